@@ -1,0 +1,33 @@
+"""Learning from mistakes: perceptrons and large-margin classifiers, fast, with figures to check."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+__version__ = "0.1.0"
+
+#: Public names, and the modules that they are loaded from when first used.
+_HOMES = {
+    "DataError": "widemargin.errors",
+    "History": "widemargin.history",
+    "LinearModel": "widemargin.model",
+    "ModelFileError": "widemargin.errors",
+    "NotSeparableWarning": "widemargin.errors",
+    "OnlineLogistic": "widemargin.estimators",
+    "PassiveAggressive": "widemargin.estimators",
+    "Perceptron": "widemargin.estimators",
+    "load": "widemargin.estimators",
+    "load_model": "widemargin.model",
+}
+__all__ = list(_HOMES)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'widemargin' has no attribute {name!r}")
+    return getattr(import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

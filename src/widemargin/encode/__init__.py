@@ -1,0 +1,1 @@
+"""From raw examples to rows and label codes."""

@@ -1,0 +1,78 @@
+"""Labels of any kind -> class codes 0, 1, 2, ... in sorted order."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from widemargin.errors import DataError
+
+#: Whole-number labels within so wide a range are counted rather than sorted.
+_COUNTABLE = 1_000_000
+
+
+def encode_labels(y: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Find the classes and code every label by its class.
+
+    Parameters
+    ----------
+    y : 1-D array of whole numbers, booleans or strings
+        The labels.
+
+    Returns
+    -------
+    classes : array
+        The distinct labels, sorted, in their own type.
+    codes : array of int64
+        `classes[codes]` is y.
+
+    Examples
+    --------
+    >>> encode_labels(["spam", "ham", "spam"])
+    (array(['ham', 'spam'], dtype='<U4'), array([1, 0, 1]))
+    """
+    y = check_labels(y)
+    if y.dtype.kind in "iu" and len(y):
+        low, high = int(y.min()), int(y.max())
+        if high - low < _COUNTABLE:
+            shifted = y.astype(np.int64) - low
+            present = np.bincount(shifted, minlength=high - low + 1) > 0
+            classes = (np.flatnonzero(present) + low).astype(y.dtype)
+            return classes, (np.cumsum(present) - 1)[shifted]
+    classes, codes = np.unique(y, return_inverse=True)
+    return classes, codes.astype(np.int64)
+
+
+def check_labels(y: Any) -> np.ndarray:
+    """The labels as an array, or an error that says what is wrong with them."""
+    y = np.asarray(y)
+    if y.ndim != 1:
+        raise DataError(f"labels must be one column, found an array with {y.ndim} dimensions")
+    if y.dtype.kind == "f":
+        if not np.all(np.isfinite(y)):
+            raise DataError("Input y contains NaN or infinity: every example needs a label")
+        if np.any(y != np.rint(y)):
+            raise DataError(
+                "Unknown label type: continuous. Labels must be classes, not measurements"
+            )
+    elif y.dtype.kind == "O":
+        kinds = {type(label) for label in y.tolist()}
+        if kinds <= {str} or kinds <= {int, np.int64} or kinds <= {bool, np.bool_}:
+            return y
+        if any(label is None or label != label for label in y.tolist()):
+            raise DataError("Input y contains NaN or None: every example needs a label")
+        names = ", ".join(sorted(kind.__name__ for kind in kinds))
+        raise DataError(f"Unknown label type: a mixture ({names}). Labels must be of one kind")
+    elif y.dtype.kind not in "iubUS":
+        raise DataError(f"Unknown label type: {y.dtype}")
+    return y
+
+
+def codes_of(y: Any, classes: np.ndarray) -> np.ndarray:
+    """Code labels by known classes; -1 marks a label that is none of them."""
+    y = check_labels(y)
+    if y.dtype.kind != classes.dtype.kind and {y.dtype.kind, classes.dtype.kind} & set("OUS"):
+        y = y.astype(classes.dtype) if classes.dtype.kind == "U" else y.astype(object)
+    at = np.minimum(np.searchsorted(classes, y), len(classes) - 1)
+    return np.where(classes[at] == y, at, -1)

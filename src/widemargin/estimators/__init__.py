@@ -1,0 +1,8 @@
+"""The scikit-learn face of widemargin."""
+
+from widemargin.estimators.files import load
+from widemargin.estimators.online_logistic import OnlineLogistic
+from widemargin.estimators.passive_aggressive import PassiveAggressive
+from widemargin.estimators.perceptron import Perceptron
+
+__all__ = ["OnlineLogistic", "PassiveAggressive", "Perceptron", "load"]

@@ -1,0 +1,35 @@
+"""From a model file back to the estimator that was saved."""
+
+from __future__ import annotations
+
+import os
+
+import numpy as np
+
+from widemargin.errors import ModelFileError
+from widemargin.estimators.linear import LinearLearner, given_params
+from widemargin.estimators.online_logistic import OnlineLogistic
+from widemargin.estimators.passive_aggressive import PassiveAggressive
+from widemargin.estimators.perceptron import Perceptron
+from widemargin.model import load_model
+
+_LEARNERS = {
+    learner.__name__: learner for learner in (Perceptron, PassiveAggressive, OnlineLogistic)
+}
+
+
+def load(path: str | os.PathLike[str]) -> LinearLearner:
+    """Read a trained learner from the file that `save` or the shell wrote.
+
+    It predicts exactly as the one that was saved, and can go on learning.
+
+    Raises
+    ------
+    ModelFileError
+        If the file is not a model, was cut short or altered, or comes from a newer version.
+    """
+    model = load_model(path)
+    if model.learner not in _LEARNERS:
+        raise ModelFileError(f"{path}: made by the unknown learner {model.learner!r}")
+    learner = _LEARNERS[model.learner](**given_params(model.params))
+    return learner.restore(model)

@@ -1,0 +1,396 @@
+"""What all linear estimators do: fit, go on learning, predict, explain, save."""
+
+from __future__ import annotations
+
+import copy
+import os
+from dataclasses import fields
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import (
+    _check_sample_weight,
+    check_is_fitted,
+    column_or_1d,
+    validate_data,
+)
+
+from widemargin.encode.labels import check_labels, codes_of, encode_labels
+from widemargin.errors import DataError
+from widemargin.explanation import Explanation
+from widemargin.fit import Settings, begin, fit_linear
+from widemargin.history import History
+from widemargin.learn import HeldOut
+from widemargin.model import LinearModel
+from widemargin.progress import watched
+from widemargin.rows import Rows
+from widemargin.threads import thread_count
+
+
+class LinearLearner(ClassifierMixin, BaseEstimator):
+    """A linear classifier that learns from mistakes. Its subclasses choose the rules."""
+
+    #: The rules a subclass offers; a subclass without the parameter `rule` offers one.
+    _rules: tuple[str, ...] = ()
+
+    # Learning
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        X_val: Any = None,
+        y_val: Any = None,
+    ) -> Self:
+        """Learn from examples.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n, d)
+            The examples, one a row.
+        y : array of n labels
+            Their classes: whole numbers or strings.
+        sample_weight : array of n numbers, optional
+            What an error on each example costs; an example that costs 0 is not looked at.
+        X_val, y_val : optional
+            Examples to score after each epoch instead of a part of X; the weights with the best
+            score are given back.
+
+        Returns
+        -------
+        self
+            Also after Ctrl-C, which raises KeyboardInterrupt once what was learned is in place.
+        """
+        settings = self._settings()
+        again = self.warm_start and hasattr(self, "model_")
+        X, y = self._validate(X, y, reset=not again)
+        classes, codes = encode_labels(y)
+        rows = Rows.of(X, bias=settings.fit_intercept)
+        if sample_weight is not None:
+            sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64)
+        rng = self._generator()
+        state = None
+        if again:
+            classes, codes = self._known_classes(y)
+            state = self._state_for(rows, classes, settings).copy()
+        if len(classes) < 2:
+            raise DataError(
+                f"only one class ({classes[0]!r}) is present: at least two are needed to learn"
+            )
+        held_out = self._held_out(X_val, y_val, classes, settings)
+        with watched(self.progress, settings.epochs) as watch:
+            state, history = fit_linear(
+                rows,
+                classes,
+                codes,
+                settings,
+                rng,
+                state=state,
+                sample_weight=sample_weight,
+                held_out=held_out,
+                watch=watch,
+            )
+        self._adopt(classes, state, history, settings, rng)
+        if watch.interrupted:
+            raise KeyboardInterrupt
+        return self
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Go on learning: one epoch over more examples.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As for `fit`. Labels that were never seen before make new classes. With `grow=True`
+            rows may be wider than before; their new features begin with weight zero.
+        classes : array, optional
+            At the first call: all labels that will come, if they are known.
+        """
+        settings = self._settings()
+        first = not hasattr(self, "model_")
+        if not first and self.model_.by_name:
+            raise ValueError("this learner was trained on dicts with learn_one; go on with those")
+        if isinstance(settings.class_weight, str):
+            raise ValueError(
+                "class_weight='balanced' needs all examples at once; give partial_fit a dict"
+            )
+        X, y = self._validate(X, y, reset=first)
+        rows = Rows.of(X, bias=settings.fit_intercept)
+        rows.check_finite()
+        if sample_weight is not None:
+            sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64)
+        if first:
+            known = encode_labels(y)[0] if classes is None else encode_labels(classes)[0]
+            codes = codes_of(y, known)
+            if np.any(codes < 0):
+                raise DataError(f"label {y[np.argmin(codes)]!r} is not among `classes`")
+            rng = self._generator()
+            state, history = begin(rows, len(known), settings, rng), History()
+        else:
+            if classes is not None and not set(self.classes_) <= set(np.asarray(classes).tolist()):
+                raise ValueError(f"classes={classes!r} lacks classes that were already learned")
+            known, codes = self._known_classes(y, also=classes)
+            rng, history = self._rng, copy.deepcopy(self.model_.history)
+            state = self._state_for(rows, known, settings)
+            rows = rows.widened(state.width)
+        if len(known) > 1:
+            once = {**vars(settings), "epochs": 1, "validation": 0.0, "start": "zero"}
+            _, more = fit_linear(
+                rows,
+                known,
+                codes,
+                Settings(**once),
+                rng,
+                state=state,
+                sample_weight=sample_weight,
+                first_row=state.seen,
+            )
+            history.extend(more)
+        self._adopt(known, state, history, settings, rng)
+        return self
+
+    # Asking
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """The score of every row: positive for the second of two classes, else one for each class.
+
+        With `keep="vote"` the mean vote of all hypotheses, from -1 to 1, or each class's share.
+        """
+        return self.model_.decision_function(self._rows_to_ask(X), thread_count(self.n_jobs))
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The label of every row."""
+        return self.model_.predict(self._rows_to_ask(X), thread_count(self.n_jobs))
+
+    def using(self, keep: str) -> Self:
+        """The same training, answering as another perceptron: "last", "average" or "vote".
+
+        What was learned is shared, not copied; nothing is trained again. A log (`keep="vote"`)
+        can answer as all three.
+        """
+        check_is_fitted(self)
+        other = copy.copy(self)
+        other.keep = keep
+        other.model_ = self.model_.using(keep)
+        return other
+
+    def explain(self, x: Any, top: int = 10) -> Explanation:
+        """The features that decided the prediction of one example, the strongest first.
+
+        If the log of mistakes was kept, also the rows whose mistakes made their weights.
+        """
+        check_is_fitted(self)
+        if not (hasattr(x, "tocsr") or hasattr(x, "columns")):
+            x = np.atleast_2d(x)
+        return self.model_.explain(self._rows_to_ask(x), top)
+
+    def restore(self, model: LinearModel) -> Self:
+        """Take over a model that was read from a file."""
+        self.model_ = model
+        self.n_features_in_ = model.state.width
+        self._rng = self._generator()
+        if model.by_name:
+            self._names = list(model.feature_names or [])
+            self._columns = {name: column for column, name in enumerate(self._names)}
+            self.n_features_in_ = len(self._names)
+        elif model.feature_names is not None:
+            self.feature_names_in_ = np.array(model.feature_names, dtype=object)
+        return self
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write what was learned into one file; `widemargin.load` reads it back."""
+        check_is_fitted(self)
+        self.model_.save(path)
+
+    # What was learned
+
+    @property
+    def classes_(self) -> np.ndarray:
+        """The labels, sorted."""
+        return self._fitted().classes
+
+    @property
+    def coef_(self) -> np.ndarray:
+        """The weights: one row for two classes, else one a class. (For a vote, its average's.)"""
+        return self._fitted().weights[:, :-1]
+
+    @property
+    def intercept_(self) -> np.ndarray:
+        """The biases."""
+        return self._fitted().weights[:, -1]
+
+    @property
+    def history_(self) -> History:
+        """What happened in each epoch."""
+        return self._fitted().history
+
+    @property
+    def n_iter_(self) -> int:
+        """Epochs that were run."""
+        return len(self._fitted().history)
+
+    @property
+    def mistakes_(self) -> int:
+        """Mistakes made while learning, in all epochs."""
+        return self._fitted().history.mistakes
+
+    def _fitted(self) -> LinearModel:
+        if "model_" not in vars(self):
+            raise AttributeError(f"this {type(self).__name__} is not fitted yet")
+        return self.model_
+
+    # Within
+
+    def _settings(self) -> Settings:
+        """The parameters as settings, checked."""
+        params = self.get_params(deep=False)
+        rule = params.get("rule", self._rules[0])
+        if rule not in self._rules:
+            raise ValueError(f"rule={rule!r} is unknown; choose one of {', '.join(self._rules)}")
+        names = {field.name for field in fields(Settings)}
+        given = {name: value for name, value in params.items() if name in names}
+        settings = Settings(**{**given, "rule": rule})
+        settings.plan()
+        return settings
+
+    def _generator(self) -> np.random.Generator:
+        seed = self.random_state
+        if isinstance(seed, np.random.RandomState):
+            seed = seed.randint(2**31)
+        return np.random.default_rng(seed)
+
+    def _validate(self, X: Any, y: Any, reset: bool) -> tuple[Any, np.ndarray]:
+        """X as an array or CSR matrix and y as an array, as scikit-learn checks them."""
+        how = {
+            "accept_sparse": "csr",
+            "dtype": (np.float64, np.float32),
+            "order": "C",
+            # A NaN or infinity shows in the scores, so looking for it here would be wasted time.
+            "ensure_all_finite": False,
+        }
+        if not reset and self.grow:
+            width = self.n_features_in_
+            X, y = validate_data(copy.copy(self), X, y, **how)
+            self.n_features_in_ = max(width, X.shape[1])
+        else:
+            X, y = validate_data(self, X, y, reset=reset, **how)
+        return X, check_labels(column_or_1d(y, warn=True))
+
+    def _rows_to_ask(self, X: Any) -> Rows:
+        check_is_fitted(self)
+        model = self.model_
+        if model.by_name:
+            raise ValueError("this learner was trained on dicts: ask it with predict_one")
+        X = validate_data(
+            self,
+            X,
+            reset=False,
+            accept_sparse="csr",
+            dtype=(np.float64, np.float32),
+            order="C",
+            ensure_all_finite=False,
+        )
+        return Rows.of(X, bias=model.bias, dtype=model.state.W.dtype)
+
+    def _known_classes(self, y: np.ndarray, also: Any = None) -> tuple[np.ndarray, np.ndarray]:
+        """The classes so far with those of y added, and the codes of y."""
+        known = self.model_.classes
+        for labels in (y, also):
+            if labels is not None:
+                found = encode_labels(labels)[0]
+                if (found.dtype.kind in "OUS") != (known.dtype.kind in "OUS"):
+                    raise DataError(
+                        f"labels such as {found[0]!r} do not mix with classes such as {known[0]!r}"
+                    )
+                known = np.union1d(known, found)
+        return known, codes_of(y, known)
+
+    def _state_for(self, rows: Rows, classes: np.ndarray, settings: Settings) -> Any:
+        """The state so far, with room for these classes and features."""
+        state, before = self.model_.state, self.model_.classes
+        if rows.dtype != state.W.dtype:
+            state.W = state.W.astype(np.promote_types(rows.dtype, state.W.dtype))
+        if len(classes) > max(2, len(before)):
+            halved = settings.rule == "logistic" and settings.joint
+            state.rearrange(
+                len(classes), np.searchsorted(classes, before), spread=0.5 if halved else 1.0
+            )
+        if rows.width > state.width:
+            state.widen(rows.width)
+        return state
+
+    def _held_out(
+        self, X_val: Any, y_val: Any, classes: np.ndarray, settings: Settings
+    ) -> HeldOut | None:
+        """The user's own examples to score after each epoch."""
+        if X_val is None and y_val is None:
+            return None
+        if X_val is None or y_val is None:
+            raise ValueError("X_val and y_val belong together: give both or neither")
+        X_val, y_val = self._validate(X_val, y_val, reset=False)
+        rows = Rows.of(X_val, bias=settings.fit_intercept)
+        rows.check_finite()
+        return HeldOut(rows, rows.everything, codes_of(y_val, classes))
+
+    def _adopt(
+        self,
+        classes: np.ndarray,
+        state: Any,
+        history: History,
+        settings: Settings,
+        rng: np.random.Generator,
+        **more: Any,
+    ) -> None:
+        """Take over what was learned."""
+        names = getattr(self, "feature_names_in_", None)
+        given = {
+            "classes": classes,
+            "state": state,
+            "keep": settings.keep,
+            "rule": settings.rule,
+            "bias": settings.fit_intercept,
+            "learner": type(self).__name__,
+            "params": plain_params(self.get_params(deep=False)),
+            "history": history,
+            "feature_names": None if names is None else list(names),
+        }
+        self.model_ = LinearModel(**{**given, **more})
+        self._rng = rng
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+def plain_params(params: dict[str, Any]) -> dict[str, Any]:
+    """Parameters as JSON can hold them; a generator of random numbers cannot be kept."""
+
+    def plain(value: Any) -> Any:
+        if isinstance(value, np.generic):
+            return value.item()
+        if isinstance(value, np.ndarray):
+            return value.tolist()
+        if isinstance(value, (list, tuple)):
+            return [plain(item) for item in value]
+        if isinstance(value, dict):
+            return {"pairs": [[plain(key), plain(item)] for key, item in value.items()]}
+        return value if isinstance(value, (str, int, float, bool, type(None))) else None
+
+    return {name: plain(value) for name, value in params.items()}
+
+
+def given_params(plain: dict[str, Any]) -> dict[str, Any]:
+    """Undo `plain_params`: eta and start may be pairs, class_weight a dict."""
+
+    def given(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {key: item for key, item in value["pairs"]}
+        if isinstance(value, list):
+            return tuple(value)
+        return value
+
+    return {name: given(value) for name, value in plain.items()}

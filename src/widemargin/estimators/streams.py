@@ -1,0 +1,121 @@
+"""Learning from dicts, one at a time: names instead of columns."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any, Self
+
+import numpy as np
+
+from widemargin.encode.labels import encode_labels
+from widemargin.errors import DataError
+from widemargin.estimators.linear import LinearLearner
+from widemargin.explanation import Explanation
+from widemargin.fit import begin
+from widemargin.history import Epoch, History
+from widemargin.learn import learn_stream
+from widemargin.loops.passes import Tally
+from widemargin.loops.storage import Sparse
+from widemargin.order import frozen
+from widemargin.rows import Rows
+from widemargin.scores import best_class, state_scores
+
+
+class StreamLearner(LinearLearner):
+    """A linear learner that also takes examples one by one, as dicts from name to value.
+
+    A learner keeps to one kind of input: dicts bring a vocabulary of their own, which grows as
+    names appear, and do not mix with arrays.
+    """
+
+    def learn_one(self, x: Mapping[str, Any], y: Any) -> Self:
+        """Learn from one example.
+
+        Parameters
+        ----------
+        x : dict
+            Feature name to number; what is not named is zero. A string or True counts as the
+            feature "name=value" or "name" with value 1.
+        y : label
+            A whole number or a string; new labels make new classes.
+        """
+        settings = self._settings()
+        label = np.asarray([y])
+        if "model_" not in vars(self):
+            self._columns: dict[str, int] = {}
+            self._names: list[str] = []
+            rows = self._row(x, learn=True)
+            classes, codes = encode_labels(label)
+            rng, history = self._generator(), History()
+            state = begin(rows.widened(len(self._names)), 1, settings, rng)
+        elif not self.model_.by_name:
+            raise ValueError("this learner was trained on arrays; go on with partial_fit")
+        else:
+            rows = self._row(x, learn=True)
+            classes, codes = self._known_classes(label)
+            rng, history = self._rng, self.model_.history
+            room = len(self._names)
+            if room > self.model_.state.width:
+                room *= 2  # so that growing costs no more than learning
+            state = self._state_for(rows.widened(room), classes, settings)
+        if len(classes) > 1:
+            _count(history, learn_stream(rows, codes, state, settings.plan()), state.seen)
+        self.n_features_in_ = len(self._names)
+        self._adopt(classes, state, history, settings, rng, by_name=True, feature_names=self._names)
+        return self
+
+    def predict_one(self, x: Mapping[str, Any]) -> Any:
+        """The label of one example; names never seen before count for nothing."""
+        model = self._fitted()
+        if not model.by_name:
+            raise ValueError("this learner was trained on arrays: ask it with predict")
+        code = 0
+        if len(model.classes) > 1:
+            code = int(best_class(state_scores(model.state, model.keep, self._row(x)))[0])
+        return model.classes[code : code + 1].tolist()[0]
+
+    def explain(self, x: Any, top: int = 10) -> Explanation:
+        if isinstance(x, Mapping) and self._fitted().by_name:
+            return self.model_.explain(self._row(x), top)
+        return super().explain(x, top)
+
+    explain.__doc__ = LinearLearner.explain.__doc__
+
+    def _row(self, x: Mapping[str, Any], learn: bool = False) -> Rows:
+        """One example as a sparse row; with `learn`, new names get a column."""
+        columns, values = [], []
+        for name, value in x.items():
+            if isinstance(value, str):
+                name, value = f"{name}={value}", 1.0
+            value = float(value)
+            if not math.isfinite(value):
+                raise DataError(
+                    f"feature {name!r} is {value}: only finite numbers can be learned from"
+                )
+            column = self._columns.get(name)
+            if column is None and learn:
+                column = self._columns[name] = len(self._names)
+                self._names.append(name)
+            if column is not None:
+                columns.append(column)
+                values.append(value)
+        stored = Sparse(
+            frozen(np.array(values, np.float64)),
+            frozen(np.array(columns, np.uint32)),
+            frozen(np.array([0, len(columns)], np.uint64)),
+            float(self.fit_intercept),
+        )
+        return Rows(stored, 1, len(self._names))
+
+
+def _count(history: History, tally: Tally, seen: int) -> None:
+    """Bring the one row of a stream's history up to date."""
+    so_far = history.epochs.pop() if history.epochs else Epoch(1, 0, 0, 0.0, None, None, 0.0)
+    history.add(
+        so_far._replace(
+            mistakes=so_far.mistakes + tally.mistakes,
+            updates=so_far.updates + tally.updates,
+            loss=so_far.loss + (tally.loss - so_far.loss) / seen,
+        )
+    )

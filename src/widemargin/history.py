@@ -1,0 +1,141 @@
+"""What happened in a fit, as data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+
+class Epoch(NamedTuple):
+    """One row of the table."""
+
+    epoch: int
+    mistakes: int
+    updates: int
+    loss: float
+    change: float | None
+    held_out: float | None
+    seconds: float
+
+
+class Cycle(NamedTuple):
+    """The weights after epoch `last` were those after epoch `first`, with updates between.
+
+    If every sum was exact, the updates between add up to zero, and so prove (Gordan) that no
+    hyperplane puts all examples strictly on their sides.
+    """
+
+    first: int
+    last: int
+    proof: bool
+
+
+@dataclass
+class History:
+    """A table with a row for each epoch, and why it ended.
+
+    Attributes
+    ----------
+    epochs : list of Epoch
+        `mistakes` made while learning; `updates`, the examples that changed the weights; the mean
+        `loss`, each example's taken before it was learned from; `change`, how far the weights
+        moved (not measured in streams); `held_out`, the accuracy of what would be deployed, on examples not learned from;
+        `seconds` since the start.
+    stopped : str
+        Why learning ended: "no mistakes", "small change", "epochs", "deadline", "no improvement"
+        or "interrupted".
+    best : int or None
+        The epoch whose weights were given back, if examples were held out.
+    cycle : Cycle or None
+        Set if the weights came back to where they were (only looked for in a fixed order).
+
+    Examples
+    --------
+    >>> history = History()
+    >>> history.add(Epoch(1, 3, 3, 0.5, 3.2, None, 0.01))
+    >>> history.add(Epoch(2, 0, 0, 0.0, 0.0, None, 0.02))
+    >>> history["mistakes"].tolist()
+    [3, 0]
+    """
+
+    epochs: list[Epoch] = field(default_factory=list)
+    stopped: str = ""
+    best: int | None = None
+    cycle: Cycle | None = None
+
+    def add(self, epoch: Epoch) -> None:
+        """Append a row."""
+        self.epochs.append(epoch)
+
+    def __len__(self) -> int:
+        return len(self.epochs)
+
+    def __iter__(self) -> Iterator[Epoch]:
+        return iter(self.epochs)
+
+    def __getitem__(self, column: str) -> np.ndarray:
+        """One column as an array; epochs without a held-out score hold NaN there."""
+        if column not in Epoch._fields:
+            raise KeyError(f"no column {column!r}; there are {', '.join(Epoch._fields)}")
+        cells = [getattr(epoch, column) for epoch in self.epochs]
+        return np.array([np.nan if cell is None else cell for cell in cells])
+
+    @property
+    def mistakes(self) -> int:
+        """All mistakes of the fit."""
+        return sum(epoch.mistakes for epoch in self.epochs)
+
+    def extend(self, other: History) -> None:
+        """Go on with the epochs of a later fit of the same model."""
+        done = len(self.epochs)
+        time = self.epochs[-1].seconds if self.epochs else 0.0
+        for e in other.epochs:
+            self.add(e._replace(epoch=e.epoch + done, seconds=e.seconds + time))
+        self.stopped, self.best, self.cycle = other.stopped, None, None
+        if other.best is not None:
+            self.best = other.best + done
+        if other.cycle is not None:
+            self.cycle = Cycle(other.cycle.first + done, other.cycle.last + done, other.cycle.proof)
+
+    def to_pandas(self) -> Any:
+        """The table as a pandas DataFrame."""
+        import pandas
+
+        return pandas.DataFrame(self.epochs, columns=Epoch._fields)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain lists, numbers and strings, for JSON."""
+        return {
+            "epochs": [list(epoch) for epoch in self.epochs],
+            "stopped": self.stopped,
+            "best": self.best,
+            "cycle": None if self.cycle is None else list(self.cycle),
+        }
+
+    @classmethod
+    def from_dict(cls, found: dict[str, Any]) -> History:
+        """Undo `to_dict`."""
+        return cls(
+            [Epoch(*epoch) for epoch in found["epochs"]],
+            found["stopped"],
+            found["best"],
+            None if found["cycle"] is None else Cycle(*found["cycle"]),
+        )
+
+    def __repr__(self) -> str:
+        lines = ["epoch  mistakes  updates        loss      change  held out  seconds"]
+        for e in self.epochs:
+            score = "" if e.held_out is None else f"{e.held_out:.4f}"
+            change = "" if e.change is None else f"{e.change:.4g}"
+            lines.append(
+                f"{e.epoch:5d}  {e.mistakes:8d}  {e.updates:7d}  {e.loss:10.4g}"
+                f"  {change:>10}  {score:>8}  {e.seconds:7.2f}"
+            )
+        if self.stopped:
+            lines.append(f"stopped: {self.stopped}")
+        if self.best is not None:
+            lines.append(f"given back: the weights after epoch {self.best}")
+        return "\n".join(lines)

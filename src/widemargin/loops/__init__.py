@@ -1,0 +1,1 @@
+"""Every compiled loop: arrays and numbers in, arrays and numbers out."""

@@ -1,0 +1,154 @@
+"""One decorator for every compiled loop: what it may assume, and where its machine code is kept.
+
+Numba's own cache looks only at the file of the function it caches. When a function that this one
+calls changes in another file, the old machine code is run without a word. So the code of all loops
+is kept in one folder whose name is a digest of everything the machine code depends on: change a
+line of any loop and every loop is compiled anew.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import pathlib
+import stat
+import warnings
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import llvmlite.binding
+import numba
+import numpy
+from numba.core.caching import FunctionCache
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+#: What a loop may assume. No flag says that NaN or infinity cannot happen.
+OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
+#: The same for a loop whose sum may be added up in any order, as vector instructions need.
+SUMS: dict[str, Any] = {**OPTIONS, "fastmath": {"reassoc", "contract", "nsz"}}
+
+_PACKAGE = pathlib.Path(__file__).resolve().parent.parent
+
+
+def cache_root() -> pathlib.Path:
+    """The user's folder for machine code, of every version of widemargin."""
+    chosen = os.environ.get("WIDEMARGIN_CACHE")
+    if chosen:
+        return pathlib.Path(chosen)
+    home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    return pathlib.Path(home) / "widemargin"
+
+
+def _digest() -> str:
+    """Name everything that the machine code depends on."""
+    digest = hashlib.sha256()
+    for source in sorted((_PACKAGE / "loops").glob("*.py")) + [_PACKAGE / "rows.py"]:
+        digest.update(source.name.encode())
+        digest.update(source.read_bytes())
+    for fact in (
+        numba.__version__,
+        numpy.__version__,
+        llvmlite.binding.get_host_cpu_name(),
+        llvmlite.binding.get_host_cpu_features().flatten(),
+    ):
+        digest.update(fact.encode())
+    return digest.hexdigest()[:24]
+
+
+def _private(folder: pathlib.Path) -> bool:
+    """Whether nobody but this user can put a file there: the files are pickles."""
+    found = folder.stat()
+    ours = not hasattr(os, "getuid") or found.st_uid == os.getuid()
+    return ours and not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+
+
+def _open_cache() -> pathlib.Path | None:
+    """Make the folder ready, or say in one line why every run will compile again."""
+    folder = cache_root() / _digest()
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if not _private(folder):
+            reason = "others can write to it"
+        elif not os.access(folder, os.W_OK):
+            reason = "it is read-only"
+        else:
+            return folder
+    except OSError as error:
+        reason = error.strerror or str(error)
+    warnings.warn(
+        f"compiled loops are not kept in {folder} ({reason}): each run compiles them again",
+        RuntimeWarning,
+        stacklevel=2,
+    )
+    return None
+
+
+class _SafeCache(FunctionCache):
+    """Numba's cache, except that a damaged or unwritable file costs a compile and not the run."""
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        try:
+            return super().load_overload(sig, target_context)
+        except Exception as error:
+            self._tell(error)
+            try:
+                os.unlink(self._cache_file._index_path)
+            except OSError:
+                pass
+            return None
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        try:
+            super().save_overload(sig, data)
+        except OSError as error:
+            self._tell(error)
+
+    def _tell(self, error: Exception) -> None:
+        warnings.warn(
+            f"compiled code in {self.cache_path} could not be used"
+            f" ({type(error).__name__}: {error}); compiling",
+            RuntimeWarning,
+            stacklevel=2,
+        )
+
+
+_CACHE = None if numba.config.DISABLE_JIT else _open_cache()
+_LOOPS: list[Any] = []
+
+
+def jit(*, sums: bool = False) -> Callable[[F], F]:
+    """Compile a loop on first use and keep its machine code.
+
+    Parameters
+    ----------
+    sums : bool
+        Let the compiler add up sums in any order, so that they vectorise.
+    """
+
+    def decorate(function: F) -> F:
+        compiled = numba.njit(**(SUMS if sums else OPTIONS))(function)
+        if numba.config.DISABLE_JIT:
+            return compiled
+        if _CACHE is not None:
+            before, numba.config.CACHE_DIR = numba.config.CACHE_DIR, str(_CACHE)
+            try:
+                compiled._cache = _SafeCache(function)
+            finally:
+                numba.config.CACHE_DIR = before
+        _LOOPS.append(compiled)
+        return compiled
+
+    return decorate
+
+
+def cache_folder() -> pathlib.Path | None:
+    """Where this version keeps its machine code; None if it cannot be kept."""
+    return _CACHE
+
+
+def is_cold() -> bool:
+    """Whether no loop has been compiled and kept yet, so that the first use takes seconds."""
+    if numba.config.DISABLE_JIT:
+        return False
+    return _CACHE is None or next(_CACHE.rglob("*.nbi"), None) is None

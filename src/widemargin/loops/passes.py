@@ -1,0 +1,293 @@
+"""The perceptron loops: one pass over examples in a given order.
+
+`binary_pass` is the perceptron of the textbooks; `multiclass_pass` has one weight vector a class;
+`minibatch_pass` lets several examples correct the same weights at once, for either.
+
+What a pass changes in place:
+
+w, W    the weights; the last entry of a vector is the bias
+u, U    what turns the last weights into their average: w - u/c (empty: no average is kept)
+clock   four numbers, see below
+log     every correction: example, class, amount, and the count c before it (empty: no log)
+
+The clock. Without a penalty only two of its numbers matter: N, the examples seen so far, and c,
+which starts at 1 and grows by 1 after every example, so that the average over w_0 ... w_N is
+w - u/c. With an l2 penalty every example also shrinks w. That would touch all of w, so w is kept
+as s w and only the scale s shrinks; then c is the sum of the scales s_0 + ... + s_N, and the
+average is (c w - u) / (N + 1): the same formulas, in which s is 1 without a penalty. Turns t
+(examples, or batches) set the step size when it decays.
+
+A score that is not a finite number stops the pass, which tells the example: a NaN or infinity
+in a row always shows in its score, so that no other look at the values is needed.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from widemargin.loops.jit import jit
+from widemargin.loops.steps import (
+    REACH,
+    SIGMOID,
+    eta_at,
+    loss,
+    mistaken,
+    needs_norm,
+    step,
+)
+from widemargin.loops.storage import add, dot, dots, look_ahead, norm2
+
+#: Where the clock keeps the scale s, the sum of scales c, the examples N, the turns t.
+SCALE, COUNT, SEEN, TURN = range(4)
+#: The scale is multiplied into w before it becomes this small.
+_SMALL = 1e-9
+
+
+class Tally(NamedTuple):
+    """What happened in a pass."""
+
+    mistakes: int
+    updates: int  # examples that changed the weights
+    loss: float  # summed over examples, each before it was learned from
+    logged: int  # entries written to the log
+    bad: int  # the example whose score is not finite, or -1
+
+
+class Log(NamedTuple):
+    """Corrections in the order in which they were made: weights of `label` += amount * example."""
+
+    example: np.ndarray
+    label: np.ndarray
+    amount: np.ndarray
+    count: np.ndarray  # the clock's c before the correction
+
+
+@jit()
+def binary_pass(rows, y, price, order, rule, w, u, clock, log):
+    """The online perceptron, y in {-1, +1}.
+
+        for i in order:
+            m = y[i] (w . x[i])
+            if m <= 0:                      (the rule says when, and how far)
+                w += eta y[i] x[i]
+                u += c eta y[i] x[i]        (for the average)
+            c += 1
+
+    Changes w, u, clock and log in place. Costs one dot product an example and, after a mistake,
+    one addition (two when averaging).
+    """
+    s, c = clock[SCALE], clock[COUNT]
+    mistakes, updates, logged, bad, total = 0, 0, 0, -1, 0.0
+    for j in range(len(order)):
+        look_ahead(rows, order, j)
+        i = order[j]
+        m = y[i] * (s * dot(rows, i, w))
+        if not np.isfinite(m):
+            bad = np.int64(i)
+            break
+        clock[TURN] += 1.0
+        eta = eta_at(rule, clock[TURN])
+        wrong = mistaken(m, rule.ties or y[i] < 0)
+        q = norm2(rows, i) if needs_norm(rule, m) else 1.0
+        tau = step(rule, m, wrong, q, 0.0, eta, price[i] if len(price) else 1.0)
+        mistakes += wrong
+        total += loss(rule, m)
+        if rule.l2 > 0.0:
+            s *= 1.0 - 2.0 * eta * rule.l2
+        if tau != 0.0:
+            updates += 1
+            a = y[i] * tau / s
+            add(w, a, rows, i)
+            if len(u):
+                add(u, a * c, rows, i)
+            if len(log.example):
+                logged = note(log, logged, i, 0, a, c)
+        c += s
+        clock[SEEN] += 1.0
+        if s < _SMALL:
+            w *= w.dtype.type(s)
+            c, s = c / s, 1.0
+    clock[SCALE], clock[COUNT] = s, c
+    return Tally(mistakes, updates, total, logged, bad)
+
+
+@jit()
+def multiclass_pass(rows, y, price, order, rule, W, U, clock, log):
+    """One weight vector a class, all learned together; y in {0, ..., k - 1}.
+
+        for i in order:
+            r = the best-scoring class other than y[i]
+            m = (W[y[i]] . x[i] - W[r] . x[i]) / 2
+            if m <= 0:                      (the rule says when, and how far)
+                W[y[i]] += eta x[i]
+                W[r]    -= eta x[i]
+
+    The margin is half the lead, so that two classes learn the rows -w and +w of the binary loop.
+    The rule SIGMOID corrects every class: observed minus expected.
+
+    Changes W, U, clock and log in place. Costs k dot products an example.
+    """
+    s, c = clock[SCALE], clock[COUNT]
+    mistakes, updates, logged, bad, total = 0, 0, 0, -1, 0.0
+    scores = np.empty(len(W), W.dtype)
+    amounts = np.empty(len(W))
+    for j in range(len(order)):
+        look_ahead(rows, order, j)
+        i = order[j]
+        dots(rows, i, W, scores)
+        clock[TURN] += 1.0
+        eta = eta_at(rule, clock[TURN])
+        wrong, cost = correct(rule, rows, i, y, price, scores, s, eta, amounts)
+        if not np.isfinite(cost):
+            bad = np.int64(i)
+            break
+        mistakes += wrong
+        total += cost
+        if rule.l2 > 0.0:
+            s *= 1.0 - 2.0 * eta * rule.l2
+        changed, logged = apply(rows, i, amounts, s, c, W, U, log, logged)
+        updates += changed
+        c += s
+        clock[SEEN] += 1.0
+        if s < _SMALL:
+            W *= W.dtype.type(s)
+            c, s = c / s, 1.0
+    clock[SCALE], clock[COUNT] = s, c
+    return Tally(mistakes, updates, total, logged, bad)
+
+
+class Batch(NamedTuple):
+    """Examples that have been looked at and not yet learned from."""
+
+    example: np.ndarray  # as many as a batch holds
+    amounts: np.ndarray  # for each of them and each class
+    filled: np.ndarray  # one number: how many are waiting
+
+
+@jit()
+def minibatch_pass(rows, y, price, order, rule, W, U, clock, log, batch, flush):
+    """Several examples correct the same weights at once; y in {0, ..., k - 1}, or 0/1 if W is one row.
+
+        for each batch:
+            find all corrections at the same W
+            W += their sum          (their mean, for the rules that reach for a margin)
+
+    A batch may begin in one call and end in another; with `flush` the last one ends here even if
+    it is not full. Changes W, U, clock, log and batch in place.
+    """
+    s, c = clock[SCALE], clock[COUNT]
+    mistakes, updates, logged, bad, total = 0, 0, 0, -1, 0.0
+    scores = np.empty(len(W), W.dtype)
+    for j in range(len(order)):
+        look_ahead(rows, order, j)
+        i = order[j]
+        eta = eta_at(rule, clock[TURN] + 1.0)
+        dots(rows, i, W, scores)
+        k = batch.filled[0]
+        batch.example[k] = i
+        wrong, cost = correct(rule, rows, i, y, price, scores, s, eta, batch.amounts[k])
+        if not np.isfinite(cost):
+            bad = np.int64(i)
+            break
+        mistakes += wrong
+        total += cost
+        batch.filled[0] = size = k + 1
+        clock[SEEN] += 1.0
+        if size == len(batch.example) or (flush and j == len(order) - 1):
+            c += (size - 1) * s
+            if rule.l2 > 0.0:
+                s *= 1.0 - 2.0 * eta * rule.l2 * size
+            share = 1.0 / size if rule.form == REACH else 1.0
+            for k in range(size):
+                batch.amounts[k] *= share
+                changed, logged = apply(
+                    rows, batch.example[k], batch.amounts[k], s, c, W, U, log, logged
+                )
+                updates += changed
+            c += s
+            clock[TURN] += 1.0
+            batch.filled[0] = 0
+            if s < _SMALL:
+                W *= W.dtype.type(s)
+                c, s = c / s, 1.0
+    clock[SCALE], clock[COUNT] = s, c
+    return Tally(mistakes, updates, total, logged, bad)
+
+
+@jit()
+def correct(rule, rows, i, y, price, scores, s, eta, amounts):
+    """Find what example i wants added to each class; whether it was a mistake, and its loss.
+
+    `scores` are those of the unscaled weights and become those of the scaled ones.
+    """
+    weight = price[i] if len(price) else 1.0
+    right = y[i]
+    if len(scores) == 1:
+        sign = 2.0 * right - 1.0
+        m = sign * (s * scores[0])
+        wrong = mistaken(m, rule.ties or right == 0)
+        q = norm2(rows, i) if needs_norm(rule, m) else 1.0
+        amounts[0] = sign * step(rule, m, wrong, q, 0.0, eta, weight)
+        return wrong, loss(rule, m) if np.isfinite(m) else m
+
+    rival = 1 if right == 0 else 0
+    finite = True
+    for k in range(len(scores)):
+        scores[k] *= s
+        finite &= np.isfinite(scores[k])
+        if k != right and scores[k] > scores[rival]:
+            rival = k
+        amounts[k] = 0.0
+    if not finite:
+        return False, np.nan
+    m = (np.float64(scores[right]) - np.float64(scores[rival])) / 2.0
+    wrong = mistaken(m, rule.ties or rival < right)
+    if rule.form == SIGMOID:
+        return wrong, expect(scores, right, eta * weight, amounts)
+    q = norm2(rows, i) if needs_norm(rule, m) else 1.0
+    tau = step(rule, m, wrong, q, 0.0, eta, weight)
+    amounts[right], amounts[rival] = tau, -tau
+    return wrong, loss(rule, m)
+
+
+@jit()
+def expect(scores, right, eta, amounts):
+    """amounts[c] = eta (1 if c is right, minus P(c | x)); returns -log P(right | x)."""
+    top = np.max(scores)
+    total = 0.0
+    for c in range(len(scores)):
+        amounts[c] = np.exp(np.float64(scores[c] - top))
+        total += amounts[c]
+    surprise = np.log(total) - np.float64(scores[right] - top)
+    for c in range(len(scores)):
+        amounts[c] = -eta * amounts[c] / total
+    amounts[right] += eta
+    return surprise
+
+
+@jit()
+def apply(rows, i, amounts, s, c, W, U, log, logged):
+    """Add each class its amount of row i; whether anything changed, and the log's length."""
+    changed = False
+    for k in range(len(amounts)):
+        if amounts[k] != 0.0:
+            changed = True
+            a = amounts[k] / s
+            add(W[k], a, rows, i)
+            if len(U):
+                add(U[k], a * c, rows, i)
+            if len(log.example):
+                logged = note(log, logged, i, k, a, c)
+    return changed, logged
+
+
+@jit()
+def note(log, at, i, k, a, c):
+    """Write entry `at` of the log; returns where the next one goes."""
+    log.example[at] = i
+    log.label[at] = k
+    log.amount[at] = a
+    log.count[at] = c
+    return at + 1

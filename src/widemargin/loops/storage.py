@@ -1,0 +1,222 @@
+"""How a row is stored. Nothing above this file knows.
+
+A row is one example. `Dense` and `Sparse` hold many; the functions here work on row `i`, each
+written once for either storage:
+
+    dot(rows, i, w)         w . x
+    dots(rows, i, W, s)     s[c] = W[c] . x for every class c
+    add(w, a, rows, i)      w += a x
+    norm2(rows, i)          x . x
+    look_ahead(rows, order, j)   fetch the rows that come next into the cache
+
+A bias is the weight of a constant feature, so it is stored as one: x is extended by the number
+`rows.bias` (1 with a bias, 0 without), and its weight is the last entry of w.
+
+Compiled, each call is replaced by the function for the storage at hand; with the compiler off
+the same functions are picked when called.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic, overload
+
+from widemargin.loops.jit import OPTIONS, SUMS
+
+
+class Dense(NamedTuple):
+    """Rows of a C-ordered matrix."""
+
+    values: np.ndarray
+    bias: float
+
+
+class Sparse(NamedTuple):
+    """Compressed sparse rows: row i is values[starts[i]:starts[i + 1]], in columns indices[...].
+
+    Indices and starts are unsigned, which spares every access the test for a negative index.
+    """
+
+    values: np.ndarray
+    indices: np.ndarray
+    starts: np.ndarray
+    bias: float
+
+
+# Unsigned like the starts: numba turns int64 + uint64 into a float.
+_ONE = np.uint64(1)
+#: A fetch every so many values: one a cache line of float32, every second line of float64.
+#: A constant, because a division here would cost more than the fetches.
+_FETCH = np.uint64(16)
+#: The row so many examples ahead is fetched; where it starts must be known earlier still.
+_ROW_AHEAD, _START_AHEAD = 4, 8
+
+
+def dot(rows, i, w):
+    """w . x for row i."""
+    return _pick(rows, _dot_dense, _dot_sparse)(rows, i, w)
+
+
+def _dot_dense(rows, i, w):
+    x = rows.values[i]
+    s = w.dtype.type(0)
+    for j in range(len(x)):
+        s += x[j] * w[j]
+    return s + rows.bias * w[len(w) - 1]
+
+
+def _dot_sparse(rows, i, w):
+    s = w.dtype.type(0)
+    for k in range(rows.starts[i], rows.starts[i + _ONE]):
+        s += rows.values[k] * w[rows.indices[k]]
+    return s + rows.bias * w[len(w) - 1]
+
+
+def dots(rows, i, W, s):
+    """s[c] = W[c] . x for every class c."""
+    return _pick(rows, _dots_dense, _dots_sparse)(rows, i, W, s)
+
+
+def _dots_dense(rows, i, W, s):
+    for c in range(len(W)):
+        s[c] = dot(rows, i, W[c])
+
+
+def _dots_sparse(rows, i, W, s):
+    # W is stored feature by feature: the weights of one feature for all classes share cache lines.
+    V = W.T
+    s[:] = rows.bias * V[len(V) - 1]
+    for k in range(rows.starts[i], rows.starts[i + _ONE]):
+        x = rows.values[k]
+        v = V[rows.indices[k]]
+        for c in range(len(s)):
+            s[c] += x * v[c]
+
+
+def add(w, a, rows, i):
+    """w += a x for row i."""
+    return _pick(rows, _add_dense, _add_sparse)(w, a, rows, i)
+
+
+def _add_dense(w, a, rows, i):
+    x = rows.values[i]
+    a_ = w.dtype.type(a)
+    for j in range(len(x)):
+        w[j] += a_ * x[j]
+    w[len(w) - 1] += a_ * w.dtype.type(rows.bias)
+
+
+def _add_sparse(w, a, rows, i):
+    a_ = w.dtype.type(a)
+    for k in range(rows.starts[i], rows.starts[i + _ONE]):
+        w[rows.indices[k]] += a_ * rows.values[k]
+    w[len(w) - 1] += a_ * w.dtype.type(rows.bias)
+
+
+def norm2(rows, i):
+    """x . x for row i, in double precision."""
+    return _pick(rows, _norm2_dense, _norm2_sparse)(rows, i)
+
+
+def _norm2_dense(rows, i):
+    x = rows.values[i]
+    q = rows.bias * rows.bias
+    for j in range(len(x)):
+        q += np.float64(x[j]) * np.float64(x[j])
+    return q
+
+
+def _norm2_sparse(rows, i):
+    q = rows.bias * rows.bias
+    for k in range(rows.starts[i], rows.starts[i + _ONE]):
+        q += np.float64(rows.values[k]) * np.float64(rows.values[k])
+    return q
+
+
+def look_ahead(rows, order, j):
+    """Fetch what the examples after order[j] need; it changes nothing but the time."""
+    return _pick(rows, _look_ahead_dense, _look_ahead_sparse)(rows, order, j)
+
+
+def _look_ahead_dense(rows, order, j):
+    if j + _ROW_AHEAD < len(order):
+        width = np.uint64(rows.values.shape[1])
+        start = order[j + _ROW_AHEAD] * width
+        for k in range(start, start + width, _FETCH):
+            prefetch(rows.values, k)
+
+
+def _look_ahead_sparse(rows, order, j):
+    if j + _START_AHEAD < len(order):
+        prefetch(rows.starts, order[j + _START_AHEAD])
+        i = order[j + _ROW_AHEAD]
+        for k in range(rows.starts[i], rows.starts[i + _ONE], _FETCH):
+            prefetch(rows.values, k)
+            prefetch(rows.indices, k)
+
+
+def prefetch(array, k):
+    """Ask the memory for element k of a C-ordered array: a hint, so interpreted it does nothing."""
+
+
+@intrinsic
+def _prefetch(typingctx, array, k):
+    def codegen(context, builder, signature, args):
+        view = context.make_array(signature.args[0])(context, builder, args[0])
+        byte, number = ir.IntType(8).as_pointer(), ir.IntType(32)
+        kind = ir.FunctionType(ir.VoidType(), [byte, number, number, number])
+        name = "llvm.prefetch.p0"
+        hint = builder.module.globals.get(name) or ir.Function(builder.module, kind, name)
+        address = builder.bitcast(builder.gep(view.data, [args[1]]), byte)
+        # for reading, into every level of the cache, data rather than code
+        builder.call(hint, [address, number(0), number(3), number(1)])
+        return context.get_dummy_value()
+
+    return types.void(array, k), codegen
+
+
+def _pick(rows: Any, dense: Any, sparse: Any) -> Any:
+    """Choose by storage: of a value or, while numba compiles, of a type."""
+    if isinstance(rows, types.BaseNamedTuple):
+        return sparse if rows.instance_class is Sparse else dense
+    return sparse if isinstance(rows, Sparse) else dense
+
+
+# What numba puts in the place of each call.
+
+
+@overload(dot, jit_options=SUMS)
+def _dot(rows, i, w):
+    return _pick(rows, _dot_dense, _dot_sparse)
+
+
+@overload(dots, jit_options=SUMS)
+def _dots(rows, i, W, s):
+    return _pick(rows, _dots_dense, _dots_sparse)
+
+
+@overload(add, jit_options=OPTIONS)
+def _add(w, a, rows, i):
+    return _pick(rows, _add_dense, _add_sparse)
+
+
+@overload(norm2, jit_options=SUMS)
+def _norm2(rows, i):
+    return _pick(rows, _norm2_dense, _norm2_sparse)
+
+
+@overload(look_ahead, jit_options=OPTIONS)
+def _look_ahead(rows, order, j):
+    return _pick(rows, _look_ahead_dense, _look_ahead_sparse)
+
+
+@overload(prefetch, jit_options=OPTIONS)
+def _fetch(array, k):
+    def fetch(array, k):
+        _prefetch(array, k)
+
+    return fetch

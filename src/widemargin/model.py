@@ -1,0 +1,317 @@
+"""A trained linear model: it scores, predicts, explains itself, and goes into a file and back."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from widemargin.errors import DataError, ModelFileError
+from widemargin.explanation import Explanation, Reason
+from widemargin.history import History
+from widemargin.loops.passes import Log
+from widemargin.mistakes import MistakeLog, Part
+from widemargin.modelfile import (
+    pack_strings,
+    read_model_file,
+    unpack_strings,
+    write_model_file,
+)
+from widemargin.rows import Rows
+from widemargin.scores import best_class, scores, votes_on
+from widemargin.state import KEEPS, State
+
+
+@dataclass(frozen=True)
+class LinearModel:
+    """What a linear learner has learned.
+
+    Attributes
+    ----------
+    classes : array
+        The labels, sorted. Of two, the second is the positive one.
+    state : State
+        The weights and whatever was kept on the way to them.
+    keep : {"last", "average", "vote"}
+        What the model answers with.
+    rule : str
+        The name of the step rule.
+    bias : bool
+        Whether rows are extended by a constant feature.
+    learner, params
+        The name of the learner and what it was told, as plain values.
+    history : History
+        What happened while learning.
+    feature_names : list of str or None
+        Names of the columns.
+    by_name : bool
+        Whether examples are given as dicts from feature name to value.
+    """
+
+    classes: np.ndarray
+    state: State
+    keep: str = "average"
+    rule: str = "perceptron"
+    bias: bool = True
+    learner: str = "Perceptron"
+    params: dict[str, Any] = field(default_factory=dict)
+    history: History = field(default_factory=History)
+    feature_names: Sequence[str] | None = None
+    by_name: bool = False
+
+    @cached_property
+    def weights(self) -> np.ndarray:
+        """The weights that answer, bias last. A vote has no single ones: its average stands in."""
+        return self.state.last() if self.keep == "last" else self.state.average()
+
+    def rows(self, X: Any) -> Rows:
+        """Examples as this model reads them."""
+        rows = X if isinstance(X, Rows) else Rows.of(X, bias=self.bias, dtype=self.state.W.dtype)
+        if rows.width != self.state.width and not self.by_name:
+            raise DataError(
+                f"X has {rows.width} features, but the model was trained with {self.state.width}"
+            )
+        return rows
+
+    def decision_function(self, X: Any, threads: int = 1) -> np.ndarray:
+        """One score a row for two classes (positive: the second), else one a row and class.
+
+        A voted model answers with the mean vote, from -1 to 1, or with each class's share of votes.
+        """
+        rows = self.rows(X)
+        if self.keep == "vote":
+            votes = votes_on(self.state, rows, rows.everything, threads)
+            found = votes.result(self.state.count)
+        else:
+            weights = self.weights.astype(rows.dtype, copy=False)
+            found = scores(rows, rows.everything, weights, threads)
+        if not np.all(np.isfinite(found)):
+            rows.check_finite()
+            raise DataError("a score is too large for a float; scale the features down")
+        return found
+
+    def predict(self, X: Any, threads: int = 1) -> np.ndarray:
+        """The label of every row. Ties go to the second of two classes, to the first of several."""
+        return self.classes[best_class(self.decision_function(X, threads))]
+
+    def predict_proba(self, X: Any, threads: int = 1) -> np.ndarray:
+        """The probability of every class, which only the logistic rule gives."""
+        if self.rule != "logistic" or self.keep == "vote":
+            raise AttributeError(
+                "probabilities come from the logistic rule with keep='last' or 'average';"
+                " to calibrate another model's scores use scikit-learn's CalibratedClassifierCV"
+            )
+        return probabilities(self.decision_function(X, threads), self.state.joint)
+
+    def using(self, keep: str) -> LinearModel:
+        """The same training, answering as the last, averaged or voted perceptron.
+
+        All three need the log, `keep="vote"`; the average can also answer as the last.
+        """
+        if keep not in KEEPS:
+            raise ValueError(f"keep={keep!r} is unknown; choose one of {', '.join(KEEPS)}")
+        if keep == "vote" and self.state.log is None:
+            raise ValueError("the mistake log was not kept: train with keep='vote'")
+        if keep == "average" and not len(self.state.U):
+            raise ValueError("the average was not kept: train with keep='average' or 'vote'")
+        return replace(self, keep=keep)
+
+    def feature_name(self, column: int) -> str:
+        """What a column is called; -1 is the bias."""
+        if column < 0:
+            return "(bias)"
+        names = self.feature_names
+        return str(names[column]) if names is not None else f"x{column}"
+
+    def explain(self, x: Any, top: int = 10) -> Explanation:
+        """Say which features decided the prediction of one row, and which mistakes stand behind them.
+
+        Parameters
+        ----------
+        x : row, or matrix with one row
+            The example.
+        top : int
+            How many features to name, those with the largest influence first.
+        """
+        rows = self.rows(x if isinstance(x, Rows) or hasattr(x, "tocsr") else np.atleast_2d(x))
+        if rows.n != 1:
+            raise DataError(f"explain takes one row, found {rows.n}")
+        found = self.decision_function(rows)
+        code = int(best_class(found)[0])
+        if len(self.weights) == 1:
+            sign = 1.0 if code else -1.0
+            label, rival, direction = 0, None, sign * self.weights[0]
+            score = sign * float(found[0])
+        else:
+            others = found[0].copy()
+            others[code] = -np.inf
+            rival = int(np.argmax(others))
+            label, direction = code, self.weights[code] - self.weights[rival]
+            score = float(found[0, code] - found[0, rival])
+        matrix = rows.to_matrix()
+        row = matrix.toarray()[0] if rows.is_sparse else matrix[0]
+        values = np.zeros(len(direction))
+        values[: rows.width] = row
+        values[-1] = rows.stored.bias
+        shares = direction * values
+        order = np.argsort(-np.abs(shares), kind="stable")
+        reasons = [
+            self._reason(int(j), float(values[j]), float(direction[j]), label)
+            for j in order[:top]
+            if shares[j] != 0.0
+        ]
+        return Explanation(
+            prediction=self.classes[code],
+            instead_of=self.classes[1 - code if rival is None else rival],
+            score=score,
+            reasons=reasons,
+            voted=self.keep == "vote",
+        )
+
+    def _reason(self, j: int, value: float, weight: float, label: int) -> Reason:
+        column = -1 if j == self.state.width else j
+        mistakes = None if self.state.log is None else self.state.log.behind(column, label)
+        return Reason(self.feature_name(column), value, weight, weight * value, mistakes)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model into one file, whole or not at all."""
+        state = self.state
+        labels, kind = _plain_labels(self.classes)
+        arrays = {
+            "W": state.W,
+            "U": state.U,
+            "clock": state.clock,
+            **pack_strings("labels", labels),
+        }
+        if self.feature_names is not None:
+            arrays |= pack_strings("names", self.feature_names)
+        if state.log is not None:
+            arrays["start"] = state.start
+            arrays |= _log_arrays(state.log)
+        about = {
+            "model": "linear",
+            "learner": self.learner,
+            "params": self.params,
+            "keep": self.keep,
+            "rule": self.rule,
+            "bias": self.bias,
+            "joint": state.joint,
+            "logged": state.log is not None,
+            "by_name": self.by_name,
+            "labels": kind,
+            "names": self.feature_names is not None,
+            "history": self.history.to_dict(),
+        }
+        write_model_file(path, arrays, about)
+
+
+def load_model(path: str | os.PathLike[str]) -> LinearModel:
+    """Read a model from its file.
+
+    Raises
+    ------
+    ModelFileError
+        If the file is not a model, is damaged, or comes from a newer version.
+    """
+    arrays, about = read_model_file(path)
+    try:
+        W, logged = arrays["W"], about["logged"]
+        state = State(
+            W,
+            arrays["U"],
+            arrays["clock"],
+            _read_log(arrays, about["bias"]) if logged else None,
+            arrays["start"] if logged else np.empty((0, W.shape[1])),
+            about["joint"],
+        )
+        return LinearModel(
+            classes=_typed_labels(unpack_strings("labels", arrays), about["labels"]),
+            state=state,
+            keep=about["keep"],
+            rule=about["rule"],
+            bias=about["bias"],
+            learner=about["learner"],
+            params=about["params"],
+            history=History.from_dict(about["history"]),
+            feature_names=unpack_strings("names", arrays) if about["names"] else None,
+            by_name=about["by_name"],
+        )
+    except (KeyError, TypeError, ValueError, IndexError) as error:
+        raise ModelFileError(f"{path}: its description does not fit its arrays ({error})") from None
+
+
+def probabilities(found: np.ndarray, joint: bool) -> np.ndarray:
+    """Turn logistic scores into probabilities whose largest is at the class that is predicted."""
+    if found.ndim == 1:
+        p = 1.0 / (1.0 + np.exp(-np.clip(found, -700.0, 700.0)))
+        # A score just above 0 must not round to a tie, which an argmax would give to the other class.
+        p = np.where(found >= 0, np.maximum(p, np.nextafter(0.5, 1.0)), p)
+        return np.column_stack([1.0 - p, p])
+    if joint:
+        p = np.exp(found - found.max(axis=1, keepdims=True))
+    else:
+        p = 1.0 / (1.0 + np.exp(-np.clip(found, -700.0, 700.0)))
+    return p / p.sum(axis=1, keepdims=True)
+
+
+def _plain_labels(classes: np.ndarray) -> tuple[list[str], str]:
+    """Labels as strings, and the type that they had."""
+    kind = classes.dtype.str if classes.dtype.kind != "O" else f"O:{type(classes[0]).__name__}"
+    plain = (
+        label.decode("latin-1") if isinstance(label, bytes) else str(label)
+        for label in classes.tolist()
+    )
+    return list(plain), kind
+
+
+def _typed_labels(labels: list[str], kind: str) -> np.ndarray:
+    """Undo `_plain_labels`."""
+    if kind.startswith("O:"):
+        convert = {"int": int, "bool": "True".__eq__}.get(kind[2:], str)
+        dtype = np.dtype(object)
+    else:
+        dtype = np.dtype(kind)
+        convert = {
+            "i": int,
+            "u": int,
+            "f": float,
+            "b": "True".__eq__,
+            "S": lambda label: label.encode("latin-1"),
+        }.get(dtype.kind, str)
+    typed = np.empty(len(labels), dtype)
+    typed[:] = [convert(label) for label in labels]
+    return typed
+
+
+def _log_arrays(log: MistakeLog) -> dict[str, np.ndarray]:
+    """The log as arrays for a file."""
+    whole = log.joined()
+    if whole is None:
+        return {}
+    arrays = {f"log.{name}": column for name, column in whole.entries._asdict().items()}
+    arrays["log.origin"] = whole.origin
+    stored = whole.support.stored._asdict()
+    del stored["bias"]
+    arrays |= {f"support.{name}": array for name, array in stored.items()}
+    arrays["support.width"] = np.array([whole.support.width])
+    return arrays
+
+
+def _read_log(arrays: dict[str, np.ndarray], bias: bool) -> MistakeLog:
+    """Undo `_log_arrays`."""
+    if "log.origin" not in arrays:
+        return MistakeLog()
+    values = arrays["support.values"]
+    if "support.indices" in arrays:
+        import scipy.sparse
+
+        kind = f"i{arrays['support.indices'].itemsize}"
+        indices, starts = arrays["support.indices"].view(kind), arrays["support.starts"].view("i8")
+        shape = (len(starts) - 1, int(arrays["support.width"][0]))
+        values = scipy.sparse.csr_matrix((values, indices, starts), shape=shape)
+    entries = Log(*(arrays[f"log.{name}"] for name in Log._fields))
+    return MistakeLog([Part(Rows.of(values, bias=bias), arrays["log.origin"], entries)])

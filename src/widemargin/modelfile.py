@@ -1,0 +1,137 @@
+"""One file for a model: arrays and a description, sealed by a digest. No pickle.
+
+The layout is that of safetensors: the length of a JSON header, the header, the arrays. Under
+`__metadata__` the header holds one JSON string, `model`, that describes the model. The last array
+of the file, `sha256`, is the digest of all bytes before it, so that a file that was cut short or
+altered anywhere is refused before anything in it is believed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import secrets
+import stat
+from collections.abc import Sequence
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from widemargin.errors import ModelFileError
+
+#: Written into every file. A reader refuses files of a higher format.
+FORMAT = 1
+_SEAL, _SEAL_BYTES = "sha256", 32
+#: Longer headers than this are not believed.
+_LONGEST_HEADER = 1 << 28
+
+
+def write_model_file(path: str | os.PathLike[str], arrays: dict[str, Any], about: dict) -> None:
+    """Write arrays and a description, whole or not at all.
+
+    The file is written beside its target, brought safely to the disk, and then put in its place.
+    """
+    from safetensors.numpy import save
+
+    path = os.path.realpath(path)
+    if os.path.exists(path) and not stat.S_ISREG(os.stat(path).st_mode):
+        raise ModelFileError(f"{path}: cannot save a model here, it is not a regular file")
+    described = json.dumps({"format": FORMAT, **about}, ensure_ascii=False)
+    plain = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+    plain[_SEAL] = np.zeros(_SEAL_BYTES, np.uint8)
+    content = bytearray(save(plain, metadata={"model": described}))
+    content[-_SEAL_BYTES:] = hashlib.sha256(memoryview(content)[:-_SEAL_BYTES]).digest()
+
+    beside = f"{path}.{secrets.token_hex(4)}.tmp"
+    try:
+        with open(beside, "xb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(beside, path)
+    except BaseException:
+        if os.path.exists(beside):
+            os.unlink(beside)
+        raise
+    _sync_folder(os.path.dirname(path))
+
+
+def _sync_folder(folder: str) -> None:
+    """Make sure that the new name, too, is on the disk."""
+    try:
+        handle = os.open(folder, os.O_RDONLY)
+    except OSError:  # not every system lets a folder be opened
+        return
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def read_model_file(path: str | os.PathLike[str]) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    """Read back what `write_model_file` wrote, or say why the file cannot be trusted."""
+    from safetensors.numpy import load
+
+    path = os.fspath(path)
+    with open(path, "rb") as file:
+        about = _check(path, file)
+        file.seek(0)
+        arrays = load(file.read())
+    arrays.pop(_SEAL)
+    return arrays, about
+
+
+def _check(path: str, file: BinaryIO) -> dict[str, Any]:
+    """Believe nothing before sizes, format and digest fit; returns the description."""
+    length = os.fstat(file.fileno()).st_size
+    size = int.from_bytes(file.read(8), "little")
+    if length < 8 + _SEAL_BYTES or size > min(length - 8, _LONGEST_HEADER):
+        raise ModelFileError(f"{path}: not a widemargin model, or cut short")
+    try:
+        header = json.loads(file.read(size))
+        about = json.loads(header.pop("__metadata__")["model"])
+        form = about["format"]
+        ends = [spec["data_offsets"][1] for spec in header.values()]
+        seal = header[_SEAL]["data_offsets"]
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        raise ModelFileError(f"{path}: not a widemargin model, or damaged") from None
+    if not isinstance(form, int) or form > FORMAT:
+        raise ModelFileError(
+            f"{path}: written by a newer widemargin (format {form}; this one reads up to {FORMAT})"
+        )
+    if seal[1] != max(ends) or seal[1] - seal[0] != _SEAL_BYTES or 8 + size + seal[1] != length:
+        raise ModelFileError(
+            f"{path}: {length} bytes long where its header says {8 + size + max(ends)}: cut short or damaged"
+        )
+    if _digest(file, length - _SEAL_BYTES) != file.read(_SEAL_BYTES):
+        raise ModelFileError(f"{path}: its content does not match its digest: the file was altered")
+    return about
+
+
+def _digest(file: BinaryIO, length: int) -> bytes:
+    """SHA-256 of the first `length` bytes, leaving the file just behind them."""
+    digest = hashlib.sha256()
+    file.seek(0)
+    while length and (piece := file.read(min(length, 1 << 20))):
+        digest.update(piece)
+        length -= len(piece)
+    return digest.digest()
+
+
+def pack_strings(name: str, strings: Sequence[str]) -> dict[str, np.ndarray]:
+    """Strings as arrays: their UTF-8 bytes end to end, and where each ends."""
+    encoded = [string.encode("utf-8", "surrogatepass") for string in strings]
+    return {
+        f"{name}.bytes": np.frombuffer(b"".join(encoded), np.uint8),
+        f"{name}.ends": np.cumsum([len(piece) for piece in encoded], dtype=np.int64),
+    }
+
+
+def unpack_strings(name: str, arrays: dict[str, np.ndarray]) -> list[str]:
+    """Undo `pack_strings`."""
+    content, ends = arrays[f"{name}.bytes"].tobytes(), arrays[f"{name}.ends"].tolist()
+    starts = [0, *ends[:-1]]
+    return [
+        content[a:b].decode("utf-8", "surrogatepass") for a, b in zip(starts, ends, strict=False)
+    ]

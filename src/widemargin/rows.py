@@ -1,0 +1,187 @@
+"""Rows: the one data type for examples, dense or compressed sparse."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from widemargin.errors import DataError
+from widemargin.loops.storage import Dense, Sparse
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Examples in the form that the loops read, sharing memory with what they were made from.
+
+    Attributes
+    ----------
+    stored : Dense or Sparse
+        What the loops take. Every array in it is a read-only view.
+    n, width : int
+        How many rows, and how many features (without the bias).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rows = Rows.of(np.array([[1.0, 2.0], [3.0, 4.0]]))
+    >>> rows.n, rows.width, rows.is_sparse
+    (2, 2, False)
+    """
+
+    stored: Dense | Sparse
+    n: int
+    width: int
+
+    @classmethod
+    def of(cls, X: Any, bias: bool = True, dtype: Any = None) -> Rows:
+        """Take a matrix (an array or a scipy sparse matrix) as rows.
+
+        Parameters
+        ----------
+        X : array or scipy sparse matrix
+            Float32 and float64 stay as they are; other numbers become float64. What is already
+            C-ordered or CSR is not copied.
+        bias : bool
+            Extend every row by the constant feature 1.
+        dtype : dtype, optional
+            At least as wide a float as this: what a model was trained in.
+        """
+        if _is_scipy_sparse(X):
+            return cls._of_sparse(X, bias, dtype)
+        X = np.asarray(X)
+        if X.ndim != 2:
+            raise DataError(f"rows must form a matrix with 2 dimensions, found {X.ndim}")
+        values = np.ascontiguousarray(X, dtype=_float_type(X.dtype, dtype))
+        return cls(Dense(_frozen(values), float(bias)), *values.shape)
+
+    @classmethod
+    def _of_sparse(cls, X: Any, bias: bool, dtype: Any) -> Rows:
+        X = X.tocsr()
+        n, width = X.shape
+        values = np.ascontiguousarray(X.data, dtype=_float_type(X.dtype, dtype))
+        starts = np.ascontiguousarray(X.indptr, dtype=np.int64)
+        indices = np.ascontiguousarray(X.indices)
+        if indices.dtype not in (np.int32, np.int64):
+            indices = indices.astype(np.int64)
+        unsigned = indices.view(f"u{indices.itemsize}")
+        # A wrong index would read or write memory that is not ours. Negative ones look huge.
+        stored = min(len(values), len(indices))
+        if len(starts) != n + 1 or starts[0] != 0 or starts[-1] > stored:
+            raise DataError(f"sparse rows must start at 0 and end within {stored} stored values")
+        if n and np.any(starts[1:] < starts[:-1]):
+            raise DataError("sparse rows must not end before they start")
+        if starts[-1] and unsigned[: starts[-1]].max() >= width:
+            raise DataError(f"a column index lies outside 0 ... {width - 1}")
+        return cls(
+            Sparse(_frozen(values), _frozen(unsigned), _frozen(starts.view("u8")), float(bias)),
+            n,
+            width,
+        )
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether only the values that are not zero are stored."""
+        return isinstance(self.stored, Sparse)
+
+    @property
+    def dtype(self) -> np.dtype:
+        """The type of the values, in which weights are learned too."""
+        return self.stored.values.dtype
+
+    @property
+    def has_bias(self) -> bool:
+        """Whether every row is extended by the constant feature 1."""
+        return self.stored.bias != 0.0
+
+    @property
+    def stored_values(self) -> int:
+        """How many numbers a pass over all rows reads."""
+        return len(self.stored.values) if self.is_sparse else self.stored.values.size
+
+    @cached_property
+    def everything(self) -> np.ndarray:
+        """The indices of all rows, in storage order."""
+        return _frozen(np.arange(self.n, dtype=np.uint64))
+
+    def take(self, which: np.ndarray) -> Rows:
+        """Copy some rows, in the order given."""
+        if not self.is_sparse:
+            values = _frozen(self.stored.values[which])
+            return Rows(Dense(values, self.stored.bias), len(which), self.width)
+        return Rows.of(self.to_matrix()[which.astype(np.int64)], bias=self.has_bias)
+
+    def to_matrix(self) -> Any:
+        """The rows as an array or a scipy CSR matrix, sharing memory."""
+        if not self.is_sparse:
+            return self.stored.values
+        import scipy.sparse
+
+        kind = f"i{self.stored.indices.itemsize}"
+        parts = (self.stored.values, self.stored.indices.view(kind), self.stored.starts.view("i8"))
+        return scipy.sparse.csr_matrix(parts, shape=(self.n, self.width), copy=False)
+
+    def without_duplicates(self) -> Rows:
+        """The same rows with each column stored at most once a row, as a norm needs it."""
+        if not self.is_sparse:
+            return self
+        matrix = self.to_matrix()
+        if matrix.has_canonical_format:
+            return self
+        matrix = matrix.copy()
+        matrix.sum_duplicates()
+        return Rows.of(matrix, bias=self.has_bias)
+
+    def widened(self, width: int) -> Rows:
+        """The same rows with more features, all of them zero."""
+        if width == self.width:
+            return self
+        if self.is_sparse:
+            return Rows(self.stored, self.n, width)
+        values = np.zeros((self.n, width), self.dtype)
+        values[:, : self.width] = self.stored.values
+        return Rows(Dense(_frozen(values), self.stored.bias), self.n, width)
+
+    def check_finite(self) -> None:
+        """Raise an error that names the first value that is not a finite number, if there is one."""
+        values = self.stored.values
+        finite = np.isfinite(values)
+        if finite.all():
+            return
+        at = int(np.argmin(finite.ravel()))
+        if self.is_sparse:
+            if at >= self.stored.starts[-1]:
+                return
+            row = int(np.searchsorted(self.stored.starts, np.uint64(at), side="right")) - 1
+            column = int(self.stored.indices[at])
+        else:
+            row, column = divmod(at, self.width)
+        kind = "NaN" if np.isnan(values.flat[at]) else "infinity"
+        raise DataError(
+            f"Input X contains {kind} (row {row}, column {column}):"
+            " only finite numbers can be learned from; remove or impute the others"
+        )
+
+
+def _float_type(found: np.dtype, at_least: Any) -> np.dtype:
+    """The float in which to compute: float32 only if everything is."""
+    if found.kind not in "fiub":
+        raise DataError(f"rows must hold real numbers, found {found}")
+    kept = found if found in (np.float32, np.float64) else np.dtype(np.float64)
+    return kept if at_least is None else np.promote_types(kept, at_least)
+
+
+def _frozen(array: np.ndarray) -> np.ndarray:
+    """A read-only view: a writable array is another type to numba, and compiles again."""
+    view = array.view()
+    view.setflags(write=False)
+    return view
+
+
+def _is_scipy_sparse(X: Any) -> bool:
+    """Whether X is a scipy sparse matrix, without importing scipy to find out."""
+    sparse = sys.modules.get("scipy.sparse")
+    return sparse is not None and sparse.issparse(X)
