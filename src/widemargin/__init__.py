@@ -19,6 +19,7 @@ _HOMES = {
     "Perceptron": "widemargin.estimators",
     "load": "widemargin.estimators",
     "load_model": "widemargin.model",
+    "losses": "widemargin",
 }
 __all__ = list(_HOMES)
 
@@ -26,6 +27,8 @@ __all__ = list(_HOMES)
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'widemargin' has no attribute {name!r}")
+    if _HOMES[name] == __name__:
+        return import_module(f"{__name__}.{name}")
     return getattr(import_module(_HOMES[name]), name)
 
 

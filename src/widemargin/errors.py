@@ -2,7 +2,7 @@
 
 
 class DataError(ValueError):
-    """The examples cannot be learned from: the message says where, what was found and what to do."""
+    """The examples cannot be learned from: the message says where, and what was found."""
 
 
 class ModelFileError(ValueError):

@@ -39,7 +39,7 @@ class Settings:
     patience: int = 5
     max_seconds: float | None = None
     class_weight: Mapping[Any, float] | str | None = None
-    fit_intercept: bool = True
+    fit_intercept: bool | float = True
     multiclass: str = "joint"
     n_jobs: int | None = None
 
@@ -59,6 +59,10 @@ class Settings:
         if self.batch != "full":
             _whole("batch", self.batch, least=1, other="'full'")
         batch = 0 if self.batch == "full" else int(self.batch)
+        if not 0.0 <= float(self.fit_intercept) < math.inf:
+            raise ValueError(
+                f"fit_intercept={self.fit_intercept!r} must be True, False or a positive number"
+            )
         if self.keep == "vote" and self.l2 > 0.0:
             raise ValueError(
                 "keep='vote' needs l2=0: a penalty changes the weights without a mistake"
@@ -78,6 +82,11 @@ class Settings:
         )
 
     @property
+    def bias(self) -> float:
+        """The value of the constant feature whose weight is the bias."""
+        return float(self.fit_intercept)
+
+    @property
     def joint(self) -> bool:
         """Whether all classes are learned together."""
         return self.multiclass == "joint"
@@ -93,11 +102,11 @@ def begin(rows: Rows, classes: int, settings: Settings, rng: np.random.Generator
         if start == "random":
             W[:] = rng.standard_normal(W.shape)
     else:
-        coef, intercept = start if isinstance(start, tuple) else (start, 0.0)
         try:
+            coef, intercept = start if isinstance(start, tuple) else (start, 0.0)
             W[:, :-1] = np.reshape(coef, (-1, rows.width))
-            W[:, -1] = np.ravel(intercept)
-        except ValueError:
+            W[:, -1] = np.ravel(intercept) / (rows.bias or 1.0)
+        except (ValueError, TypeError):
             raise ValueError(
                 f"start must be 'zero', 'random' or weights of shape ({vectors}, {rows.width}),"
                 " alone or in a tuple with the biases"
@@ -197,7 +206,8 @@ def split(
     held = place < np.rint(fraction * sizes)[codes[by_class]]
     if not np.any(held) or np.all(held):
         raise DataError(
-            f"validation={fraction:g} of {len(codes)} examples leaves nothing to hold out or to learn from"
+            f"validation={fraction:g} of {len(codes)} examples leaves nothing to hold out,"
+            " or nothing to learn from"
         )
     return np.sort(by_class[~held]).astype(np.uint64), np.sort(by_class[held]).astype(np.uint64)
 

@@ -25,7 +25,8 @@ class Cycle(NamedTuple):
     """The weights after epoch `last` were those after epoch `first`, with updates between.
 
     If every sum was exact, the updates between add up to zero, and so prove (Gordan) that no
-    hyperplane puts all examples strictly on their sides.
+    weights put all examples strictly on their sides. (Learning one class against the rest: that
+    there is a class which no hyperplane cuts off from the rest.)
     """
 
     first: int
@@ -42,8 +43,8 @@ class History:
     epochs : list of Epoch
         `mistakes` made while learning; `updates`, the examples that changed the weights; the mean
         `loss`, each example's taken before it was learned from; `change`, how far the weights
-        moved (not measured in streams); `held_out`, the accuracy of what would be deployed, on examples not learned from;
-        `seconds` since the start.
+        moved (not measured in streams); `held_out`, the accuracy of what would be deployed, on
+        examples not learned from; `seconds` since the start.
     stopped : str
         Why learning ended: "no mistakes", "small change", "epochs", "deadline", "no improvement"
         or "interrupted".
@@ -126,16 +127,24 @@ class History:
         )
 
     def __repr__(self) -> str:
-        lines = ["epoch  mistakes  updates        loss      change  held out  seconds"]
-        for e in self.epochs:
-            score = "" if e.held_out is None else f"{e.held_out:.4f}"
-            change = "" if e.change is None else f"{e.change:.4g}"
-            lines.append(
-                f"{e.epoch:5d}  {e.mistakes:8d}  {e.updates:7d}  {e.loss:10.4g}"
-                f"  {change:>10}  {score:>8}  {e.seconds:7.2f}"
-            )
+        cells = [
+            (*e[:3], _short(e.loss), _short(e.change), _short(e.held_out), f"{e.seconds:.2f}")
+            for e in self.epochs
+        ]
+        shown = [j for j in range(len(Epoch._fields)) if any(row[j] != "" for row in cells)]
+        heads = [name.replace("_", " ") for name in Epoch._fields]
+        widths = [max([len(heads[j])] + [len(str(row[j])) for row in cells]) for j in shown]
+        lines = [
+            "  ".join(f"{row[j]:>{width}}" for j, width in zip(shown, widths, strict=True))
+            for row in [heads, *cells]
+        ]
         if self.stopped:
             lines.append(f"stopped: {self.stopped}")
         if self.best is not None:
             lines.append(f"given back: the weights after epoch {self.best}")
         return "\n".join(lines)
+
+
+def _short(number: float | None) -> str:
+    """Four digits, or nothing where nothing was measured."""
+    return "" if number is None else f"{number:.4g}"

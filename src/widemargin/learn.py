@@ -19,7 +19,7 @@ from widemargin.loops.steps import ERROR, MARGIN, REACH, SIGMOID, Rule
 from widemargin.mistakes import NO_LOG, Part, log_buffer
 from widemargin.order import Shuffle, frozen, orders
 from widemargin.rows import Rows
-from widemargin.scores import best_class, scores, votes_on
+from widemargin.scores import best_class, deployed_scores, votes_on
 from widemargin.state import State
 from widemargin.threads import run_all
 
@@ -135,6 +135,7 @@ def learn(
     History
     """
     began = time.monotonic()
+    rows.check_scale()
     state.lay_out(rows.is_sparse)
     which = rows.everything if which is None else which
     history, learned_from = History(), []
@@ -180,6 +181,11 @@ def learn(
         if cycles is not None and history.cycle is None:
             history.cycle = cycles.look(epoch, updates)
         history.stopped = history.stopped or _reason_to_stop(plan, history, referee)
+        if history.stopped == "no mistakes" and plan.shuffle == "draw":
+            # Who draws may have missed some: look at all of them, without learning.
+            looked = _problems(rows, y, state.copy(), plan, price, len(which))
+            if any(run(which, True)[0].updates for run in looked):
+                history.stopped = "epochs" if epoch == plan.epochs else ""
 
     if referee is not None:
         history.best = referee.restore()
@@ -190,7 +196,7 @@ def learn(
 
 
 def learn_stream(rows: Rows, y: np.ndarray, state: State, plan: Plan) -> Tally:
-    """Learn from a few rows as they come, once, with no book-keeping that costs more than they do."""
+    """Learn from a few rows as they come, once, without the book-keeping of an epoch."""
     state.lay_out(rows.is_sparse)
     tallies, logs, first_row = [], [], state.seen
     for run in _problems(rows, y, state, plan, None, rows.n):
@@ -213,7 +219,7 @@ def _reason_to_stop(plan: Plan, history: History, referee: _Referee | None) -> s
     """Why to stop after the last epoch, or nothing."""
     if history.epochs[-1].updates == 0:
         return "no mistakes"
-    if history.epochs[-1].change < plan.tol:
+    if (history.epochs[-1].change or 0.0) < plan.tol:
         return "small change"
     if referee is not None and len(history) - referee.best_epoch >= plan.patience:
         return "no improvement"
@@ -224,7 +230,7 @@ def _explain_bad_score(rows: Rows, row: int) -> None:
     """Say why the score of a row is not a finite number."""
     rows.check_finite()
     raise DataError(
-        f"row {row}: its score is too large for a float, so nothing can be learned from it;"
+        f"row {row}: its score or norm is too large for a float, so nothing can be learned from it;"
         " scale the features down"
     )
 
@@ -292,8 +298,8 @@ class _Referee:
             self.votes.update(Part.of(rows, logs), threads)
             found = self.votes.result(state.count)
         else:
-            W = state.last() if self.plan.keep == "last" else state.average()
-            found = scores(self.rows, self.which, W, threads)
+            deployed = state.deployed(self.plan.keep)
+            found = deployed_scores(*deployed, self.rows, self.which, threads)
         score = float(np.mean(best_class(found) == self.y))
         if score > self.best_score:
             self.best_epoch, self.best_score = epoch, score
@@ -317,9 +323,17 @@ class _CycleFinder:
     @staticmethod
     def can_find(plan: Plan) -> bool:
         """Whether the same weights at the end of an epoch mean the same epochs for ever."""
-        fixed_order = plan.shuffle in (False, "once") or plan.batch == 0
+        fixed_order = plan.shuffle in (False, "once") or (
+            plan.batch == 0 and plan.shuffle != "draw"
+        )
         rule = plan.rule
-        return fixed_order and rule.form in (ERROR, MARGIN) and rule.power == 0.0 and rule.l2 == 0.0
+        return (
+            plan.epochs > 1
+            and fixed_order
+            and rule.form in (ERROR, MARGIN)
+            and rule.power == 0.0
+            and rule.l2 == 0.0
+        )
 
     def _fingerprint(self) -> bytes:
         W = self.state.W + 0.0  # turns -0.0 into 0.0
@@ -336,13 +350,14 @@ class _CycleFinder:
         warnings.warn(
             f"the weights after epoch {epoch} are those after epoch {first}: "
             + (
-                "the corrections between add up to zero, which proves that the classes"
-                " are not linearly separable; more epochs only repeat this cycle"
+                "the corrections between add up to zero, which proves that"
+                f" {'the classes are' if self.state.joint else 'some class against the rest is'}"
+                " not linearly separable; more epochs only repeat this cycle"
                 if proof
                 else "more epochs only repeat this cycle"
             ),
             NotSeparableWarning,
-            stacklevel=4,
+            stacklevel=5,
         )
         return Cycle(first, epoch, proof)
 

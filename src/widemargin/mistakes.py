@@ -33,6 +33,15 @@ def log_buffer(entries: int) -> Log:
     )
 
 
+class Correction(NamedTuple):
+    """One entry of the log: the weights of class `label` gained `amount` times a row."""
+
+    row: int
+    label: int  # the class code; 0 for the one vector of two classes
+    amount: float
+    clock: float  # before it: examples seen so far, plus one
+
+
 class Part(NamedTuple):
     """The corrections of one stretch of learning, and the examples they came from."""
 
@@ -79,11 +88,10 @@ class MistakeLog:
     def __len__(self) -> int:
         return sum(len(part.entries.example) for part in self.parts)
 
-    def __iter__(self) -> Iterator[tuple[int, int, float, float]]:
-        """Every correction as (row, class, amount, count before it)."""
+    def __iter__(self) -> Iterator[Correction]:
         for part in self.parts:
             for e, label, amount, count in zip(*part.entries, strict=True):
-                yield int(part.origin[e]), int(label), float(amount), float(count)
+                yield Correction(int(part.origin[e]), int(label), float(amount), float(count))
 
     def joined(self) -> Part | None:
         """The whole log as one part, for a file."""
@@ -107,24 +115,34 @@ class MistakeLog:
 
         return MistakeLog([part._replace(entries=moved(part.entries)) for part in self.parts])
 
-    def behind(self, feature: int, label: int) -> list[tuple[int, float]]:
+    def behind(self, feature: int, turns: dict[int, float]) -> list[tuple[int, float]]:
         """The corrections that made one weight: (row, what it added), in order.
 
-        Feature -1 is the bias.
+        Parameters
+        ----------
+        feature : int
+            The column; -1 is the bias.
+        turns : dict
+            The classes that count, each with the sign by which it does.
         """
         found = []
         for part in self.parts:
-            if feature < 0:
-                values = np.full(part.support.n, part.support.stored.bias)
-            elif feature >= part.support.width:
+            if feature >= part.support.width:
                 continue
+            if feature < 0:
+                values = np.full(part.support.n, part.support.bias)
             else:
                 column = part.support.to_matrix()[:, [feature]]
                 values = (column.toarray() if part.support.is_sparse else column).ravel()
-            mine = (part.entries.label == label) & (values[part.entries.example] != 0)
-            for e in np.flatnonzero(mine):
-                at = part.entries.example[e]
-                found.append((int(part.origin[at]), float(part.entries.amount[e] * values[at])))
+            example, label, amount, _ = part.entries
+            mine = np.isin(label, list(turns)) & (values[example] != 0)
+            found += [
+                (
+                    int(part.origin[example[e]]),
+                    turns[int(label[e])] * amount[e] * values[example[e]],
+                )
+                for e in np.flatnonzero(mine)
+            ]
         return found
 
 
@@ -147,7 +165,7 @@ def _join(parts: list[Part]) -> Part:
         for part, first in zip(parts, before, strict=True)
     ]
     return Part(
-        Rows.of(matrix, bias=parts[0].support.has_bias, dtype=dtype),
+        Rows.of(matrix, bias=parts[0].support.bias, dtype=dtype),
         np.concatenate([part.origin for part in parts]),
         Log(*(np.concatenate(column) for column in zip(*shifted, strict=True))),
     )
@@ -168,6 +186,7 @@ class Votes:
     """
 
     def __init__(self, rows: Rows, which: np.ndarray, scores: np.ndarray, shared: bool) -> None:
+        rows.check_finite()  # one such row would spoil the votes on those after it
         self.rows, self.which, self.shared = rows.without_duplicates(), which, shared
         self.scores = np.array(scores, dtype=np.float64)
         self.votes = np.zeros_like(self.scores)
@@ -179,16 +198,15 @@ class Votes:
         rows, support = self.rows.widened(width), part.support.widened(width)
         together = self.scores.ndim == 1 or self.shared
         for c in range(len(self.last)):
-            log, column = part.entries, slice(None)
+            log = part.entries
             if not together:
                 log = Log(*(entry[part.entries.label == c] for entry in log))
-                column = c
             if not len(log.example):
                 continue
 
-            def vote(piece: slice, log: Log = log, column: Any = column, c: int = c) -> None:
+            def vote(piece: slice, log: Log = log, c: int = c) -> None:
                 # Each thread takes rows of its own, so that the sums do not depend on the threads.
-                at = (piece,) if together else (piece, column)
+                at: Any = piece if together else (piece, c)
                 s, votes = self.scores[at].copy(), self.votes[at].copy()
                 loop = multiclass_votes if s.ndim == 2 else binary_votes
                 room = (support.n, width + 1)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -17,12 +17,14 @@ from widemargin.loops.passes import Log
 from widemargin.mistakes import MistakeLog, Part
 from widemargin.modelfile import (
     pack_strings,
+    pack_value,
     read_model_file,
     unpack_strings,
+    unpack_value,
     write_model_file,
 )
 from widemargin.rows import Rows
-from widemargin.scores import best_class, scores, votes_on
+from widemargin.scores import best_class, deployed_scores, votes_on
 from widemargin.state import KEEPS, State
 
 
@@ -40,10 +42,10 @@ class LinearModel:
         What the model answers with.
     rule : str
         The name of the step rule.
-    bias : bool
-        Whether rows are extended by a constant feature.
+    bias : float
+        The constant feature by which rows are extended; 0 means none.
     learner, params
-        The name of the learner and what it was told, as plain values.
+        The name of the learner and what it was told.
     history : History
         What happened while learning.
     feature_names : list of str or None
@@ -56,7 +58,7 @@ class LinearModel:
     state: State
     keep: str = "average"
     rule: str = "perceptron"
-    bias: bool = True
+    bias: float = 1.0
     learner: str = "Perceptron"
     params: dict[str, Any] = field(default_factory=dict)
     history: History = field(default_factory=History)
@@ -67,6 +69,20 @@ class LinearModel:
     def weights(self) -> np.ndarray:
         """The weights that answer, bias last. A vote has no single ones: its average stands in."""
         return self.state.last() if self.keep == "last" else self.state.average()
+
+    @property
+    def coef(self) -> np.ndarray:
+        """The weights of the features: one row for two classes, else one a class."""
+        return self.weights[:, :-1]
+
+    @property
+    def intercept(self) -> np.ndarray:
+        """What is added to the score of every row."""
+        return self.weights[:, -1] * self.weights.dtype.type(self.bias)
+
+    @cached_property
+    def _deployed(self) -> tuple[np.ndarray, np.ndarray]:
+        return self.state.deployed(self.keep)
 
     def rows(self, X: Any) -> Rows:
         """Examples as this model reads them."""
@@ -87,8 +103,7 @@ class LinearModel:
             votes = votes_on(self.state, rows, rows.everything, threads)
             found = votes.result(self.state.count)
         else:
-            weights = self.weights.astype(rows.dtype, copy=False)
-            found = scores(rows, rows.everything, weights, threads)
+            found = deployed_scores(*self._deployed, rows, rows.everything, threads)
         if not np.all(np.isfinite(found)):
             rows.check_finite()
             raise DataError("a score is too large for a float; scale the features down")
@@ -96,7 +111,10 @@ class LinearModel:
 
     def predict(self, X: Any, threads: int = 1) -> np.ndarray:
         """The label of every row. Ties go to the second of two classes, to the first of several."""
-        return self.classes[best_class(self.decision_function(X, threads))]
+        found = self.decision_function(X, threads)
+        if len(self.classes) == 1:  # a stream that has seen one class so far
+            return np.repeat(self.classes, len(found))
+        return self.classes[best_class(found)]
 
     def predict_proba(self, X: Any, threads: int = 1) -> np.ndarray:
         """The probability of every class, which only the logistic rule gives."""
@@ -127,8 +145,23 @@ class LinearModel:
         names = self.feature_names
         return str(names[column]) if names is not None else f"x{column}"
 
+    def equation(self, digits: int = 4) -> str:
+        """The hyperplane w.x + b = 0 that divides two classes, as an equation.
+
+        Its normal is w, which points to the side of the second class; b moves it off the origin.
+        """
+        if len(self.weights) > 1:
+            raise ValueError("several classes have no single hyperplane; look at `weights`")
+        terms = [
+            f"{weight:.{digits}g}*{self.feature_name(column)}"
+            for column, weight in enumerate(self.coef[0])
+            if weight != 0.0
+        ]
+        terms.append(f"{self.intercept[0]:.{digits}g}")
+        return " + ".join(terms).replace("+ -", "- ") + " = 0"
+
     def explain(self, x: Any, top: int = 10) -> Explanation:
-        """Say which features decided the prediction of one row, and which mistakes stand behind them.
+        """Say which features decided the prediction of one row, and which mistakes made them.
 
         Parameters
         ----------
@@ -144,14 +177,14 @@ class LinearModel:
         code = int(best_class(found)[0])
         if len(self.weights) == 1:
             sign = 1.0 if code else -1.0
-            label, rival, direction = 0, None, sign * self.weights[0]
-            score = sign * float(found[0])
+            rival, direction = 1 - code, sign * self.weights[0]
+            score, turns = sign * float(found[0]), {0: sign}
         else:
             others = found[0].copy()
             others[code] = -np.inf
             rival = int(np.argmax(others))
-            label, direction = code, self.weights[code] - self.weights[rival]
-            score = float(found[0, code] - found[0, rival])
+            direction = self.weights[code] - self.weights[rival]
+            score, turns = float(found[0, code] - found[0, rival]), {code: 1.0, rival: -1.0}
         matrix = rows.to_matrix()
         row = matrix.toarray()[0] if rows.is_sparse else matrix[0]
         values = np.zeros(len(direction))
@@ -160,21 +193,22 @@ class LinearModel:
         shares = direction * values
         order = np.argsort(-np.abs(shares), kind="stable")
         reasons = [
-            self._reason(int(j), float(values[j]), float(direction[j]), label)
+            self._reason(int(j), float(values[j]), float(direction[j]), turns)
             for j in order[:top]
             if shares[j] != 0.0
         ]
         return Explanation(
             prediction=self.classes[code],
-            instead_of=self.classes[1 - code if rival is None else rival],
+            instead_of=self.classes[rival],
             score=score,
             reasons=reasons,
             voted=self.keep == "vote",
         )
 
-    def _reason(self, j: int, value: float, weight: float, label: int) -> Reason:
+    def _reason(self, j: int, value: float, weight: float, turns: dict[int, float]) -> Reason:
+        """Feature j's part; `turns` are the classes that made it, with their signs."""
         column = -1 if j == self.state.width else j
-        mistakes = None if self.state.log is None else self.state.log.behind(column, label)
+        mistakes = None if self.state.log is None else self.state.log.behind(column, turns)
         return Reason(self.feature_name(column), value, weight, weight * value, mistakes)
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -195,7 +229,7 @@ class LinearModel:
         about = {
             "model": "linear",
             "learner": self.learner,
-            "params": self.params,
+            "params": {name: pack_value(value) for name, value in self.params.items()},
             "keep": self.keep,
             "rule": self.rule,
             "bias": self.bias,
@@ -235,7 +269,7 @@ def load_model(path: str | os.PathLike[str]) -> LinearModel:
             rule=about["rule"],
             bias=about["bias"],
             learner=about["learner"],
-            params=about["params"],
+            params={name: unpack_value(value) for name, value in about["params"].items()},
             history=History.from_dict(about["history"]),
             feature_names=unpack_strings("names", arrays) if about["names"] else None,
             by_name=about["by_name"],
@@ -248,7 +282,7 @@ def probabilities(found: np.ndarray, joint: bool) -> np.ndarray:
     """Turn logistic scores into probabilities whose largest is at the class that is predicted."""
     if found.ndim == 1:
         p = 1.0 / (1.0 + np.exp(-np.clip(found, -700.0, 700.0)))
-        # A score just above 0 must not round to a tie, which an argmax would give to the other class.
+        # A score just above 0 must not round to a tie, which argmax gives to the other class.
         p = np.where(found >= 0, np.maximum(p, np.nextafter(0.5, 1.0)), p)
         return np.column_stack([1.0 - p, p])
     if joint:
@@ -271,19 +305,19 @@ def _plain_labels(classes: np.ndarray) -> tuple[list[str], str]:
 def _typed_labels(labels: list[str], kind: str) -> np.ndarray:
     """Undo `_plain_labels`."""
     if kind.startswith("O:"):
-        convert = {"int": int, "bool": "True".__eq__}.get(kind[2:], str)
-        dtype = np.dtype(object)
+        dtype, letter = np.dtype(object), kind[2]
     else:
         dtype = np.dtype(kind)
-        convert = {
-            "i": int,
-            "u": int,
-            "f": float,
-            "b": "True".__eq__,
-            "S": lambda label: label.encode("latin-1"),
-        }.get(dtype.kind, str)
+        letter = dtype.kind
+    convert: dict[str, Callable[[str], Any]] = {
+        "i": int,
+        "u": int,
+        "f": float,
+        "b": "True".__eq__,
+        "S": lambda label: label.encode("latin-1"),
+    }
     typed = np.empty(len(labels), dtype)
-    typed[:] = [convert(label) for label in labels]
+    typed[:] = [convert.get(letter, str)(label) for label in labels]
     return typed
 
 
@@ -301,7 +335,7 @@ def _log_arrays(log: MistakeLog) -> dict[str, np.ndarray]:
     return arrays
 
 
-def _read_log(arrays: dict[str, np.ndarray], bias: bool) -> MistakeLog:
+def _read_log(arrays: dict[str, np.ndarray], bias: float) -> MistakeLog:
     """Undo `_log_arrays`."""
     if "log.origin" not in arrays:
         return MistakeLog()

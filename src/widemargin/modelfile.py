@@ -13,7 +13,7 @@ import json
 import os
 import secrets
 import stat
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -94,7 +94,7 @@ def _check(path: str, file: BinaryIO) -> dict[str, Any]:
         form = about["format"]
         ends = [spec["data_offsets"][1] for spec in header.values()]
         seal = header[_SEAL]["data_offsets"]
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
         raise ModelFileError(f"{path}: not a widemargin model, or damaged") from None
     if not isinstance(form, int) or form > FORMAT:
         raise ModelFileError(
@@ -102,7 +102,7 @@ def _check(path: str, file: BinaryIO) -> dict[str, Any]:
         )
     if seal[1] != max(ends) or seal[1] - seal[0] != _SEAL_BYTES or 8 + size + seal[1] != length:
         raise ModelFileError(
-            f"{path}: {length} bytes long where its header says {8 + size + max(ends)}: cut short or damaged"
+            f"{path}: cut short or damaged ({length} bytes, its header says {8 + size + max(ends)})"
         )
     if _digest(file, length - _SEAL_BYTES) != file.read(_SEAL_BYTES):
         raise ModelFileError(f"{path}: its content does not match its digest: the file was altered")
@@ -135,3 +135,39 @@ def unpack_strings(name: str, arrays: dict[str, np.ndarray]) -> list[str]:
     return [
         content[a:b].decode("utf-8", "surrogatepass") for a, b in zip(starts, ends, strict=False)
     ]
+
+
+def pack_value(value: Any) -> Any:
+    """A parameter as JSON can hold it: what JSON lacks is put under its name.
+
+    A generator of random numbers, or any other object, cannot be kept and becomes None.
+    """
+    if isinstance(value, np.generic):
+        return pack_value(value.item())
+    if isinstance(value, np.ndarray):
+        return {"array": value.tolist()}
+    if isinstance(value, tuple):
+        return {"tuple": [pack_value(item) for item in value]}
+    if isinstance(value, list):
+        return [pack_value(item) for item in value]
+    if isinstance(value, Mapping):
+        return {"dict": [[pack_value(key), pack_value(item)] for key, item in value.items()]}
+    if isinstance(value, bytes):
+        return {"bytes": value.decode("latin-1")}
+    return value if isinstance(value, (str, int, float, bool, type(None))) else None
+
+
+def unpack_value(packed: Any) -> Any:
+    """Undo `pack_value`."""
+    if isinstance(packed, list):
+        return [unpack_value(item) for item in packed]
+    if not isinstance(packed, dict):
+        return packed
+    ((kind, content),) = packed.items()
+    if kind == "array":
+        return np.array(content)
+    if kind == "bytes":
+        return content.encode("latin-1")
+    if kind == "dict":
+        return {unpack_value(key): unpack_value(item) for key, item in content}
+    return tuple(unpack_value(item) for item in content)

@@ -27,6 +27,7 @@ class Watcher:
         self._bar: Any = None
 
     def __call__(self, moment: Moment) -> bool:
+        """Take note of where learning stands; True stops it."""
         if self._visible and time.monotonic() - self._began > _QUIET_SECONDS:
             self._show(moment)
         return self.interrupted

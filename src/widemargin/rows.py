@@ -32,12 +32,12 @@ class Rows:
     (2, 2, False)
     """
 
-    stored: Dense | Sparse
+    stored: Any
     n: int
     width: int
 
     @classmethod
-    def of(cls, X: Any, bias: bool = True, dtype: Any = None) -> Rows:
+    def of(cls, X: Any, bias: float = 1.0, dtype: Any = None) -> Rows:
         """Take a matrix (an array or a scipy sparse matrix) as rows.
 
         Parameters
@@ -45,8 +45,8 @@ class Rows:
         X : array or scipy sparse matrix
             Float32 and float64 stay as they are; other numbers become float64. What is already
             C-ordered or CSR is not copied.
-        bias : bool
-            Extend every row by the constant feature 1.
+        bias : float
+            Extend every row by a constant feature of this value; 0 means no bias.
         dtype : dtype, optional
             At least as wide a float as this: what a model was trained in.
         """
@@ -59,7 +59,7 @@ class Rows:
         return cls(Dense(_frozen(values), float(bias)), *values.shape)
 
     @classmethod
-    def _of_sparse(cls, X: Any, bias: bool, dtype: Any) -> Rows:
+    def _of_sparse(cls, X: Any, bias: float, dtype: Any) -> Rows:
         X = X.tocsr()
         n, width = X.shape
         values = np.ascontiguousarray(X.data, dtype=_float_type(X.dtype, dtype))
@@ -93,9 +93,9 @@ class Rows:
         return self.stored.values.dtype
 
     @property
-    def has_bias(self) -> bool:
-        """Whether every row is extended by the constant feature 1."""
-        return self.stored.bias != 0.0
+    def bias(self) -> float:
+        """The constant feature by which every row is extended, or 0."""
+        return self.stored.bias
 
     @property
     def stored_values(self) -> int:
@@ -112,7 +112,7 @@ class Rows:
         if not self.is_sparse:
             values = _frozen(self.stored.values[which])
             return Rows(Dense(values, self.stored.bias), len(which), self.width)
-        return Rows.of(self.to_matrix()[which.astype(np.int64)], bias=self.has_bias)
+        return Rows.of(self.to_matrix()[which.astype(np.int64)], bias=self.bias)
 
     def to_matrix(self) -> Any:
         """The rows as an array or a scipy CSR matrix, sharing memory."""
@@ -133,7 +133,7 @@ class Rows:
             return self
         matrix = matrix.copy()
         matrix.sum_duplicates()
-        return Rows.of(matrix, bias=self.has_bias)
+        return Rows.of(matrix, bias=self.bias)
 
     def widened(self, width: int) -> Rows:
         """The same rows with more features, all of them zero."""
@@ -146,7 +146,7 @@ class Rows:
         return Rows(Dense(_frozen(values), self.stored.bias), self.n, width)
 
     def check_finite(self) -> None:
-        """Raise an error that names the first value that is not a finite number, if there is one."""
+        """Raise an error that names the first value that is not a finite number, if any."""
         values = self.stored.values
         finite = np.isfinite(values)
         if finite.all():
@@ -164,6 +164,23 @@ class Rows:
             f"Input X contains {kind} (row {row}, column {column}):"
             " only finite numbers can be learned from; remove or impute the others"
         )
+
+    def check_scale(self) -> None:
+        """Raise an error if the values are so small that their products vanish.
+
+        A thousand rows tell: only if their values are all tiny is the rest looked at. (Values that
+        are too large need no such look: their scores overflow, which the loops notice.)
+        """
+        limit = np.sqrt(np.finfo(self.dtype).tiny / np.finfo(self.dtype).eps)
+        values = self.stored.values.ravel()
+        sample = values[: 1000 * max(1, len(values) // max(1, self.n))]
+        if np.max(np.abs(sample), initial=0.0) < limit:
+            largest = float(np.max(np.abs(values), initial=0.0))
+            if 0.0 < largest < limit:
+                raise DataError(
+                    f"the largest value is {largest:.3g}, whose square is too small for"
+                    f" {self.dtype}; scale the features up"
+                )
 
 
 def _float_type(found: np.dtype, at_least: Any) -> np.dtype:

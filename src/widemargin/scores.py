@@ -46,6 +46,13 @@ def votes_on(state: State, rows: Rows, which: np.ndarray, threads: int = 1) -> V
     return votes
 
 
+def deployed_scores(
+    W: np.ndarray, divisor: np.ndarray, rows: Rows, which: np.ndarray, threads: int = 1
+) -> np.ndarray:
+    """The scores of what a state deploys, see `State.deployed`."""
+    return scores(rows, which, W.astype(rows.dtype, copy=False), threads) / divisor
+
+
 def state_scores(state: State, keep: str, rows: Rows, threads: int = 1) -> np.ndarray:
     """What a state answers on all rows, without first working out its weights.
 

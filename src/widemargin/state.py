@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from widemargin.loops.passes import COUNT, SCALE, SEEN
+from widemargin.loops.passes import COUNT, SCALE, SEEN, TURN
 from widemargin.mistakes import MistakeLog
 
 KEEPS = ("last", "average", "vote")
@@ -76,7 +76,7 @@ class State:
 
     @property
     def count(self) -> float:
-        """The clock's c; without a penalty the number of hypotheses that vote: examples plus one."""
+        """The clock's c; without a penalty the number of votes: examples plus one."""
         return float(self.clock[0, COUNT])
 
     def last(self) -> np.ndarray:
@@ -95,6 +95,21 @@ class State:
         np.subtract(self.W * (c / n), mean, out=mean)
         return mean.astype(self.W.dtype)
 
+    def deployed(self, keep: str) -> tuple[np.ndarray, np.ndarray]:
+        """Weights to score with, and what to divide their scores by.
+
+        Dividing the score rather than the weights keeps an exact tie a tie.
+        """
+        if keep == "last":
+            return self.last(), np.ones(len(self.clock))
+        summed = self.W * self.clock[:, [COUNT]] - self.U
+        return summed.astype(self.W.dtype), self.clock[:, SEEN] + 1.0
+
+    def pass_over(self, examples: int) -> None:
+        """Count examples that teach nothing, as when only one class is known."""
+        self.clock[:, COUNT] += examples * self.clock[:, SCALE]
+        self.clock[:, [SEEN, TURN]] += examples
+
     def copy(self) -> State:
         """A state that can go its own way."""
         return replace(
@@ -111,8 +126,9 @@ class State:
         Learning all classes together from sparse rows, a feature's weights should lie together;
         otherwise a class's.
         """
-        order = "F" if sparse and self.joint and len(self.W) > 1 else "C"
-        self.W, self.U = np.asarray(self.W, order=order), np.asarray(self.U, order=order)
+        by_feature = sparse and self.joint and len(self.W) > 1
+        arrange = np.asfortranarray if by_feature else np.ascontiguousarray
+        self.W, self.U = arrange(self.W), arrange(self.U)
 
     def widen(self, width: int) -> None:
         """Make room for more features, whose weights begin at zero."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from typing import Any
 
 
@@ -33,4 +34,4 @@ def split(n: int, threads: int, least: int = 1000) -> list[slice]:
     """Cut n rows into one slice a thread, none much smaller than `least`."""
     parts = max(1, min(threads, n // least))
     edges = [n * part // parts for part in range(parts + 1)]
-    return [slice(a, b) for a, b in zip(edges[:-1], edges[1:], strict=True)]
+    return [slice(a, b) for a, b in pairwise(edges)]

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import os
 
-import numpy as np
-
 from widemargin.errors import ModelFileError
-from widemargin.estimators.linear import LinearLearner, given_params
+from widemargin.estimators.linear import LinearLearner
 from widemargin.estimators.online_logistic import OnlineLogistic
 from widemargin.estimators.passive_aggressive import PassiveAggressive
 from widemargin.estimators.perceptron import Perceptron
@@ -31,5 +29,5 @@ def load(path: str | os.PathLike[str]) -> LinearLearner:
     model = load_model(path)
     if model.learner not in _LEARNERS:
         raise ModelFileError(f"{path}: made by the unknown learner {model.learner!r}")
-    learner = _LEARNERS[model.learner](**given_params(model.params))
+    learner = _LEARNERS[model.learner](**model.params)
     return learner.restore(model)

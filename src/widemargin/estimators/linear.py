@@ -9,9 +9,9 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import (
     _check_sample_weight,
-    check_is_fitted,
     column_or_1d,
     validate_data,
 )
@@ -22,6 +22,7 @@ from widemargin.explanation import Explanation
 from widemargin.fit import Settings, begin, fit_linear
 from widemargin.history import History
 from widemargin.learn import HeldOut
+from widemargin.mistakes import Correction
 from widemargin.model import LinearModel
 from widemargin.progress import watched
 from widemargin.rows import Rows
@@ -68,7 +69,7 @@ class LinearLearner(ClassifierMixin, BaseEstimator):
         again = self.warm_start and hasattr(self, "model_")
         X, y = self._validate(X, y, reset=not again)
         classes, codes = encode_labels(y)
-        rows = Rows.of(X, bias=settings.fit_intercept)
+        rows = Rows.of(X, bias=settings.bias)
         if sample_weight is not None:
             sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64)
         rng = self._generator()
@@ -118,7 +119,7 @@ class LinearLearner(ClassifierMixin, BaseEstimator):
                 "class_weight='balanced' needs all examples at once; give partial_fit a dict"
             )
         X, y = self._validate(X, y, reset=first)
-        rows = Rows.of(X, bias=settings.fit_intercept)
+        rows = Rows.of(X, bias=settings.bias)
         rows.check_finite()
         if sample_weight is not None:
             sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64)
@@ -149,6 +150,8 @@ class LinearLearner(ClassifierMixin, BaseEstimator):
                 first_row=state.seen,
             )
             history.extend(more)
+        else:
+            state.pass_over(rows.n)
         self._adopt(known, state, history, settings, rng)
         return self
 
@@ -159,11 +162,11 @@ class LinearLearner(ClassifierMixin, BaseEstimator):
 
         With `keep="vote"` the mean vote of all hypotheses, from -1 to 1, or each class's share.
         """
-        return self.model_.decision_function(self._rows_to_ask(X), thread_count(self.n_jobs))
+        return self._fitted().decision_function(self._rows_to_ask(X), thread_count(self.n_jobs))
 
     def predict(self, X: Any) -> np.ndarray:
         """The label of every row."""
-        return self.model_.predict(self._rows_to_ask(X), thread_count(self.n_jobs))
+        return self._fitted().predict(self._rows_to_ask(X), thread_count(self.n_jobs))
 
     def using(self, keep: str) -> Self:
         """The same training, answering as another perceptron: "last", "average" or "vote".
@@ -171,10 +174,10 @@ class LinearLearner(ClassifierMixin, BaseEstimator):
         What was learned is shared, not copied; nothing is trained again. A log (`keep="vote"`)
         can answer as all three.
         """
-        check_is_fitted(self)
+        self._shared = True
         other = copy.copy(self)
         other.keep = keep
-        other.model_ = self.model_.using(keep)
+        other.model_ = self._fitted().using(keep)
         return other
 
     def explain(self, x: Any, top: int = 10) -> Explanation:
@@ -182,10 +185,13 @@ class LinearLearner(ClassifierMixin, BaseEstimator):
 
         If the log of mistakes was kept, also the rows whose mistakes made their weights.
         """
-        check_is_fitted(self)
         if not (hasattr(x, "tocsr") or hasattr(x, "columns")):
             x = np.atleast_2d(x)
-        return self.model_.explain(self._rows_to_ask(x), top)
+        return self._fitted().explain(self._rows_to_ask(x), top)
+
+    def equation(self, digits: int = 4) -> str:
+        """The hyperplane that divides two classes, as an equation w.x + b = 0."""
+        return self._fitted().equation(digits)
 
     def restore(self, model: LinearModel) -> Self:
         """Take over a model that was read from a file."""
@@ -202,8 +208,7 @@ class LinearLearner(ClassifierMixin, BaseEstimator):
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write what was learned into one file; `widemargin.load` reads it back."""
-        check_is_fitted(self)
-        self.model_.save(path)
+        self._fitted().save(path)
 
     # What was learned
 
@@ -215,12 +220,12 @@ class LinearLearner(ClassifierMixin, BaseEstimator):
     @property
     def coef_(self) -> np.ndarray:
         """The weights: one row for two classes, else one a class. (For a vote, its average's.)"""
-        return self._fitted().weights[:, :-1]
+        return self._fitted().coef
 
     @property
     def intercept_(self) -> np.ndarray:
         """The biases."""
-        return self._fitted().weights[:, -1]
+        return self._fitted().intercept
 
     @property
     def history_(self) -> History:
@@ -237,9 +242,17 @@ class LinearLearner(ClassifierMixin, BaseEstimator):
         """Mistakes made while learning, in all epochs."""
         return self._fitted().history.mistakes
 
+    @property
+    def log_(self) -> list[Correction]:
+        """Every correction in order, if the log was kept (`keep="vote"`)."""
+        log = self._fitted().state.log
+        if log is None:
+            raise AttributeError("the mistake log was not kept: train with keep='vote'")
+        return list(log)
+
     def _fitted(self) -> LinearModel:
         if "model_" not in vars(self):
-            raise AttributeError(f"this {type(self).__name__} is not fitted yet")
+            raise NotFittedError(f"this {type(self).__name__} is not fitted yet: call fit first")
         return self.model_
 
     # Within
@@ -280,8 +293,7 @@ class LinearLearner(ClassifierMixin, BaseEstimator):
         return X, check_labels(column_or_1d(y, warn=True))
 
     def _rows_to_ask(self, X: Any) -> Rows:
-        check_is_fitted(self)
-        model = self.model_
+        model = self._fitted()
         if model.by_name:
             raise ValueError("this learner was trained on dicts: ask it with predict_one")
         X = validate_data(
@@ -311,6 +323,8 @@ class LinearLearner(ClassifierMixin, BaseEstimator):
     def _state_for(self, rows: Rows, classes: np.ndarray, settings: Settings) -> Any:
         """The state so far, with room for these classes and features."""
         state, before = self.model_.state, self.model_.classes
+        if vars(self).get("_shared"):
+            state, self._shared = state.copy(), False
         if rows.dtype != state.W.dtype:
             state.W = state.W.astype(np.promote_types(rows.dtype, state.W.dtype))
         if len(classes) > max(2, len(before)):
@@ -331,7 +345,7 @@ class LinearLearner(ClassifierMixin, BaseEstimator):
         if X_val is None or y_val is None:
             raise ValueError("X_val and y_val belong together: give both or neither")
         X_val, y_val = self._validate(X_val, y_val, reset=False)
-        rows = Rows.of(X_val, bias=settings.fit_intercept)
+        rows = Rows.of(X_val, bias=settings.bias)
         rows.check_finite()
         return HeldOut(rows, rows.everything, codes_of(y_val, classes))
 
@@ -351,9 +365,9 @@ class LinearLearner(ClassifierMixin, BaseEstimator):
             "state": state,
             "keep": settings.keep,
             "rule": settings.rule,
-            "bias": settings.fit_intercept,
+            "bias": settings.bias,
             "learner": type(self).__name__,
-            "params": plain_params(self.get_params(deep=False)),
+            "params": self.get_params(deep=False),
             "history": history,
             "feature_names": None if names is None else list(names),
         }
@@ -364,33 +378,3 @@ class LinearLearner(ClassifierMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
-
-
-def plain_params(params: dict[str, Any]) -> dict[str, Any]:
-    """Parameters as JSON can hold them; a generator of random numbers cannot be kept."""
-
-    def plain(value: Any) -> Any:
-        if isinstance(value, np.generic):
-            return value.item()
-        if isinstance(value, np.ndarray):
-            return value.tolist()
-        if isinstance(value, (list, tuple)):
-            return [plain(item) for item in value]
-        if isinstance(value, dict):
-            return {"pairs": [[plain(key), plain(item)] for key, item in value.items()]}
-        return value if isinstance(value, (str, int, float, bool, type(None))) else None
-
-    return {name: plain(value) for name, value in params.items()}
-
-
-def given_params(plain: dict[str, Any]) -> dict[str, Any]:
-    """Undo `plain_params`: eta and start may be pairs, class_weight a dict."""
-
-    def given(value: Any) -> Any:
-        if isinstance(value, dict):
-            return {key: item for key, item in value["pairs"]}
-        if isinstance(value, list):
-            return tuple(value)
-        return value
-
-    return {name: given(value) for name, value in plain.items()}

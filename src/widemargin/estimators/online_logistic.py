@@ -76,7 +76,7 @@ class_weight, fit_intercept, multiclass, grow, warm_start, n_jobs, random_state,
         patience: int = 5,
         max_seconds: float | None = None,
         class_weight: Mapping[Any, float] | str | None = None,
-        fit_intercept: bool = True,
+        fit_intercept: bool | float = True,
         multiclass: str = "joint",
         grow: bool = False,
         warm_start: bool = False,
@@ -108,4 +108,4 @@ class_weight, fit_intercept, multiclass, grow, warm_start, n_jobs, random_state,
     @available_if(_has_probabilities)
     def predict_proba(self, X: Any) -> np.ndarray:
         """The probability of every class, in the order of `classes_`."""
-        return self.model_.predict_proba(self._rows_to_ask(X), thread_count(self.n_jobs))
+        return self._fitted().predict_proba(self._rows_to_ask(X), thread_count(self.n_jobs))

@@ -57,8 +57,9 @@ class Perceptron(StreamLearner):
         Stop after this time with what was learned.
     class_weight : dict, "balanced" or None
         What errors on each class cost.
-    fit_intercept : bool
-        Learn a bias, as the weight of a constant feature 1.
+    fit_intercept : bool or float
+        Learn a bias, as the weight of a constant feature 1, or of the value given. A small value
+        suits rows of small values: a bias that takes steps as long as the rows drowns them.
     multiclass : {"joint", "ovr"}
         Learn all classes together, or each against the rest.
     grow : bool
@@ -119,7 +120,7 @@ class Perceptron(StreamLearner):
         patience: int = 5,
         max_seconds: float | None = None,
         class_weight: Mapping[Any, float] | str | None = None,
-        fit_intercept: bool = True,
+        fit_intercept: bool | float = True,
         multiclass: str = "joint",
         grow: bool = False,
         warm_start: bool = False,

@@ -61,6 +61,8 @@ class StreamLearner(LinearLearner):
             state = self._state_for(rows.widened(room), classes, settings)
         if len(classes) > 1:
             _count(history, learn_stream(rows, codes, state, settings.plan()), state.seen)
+        else:
+            state.pass_over(1)
         self.n_features_in_ = len(self._names)
         self._adopt(classes, state, history, settings, rng, by_name=True, feature_names=self._names)
         return self
@@ -76,11 +78,13 @@ class StreamLearner(LinearLearner):
         return model.classes[code : code + 1].tolist()[0]
 
     def explain(self, x: Any, top: int = 10) -> Explanation:
+        """The features that decided the prediction of one example, the strongest first.
+
+        If the log of mistakes was kept, also the examples whose mistakes made their weights.
+        """
         if isinstance(x, Mapping) and self._fitted().by_name:
             return self.model_.explain(self._row(x), top)
         return super().explain(x, top)
-
-    explain.__doc__ = LinearLearner.explain.__doc__
 
     def _row(self, x: Mapping[str, Any], learn: bool = False) -> Rows:
         """One example as a sparse row; with `learn`, new names get a column."""
@@ -104,7 +108,7 @@ class StreamLearner(LinearLearner):
             frozen(np.array(values, np.float64)),
             frozen(np.array(columns, np.uint32)),
             frozen(np.array([0, len(columns)], np.uint64)),
-            float(self.fit_intercept),
+            self._settings().bias,
         )
         return Rows(stored, 1, len(self._names))
 

@@ -8,6 +8,7 @@ line of any loop and every loop is compiled anew.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import pathlib
@@ -43,7 +44,7 @@ def cache_root() -> pathlib.Path:
 def _digest() -> str:
     """Name everything that the machine code depends on."""
     digest = hashlib.sha256()
-    for source in sorted((_PACKAGE / "loops").glob("*.py")) + [_PACKAGE / "rows.py"]:
+    for source in [*sorted((_PACKAGE / "loops").glob("*.py")), _PACKAGE / "rows.py"]:
         digest.update(source.name.encode())
         digest.update(source.read_bytes())
     for fact in (
@@ -92,10 +93,8 @@ class _SafeCache(FunctionCache):
             return super().load_overload(sig, target_context)
         except Exception as error:
             self._tell(error)
-            try:
+            with contextlib.suppress(OSError):
                 os.unlink(self._cache_file._index_path)
-            except OSError:
-                pass
             return None
 
     def save_overload(self, sig: Any, data: Any) -> None:

@@ -17,8 +17,8 @@ as s w and only the scale s shrinks; then c is the sum of the scales s_0 + ... +
 average is (c w - u) / (N + 1): the same formulas, in which s is 1 without a penalty. Turns t
 (examples, or batches) set the step size when it decays.
 
-A score that is not a finite number stops the pass, which tells the example: a NaN or infinity
-in a row always shows in its score, so that no other look at the values is needed.
+A score (or norm) that is not a finite number stops the pass, which tells the example: a NaN or
+infinity in a row always shows in its score, so that no other look at the values is needed.
 """
 
 from __future__ import annotations
@@ -84,13 +84,13 @@ def binary_pass(rows, y, price, order, rule, w, u, clock, log):
         look_ahead(rows, order, j)
         i = order[j]
         m = y[i] * (s * dot(rows, i, w))
-        if not np.isfinite(m):
+        q = norm2(rows, i) if needs_norm(rule, m) else 1.0
+        if not np.isfinite(m + q):
             bad = np.int64(i)
             break
         clock[TURN] += 1.0
         eta = eta_at(rule, clock[TURN])
         wrong = mistaken(m, rule.ties or y[i] < 0)
-        q = norm2(rows, i) if needs_norm(rule, m) else 1.0
         tau = step(rule, m, wrong, q, 0.0, eta, price[i] if len(price) else 1.0)
         mistakes += wrong
         total += loss(rule, m)
@@ -168,7 +168,7 @@ class Batch(NamedTuple):
 
 @jit()
 def minibatch_pass(rows, y, price, order, rule, W, U, clock, log, batch, flush):
-    """Several examples correct the same weights at once; y in {0, ..., k - 1}, or 0/1 if W is one row.
+    """Several examples correct the same weights at once; y in {0, ..., k - 1}, or {0, 1} if k = 1.
 
         for each batch:
             find all corrections at the same W
@@ -230,7 +230,7 @@ def correct(rule, rows, i, y, price, scores, s, eta, amounts):
         wrong = mistaken(m, rule.ties or right == 0)
         q = norm2(rows, i) if needs_norm(rule, m) else 1.0
         amounts[0] = sign * step(rule, m, wrong, q, 0.0, eta, weight)
-        return wrong, loss(rule, m) if np.isfinite(m) else m
+        return wrong, loss(rule, m) if np.isfinite(m + q) else np.nan
 
     rival = 1 if right == 0 else 0
     finite = True
@@ -249,7 +249,7 @@ def correct(rule, rows, i, y, price, scores, s, eta, amounts):
     q = norm2(rows, i) if needs_norm(rule, m) else 1.0
     tau = step(rule, m, wrong, q, 0.0, eta, weight)
     amounts[right], amounts[rival] = tau, -tau
-    return wrong, loss(rule, m)
+    return wrong, loss(rule, m) if np.isfinite(q) else np.nan
 
 
 @jit()

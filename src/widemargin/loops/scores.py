@@ -60,7 +60,7 @@ def binary_votes(rows, which, support, log, room, last, s, votes):
 
 @jit()
 def multiclass_votes(rows, which, support, log, room, last, s, votes):
-    """As `binary_votes`, but s and votes have a column a class and a vote goes to the first best."""
+    """As `binary_votes`, with a column a class in s and votes; a vote goes to the first best."""
     similar, x = np.empty(room[0]), np.zeros(room[1])
     for j in range(len(which)):
         similarities(rows, which[j], support, x, similar)

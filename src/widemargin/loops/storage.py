@@ -57,7 +57,7 @@ _ROW_AHEAD, _START_AHEAD = 4, 8
 
 
 def dot(rows, i, w):
-    """w . x for row i."""
+    """The product w . x for row i."""
     return _pick(rows, _dot_dense, _dot_sparse)(rows, i, w)
 
 
@@ -98,7 +98,7 @@ def _dots_sparse(rows, i, W, s):
 
 
 def add(w, a, rows, i):
-    """w += a x for row i."""
+    """Add: w += a x for row i."""
     return _pick(rows, _add_dense, _add_sparse)(w, a, rows, i)
 
 
@@ -118,7 +118,7 @@ def _add_sparse(w, a, rows, i):
 
 
 def norm2(rows, i):
-    """x . x for row i, in double precision."""
+    """The square x . x for row i, in double precision."""
     return _pick(rows, _norm2_dense, _norm2_sparse)(rows, i)
 
 

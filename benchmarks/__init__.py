@@ -1,0 +1,1 @@
+"""Comparisons with the peers: the same data, the same run. `python -m benchmarks` runs them."""

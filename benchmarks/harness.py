@@ -1,0 +1,185 @@
+"""Run the sides of one comparison in turn, and keep the best time of each."""
+
+from __future__ import annotations
+
+import gc
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+from threadpoolctl import threadpool_limits
+
+OURS = "widemargin"
+
+
+class LeftOut(Exception):  # noqa: N818 - not an error: the benchmark cannot be run here
+    """Why a benchmark cannot be run here."""
+
+
+@dataclass(frozen=True)
+class Side:
+    """One way of doing the work. Only `work` is timed.
+
+    Parameters
+    ----------
+    name, settings : str
+        What the table calls it; exactly what is run.
+    work : callable
+        Takes what `prepare` returned and returns what `figures` measures.
+    figures : callable
+        The figures beside the time, by name.
+    package : str
+        The distribution whose version is shown; the side is absent if it is not installed.
+    threads : int or None
+        Threads it may use; the BLAS and OpenMP pools are held to it. None: what is usual, as for
+        a command, whose pools are out of reach.
+    prepare : callable
+        Takes the number of the repeat, which also is the seed of all that is random.
+    """
+
+    name: str
+    settings: str
+    work: Callable[[Any], Any]
+    figures: Callable[[Any], Mapping[str, float]] = lambda result: {}
+    package: str = OURS
+    threads: int | None = 1
+    prepare: Callable[[int], Any] = lambda repeat: repeat
+
+    @property
+    def ours(self) -> bool:
+        """Whether this side is widemargin."""
+        return self.package == OURS
+
+    @property
+    def version(self) -> str | None:
+        """The version of what is measured; None if it is not installed."""
+        try:
+            return version(self.package)
+        except PackageNotFoundError:
+            return None
+
+
+@dataclass
+class Outcome:
+    """What one side did: a time and figures for every repeat."""
+
+    side: Side
+    seconds: list[float] = field(default_factory=list)
+    figures: list[Mapping[str, float]] = field(default_factory=list)
+
+    @property
+    def present(self) -> bool:
+        """Whether the side was run."""
+        return bool(self.seconds)
+
+    @property
+    def best(self) -> float:
+        """The shortest time."""
+        return min(self.seconds)
+
+    @property
+    def spread(self) -> float:
+        """How much longer the longest time was, as a fraction of the best."""
+        return max(self.seconds) / self.best - 1.0
+
+    def mean(self, figure: str) -> float | None:
+        """A figure's mean over the repeats; None if the side has no such figure."""
+        values = [figures[figure] for figures in self.figures if figure in figures]
+        return sum(values) / len(values) if values else None
+
+
+Outcomes = Mapping[str, Outcome]
+
+
+@dataclass(frozen=True)
+class Target:
+    """What is promised of some sides; `found` tells the figure, and whether it is enough."""
+
+    text: str
+    sides: Sequence[str]
+    found: Callable[..., tuple[str, bool]]
+
+    def judge(self, outcomes: Outcomes) -> tuple[str, str]:
+        """The figure that was found, and "met", "not met" or why it was not judged."""
+        chosen = [outcomes[name] for name in self.sides]
+        absent = [outcome.side.package for outcome in chosen if not outcome.present]
+        if absent:
+            return "-", f"not judged: {absent[0]} is absent"
+        figure, met = self.found(*chosen)
+        return figure, "met" if met else "not met"
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The same work done by several sides on the same data, and what is promised of it."""
+
+    title: str
+    data: str
+    sides: Sequence[Side]
+    targets: Sequence[Target] = ()
+
+
+def faster(ours: str, peer: str, times: float) -> Target:
+    """Promise that one side is so many times as fast as another."""
+
+    def found(mine: Outcome, other: Outcome) -> tuple[str, bool]:
+        ratio = other.best / mine.best
+        return f"{ratio:.2f}x", ratio >= times
+
+    return Target(f"{ours}: >= {times:g}x {peer}", (ours, peer), found)
+
+
+def within(side: str, seconds: float) -> Target:
+    """Promise that a side takes less than so many seconds."""
+
+    def found(mine: Outcome) -> tuple[str, bool]:
+        return f"{mine.best:.3f} s", mine.best < seconds
+
+    return Target(f"{side}: < {seconds:g} s", (side,), found)
+
+
+def at_least(side: str, figure: str, floor: float) -> Target:
+    """Promise a figure of so much."""
+
+    def found(mine: Outcome) -> tuple[str, bool]:
+        value = mine.mean(figure)
+        return f"{value:.4f}", value >= floor
+
+    return Target(f"{side}: {figure} >= {floor:g}", (side,), found)
+
+
+def no_worse(ours: str, peer: str, figure: str) -> Target:
+    """Promise that one side's figure, as a mean of the repeats, is not below another's."""
+
+    def found(mine: Outcome, other: Outcome) -> tuple[str, bool]:
+        gain = mine.mean(figure) - other.mean(figure)
+        return f"{gain:+.4f}", gain >= 0.0
+
+    return Target(f"{ours}: {figure} no worse than {peer}", (ours, peer), found)
+
+
+def measure(sides: Sequence[Side], repeats: int, warm_up: bool) -> dict[str, Outcome]:
+    """Run all sides that are installed, interleaved: noise that comes and goes hits all alike."""
+    outcomes = {side.name: Outcome(side) for side in sides}
+    here = [side for side in sides if side.version is not None]
+    if warm_up:
+        for side in here:
+            side.work(side.prepare(repeats))
+    for repeat in range(repeats):
+        for side in here[repeat % len(here) :] + here[: repeat % len(here)]:
+            seconds, result = _time(side, repeat)
+            outcomes[side.name].seconds.append(seconds)
+            outcomes[side.name].figures.append(side.figures(result))
+    return outcomes
+
+
+def _time(side: Side, repeat: int) -> tuple[float, Any]:
+    """One run, on a clean heap and with no more threads than it declares."""
+    prepared = side.prepare(repeat)
+    gc.collect()
+    with threadpool_limits(side.threads):
+        began = time.perf_counter()
+        result = side.work(prepared)
+        return time.perf_counter() - began, result

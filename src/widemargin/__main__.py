@@ -1,0 +1,5 @@
+"""`python -m widemargin` is the shell program."""
+
+from widemargin.cli import main
+
+main()

@@ -1,0 +1,5 @@
+"""The shell face of widemargin."""
+
+from widemargin.cli.main import main
+
+__all__ = ["main"]

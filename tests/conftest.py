@@ -1,0 +1,11 @@
+from hypothesis import HealthCheck, settings
+
+settings.register_profile(
+    "widemargin",
+    deadline=None,
+    derandomize=True,
+    max_examples=20,
+    print_blob=True,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
+)
+settings.load_profile("widemargin")

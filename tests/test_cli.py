@@ -1,0 +1,160 @@
+"""The real program, run as a person runs it."""
+
+import json
+import os
+import pty
+import re
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+import widemargin
+
+PROGRAM = [sys.executable, "-m", "widemargin"]
+
+
+def run(*words, cwd, code=0, **environment):
+    done = subprocess.run(
+        [*PROGRAM, *words],
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+        env={**os.environ, **environment},
+        timeout=300,
+    )
+    assert done.returncode == code, done.stderr
+    return done
+
+
+def test_train_tells_epochs_mistakes_accuracy_and_where_the_model_is(tmp_path):
+    told = run("train", cwd=tmp_path).stdout
+    epochs = re.findall(r"^ +(\d+) +(\d+) +\d+", told, re.M)
+    assert [int(epoch) for epoch, _ in epochs] == list(range(1, 11))
+    total = re.search(r"mistakes while learning: (\d+) in 10 epochs", told)
+    assert int(total[1]) == sum(int(mistakes) for _, mistakes in epochs)
+    assert float(re.search(r"held-out accuracy: ([\d.]+)", told)[1]) > 0.9
+    assert f"model saved to {tmp_path}/digits.wm" in told
+
+
+def test_the_model_from_the_shell_is_an_estimator_in_python(tmp_path):
+    from sklearn.datasets import load_digits
+
+    X, y = load_digits(return_X_y=True)
+    for learner, kind in [
+        ("perceptron", widemargin.Perceptron),
+        ("pa", widemargin.PassiveAggressive),
+        ("logistic", widemargin.OnlineLogistic),
+    ]:
+        run("train", "--learner", learner, "--epochs", "5", cwd=tmp_path)
+        loaded = widemargin.load(tmp_path / "digits.wm")
+        assert isinstance(loaded, kind)
+        assert loaded.score(X, y) > 0.9
+        loaded.partial_fit(X[:100], y[:100])
+
+
+def test_json_is_one_flat_object(tmp_path):
+    figures = json.loads(run("train", "--json", "--keep", "vote", cwd=tmp_path).stdout)
+    assert 0.9 < figures["accuracy"] < 1.0
+    low, high = figures["accuracy_interval"]
+    assert low < figures["accuracy"] < high
+    assert figures["keep"] == "vote"
+    assert os.path.samefile(figures["model"], tmp_path / "digits.wm")
+
+
+def test_the_same_seed_gives_the_same_file(tmp_path):
+    runs = []
+    for _ in range(2):
+        run("train", "--seed", "5", cwd=tmp_path)
+        runs.append(widemargin.load_model(tmp_path / "digits.wm").weights)
+    np.testing.assert_array_equal(*runs)
+
+
+def test_quiet_prints_nothing(tmp_path):
+    done = run("train", "--quiet", cwd=tmp_path)
+    assert done.stdout == done.stderr == ""
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "message"),
+    [
+        (["train", "--epochs", "0"], 2, "epochs=0 must be a whole number"),
+        (["train", "--eta", "-1"], 2, "eta=-1.0 must be a positive number"),
+        (["train", "--batch", "many"], 2, "batch='many'"),
+        (["train", "--rule", "best"], 2, "rule='best' is unknown"),
+        (["train", "--l2", "0.1"], 2, "--l2 is no option of the learner perceptron"),
+        (["train", "--keep", "none"], 2, "'none' is not one of"),
+        (["train", "--model", "/no/such/folder/x.wm"], 1, "No such file or directory"),
+        (["train", "--model", "/dev/null"], 1, "not a regular file"),
+        (["fly"], 2, "No such command"),
+    ],
+)
+def test_errors_are_one_line_with_an_exit_code(words, code, message, tmp_path):
+    done = run(*words, cwd=tmp_path, code=code)
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
+    assert done.stdout == ""
+
+
+def test_help_and_version(tmp_path):
+    told = run("--help", cwd=tmp_path).stdout
+    assert "train" in told
+    assert "warmup" in told
+    for example in re.findall(r"^ +widemargin (train[^ ]*(?: --\S+(?: [\w.]+)?)*)  ", told, re.M):
+        run(*example.split(), cwd=tmp_path)
+    assert (
+        run("--version", cwd=tmp_path).stdout.strip()
+        == f"widemargin, version {widemargin.__version__}"
+    )
+
+
+def test_nothing_heavy_is_imported_before_it_is_needed(tmp_path):
+    heavy = {"numpy", "numba", "pyarrow", "sklearn", "matplotlib", "scipy", "pandas", "rich"}
+    program = "import sys, widemargin, widemargin.cli; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert not heavy & set(done.stdout.split())
+    program = (
+        "import sys; from widemargin.cli import main\n"
+        "try:\n    main(['train', '--quiet'])\nexcept SystemExit as end:\n"
+        "    assert end.code == 0, end.code\nprint(*sys.modules)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, cwd=tmp_path
+    )
+    assert done.stdout, done.stderr
+    assert not {"sklearn", "matplotlib", "pandas", "pyarrow"} & set(done.stdout.split())
+
+
+def test_ctrl_c_saves_what_was_learned_and_exits_130(tmp_path):
+    run("train", "--learner", "logistic", cwd=tmp_path)  # so that the loops are compiled
+    process = subprocess.Popen(
+        [*PROGRAM, "train", "--learner", "logistic", "--epochs", "100000000"],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    time.sleep(4.0)
+    process.send_signal(signal.SIGINT)
+    told, errors = process.communicate(timeout=60)
+    assert process.returncode == 130, errors
+    assert "stopped: interrupted" in told
+    assert widemargin.load_model(tmp_path / "digits.wm").history.stopped == "interrupted"
+
+
+def test_progress_is_shown_on_a_terminal_and_only_there(tmp_path):
+    leader, follower = pty.openpty()
+    words = ["train", "--learner", "logistic", "--epochs", "2000000", "--max-seconds", "3"]
+    process = subprocess.Popen(
+        [*PROGRAM, *words], cwd=tmp_path, stdout=subprocess.PIPE, stderr=follower
+    )
+    process.communicate(timeout=120)
+    os.close(follower)
+    shown = os.read(leader, 100_000).decode(errors="replace")
+    assert "epoch" in shown
+    assert "mistakes" in shown
+    piped = run(*words, cwd=tmp_path)
+    assert "epoch" not in piped.stderr

@@ -1,0 +1,100 @@
+"""The pages in docs/ tell the truth: their examples are run, and their links lead somewhere."""
+
+from __future__ import annotations
+
+import doctest
+import pathlib
+import re
+import shlex
+import subprocess
+import sys
+
+import pytest
+import test_lectures
+
+DOCS = pathlib.Path(__file__).parent.parent / "docs"
+PAGES = sorted(DOCS.glob("*.md"))
+FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
+#: The last column of a history's table, which no two runs have in common.
+SECONDS = re.compile(r"^(\s*\d+ .*\s)\d+\.\d\d$", re.MULTILINE)
+
+each_page = pytest.mark.parametrize("page", PAGES, ids=[page.name for page in PAGES])
+
+
+class Checker(doctest.OutputChecker):
+    """Compares all but the seconds."""
+
+    def check_output(self, want, got, optionflags):
+        want, got = (SECONDS.sub(r"\1-", text) for text in (want, got))
+        return super().check_output(want, got, optionflags)
+
+
+def blocks(page, language):
+    """The page with every line blank that is not in a block of this language."""
+    inside, lines = None, []
+    for line in page.read_text(encoding="utf-8").splitlines():
+        fence = re.match(r"```(\w*)", line)
+        if fence:
+            inside = fence[1] if inside is None else None
+        lines.append(line if inside == language and not fence else "")
+    return "\n".join(lines) + "\n"
+
+
+@each_page
+def test_python_examples(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    session = doctest.DocTestParser().get_doctest(
+        blocks(page, "python"), {}, page.name, str(page), 0
+    )
+    runner = doctest.DocTestRunner(checker=Checker(), optionflags=FLAGS, verbose=False)
+    said = []
+    runner.run(session, out=said.append)
+    assert not runner.failures, "".join(said)
+
+
+@each_page
+def test_shell_examples(page, tmp_path):
+    for example in re.split(r"^\$ ", blocks(page, "console"), flags=re.MULTILINE)[1:]:
+        command, wanted = example.split("\n", 1)
+        ran = subprocess.run(
+            [sys.executable, "-m", *shlex.split(command)],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        assert Checker().check_output(wanted.strip(), ran.stdout.strip(), FLAGS), ran.stdout
+
+
+@each_page
+def test_links(page):
+    for target in re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text(encoding="utf-8")):
+        assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+def lecture_rows():
+    """The table of docs/lectures.md as (item, code, tests)."""
+    for line in (DOCS / "lectures.md").read_text(encoding="utf-8").splitlines():
+        if re.match(r"\| L\d", line):
+            item, _, code, tests = (cell.strip() for cell in line.strip("|").split("|"))
+            yield item, re.findall(r"`([^`]+)`", code), re.findall(r"`([^`]+)`", tests)
+
+
+def test_lectures_table_names_every_test():
+    listed = {name for _, _, tests in lecture_rows() for name in tests}
+    written = {name for name in vars(test_lectures) if name.startswith("test_")}
+    assert listed == written
+    for item, _, tests in lecture_rows():
+        assert all(name.startswith(f"test_L{int(item[1:]):02d}_") for name in tests)
+
+
+@pytest.mark.filterwarnings("ignore::widemargin.NotSeparableWarning")
+def test_lectures_table_code_runs():
+    setup = doctest.DocTestParser().get_examples(blocks(DOCS / "lectures.md", "python"))
+    for item, code, _ in lecture_rows():
+        assert code, item
+        names = {}
+        for example in setup:
+            exec(example.source, names)
+        for line in code:
+            exec(line, names)

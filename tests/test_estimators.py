@@ -1,0 +1,155 @@
+"""scikit-learn's own checks, and the estimators in scikit-learn's company."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from sklearn.base import clone
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.datasets import load_digits, load_iris
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from widemargin import OnlineLogistic, PassiveAggressive, Perceptron
+
+ONE_PASS = "what is learned depends on the order of the examples and on how often each comes"
+EXPECTED_FAILURES = {
+    "check_sample_weight_equivalence_on_dense_data": ONE_PASS,
+    "check_sample_weight_equivalence_on_sparse_data": ONE_PASS,
+    "check_class_weight_classifiers": ONE_PASS,
+}
+LEARNERS = [
+    Perceptron(random_state=0),
+    Perceptron(keep="last", multiclass="ovr", random_state=0),
+    Perceptron(keep="vote", random_state=0),
+    Perceptron(batch=8, shuffle="rows", random_state=0),
+    PassiveAggressive(random_state=0),
+    OnlineLogistic(random_state=0),
+    OnlineLogistic(l2=1e-4, eta=(1.0, 0.5), multiclass="ovr", random_state=0),
+]
+
+
+@parametrize_with_checks(LEARNERS, expected_failed_checks=lambda learner: EXPECTED_FAILURES)
+def test_scikit_learns_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.fixture(scope="module")
+def digits():
+    return load_digits(return_X_y=True)
+
+
+@pytest.mark.parametrize("learner", LEARNERS, ids=str)
+def test_works_in_pipelines_searches_and_calibration(learner, digits):
+    X, y = digits[0][:600], digits[1][:600]
+    pipeline = make_pipeline(StandardScaler(), clone(learner)).set_output(transform="pandas")
+    names = [f"pixel{j}" for j in range(64)]
+    pipeline.fit(pd.DataFrame(X, columns=names), y)
+    assert pipeline[-1].feature_names_in_.tolist() == names
+    assert pipeline.score(pd.DataFrame(X, columns=names), y) > 0.9
+    search = GridSearchCV(clone(learner), {"epochs": [1, 5]}, cv=3).fit(X, y)
+    assert search.best_score_ > 0.8
+    calibrated = CalibratedClassifierCV(clone(learner), cv=3).fit(X, y)
+    assert np.allclose(calibrated.predict_proba(X).sum(axis=1), 1.0)
+
+
+def test_sample_weights_are_routed_through_meta_estimators(digits):
+    import sklearn
+
+    X, y = digits[0][:300], digits[1][:300]
+    weights = np.arange(300) % 2.0
+    with sklearn.config_context(enable_metadata_routing=True):
+        learner = Perceptron(shuffle=False).set_fit_request(sample_weight=True)
+        scaler = StandardScaler().set_fit_request(sample_weight=False)
+        routed = make_pipeline(scaler, learner).fit(X, y, sample_weight=weights)
+        plain = Perceptron(shuffle=False).fit(StandardScaler().fit_transform(X), y, weights)
+        np.testing.assert_array_equal(routed[-1].coef_, plain.coef_)
+        learner.set_score_request(sample_weight=False)
+        cross_val_score(learner, X, y, params={"sample_weight": weights})
+
+
+@pytest.mark.parametrize("learner", LEARNERS, ids=str)
+def test_pickle_and_joblib_keep_everything(learner, digits, tmp_path):
+    import pickle
+
+    import joblib
+
+    X, y = digits[0][:300], digits[1][:300]
+    learner = clone(learner).fit(X, y)
+    joblib.dump(learner, tmp_path / "learner")
+    for copy in (pickle.loads(pickle.dumps(learner)), joblib.load(tmp_path / "learner")):
+        np.testing.assert_array_equal(copy.decision_function(X), learner.decision_function(X))
+        copy.partial_fit(X, y)
+
+
+@pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame])
+def test_frames_give_their_names_to_the_explanation(kind):
+    X, y = load_iris(return_X_y=True)
+    names = ["sepal length", "sepal width", "petal length", "petal width"]
+    frame = kind(dict(zip(names, X.T, strict=True)))
+    learner = Perceptron(random_state=0).fit(frame, y)
+    assert learner.feature_names_in_.tolist() == names
+    explained = learner.explain(frame[:1] if kind is pl.DataFrame else frame.iloc[:1])
+    assert {reason.feature for reason in explained.reasons} <= {*names, "(bias)"}
+
+
+def test_an_explanation_adds_up_to_the_lead_and_names_the_mistakes(digits):
+    X, y = digits
+    learner = Perceptron(keep="vote", random_state=0).fit(X, y).using("last")
+    scores = np.sort(learner.decision_function(X[:1])[0])
+    explained = learner.explain(X[0], top=65)
+    total = sum(reason.share for reason in explained.reasons)
+    assert total == pytest.approx(scores[-1] - scores[-2])
+    for reason in explained.reasons:
+        assert sum(amount for _, amount in reason.mistakes) == pytest.approx(reason.weight)
+
+
+def test_a_model_that_kept_the_log_answers_as_all_three(digits):
+    X, y = digits[0][:500], digits[1][:500]
+    voted = Perceptron(keep="vote", random_state=0).fit(X, y)
+    for keep in ("last", "average"):
+        alone = Perceptron(keep=keep, random_state=0).fit(X, y)
+        assert voted.using(keep).keep == keep
+        np.testing.assert_array_equal(voted.using(keep).coef_, alone.coef_)
+        assert voted.using(keep).using("vote").model_.state is voted.model_.state
+    with pytest.raises(ValueError, match="log was not kept"):
+        Perceptron(random_state=0).fit(X, y).using("vote")
+    with pytest.raises(ValueError, match="average was not kept"):
+        Perceptron(keep="last", random_state=0).fit(X, y).using("average")
+
+
+def test_streams_of_dicts_equal_arrays(digits):
+    X, y = digits[0][:200], digits[1][:200]
+    stream = Perceptron()
+    for x, label in zip(X, y, strict=True):
+        stream.learn_one({f"p{j}": v for j, v in enumerate(x)}, int(label))
+    array = Perceptron(shuffle=False)
+    for x, label in zip(X, y, strict=True):
+        array.partial_fit([x], [int(label)])
+    assert stream.mistakes_ == array.mistakes_ > 10
+    asked = [stream.predict_one({f"p{j}": v for j, v in enumerate(x)}) for x in X]
+    assert asked == array.predict(X).tolist()
+
+
+def test_streams_learn_names_and_strings():
+    late = Perceptron()
+    for _ in range(3):
+        late.learn_one({"a": 1.0}, "x").learn_one({"b": 2.0, "colour": "red"}, "y")
+    assert late.predict_one({"a": 1.0}) == "x"
+    assert late.predict_one({"colour": "red", "never seen": 5.0}) == "y"
+    assert late.n_features_in_ == 3
+
+
+def test_streams_and_arrays_do_not_mix():
+    X, y = np.eye(4), [0, 1, 0, 1]
+    stream = Perceptron().learn_one({"a": 1.0}, 0).learn_one({"b": 1.0}, 1)
+    with pytest.raises(ValueError, match="dicts"):
+        stream.partial_fit(X, y)
+    with pytest.raises(ValueError, match="dicts"):
+        stream.predict(X)
+    with pytest.raises(ValueError, match="arrays"):
+        Perceptron().fit(X, y).learn_one({"a": 1.0}, 0)
+    with pytest.raises(ValueError, match="arrays"):
+        Perceptron().fit(X, y).predict_one({"a": 1.0})

@@ -1,0 +1,101 @@
+"""Where machine code is kept: never stale, never fatal, never in a folder that others can write."""
+
+import os
+import pathlib
+import shutil
+import stat
+import subprocess
+import sys
+
+import pytest
+
+import widemargin
+
+PROGRAM = """
+import warnings
+warnings.simplefilter("always")
+import numpy as np
+from widemargin.loops.storage import Dense
+from widemargin.loops.scores import binary_scores
+out = np.empty(1)
+rows, w = Dense(np.full((1, 2), 3.0), 1.0), np.array([1.0, 2.0, 0.5])
+binary_scores(rows, np.zeros(1, np.uint64), w, out)
+hits = getattr(binary_scores, "stats", None)
+print(out[0], sum(hits.cache_hits.values()) if hits else 0)
+"""
+
+
+def run(folder, **environment):
+    """The score found, how often the kept code was used, and the warnings."""
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM],
+        env={**os.environ, "WIDEMARGIN_CACHE": str(folder), **environment},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    score, hits = done.stdout.split()
+    told = [line for line in done.stderr.splitlines() if "RuntimeWarning" in line]
+    return float(score), int(hits), told
+
+
+@pytest.fixture
+def warm(tmp_path):
+    folder = tmp_path / "cache"
+    assert run(folder) == (9.5, 0, [])
+    return folder
+
+
+def test_the_second_run_finds_the_code_of_the_first(warm):
+    assert run(warm) == (9.5, 1, [])
+
+
+def test_the_folder_is_private(warm):
+    for folder in warm.iterdir():
+        assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+
+
+def test_a_folder_that_others_can_write_is_not_used(warm):
+    (folder,) = warm.iterdir()
+    folder.chmod(0o777)
+    _, found, told = run(warm)
+    assert found == 0
+    assert len(told) == 1
+    assert "others can write" in told[0]
+
+
+@pytest.mark.parametrize("ending", ["nbi", "nbc"])
+def test_a_cut_file_costs_a_compile_and_one_line(warm, ending):
+    for file in warm.rglob(f"*.{ending}"):
+        file.write_bytes(file.read_bytes()[:20])
+    value, found, told = run(warm)
+    assert (value, found) == (9.5, 0)
+    assert len(told) == 1
+    assert run(warm) == (9.5, 1, [])
+
+
+def test_no_folder_at_all_costs_a_compile_and_one_line(tmp_path):
+    (tmp_path / "file").write_text("in the way")
+    _, found, told = run(tmp_path / "file" / "cache")
+    assert found == 0
+    assert len(told) == 1
+    assert "compiles them again" in told[0]
+
+
+def test_a_change_in_a_function_that_is_called_from_elsewhere_is_noticed(warm, tmp_path):
+    """Numba alone would run the stale code: the loop's own file is the same."""
+    package = pathlib.Path(widemargin.__file__).parent
+    shutil.copytree(package, tmp_path / "widemargin", ignore=shutil.ignore_patterns("__pycache__"))
+    storage = tmp_path / "widemargin" / "loops" / "storage.py"
+    changed = storage.read_text().replace(
+        "return s + rows.bias * w[len(w) - 1]", "return s + 100.0 * rows.bias * w[len(w) - 1]"
+    )
+    copy = {"PYTHONPATH": str(tmp_path)}
+    assert run(warm, **copy)[0] == 9.5
+    storage.write_text(changed)
+    assert run(warm, **copy)[0] == 59.0
+
+
+def test_without_the_compiler_nothing_is_kept(tmp_path):
+    run(tmp_path / "cache", NUMBA_DISABLE_JIT="1")
+    assert not (tmp_path / "cache").exists()

@@ -1,0 +1,807 @@
+"""What every learner promises, whatever the data."""
+
+import math
+import warnings
+
+import naive
+import numpy as np
+import pandas
+import polars
+import pyarrow
+import pytest
+import scipy.sparse
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from strategies import EXACT, KEEPS, LEARNERS, SCALE_FREE, real_numbers, settings_for, whole_numbers
+
+from widemargin import DataError, OnlineLogistic, PassiveAggressive, Perceptron, load
+from widemargin.history import History
+from widemargin.learn import Plan, learn
+from widemargin.model import LinearModel
+from widemargin.rows import Rows
+from widemargin.rules import make_rule
+from widemargin.scores import best_class
+from widemargin.state import State
+
+pytestmark = pytest.mark.filterwarnings("ignore::widemargin.NotSeparableWarning")
+
+every_learner = pytest.mark.parametrize("name", LEARNERS)
+exact_learners = pytest.mark.parametrize("name", EXACT)
+csr = scipy.sparse.csr_matrix
+
+
+def assert_same(one, other, X, other_X=None):
+    """The same bits: weights, mistakes in every epoch, scores and predictions."""
+    other_X = X if other_X is None else other_X
+    assert one.classes_.tolist() == other.classes_.tolist()
+    np.testing.assert_array_equal(one.coef_, other.coef_)
+    np.testing.assert_array_equal(one.intercept_, other.intercept_)
+    np.testing.assert_array_equal(one.history_["mistakes"], other.history_["mistakes"])
+    np.testing.assert_array_equal(one.decision_function(X), other.decision_function(other_X))
+    np.testing.assert_array_equal(one.predict(X), other.predict(other_X))
+
+
+def assert_close_scores(one, other, X, other_X, tolerance=1e-10):
+    """Scores that agree, measured against the largest that these weights could give."""
+    found, expected = one.decision_function(X), other.decision_function(other_X)
+    size = np.max(np.abs(expected), initial=1.0)
+    np.testing.assert_allclose(found, expected, rtol=0, atol=tolerance * size)
+
+
+def int64(X):
+    X = csr(X)
+    X.indices, X.indptr = X.indices.astype(np.int64), X.indptr.astype(np.int64)
+    return X
+
+
+# Storage does not matter
+
+
+@exact_learners
+@given(data=st.data())
+def test_sparse_is_dense_to_the_bit_on_whole_numbers(name, data):
+    X, y = data.draw(whole_numbers())
+    how = data.draw(settings_for(name))
+    dense, sparse = LEARNERS[name](**how).fit(X, y), LEARNERS[name](**how).fit(csr(X), y)
+    assert_same(dense, sparse, X, csr(X))
+
+
+@every_learner
+@given(data=st.data())
+def test_sparse_is_dense_up_to_rounding(name, data):
+    X, y = data.draw(real_numbers())
+    how = data.draw(settings_for(name))
+    dense, sparse = LEARNERS[name](**how).fit(X, y), LEARNERS[name](**how).fit(csr(X), y)
+    assert_close_scores(dense, sparse, X, csr(X))
+
+
+@every_learner
+@settings(max_examples=10)
+@given(data=st.data())
+def test_sparse_is_dense_in_single_precision(name, data):
+    X, y = data.draw(real_numbers())
+    X = X.astype(np.float32)
+    how = data.draw(settings_for(name))
+    dense, sparse = LEARNERS[name](**how).fit(X, y), LEARNERS[name](**how).fit(csr(X), y)
+    assert dense.coef_.dtype == sparse.coef_.dtype == np.float32
+    assert_close_scores(dense, sparse, X, csr(X), tolerance=1e-4)
+
+
+@exact_learners
+@settings(max_examples=10)
+@given(data=st.data())
+def test_what_is_learned_from_dense_rows_answers_on_sparse_ones(name, data):
+    X, y = data.draw(whole_numbers())
+    learner = LEARNERS[name](**data.draw(settings_for(name))).fit(X, y)
+    np.testing.assert_array_equal(learner.decision_function(X), learner.decision_function(csr(X)))
+
+
+@every_learner
+@settings(max_examples=10)
+@given(data=st.data())
+def test_wide_indices_are_narrow_ones(name, data):
+    X, y = data.draw(real_numbers())
+    how = data.draw(settings_for(name))
+    narrow, wide = LEARNERS[name](**how).fit(csr(X), y), LEARNERS[name](**how).fit(int64(X), y)
+    assert_same(narrow, wide, csr(X), int64(X))
+
+
+@every_learner
+@settings(max_examples=10)
+@given(data=st.data())
+def test_columns_are_rows_and_arrays_are_matrices(name, data):
+    X, y = data.draw(real_numbers())
+    how = data.draw(settings_for(name))
+    expected = LEARNERS[name](**how).fit(csr(X), y)
+    for other in (scipy.sparse.csc_matrix(X), scipy.sparse.coo_array(X), scipy.sparse.csr_array(X)):
+        assert_same(expected, LEARNERS[name](**how).fit(other, y), csr(X), other)
+
+
+@every_learner
+@settings(max_examples=10)
+@given(data=st.data())
+def test_lists_frames_and_any_memory_order_are_arrays(name, data):
+    X, y = data.draw(real_numbers())
+    how = data.draw(settings_for(name))
+    expected = LEARNERS[name](**how).fit(X, y)
+    columns = [f"column {j}" for j in range(X.shape[1])]
+    twice = np.repeat(X, 2, axis=1)
+    for same_X, same_y in (
+        (X.tolist(), y.tolist()),
+        (pandas.DataFrame(X, columns=columns), pandas.Series(y)),
+        (polars.DataFrame(X, schema=columns), polars.Series(y)),
+        (pyarrow.table(dict(zip(columns, X.T, strict=True))), y),
+        (np.asfortranarray(X), y.astype(np.int8)),
+        (twice[:, ::2], y),
+    ):
+        assert_same(expected, LEARNERS[name](**how).fit(same_X, same_y), X, same_X)
+
+
+def scrambled(X, rng):
+    """The same sparse matrix, badly stored: entries in parts, out of order, with explicit zeros."""
+    values, columns, starts = [], [], [0]
+    for row in csr(X):
+        parts = [(j, v - 1) for j, v in zip(row.indices, row.data, strict=True)]
+        parts += [(j, 1.0) for j in row.indices] + [(0, 0.0)]
+        for at in rng.permutation(len(parts)):
+            columns.append(parts[at][0])
+            values.append(parts[at][1])
+        starts.append(len(values))
+    return csr((np.array(values), np.array(columns), np.array(starts)), shape=X.shape)
+
+
+@every_learner
+@given(data=st.data())
+def test_unsorted_and_repeated_indices_are_their_sum(name, data):
+    X, y = data.draw(whole_numbers())
+    how = data.draw(settings_for(name))
+    assume(name in EXACT or len(set(y)) == 2)  # rounding may decide between rivals that tie
+    bad = scrambled(X, np.random.default_rng(0))
+    untouched = bad.copy()
+    canonical, repeated = LEARNERS[name](**how).fit(csr(X), y), LEARNERS[name](**how).fit(bad, y)
+    if name in EXACT:
+        assert_same(canonical, repeated, csr(X), bad)
+    elif how["keep"] != "vote":
+        assert_close_scores(canonical, repeated, csr(X), bad)
+    np.testing.assert_array_equal(bad.data, untouched.data)
+    np.testing.assert_array_equal(bad.indices, untouched.indices)
+
+
+# Pieces, threads, seeds and files do not matter
+
+
+@every_learner
+@given(data=st.data())
+def test_chunks_are_the_whole(name, data):
+    X, y = data.draw(real_numbers())
+    how = data.draw(settings_for(name, epochs=1))
+    cuts = sorted(data.draw(st.sets(st.integers(1, len(y) - 1), max_size=3)))
+    form = data.draw(st.sampled_from((np.asarray, csr)))
+    whole, pieces = LEARNERS[name](**how).fit(form(X), y), LEARNERS[name](**how)
+    for a, b in zip([0, *cuts], [*cuts, len(y)], strict=True):
+        pieces.partial_fit(form(X[a:b]), y[a:b], classes=np.unique(y))
+    np.testing.assert_array_equal(whole.coef_, pieces.coef_)
+    np.testing.assert_array_equal(whole.intercept_, pieces.intercept_)
+    np.testing.assert_array_equal(
+        whole.decision_function(form(X)), pieces.decision_function(form(X))
+    )
+    assert whole.mistakes_ == pieces.mistakes_
+
+
+@every_learner
+@settings(max_examples=10)
+@given(data=st.data())
+def test_a_chunk_that_is_stored_otherwise_is_still_a_chunk(name, data):
+    X, y = data.draw(whole_numbers())
+    how = data.draw(settings_for(name, epochs=1))
+    assume(name in EXACT)
+    whole = LEARNERS[name](**how).fit(X, y)
+    half = len(y) // 2
+    mixed = LEARNERS[name](**how).partial_fit(X[:half], y[:half], classes=np.unique(y))
+    mixed.partial_fit(csr(X[half:]), y[half:])
+    np.testing.assert_array_equal(whole.coef_, mixed.coef_)
+    np.testing.assert_array_equal(whole.decision_function(X), mixed.decision_function(X))
+
+
+@every_learner
+@settings(max_examples=10)
+@given(data=st.data())
+def test_many_threads_are_one_thread(name, data):
+    X, y = data.draw(real_numbers(least=40, most=60))
+    form = data.draw(st.sampled_from((np.asarray, csr)))
+    how = data.draw(settings_for(name, shuffle=True, random_state=1))
+    one, four = (LEARNERS[name](**how, n_jobs=jobs).fit(form(X), y) for jobs in (None, 4))
+    assert_same(one, four, form(X))
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_many_threads_predict_as_one_thread(classes):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(4321, 7)), rng.integers(0, classes, 4321)
+    one, four = (Perceptron(epochs=1, random_state=0, n_jobs=jobs).fit(X, y) for jobs in (1, 4))
+    assert_same(one, four, X)
+
+
+@every_learner
+@settings(max_examples=10)
+@given(data=st.data())
+def test_the_same_seed_gives_the_same_model(name, data):
+    X, y = data.draw(real_numbers())
+    shuffle = data.draw(st.sampled_from((True, "once", "rows", "draw")))
+    how = data.draw(settings_for(name, shuffle=shuffle, random_state=7, start="random"))
+    assert_same(LEARNERS[name](**how).fit(X, y), LEARNERS[name](**how).fit(X, y), X)
+
+
+def test_another_seed_gives_another_model():
+    X, y = np.random.default_rng(0).normal(size=(50, 3)), np.arange(50) % 2
+    one, other = (Perceptron(random_state=seed).fit(X, y) for seed in (0, 1))
+    assert not np.array_equal(one.coef_, other.coef_)
+
+
+LABELS = {
+    "int": np.array([-3, 7, 40, 41]),
+    "str": np.array(["a", "ü", "long name", ""]),
+    "bool": np.array([False, True]),
+    "object": np.array(["x", "yy", "zzz", "w"], dtype=object),
+    "uint8": np.array([0, 3, 200, 255], dtype=np.uint8),
+    "float": np.array([-1.0, 1.0, 2.0, 3.0]),
+}
+
+
+@every_learner
+@given(data=st.data())
+def test_a_loaded_model_predicts_identically(name, data, tmp_path):
+    kind = data.draw(st.sampled_from(sorted(LABELS)))
+    X, y = data.draw(real_numbers(classes=2 if kind == "bool" else None))
+    form = data.draw(st.sampled_from((np.asarray, csr)))
+    how = data.draw(settings_for(name))
+    saved = LEARNERS[name](**how).fit(form(X), LABELS[kind][y])
+    saved.save(tmp_path / "model.wm")
+    loaded = load(tmp_path / "model.wm")
+    assert type(loaded) is type(saved)
+    assert loaded.classes_.dtype == saved.classes_.dtype
+    assert_same(saved, loaded, form(X))
+
+
+@every_learner
+@given(data=st.data())
+def test_a_loaded_learner_goes_on_as_if_it_had_not_stopped(name, data, tmp_path):
+    X, y = data.draw(real_numbers())
+    shuffle = data.draw(st.booleans())
+    how = data.draw(settings_for(name, shuffle=shuffle, random_state=3))
+    on = LEARNERS[name](**how).partial_fit(X, y)
+    on.save(tmp_path / "model.wm")
+    resumed = load(tmp_path / "model.wm").partial_fit(X, y)
+    on.partial_fit(X, y)
+    assert_same(on, resumed, X)
+
+
+@pytest.mark.parametrize(
+    "given_start",
+    [
+        np.array([[1.0, -2.0]]),
+        np.array([1.0, -2.0]),
+        (np.array([[1.0, -2.0]]), np.array([0.5])),
+        ([1.0, -2.0], 0.5),
+    ],
+)
+def test_a_loaded_learner_learns_afresh_from_the_same_start(given_start, tmp_path):
+    X, y = np.array([[1.0, 2.0], [-1.0, 1.0], [2.0, -1.0]]), [0, 1, 1]
+    saved = Perceptron(start=given_start, shuffle=False, epochs=2).fit(X, y)
+    saved.save(tmp_path / "model.wm")
+    assert_same(saved, load(tmp_path / "model.wm").fit(X, y), X)
+
+
+@pytest.mark.parametrize("weights", [{0: 2.0, 1: 0.5}, {"a": 2.0, "b": 0.5}])
+def test_a_loaded_learner_learns_afresh_with_the_same_class_weights(weights, tmp_path):
+    X, y = np.array([[1.0, 2.0], [-1.0, 1.0], [2.0, -1.0]]), np.array([*weights, *weights])[:3]
+    saved = Perceptron(class_weight=weights, eta=(1.0, 0.5), shuffle=False).fit(X, y)
+    saved.save(tmp_path / "model.wm")
+    assert_same(saved, load(tmp_path / "model.wm").fit(X, y), X)
+
+
+# One rule for what is predicted
+
+
+@every_learner
+@given(data=st.data())
+def test_the_prediction_is_the_best_score(name, data):
+    X, y = data.draw(whole_numbers())
+    learner = LEARNERS[name](**data.draw(settings_for(name))).fit(X, y)
+    found = learner.decision_function(X)
+    best = (found >= 0).astype(int) if found.ndim == 1 else np.argmax(found, axis=1)
+    np.testing.assert_array_equal(learner.predict(X), learner.classes_[best])
+
+
+@pytest.mark.parametrize("multiclass", ["joint", "ovr"])
+@pytest.mark.parametrize("scale", [1e-20, 1e-3, 1.0, 30.0])
+@pytest.mark.parametrize("keep", ["last", "average"])
+@given(data=st.data())
+def test_the_prediction_is_the_best_probability(keep, scale, multiclass, data):
+    X, y = data.draw(real_numbers())
+    learner = OnlineLogistic(keep=keep, multiclass=multiclass, random_state=0).fit(X * scale, y)
+    P = learner.predict_proba(X * scale)
+    np.testing.assert_array_equal(
+        learner.classes_[np.argmax(P, axis=1)], learner.predict(X * scale)
+    )
+    np.testing.assert_allclose(P.sum(axis=1), 1.0, rtol=1e-12)
+    assert np.all((P >= 0) & (P <= 1))
+
+
+def logistic_model(W, joint):
+    """A model with given weights, bias zero."""
+    W = np.column_stack([W, np.zeros(len(W))])
+    classes = np.arange(max(2, len(W)))
+    return LinearModel(classes, State.begin(W, "last", joint), keep="last", rule="logistic")
+
+
+@pytest.mark.parametrize("joint", [True, False])
+@given(weights=st.lists(st.floats(-1000, 1000), min_size=1, max_size=4).filter(lambda w: len(w) != 2))
+@settings(max_examples=200)
+def test_the_best_score_has_the_best_probability_however_close_or_large(joint, weights):
+    model = logistic_model(np.array(weights)[:, None], joint)
+    x = np.array([[1.0]])
+    P = model.predict_proba(x)
+    assert np.all(np.isfinite(P))
+    assert np.argmax(P, axis=1) == best_class(model.decision_function(x)) == model.predict(x)
+
+
+@pytest.mark.parametrize("joint", [True, False])
+@pytest.mark.parametrize("close", [[1.0, math.nextafter(1.0, 2)], [0.0, 1e-300], [50.0, 60.0]])
+def test_close_scores_keep_their_order_as_probabilities(close, joint):
+    model = logistic_model(np.array([*close, -1.0])[:, None], joint)
+    assert np.argmax(model.predict_proba([[1.0]])) == 1
+
+
+@every_learner
+def test_a_score_of_zero_is_the_second_of_two_classes(name):
+    for keep in ("last", "average"):
+        learner = LEARNERS[name](fit_intercept=False, keep=keep).fit([[1.0], [-1.0]], ["no", "yes"])
+        assert learner.decision_function([[0.0]]) == 0
+        assert learner.predict([[0.0]]) == ["yes"]
+
+
+@every_learner
+@pytest.mark.parametrize("multiclass", ["joint", "ovr"])
+def test_a_tie_of_several_classes_is_the_first_best(name, multiclass):
+    X, y = np.eye(3), ["a", "b", "c"]
+    for keep in KEEPS[: 2 if name == "logistic-l2" else 3]:
+        learner = LEARNERS[name](fit_intercept=False, keep=keep, multiclass=multiclass).fit(X, y)
+        assert learner.predict([[0.0, 0.0, 0.0]]) == ["a"]
+
+
+# Scale
+
+
+@pytest.mark.parametrize("name", SCALE_FREE)
+@given(data=st.data())
+def test_scaling_by_a_power_of_two_leaves_the_mistakes_unchanged(name, data):
+    X, y = data.draw(st.one_of(whole_numbers(), real_numbers()))
+    scale = 2.0 ** data.draw(st.integers(-150, 150))
+    form = data.draw(st.sampled_from((np.asarray, csr)))
+    how = {"fit_intercept": False, "keep": "vote", "epochs": 3}
+    how["multiclass"] = data.draw(st.sampled_from(("joint", "ovr")))
+    plain = LEARNERS[name](**how).fit(form(X), y)
+    scaled = LEARNERS[name](**how).fit(form(X * scale), y)
+    np.testing.assert_array_equal(plain.history_["mistakes"], scaled.history_["mistakes"])
+    sequences = [
+        [(row, label, count) for row, label, _, count in learner.model_.state.log]
+        for learner in (plain, scaled)
+    ]
+    assert sequences[0] == sequences[1]
+    np.testing.assert_array_equal(
+        plain.decision_function(form(X)), scaled.decision_function(form(X * scale))
+    )
+
+
+@given(data=st.data())
+def test_scaling_the_constant_feature_too_leaves_the_mistakes_unchanged(data):
+    X, y = data.draw(whole_numbers())
+    X = np.column_stack([X, np.ones(len(X))])
+    scale = 2.0 ** data.draw(st.integers(-150, 150))
+    plain, scaled = (
+        Perceptron(fit_intercept=False, shuffle=False, keep="last").fit(X * s, y)
+        for s in (1.0, scale)
+    )
+    np.testing.assert_array_equal(plain.history_["mistakes"], scaled.history_["mistakes"])
+    np.testing.assert_array_equal(plain.coef_ * scale, scaled.coef_)
+
+
+@given(data=st.data())
+def test_from_a_zero_start_eta_only_scales_the_weights(data):
+    X, y = data.draw(whole_numbers())
+    eta = 2.0 ** data.draw(st.integers(-20, 20))
+    plain, scaled = (Perceptron(eta=e, shuffle=False).fit(X, y) for e in (1.0, eta))
+    np.testing.assert_array_equal(plain.history_["mistakes"], scaled.history_["mistakes"])
+    np.testing.assert_array_equal(plain.coef_ * eta, scaled.coef_)
+
+
+#: Powers of two near 1e-300 ... 1e300, and near the places where squares of numbers give out.
+SCALES = [-996, -540, -520, -510, -300, 300, 505, 511, 530, 996]
+
+
+@pytest.mark.parametrize("power", SCALES)
+@pytest.mark.parametrize("keep", KEEPS)
+@pytest.mark.parametrize("name", SCALE_FREE)
+@settings(max_examples=5)
+@given(data=st.data())
+def test_any_scale_gives_the_same_predictions_or_an_error(name, keep, power, data):
+    X, y = data.draw(whole_numbers(least=6))
+    form = data.draw(st.sampled_from((np.asarray, csr)))
+    how = {"fit_intercept": False, "keep": keep}
+    expected = LEARNERS[name](**how).fit(form(X), y).predict(form(X))
+    huge = form(X * 2.0**power)
+    try:
+        found = LEARNERS[name](**how).fit(huge, y).predict(huge)
+    except DataError:
+        return
+    np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("power", [-100, -75, 60, 100])
+@pytest.mark.parametrize("name", SCALE_FREE)
+def test_any_scale_in_single_precision_gives_the_same_predictions_or_an_error(name, power):
+    rng = np.random.default_rng(0)
+    X, y = rng.integers(-3, 4, (20, 3)).astype(np.float32), rng.integers(0, 2, 20)
+    expected = LEARNERS[name](fit_intercept=False).fit(X, y).predict(X)
+    X *= np.float32(2.0**power)
+    try:
+        found = LEARNERS[name](fit_intercept=False).fit(X, y).predict(X)
+    except DataError:
+        return
+    np.testing.assert_array_equal(found, expected)
+
+
+@every_learner
+@settings(max_examples=30)
+@given(data=st.data())
+def test_no_scale_gives_scores_that_are_not_numbers(name, data):
+    X, y = data.draw(real_numbers())
+    X = X * 10.0 ** data.draw(st.integers(-300, 300))
+    try:
+        learner = LEARNERS[name](**data.draw(settings_for(name))).fit(X, y)
+        found = learner.decision_function(X)
+    except DataError:
+        return
+    assert np.all(np.isfinite(found))
+    assert np.all(np.isfinite(learner.coef_))
+
+
+@pytest.mark.parametrize("keep", KEEPS)
+def test_a_row_too_large_to_score_gets_an_error_or_the_answer_of_its_direction(keep):
+    X, y = np.array([[-1, 2], [1, 0], [1, 1], [-1, 0], [-1, -2], [1, -1]]) * 1e20, [0, 1, 1] * 2
+    learner = Perceptron(keep=keep, fit_intercept=False, shuffle=False).fit(X, y)
+    directions = np.array([[1.0, 0.5], [-1.0, 0.5], [0.5, -1.0], [0.1, 1.0]])
+    expected = learner.predict(directions)
+    for direction, answer in zip(directions, expected, strict=True):
+        try:
+            assert learner.predict(direction[None] * 1e299) == answer
+        except DataError:
+            pass
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("form", [np.asarray, csr])
+@every_learner
+def test_what_is_not_a_finite_number_is_an_error_that_names_its_place(name, form, bad):
+    X = np.arange(1.0, 13.0).reshape(4, 3)
+    good = LEARNERS[name]().fit(form(X), [0, 1, 2, 0])
+    X[2, 1] = bad
+    for attempt in (
+        lambda: LEARNERS[name]().fit(form(X), [0, 1, 2, 0]),
+        lambda: LEARNERS[name]().partial_fit(form(X), [0, 1, 2, 0]),
+        lambda: good.predict(form(X)),
+    ):
+        with pytest.raises(DataError, match="row 2, column 1"):
+            attempt()
+
+
+# Early stopping
+
+
+@every_learner
+@given(data=st.data())
+def test_early_stopping_gives_back_the_best_not_the_last(name, data):
+    X, y = data.draw(real_numbers(least=12, most=24))
+    half = len(y) // 2
+    train, held = slice(0, half), slice(half, None)
+    assume(len(set(y[train])) == len(set(y)))
+    how = data.draw(settings_for(name, shuffle=True, random_state=5))
+    how["epochs"], patience = 9, 3
+    stopped = LEARNERS[name](**how, patience=patience).fit(
+        X[train], y[train], X_val=X[held], y_val=y[held]
+    )
+    scores = stopped.history_["held_out"]
+    best = int(np.argmax(scores)) + 1
+    assert stopped.history_.best == best
+    assert stopped.score(X[held], y[held]) == scores.max()
+    if stopped.history_.stopped == "no improvement":
+        assert len(scores) == best + patience
+    else:
+        assert len(scores) - best < patience
+    again = LEARNERS[name](**{**how, "epochs": best}).fit(X[train], y[train])
+    np.testing.assert_array_equal(stopped.coef_, again.coef_)
+    np.testing.assert_array_equal(stopped.intercept_, again.intercept_)
+    np.testing.assert_array_equal(stopped.decision_function(X), again.decision_function(X))
+
+
+def test_early_stopping_really_happens_and_scores_what_is_deployed():
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(300, 5))
+    y = (X[:, 0] + rng.normal(size=300) > 0).astype(int)
+    for keep in KEEPS:
+        learner = Perceptron(keep=keep, epochs=50, patience=2, random_state=0)
+        learner.fit(X[:200], y[:200], X_val=X[200:], y_val=y[200:])
+        assert learner.history_.stopped == "no improvement"
+        assert learner.score(X[200:], y[200:]) == np.max(learner.history_["held_out"])
+        after_each_epoch = [
+            Perceptron(keep=keep, epochs=e, random_state=0).fit(X[:200], y[:200])
+            for e in range(1, learner.n_iter_ + 1)
+        ]
+        scores = [one.score(X[200:], y[200:]) for one in after_each_epoch]
+        np.testing.assert_array_equal(learner.history_["held_out"], scores)
+
+
+@every_learner
+def test_a_held_out_fraction_is_never_learned_from(name):
+    rng = np.random.default_rng(0)
+    X, y = np.eye(40), np.arange(40) % 2  # row j is the only one with feature j
+    learner = LEARNERS[name](
+        validation=0.25, random_state=rng, fit_intercept=False, epochs=3, keep="last"
+    ).fit(X, y)
+    assert np.count_nonzero(learner.coef_ == 0.0) == 10
+
+
+# More labels, more features
+
+
+@pytest.mark.parametrize("multiclass", ["joint", "ovr"])
+@pytest.mark.parametrize("name", ["perceptron", "margin", "pa1"])
+@given(data=st.data())
+def test_a_new_label_goes_on_from_minus_w_and_w(name, multiclass, data):
+    X, y = data.draw(whole_numbers(classes=3, least=8))
+    first = y != 1  # the new label stands between the old ones
+    assume(len(set(y[first])) == 2)
+    learner = LEARNERS[name](multiclass=multiclass, keep="last")
+    learner.partial_fit(X[first], y[first])
+    w = np.append(learner.coef_[0], learner.intercept_[0])
+    learner.partial_fit(X, y)
+
+    how = naive.How(learner.rule, C=learner.C)
+    twin_X, start = naive.extend(X.tolist()), [(-w).tolist(), [0.0] * len(w), w.tolist()]
+    if multiclass == "joint":
+        W = naive.joint(twin_X, y.tolist(), 3, how, start).hypotheses[-1]
+    else:
+        runs = naive.one_vs_rest(twin_X, y.tolist(), 3, how, start)
+        W = [run.hypotheses[-1] for run in runs]
+    found = np.column_stack([learner.coef_, learner.intercept_])
+    assert learner.classes_.tolist() == [0, 1, 2]
+    if name in EXACT:
+        np.testing.assert_array_equal(found, W)
+    elif multiclass == "ovr":  # jointly, rounding may decide between rivals that tie
+        np.testing.assert_allclose(found, W, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("rule", ["perceptron", "margin", "pa", "pa1", "pa2"])
+@pytest.mark.parametrize("form", [np.asarray, csr])
+@given(data=st.data())
+def test_two_classes_turned_into_rows_are_what_joint_learning_makes(rule, form, data):
+    X, y = data.draw(whole_numbers(classes=2))
+    rows = Rows.of(form(X))
+    plan = Plan(make_rule(rule), keep="vote", epochs=2, shuffle=False)
+    binary = State.begin(np.zeros((1, rows.width + 1)), "vote", joint=True)
+    joint = State.begin(np.zeros((2, rows.width + 1)), "vote", joint=True)
+    for state in (binary, joint):
+        learn(rows, y, state, plan, np.random.default_rng(0))
+    binary.rearrange(2, np.array([0, 1]), spread=1.0)
+    np.testing.assert_allclose(binary.last(), joint.last(), rtol=0, atol=1e-10)
+    np.testing.assert_allclose(binary.average(), joint.average(), rtol=0, atol=1e-10)
+
+
+@pytest.mark.parametrize("keep", ["last", "average"])
+@pytest.mark.parametrize("multiclass", ["joint", "ovr"])
+@given(data=st.data())
+def test_a_new_label_leaves_the_odds_of_the_old_ones_unchanged(multiclass, keep, data):
+    X, y = data.draw(real_numbers(classes=2))
+    learner = OnlineLogistic(multiclass=multiclass, keep=keep, shuffle=False).partial_fit(X, y)
+    before = learner.predict_proba(X)
+    # The state at the moment at which the third label has been made room for.
+    spread = 0.5 if multiclass == "joint" else 1.0
+    state = learner.model_.state.copy()
+    state.rearrange(3, np.array([0, 2]), spread)
+    grown = LinearModel(np.arange(3), state, keep=keep, rule="logistic").predict_proba(X)
+    np.testing.assert_allclose(grown[:, 2] / grown[:, 0], before[:, 1] / before[:, 0], rtol=1e-9)
+
+
+@every_learner
+@settings(max_examples=10)
+@given(data=st.data())
+def test_labels_may_come_one_class_after_another(name, data):
+    X, y = data.draw(real_numbers(classes=4))
+    how = data.draw(settings_for(name))
+    learner = LEARNERS[name](**how)
+    chunks = data.draw(st.sampled_from(([[0], [1, 2], [3]], [[2], [0, 1, 3]], [[3, 0], [1], [2]])))
+    for chunk in chunks:
+        mine = np.isin(y, chunk)
+        learner.partial_fit(X[mine], y[mine])
+    assert learner.classes_.tolist() == [0, 1, 2, 3]
+    assert learner.decision_function(X).shape == (len(X), 4)
+    assert np.all(np.isfinite(learner.decision_function(X)))
+
+
+@every_learner
+@given(data=st.data())
+def test_growing_features_are_features_that_were_zero(name, data):
+    X, y = data.draw(real_numbers())
+    form = data.draw(st.sampled_from((np.asarray, csr)))
+    how = data.draw(settings_for(name))
+    narrow = data.draw(st.integers(1, X.shape[1]))
+    half = len(y) // 2
+    X[:half, narrow:] = 0.0
+    wide, growing = LEARNERS[name](**how), LEARNERS[name](**how, grow=True)
+    wide.partial_fit(form(X[:half]), y[:half], classes=np.unique(y)).partial_fit(
+        form(X[half:]), y[half:]
+    )
+    growing.partial_fit(form(X[:half, :narrow]), y[:half], classes=np.unique(y)).partial_fit(
+        form(X[half:]), y[half:]
+    )
+    assert_same(wide, growing, form(X))
+    growing.partial_fit(form(X[:half, :narrow]), y[:half])
+    wide.partial_fit(form(X[:half]), y[:half])
+    assert_same(wide, growing, form(X))
+
+
+# Keeps
+
+
+@every_learner
+@given(data=st.data())
+def test_using_another_keep_is_training_with_it(name, data):
+    X, y = data.draw(real_numbers())
+    how = data.draw(settings_for(name, shuffle=True, random_state=2))
+    most = "average" if name == "logistic-l2" else "vote"
+    full = LEARNERS[name](**{**how, "keep": most}).fit(X, y)
+    for keep in ("last", "average", most):
+        assert_same(full.using(keep), LEARNERS[name](**{**how, "keep": keep}).fit(X, y), X)
+
+
+def test_using_what_was_not_kept_is_an_error():
+    X, y = [[1.0], [-1.0]], [0, 1]
+    for keep, wanted in (("last", "average"), ("last", "vote"), ("average", "vote")):
+        with pytest.raises(ValueError, match="not kept"):
+            Perceptron(keep=keep).fit(X, y).using(wanted)
+
+
+# Weights of examples
+
+
+@every_learner
+@given(data=st.data())
+def test_a_row_without_weight_is_a_row_that_is_absent(name, data):
+    X, y = data.draw(real_numbers(least=8))
+    how = data.draw(settings_for(name))
+    absent = data.draw(st.lists(st.booleans(), min_size=len(y), max_size=len(y)).map(np.array))
+    assume(set(y[~absent]) == set(y))
+    form = data.draw(st.sampled_from((np.asarray, csr)))
+    weighed = LEARNERS[name](**how).fit(form(X), y, sample_weight=(~absent).astype(float))
+    without = LEARNERS[name](**how).fit(form(X[~absent]), y[~absent])
+    assert_same(weighed, without, form(X))
+
+
+@pytest.mark.parametrize("weight", [0.25, 2.0])
+@every_learner
+@given(data=st.data())
+def test_weight_k_is_k_times_the_step_or_the_cap(name, weight, data):
+    X, y = data.draw(real_numbers())
+    assume(name != "logistic-l2")  # there a longer step also shrinks the weights more
+    how = data.draw(settings_for(name))
+    learner = LEARNERS[name](**how)
+    for parameter in ("eta", "C"):
+        if parameter in learner.get_params():
+            value = learner.get_params()[parameter]
+            how[parameter] = value * weight
+    weighed = learner.fit(X, y, sample_weight=np.full(len(y), weight))
+    assert_same(weighed, LEARNERS[name](**how).fit(X, y), X)
+
+
+@given(data=st.data())
+def test_weight_k_of_one_row_is_a_k_times_longer_step_on_it(data):
+    X, y = data.draw(whole_numbers(classes=2))
+    k = data.draw(st.lists(st.integers(1, 5), min_size=len(y), max_size=len(y)))
+    learner = Perceptron(shuffle=False, epochs=1, keep="last").fit(X, y, sample_weight=k)
+    signs = [2 * int(code) - 1 for code in y]
+    run = naive.online(naive.extend(X.tolist()), signs, price=[float(weight) for weight in k])
+    np.testing.assert_array_equal(
+        np.append(learner.coef_, learner.intercept_), run.hypotheses[-1]
+    )
+
+
+@every_learner
+@settings(max_examples=10)
+@given(data=st.data())
+def test_a_class_weight_is_the_weight_of_its_examples(name, data):
+    X, y = data.draw(real_numbers())
+    how = data.draw(settings_for(name))
+    weight_of = {0: 2.0, 1: 0.5}
+    by_class = LEARNERS[name](**how, class_weight=weight_of).fit(X, y)
+    by_row = LEARNERS[name](**how).fit(X, y, sample_weight=[weight_of.get(c, 1.0) for c in y])
+    assert_same(by_class, by_row, X)
+
+
+# Going on
+
+
+@every_learner
+@given(data=st.data())
+def test_a_warm_start_goes_on_where_fit_ended(name, data):
+    X, y = data.draw(real_numbers())
+    how = data.draw(settings_for(name))
+    once = LEARNERS[name](**{**how, "epochs": 5}).fit(X, y)
+    assume(once.n_iter_ == 5)
+    twice = LEARNERS[name](**{**how, "epochs": 2, "warm_start": True}).fit(X, y)
+    twice.set_params(epochs=3).fit(X, y)
+    np.testing.assert_array_equal(once.coef_, twice.coef_)
+    np.testing.assert_array_equal(once.intercept_, twice.intercept_)
+    np.testing.assert_array_equal(once.decision_function(X), twice.decision_function(X))
+
+
+@every_learner
+@settings(max_examples=10)
+@given(data=st.data())
+def test_a_fit_that_fails_leaves_the_learner_as_it_was(name, data):
+    X, y = data.draw(real_numbers(classes=2))
+    how = data.draw(settings_for(name, warm_start=True))
+    learner = LEARNERS[name](**how).fit(X, y)
+    before = learner.decision_function(X).copy()
+    bad = X.copy()
+    bad[-1, 0] = np.nan
+    with pytest.raises(DataError):
+        learner.fit(bad, np.arange(len(y)) % 3)  # with a new class, too
+    np.testing.assert_array_equal(learner.classes_, [0, 1])
+    np.testing.assert_array_equal(learner.decision_function(X), before)
+
+
+def test_what_is_kept_cannot_silently_change_between_warm_starts():
+    X, y = np.array([[1.0, 2.0], [-1.0, 1.0], [2.0, -1.0]]), [0, 1, 1]
+    learner = Perceptron(keep="last", warm_start=True, shuffle=False).fit(X, y)
+    learner.set_params(keep="average")
+    try:
+        learner.fit(X, y)
+    except ValueError as refusal:
+        assert "keep" in str(refusal)
+    else:
+        assert learner.coef_.shape == (1, 2)
+        assert learner.decision_function(X).shape == (3,)
+
+
+def test_an_epoch_without_an_update_is_the_last():
+    X, y = [[1.0], [-1.0]], [1, 0]
+    learner = Perceptron(epochs=50, fit_intercept=False).fit(X, y)
+    assert learner.history_.stopped == "no mistakes"
+    assert learner.history_["mistakes"].tolist()[-1] == 0
+    assert learner.n_iter_ < 50
+
+
+def test_a_proof_of_inseparability_is_given_only_where_it_holds():
+    exclusive_or = np.array([[0, 0], [0, 1], [1, 0], [1, 1]])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        learner = Perceptron(shuffle=False, epochs=50).fit(exclusive_or, [0, 1, 1, 0])
+        inexact = Perceptron(shuffle=False, epochs=50).fit(exclusive_or * 0.1, [0, 1, 1, 0])
+    assert learner.history_.cycle.proof
+    assert inexact.history_.cycle is None or not inexact.history_.cycle.proof
+
+
+@given(data=st.data())
+def test_a_history_survives_being_written_down(data):
+    X, y = data.draw(real_numbers())
+    history = Perceptron(epochs=3, random_state=0).fit(X, y).history_
+    assert History.from_dict(history.to_dict()) == history
+
+
+def test_passive_aggressive_is_the_perceptron_with_that_rule():
+    X, y = np.random.default_rng(0).normal(size=(30, 4)), np.arange(30) % 3
+    for rule in ("pa", "pa1", "pa2"):
+        one = PassiveAggressive(rule=rule, C=0.3, random_state=0).fit(X, y)
+        other = Perceptron(rule=rule, C=0.3, random_state=0).fit(X, y)
+        assert_same(one, other, X)

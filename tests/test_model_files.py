@@ -1,0 +1,189 @@
+"""Model files: back exactly as saved, or refused."""
+
+import json
+import os
+import resource
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from safetensors.numpy import load_file, save_file
+
+import widemargin
+from widemargin import ModelFileError, OnlineLogistic, PassiveAggressive, Perceptron
+from widemargin.modelfile import read_model_file, write_model_file
+
+X = np.random.default_rng(0).integers(-3, 4, (40, 3)).astype(float)
+LABELS = {
+    "ints": np.arange(40) % 3,
+    "strings": np.array(["héllo", "wörld", "語"])[np.arange(40) % 3],
+    "booleans": np.arange(40) % 2 == 0,
+    "objects": np.array(["a", "bb"], object)[np.arange(40) % 2],
+    "bytes": np.array([b"a", b"\xff"])[np.arange(40) % 2],
+    "floats": (np.arange(40) % 2) * 2.0,
+    "small ints": (np.arange(40) % 3).astype(np.int8),
+}
+
+
+@pytest.mark.parametrize("y", LABELS.values(), ids=LABELS.keys())
+@pytest.mark.parametrize("keep", ["last", "average", "vote"])
+@pytest.mark.parametrize("kind", [np.asarray, sp.csr_matrix])
+def test_a_model_comes_back_as_it_was_saved(y, keep, kind, tmp_path):
+    saved = Perceptron(
+        keep=keep, random_state=3, class_weight=dict.fromkeys(np.unique(y).tolist()[:1], 2.0)
+    )
+    saved.fit(kind(X), y).save(tmp_path / "model.wm")
+    back = widemargin.load(tmp_path / "model.wm")
+    np.testing.assert_array_equal(back.decision_function(X), saved.decision_function(X))
+    assert back.classes_.dtype == saved.classes_.dtype
+    np.testing.assert_array_equal(back.predict(X), saved.predict(X))
+    assert back.get_params() == saved.get_params()
+    assert back.history_ == saved.history_
+    assert repr(back.explain(X[0])) == repr(saved.explain(X[0]))
+    back.set_params(shuffle=False).partial_fit(X, y)
+    saved.set_params(shuffle=False).partial_fit(X, y)
+    np.testing.assert_array_equal(back.decision_function(X), saved.decision_function(X))
+
+
+@pytest.mark.parametrize(
+    "learner",
+    [
+        PassiveAggressive(rule="pa2", C=0.5),
+        OnlineLogistic(eta=(0.5, 0.25), l2=1e-3),
+        Perceptron(start=np.ones((3, 3)), multiclass="ovr"),
+        Perceptron(start=(np.ones((3, 3)), np.zeros(3)), batch=4),
+    ],
+    ids=str,
+)
+def test_every_learner_comes_back_with_its_parameters(learner, tmp_path):
+    y = LABELS["ints"]
+    learner.fit(X, y).save(tmp_path / "model.wm")
+    back = widemargin.load(tmp_path / "model.wm")
+    assert type(back) is type(learner)
+    np.testing.assert_array_equal(back.decision_function(X), learner.decision_function(X))
+    back.fit(X, y)
+
+
+def test_a_learner_of_dicts_goes_on_learning_after_loading(tmp_path):
+    learner = Perceptron(keep="vote")
+    for i in range(30):
+        learner.learn_one({"n": float(i % 5), "word": "ab"[i % 2]}, i % 3)
+    learner.save(tmp_path / "model.wm")
+    back = widemargin.load(tmp_path / "model.wm")
+    for i in range(30, 60):
+        example = {"n": float(i % 5), "word": "abc"[i % 3]}
+        assert back.predict_one(example) == learner.predict_one(example)
+        back.learn_one(example, i % 3)
+        learner.learn_one(example, i % 3)
+
+
+@pytest.fixture(scope="module")
+def content(tmp_path_factory):
+    path = tmp_path_factory.mktemp("models") / "model.wm"
+    Perceptron(keep="vote", random_state=0).fit(X[:8], LABELS["strings"][:8]).save(path)
+    return path.read_bytes()
+
+
+def _refused(path, content):
+    path.write_bytes(content)
+    with pytest.raises(ModelFileError) as caught:
+        widemargin.load_model(path)
+    assert str(path) in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_every_truncation_is_refused(content, tmp_path):
+    for length in range(len(content)):
+        _refused(tmp_path / "cut.wm", content[:length])
+    _refused(tmp_path / "long.wm", content + b"\0")
+
+
+def test_every_flipped_byte_is_refused(content, tmp_path):
+    for at in range(len(content)):
+        flipped = bytearray(content)
+        flipped[at] ^= 1 << (at % 8)
+        _refused(tmp_path / "flipped.wm", bytes(flipped))
+
+
+@pytest.mark.parametrize(
+    "other",
+    [b"", b"\x80\x04K\x01.", b"PK\x03\x04" + bytes(100), b"{}" * 100, b"\xff" * 200, bytes(200)],
+)
+def test_other_files_are_not_models(other, tmp_path):
+    _refused(tmp_path / "other", other)
+
+
+def test_a_safetensors_file_of_somebody_else_is_not_a_model(tmp_path):
+    save_file({"weights": np.ones(100)}, tmp_path / "other.safetensors")
+    with pytest.raises(ModelFileError, match="not a widemargin model"):
+        widemargin.load(tmp_path / "other.safetensors")
+
+
+def test_sizes_that_lie_cost_no_memory(tmp_path):
+    header = json.dumps(
+        {
+            "__metadata__": {"model": json.dumps({"format": 1})},
+            "W": {"dtype": "F64", "shape": [1 << 40], "data_offsets": [0, 1 << 43]},
+            "sha256": {"dtype": "U8", "shape": [32], "data_offsets": [1 << 43, (1 << 43) + 32]},
+        }
+    ).encode()
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    _refused(tmp_path / "lie.wm", len(header).to_bytes(8, "little") + header + bytes(64))
+    _refused(tmp_path / "lie.wm", (1 << 62).to_bytes(8, "little") + bytes(100))
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 50_000
+
+
+def test_a_newer_format_says_so(tmp_path):
+    write_model_file(tmp_path / "new.wm", {"W": np.ones(2)}, {})
+    _, about = read_model_file(tmp_path / "new.wm")
+    write_model_file(tmp_path / "new.wm", {"W": np.ones(2)}, {**about, "format": 99})
+    with pytest.raises(ModelFileError, match="newer widemargin"):
+        widemargin.load(tmp_path / "new.wm")
+
+
+def test_a_description_that_does_not_fit_is_refused(tmp_path):
+    write_model_file(tmp_path / "odd.wm", {"W": np.ones(2)}, {"learner": "Perceptron"})
+    with pytest.raises(ModelFileError, match="does not fit"):
+        widemargin.load(tmp_path / "odd.wm")
+
+
+def test_the_file_is_plain_safetensors(content, tmp_path):
+    (tmp_path / "model.wm").write_bytes(content)
+    arrays = load_file(tmp_path / "model.wm")
+    assert arrays["W"].shape == (3, 4)
+
+
+def test_a_failed_save_leaves_the_old_file_and_nothing_else(tmp_path):
+    """A limit on file size stands in for a full disk."""
+    path = tmp_path / "model.wm"
+    Perceptron(random_state=0).fit(X, LABELS["ints"]).save(path)
+    before = path.read_bytes()
+    program = (
+        "import resource, signal, numpy as np, widemargin\n"
+        "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
+        f"learner = widemargin.load({str(path)!r})\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))\n"
+        f"try:\n    learner.save({str(path)!r})\n"
+        "except OSError as error:\n    print(error.strerror)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.stdout.strip() == "File too large", done.stderr
+    assert path.read_bytes() == before
+    assert os.listdir(tmp_path) == ["model.wm"]
+
+
+def test_a_model_is_not_saved_over_a_device():
+    learner = Perceptron(random_state=0).fit(X, LABELS["ints"])
+    with pytest.raises(ModelFileError, match="regular file"):
+        learner.save("/dev/null")
+
+
+def test_saving_through_a_link_replaces_what_it_points_to(tmp_path):
+    learner = Perceptron(random_state=0).fit(X, LABELS["ints"])
+    learner.save(tmp_path / "real.wm")
+    (tmp_path / "link.wm").symlink_to(tmp_path / "real.wm")
+    learner.save(tmp_path / "link.wm")
+    assert (tmp_path / "link.wm").is_symlink()
+    widemargin.load(tmp_path / "link.wm")
