@@ -36,7 +36,7 @@ class How(NamedTuple):
 
 
 def extend(X, bias=True):
-    return [[*x, 1.0 if bias else 0.0] for x in X]
+    return [[*x, float(bias)] for x in X]
 
 
 def dot(w, x):

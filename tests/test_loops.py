@@ -395,9 +395,7 @@ def test_what_is_kept_changes_nothing_that_is_learned(rule, batch, shape):
 @pytest.mark.parametrize("storage", TWO_STORAGES)
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("batch", BATCHES)
-def test_cutting_an_epoch_into_slices_changes_no_bit(
-    monkeypatch, batch, shape, storage, values
-):
+def test_cutting_an_epoch_into_slices_changes_no_bit(monkeypatch, batch, shape, storage, values):
     X, y = examples("logistic", shape)
     rows, how = stored(X, storage), how_of("logistic", batch)
     whole, history = ours(rows, y, shape, how, "vote")

@@ -246,6 +246,11 @@ def _problems(
         rows = rows.without_duplicates()  # its step depends on |x|^2
     prices = frozen(np.empty(0) if price is None else np.ascontiguousarray(price, np.float64))
     size = n if plan.batch == 0 else min(plan.batch, n)
+    if 2.0 * plan.rule.eta * plan.rule.l2 * size >= 1.0:
+        raise ValueError(
+            f"eta={plan.rule.eta:g} times l2={plan.rule.l2:g} times {size} examples in a batch must"
+            " be less than 1/2, or weights change sign"
+        )
     alone = len(state.W) > 1 and not state.joint
 
     def problem(c: int) -> Callable[[np.ndarray, bool], tuple[Tally, Log]]:

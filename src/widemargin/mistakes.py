@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from widemargin.errors import DataError
 from widemargin.loops.passes import Log
 from widemargin.loops.scores import binary_votes, multiclass_votes
 from widemargin.rows import Rows
@@ -58,6 +59,9 @@ class Part(NamedTuple):
     def of(cls, rows: Rows, logs: list[Log], first_row: int = 0) -> Part:
         """Gather corrections whose `example` counts within `rows`, the first of which is given."""
         entries = Log(*(np.concatenate(column) for column in zip(NO_LOG, *logs, strict=True)))
+        # Classes that are learned each for itself come one after the other: put them in time.
+        in_time = np.argsort(entries.count, kind="stable")
+        entries = Log(*(column[in_time] for column in entries))
         origin, example = np.unique(entries.example, return_inverse=True)
         support = rows.take(origin).without_duplicates()
         numbers = origin.astype(np.int64) + first_row
@@ -219,6 +223,8 @@ class Votes:
 
     def result(self, count: float) -> np.ndarray:
         """The mean vote, when the last hypothesis has lasted until the clock says `count`."""
+        if not np.all(np.isfinite(self.scores)):
+            raise DataError("a score is too large for a float; scale the features down")
         survival = count - self.last
         if self.scores.ndim == 2 and self.shared:
             final = self.votes.copy()

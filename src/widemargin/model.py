@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -52,6 +52,9 @@ class LinearModel:
         Names of the columns.
     by_name : bool
         Whether examples are given as dicts from feature name to value.
+    chance : dict or None
+        Where the generator of random numbers stands, so that learning can go on as if it had
+        never stopped.
     """
 
     classes: np.ndarray
@@ -64,6 +67,7 @@ class LinearModel:
     history: History = field(default_factory=History)
     feature_names: Sequence[str] | None = None
     by_name: bool = False
+    chance: Mapping[str, Any] | None = None
 
     @cached_property
     def weights(self) -> np.ndarray:
@@ -238,6 +242,7 @@ class LinearModel:
             "by_name": self.by_name,
             "labels": kind,
             "names": self.feature_names is not None,
+            "chance": pack_value(self.chance),
             "history": self.history.to_dict(),
         }
         write_model_file(path, arrays, about)
@@ -273,6 +278,7 @@ def load_model(path: str | os.PathLike[str]) -> LinearModel:
             history=History.from_dict(about["history"]),
             feature_names=unpack_strings("names", arrays) if about["names"] else None,
             by_name=about["by_name"],
+            chance=unpack_value(about["chance"]),
         )
     except (KeyError, TypeError, ValueError, IndexError) as error:
         raise ModelFileError(f"{path}: its description does not fit its arrays ({error})") from None
@@ -280,16 +286,17 @@ def load_model(path: str | os.PathLike[str]) -> LinearModel:
 
 def probabilities(found: np.ndarray, joint: bool) -> np.ndarray:
     """Turn logistic scores into probabilities whose largest is at the class that is predicted."""
-    if found.ndim == 1:
-        p = 1.0 / (1.0 + np.exp(-np.clip(found, -700.0, 700.0)))
-        # A score just above 0 must not round to a tie, which argmax gives to the other class.
-        p = np.where(found >= 0, np.maximum(p, np.nextafter(0.5, 1.0)), p)
-        return np.column_stack([1.0 - p, p])
-    if joint:
-        p = np.exp(found - found.max(axis=1, keepdims=True))
+    if found.ndim == 2 and joint:
+        P = np.exp(found - found.max(axis=1, keepdims=True))
     else:
-        p = 1.0 / (1.0 + np.exp(-np.clip(found, -700.0, 700.0)))
-    return p / p.sum(axis=1, keepdims=True)
+        P = 1.0 / (1.0 + np.exp(-np.clip(found, -700.0, 700.0)))
+    P = np.column_stack([1.0 - P, P]) if found.ndim == 1 else P / P.sum(axis=1, keepdims=True)
+    # Scores that differ may round to the same probability, of which an argmax takes the first.
+    best = best_class(found)
+    each = np.arange(len(P))
+    tied = np.argmax(P, axis=1) != best
+    P[each[tied], best[tied]] = np.nextafter(P[tied].max(axis=1), 2.0)
+    return P
 
 
 def _plain_labels(classes: np.ndarray) -> tuple[list[str], str]:

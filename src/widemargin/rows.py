@@ -166,21 +166,25 @@ class Rows:
         )
 
     def check_scale(self) -> None:
-        """Raise an error if the values are so small that their products vanish.
+        """Raise an error if the values are so small or large that their products get lost.
 
-        A thousand rows tell: only if their values are all tiny is the rest looked at. (Values that
-        are too large need no such look: their scores overflow, which the loops notice.)
+        A thousand rows tell: only if their largest value is out of the ordinary is the rest looked
+        at. (Single rows that are too large are noticed by the loops: their scores overflow.)
         """
         limit = np.sqrt(np.finfo(self.dtype).tiny / np.finfo(self.dtype).eps)
         values = self.stored.values.ravel()
         sample = values[: 1000 * max(1, len(values) // max(1, self.n))]
-        if np.max(np.abs(sample), initial=0.0) < limit:
-            largest = float(np.max(np.abs(values), initial=0.0))
-            if 0.0 < largest < limit:
-                raise DataError(
-                    f"the largest value is {largest:.3g}, whose square is too small for"
-                    f" {self.dtype}; scale the features up"
-                )
+        if limit <= np.max(np.abs(sample), initial=0.0) <= 1.0 / limit:
+            return
+        self.check_finite()
+        largest = float(np.max(np.abs(values), initial=0.0))
+        if 0.0 < largest < limit or largest > 1.0 / limit:
+            small = largest < limit
+            raise DataError(
+                f"the largest value is {largest:.3g}, whose square is too"
+                f" {'small' if small else 'large'} for {self.dtype};"
+                f" scale the features {'up' if small else 'down'}"
+            )
 
 
 def _float_type(found: np.dtype, at_least: Any) -> np.dtype:

@@ -53,6 +53,7 @@ def train(path: str, learner: str, options: Mapping[str, Any], as_json: bool, qu
         learner=name,
         params=params,
         history=history,
+        chance=rng.bit_generator.state,
     )
     model.save(path)
     right = int(np.sum(model.predict(X[measured]) == y[measured]))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import os
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any, Self
 
 import numpy as np
@@ -26,6 +26,7 @@ from widemargin.mistakes import Correction
 from widemargin.model import LinearModel
 from widemargin.progress import watched
 from widemargin.rows import Rows
+from widemargin.state import State
 from widemargin.threads import thread_count
 
 
@@ -34,6 +35,7 @@ class LinearLearner(ClassifierMixin, BaseEstimator):
 
     #: The rules a subclass offers; a subclass without the parameter `rule` offers one.
     _rules: tuple[str, ...] = ()
+    _rng: np.random.Generator
 
     # Learning
 
@@ -72,7 +74,7 @@ class LinearLearner(ClassifierMixin, BaseEstimator):
         rows = Rows.of(X, bias=settings.bias)
         if sample_weight is not None:
             sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64)
-        rng = self._generator()
+        rng = self._rng if again else self._generator()
         state = None
         if again:
             classes, codes = self._known_classes(y)
@@ -152,6 +154,7 @@ class LinearLearner(ClassifierMixin, BaseEstimator):
             history.extend(more)
         else:
             state.pass_over(rows.n)
+        self.n_features_in_ = state.width
         self._adopt(known, state, history, settings, rng)
         return self
 
@@ -198,6 +201,10 @@ class LinearLearner(ClassifierMixin, BaseEstimator):
         self.model_ = model
         self.n_features_in_ = model.state.width
         self._rng = self._generator()
+        if model.chance is not None:
+            kind = getattr(np.random, model.chance["bit_generator"])
+            self._rng = np.random.Generator(kind())
+            self._rng.bit_generator.state = model.chance
         if model.by_name:
             self._names = list(model.feature_names or [])
             self._columns = {name: column for column, name in enumerate(self._names)}
@@ -285,9 +292,7 @@ class LinearLearner(ClassifierMixin, BaseEstimator):
             "ensure_all_finite": False,
         }
         if not reset and self.grow:
-            width = self.n_features_in_
             X, y = validate_data(copy.copy(self), X, y, **how)
-            self.n_features_in_ = max(width, X.shape[1])
         else:
             X, y = validate_data(self, X, y, reset=reset, **how)
         return X, check_labels(column_or_1d(y, warn=True))
@@ -320,14 +325,24 @@ class LinearLearner(ClassifierMixin, BaseEstimator):
                 known = np.union1d(known, found)
         return known, codes_of(y, known)
 
-    def _state_for(self, rows: Rows, classes: np.ndarray, settings: Settings) -> Any:
-        """The state so far, with room for these classes and features."""
-        state, before = self.model_.state, self.model_.classes
+    def _state_for(self, rows: Rows, classes: np.ndarray, settings: Settings) -> State:
+        """The state so far, with room for these classes and features.
+
+        The learner's own is not changed, save that learning goes on in the same arrays.
+        """
+        state, before = replace(self.model_.state), self.model_.classes
+        if settings.keep == "vote" and state.log is None:
+            raise ValueError("keep='vote' cannot go on from a training that kept no log")
+        if settings.keep == "average" and not len(state.U):
+            raise ValueError("keep='average' cannot go on from a training that kept no average")
         if vars(self).get("_shared"):
             state, self._shared = state.copy(), False
         if rows.dtype != state.W.dtype:
             state.W = state.W.astype(np.promote_types(rows.dtype, state.W.dtype))
-        if len(classes) > max(2, len(before)):
+        if len(before) == 1 and len(classes) > 2:  # nothing was learned yet
+            seen, state = state.seen, begin(rows, len(classes), settings, self._rng)
+            state.pass_over(seen)
+        elif len(classes) > max(2, len(before)):
             halved = settings.rule == "logistic" and settings.joint
             state.rearrange(
                 len(classes), np.searchsorted(classes, before), spread=0.5 if halved else 1.0
@@ -352,7 +367,7 @@ class LinearLearner(ClassifierMixin, BaseEstimator):
     def _adopt(
         self,
         classes: np.ndarray,
-        state: Any,
+        state: State,
         history: History,
         settings: Settings,
         rng: np.random.Generator,
@@ -370,6 +385,7 @@ class LinearLearner(ClassifierMixin, BaseEstimator):
             "params": self.get_params(deep=False),
             "history": history,
             "feature_names": None if names is None else list(names),
+            "chance": rng.bit_generator.state,
         }
         self.model_ = LinearModel(**{**given, **more})
         self._rng = rng

@@ -41,8 +41,8 @@ from widemargin.loops.storage import add, dot, dots, look_ahead, norm2
 
 #: Where the clock keeps the scale s, the sum of scales c, the examples N, the turns t.
 SCALE, COUNT, SEEN, TURN = range(4)
-#: The scale is multiplied into w before it becomes this small.
-_SMALL = 1e-9
+#: The scale is multiplied into w when it becomes so small that sums would lose digits.
+_SMALL = 1e-2
 
 
 class Tally(NamedTuple):
@@ -107,8 +107,8 @@ def binary_pass(rows, y, price, order, rule, w, u, clock, log):
         c += s
         clock[SEEN] += 1.0
         if s < _SMALL:
-            w *= w.dtype.type(s)
-            c, s = c / s, 1.0
+            settle(w, u, s, c)
+            c, s = 0.0, 1.0
     clock[SCALE], clock[COUNT] = s, c
     return Tally(mistakes, updates, total, logged, bad)
 
@@ -152,8 +152,8 @@ def multiclass_pass(rows, y, price, order, rule, W, U, clock, log):
         c += s
         clock[SEEN] += 1.0
         if s < _SMALL:
-            W *= W.dtype.type(s)
-            c, s = c / s, 1.0
+            settle(W, U, s, c)
+            c, s = 0.0, 1.0
     clock[SCALE], clock[COUNT] = s, c
     return Tally(mistakes, updates, total, logged, bad)
 
@@ -194,9 +194,9 @@ def minibatch_pass(rows, y, price, order, rule, W, U, clock, log, batch, flush):
         mistakes += wrong
         total += cost
         batch.filled[0] = size = k + 1
-        clock[SEEN] += 1.0
         if size == len(batch.example) or (flush and j == len(order) - 1):
-            c += (size - 1) * s
+            clock[TURN] += 1.0
+            batch.filled[0] = 0
             if rule.l2 > 0.0:
                 s *= 1.0 - 2.0 * eta * rule.l2 * size
             share = 1.0 / size if rule.form == REACH else 1.0
@@ -206,12 +206,11 @@ def minibatch_pass(rows, y, price, order, rule, W, U, clock, log, batch, flush):
                     rows, batch.example[k], batch.amounts[k], s, c, W, U, log, logged
                 )
                 updates += changed
-            c += s
-            clock[TURN] += 1.0
-            batch.filled[0] = 0
-            if s < _SMALL:
-                W *= W.dtype.type(s)
-                c, s = c / s, 1.0
+        c += s
+        clock[SEEN] += 1.0
+        if s < _SMALL:
+            settle(W, U, s, c)
+            c, s = 0.0, 1.0
     clock[SCALE], clock[COUNT] = s, c
     return Tally(mistakes, updates, total, logged, bad)
 
@@ -281,6 +280,17 @@ def apply(rows, i, amounts, s, c, W, U, log, logged):
             if len(log.example):
                 logged = note(log, logged, i, k, a, c)
     return changed, logged
+
+
+@jit()
+def settle(w, u, s, c):
+    """Put the scale into the weights and the sum of hypotheses so far, c w - u, into -u alone.
+
+    After it the scale is 1 and c is 0. Costs as much as there are weights.
+    """
+    if len(u):
+        u -= c * w
+    w *= w.dtype.type(s)
 
 
 @jit()
