@@ -180,7 +180,7 @@ def joint(X, y, k, how=How(), start=None, price=None):
             for i in examples:
                 scores = [dot(w, X[i]) for w in W]
                 others = [c for c in range(k) if c != y[i]]
-                rival = max(others, key=lambda c: scores[c])  # noqa: B023
+                rival = max(others, key=lambda c: scores[c])
                 m = (scores[y[i]] - scores[rival]) / 2
                 tie_is_wrong = how.ties == "mistake" or predict_class(W, X[i]) != y[i]
                 wrong = m < 0 or (m == 0 and tie_is_wrong)

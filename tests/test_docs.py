@@ -1,4 +1,4 @@
-"""The pages in docs/ tell the truth: their examples are run, and their links lead somewhere."""
+"""README and docs/ tell the truth: their examples are run, and their links lead somewhere."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 import test_lectures
 
 DOCS = pathlib.Path(__file__).parent.parent / "docs"
-PAGES = sorted(DOCS.glob("*.md"))
+PAGES = [DOCS.parent / "README.md", *sorted(DOCS.glob("*.md"))]
 FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 #: The last column of a history's table, which no two runs have in common.
 SECONDS = re.compile(r"^(\s*\d+ .*\s)\d+\.\d\d$", re.MULTILINE)

@@ -1,8 +1,12 @@
 """scikit-learn's own checks, and the estimators in scikit-learn's company."""
 
+import signal
+import threading
+
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
@@ -84,14 +88,15 @@ def test_pickle_and_joblib_keep_everything(learner, digits, tmp_path):
         copy.partial_fit(X, y)
 
 
-@pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame])
+@pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame, pa.table])
 def test_frames_give_their_names_to_the_explanation(kind):
     X, y = load_iris(return_X_y=True)
     names = ["sepal length", "sepal width", "petal length", "petal width"]
     frame = kind(dict(zip(names, X.T, strict=True)))
     learner = Perceptron(random_state=0).fit(frame, y)
+    np.testing.assert_array_equal(learner.coef_, Perceptron(random_state=0).fit(X, y).coef_)
     assert learner.feature_names_in_.tolist() == names
-    explained = learner.explain(frame[:1] if kind is pl.DataFrame else frame.iloc[:1])
+    explained = learner.explain(frame.iloc[:1] if kind is pd.DataFrame else frame[:1])
     assert {reason.feature for reason in explained.reasons} <= {*names, "(bias)"}
 
 
@@ -149,7 +154,28 @@ def test_streams_and_arrays_do_not_mix():
         stream.partial_fit(X, y)
     with pytest.raises(ValueError, match="dicts"):
         stream.predict(X)
+    with pytest.raises(ValueError, match="dicts"):
+        stream.set_params(warm_start=True).fit(X, y)
     with pytest.raises(ValueError, match="arrays"):
         Perceptron().fit(X, y).learn_one({"a": 1.0}, 0)
     with pytest.raises(ValueError, match="arrays"):
         Perceptron().fit(X, y).predict_one({"a": 1.0})
+
+
+def test_ctrl_c_leaves_what_was_learned_and_is_raised_again(digits):
+    X, y = digits
+    learner = OnlineLogistic(epochs=10**9, random_state=0)
+    before = signal.getsignal(signal.SIGINT)
+    threading.Timer(1.0, signal.raise_signal, [signal.SIGINT]).start()
+    with pytest.raises(KeyboardInterrupt):
+        learner.fit(X / 16, y)
+    assert signal.getsignal(signal.SIGINT) is before
+    assert learner.history_.stopped == "interrupted"
+    assert learner.score(X / 16, y) > 0.9
+
+
+def test_a_deadline_leaves_what_was_learned(digits):
+    X, y = digits
+    learner = OnlineLogistic(epochs=10**9, max_seconds=0.5, random_state=0).fit(X / 16, y)
+    assert learner.history_.stopped == "deadline"
+    assert 0.4 < learner.history_["seconds"][-1] < 5.0

@@ -1,5 +1,6 @@
 """What every learner promises, whatever the data."""
 
+import contextlib
 import math
 import warnings
 
@@ -495,10 +496,8 @@ def test_a_row_too_large_to_score_gets_an_error_or_the_answer_of_its_direction(k
     directions = np.array([[1.0, 0.5], [-1.0, 0.5], [0.5, -1.0], [0.1, 1.0]])
     expected = learner.predict(directions)
     for direction, answer in zip(directions, expected, strict=True):
-        try:
+        with contextlib.suppress(DataError):
             assert learner.predict(direction[None] * 1e299) == answer
-        except DataError:
-            pass
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
@@ -816,13 +815,10 @@ def test_what_is_kept_cannot_silently_change_between_warm_starts():
     X, y = np.array([[1.0, 2.0], [-1.0, 1.0], [2.0, -1.0]]), [0, 1, 1]
     learner = Perceptron(keep="last", warm_start=True, shuffle=False).fit(X, y)
     learner.set_params(keep="average")
-    try:
+    with pytest.raises(ValueError, match="keep"):
         learner.fit(X, y)
-    except ValueError as refusal:
-        assert "keep" in str(refusal)
-    else:
-        assert learner.coef_.shape == (1, 2)
-        assert learner.decision_function(X).shape == (3,)
+    with pytest.raises(ValueError, match="keep"):
+        learner.partial_fit(X, y)
 
 
 def test_an_epoch_without_an_update_is_the_last():

@@ -284,19 +284,12 @@ def test_a_naive_penalty_can_shrink_the_weights_for_long(batch, shape, storage):
     assert_close(state.average(), twin.average(), rows.dtype)
 
 
-@pytest.mark.parametrize("shrink", [0.0, -1.0])
 @pytest.mark.parametrize("shape", SHAPES)
-def test_a_naive_penalty_that_wipes_out_or_flips_the_weights_is_followed_or_refused(shape, shrink):
+def test_a_penalty_that_wipes_out_the_weights_in_one_batch_is_refused(shape):
     X, y = examples("pa", shape, n=16)
-    how = how_of("logistic", batch=4, eta=1.0, l2=(1 - shrink) / 8)
-    try:
-        state, _ = ours(stored(X, "dense f64"), y, shape, how, "average")
-    except ValueError as refusal:
-        assert "l2" in str(refusal)
-    else:
-        twin = Twin(X, y, shape, how)
-        assert_close(state.last(), twin.last())
-        assert_close(state.average(), twin.average())
+    how = how_of("logistic", batch=4, eta=1.0, l2=0.125)  # w is multiplied by 1 - 2 eta l2 4 = 0
+    with pytest.raises(ValueError, match="l2"):
+        ours(stored(X, "dense f64"), y, shape, how, "average")
 
 
 def test_two_classes_learned_jointly_are_minus_and_plus_the_naive_binary_weights():
@@ -436,10 +429,13 @@ def test_state_scores_are_those_of_the_deployed_weights(shape, keep, storage):
 
 # Orders
 
+RUNS = 64 * 32  # rows that are read side by side
 AROUND_RUNS = [
-    1, 2, 63, 64, 65, *range(64 * 32 - 2, 64 * 32 + 67, 3), *range(2 * 64 * 32 - 2, 2 * 64 * 32 + 3),
-    64 * 32 * 2 + 63, 64 * 32 * 2 + 64 * 2 + 1, 10_000,
-]  # fmt: skip
+    *(1, 2, 63, 64, 65),
+    *range(RUNS - 2, RUNS + 67, 3),
+    *range(2 * RUNS - 2, 2 * RUNS + 3),
+    *(2 * RUNS + 63, 2 * RUNS + 64 * 2 + 1, 10_000),
+]
 
 
 @pytest.mark.parametrize("n", AROUND_RUNS)

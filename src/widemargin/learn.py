@@ -6,7 +6,7 @@ import hashlib
 import math
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -143,31 +143,28 @@ def learn(
     problems = _problems(rows, y, state, plan, price, len(which))
     referee = None if held_out is None else _Referee(held_out, state, plan)
     cycles = _CycleFinder(rows, state, plan, price) if _CycleFinder.can_find(plan) else None
-    slice_length = max(1, _SLICE_VALUES * rows.n // max(1, rows.stored_values * len(state.W)))
+    pace = _Pace(rows, len(state.W))
 
     while len(history) < plan.epochs and not history.stopped:
         epoch, order = len(history) + 1, next(turns)
         before = state.last()
         mistakes, updates, loss, done, logs = 0, 0, 0.0, 0, []
-        while done < len(order) and not history.stopped:
-            piece = frozen(order[done : done + slice_length])
+        for piece in pace.slices(order):
             done += len(piece)
-            clock = time.monotonic()
-            ends = done == len(order)
-            for tally, log in run_all(lambda run: run(piece, ends), problems, plan.threads):  # noqa: B023
+            last = done == len(order)
+            for tally, log in run_all(lambda run: run(piece, last), problems, plan.threads):  # noqa: B023
                 if tally.bad >= 0:
                     _explain_bad_score(rows, tally.bad)
                 logs.append(log)
                 mistakes, updates = mistakes + tally.mistakes, updates + tally.updates
                 loss += tally.loss
-            now = time.monotonic()
-            if len(piece) == slice_length:
-                slice_length = _next_length(slice_length, now - clock)
             if watch is not None and watch(Moment(epoch, done / len(order), mistakes, history)):
                 history.stopped = "interrupted"
-            elif now - began > plan.max_seconds:
+            elif time.monotonic() - began > plan.max_seconds:
                 history.stopped = "deadline"
-        change = float(np.linalg.norm((state.last() - before).ravel().astype(np.float64)))
+            if history.stopped:
+                break
+        change = math.sqrt(np.sum(np.square(state.last() - before, dtype=np.float64)))
         if not math.isfinite(change):
             raise DataError(
                 "the weights grew beyond what a float can hold; scale the features down"
@@ -210,9 +207,25 @@ def learn_stream(rows: Rows, y: np.ndarray, state: State, plan: Plan) -> Tally:
     return Tally(*map(sum, zip(*tallies, strict=True)))
 
 
-def _next_length(length: int, seconds: float) -> int:
-    """How many examples to hand over next time; what is learned does not depend on it."""
-    return max(1, int(length * min(2.0, max(0.1, _SLICE_SECONDS / max(seconds, 1e-9)))))
+class _Pace:
+    """Cuts an epoch into pieces of about a tenth of a second; what is learned is the same."""
+
+    def __init__(self, rows: Rows, classes: int) -> None:
+        self.length = max(1, _SLICE_VALUES * rows.n // max(1, rows.stored_values * classes))
+
+    def slices(self, order: np.ndarray) -> Iterator[np.ndarray]:
+        """Yield the order piece by piece, longer or shorter as the last one took."""
+        start = 0
+        while start < len(order):
+            piece = frozen(order[start : start + self.length])
+            start += len(piece)
+            clock = time.monotonic()
+            yield piece
+            seconds = max(time.monotonic() - clock, 1e-9)
+            if len(piece) == self.length:
+                self.length = max(
+                    1, int(self.length * min(2.0, max(0.1, _SLICE_SECONDS / seconds)))
+                )
 
 
 def _reason_to_stop(plan: Plan, history: History, referee: _Referee | None) -> str:

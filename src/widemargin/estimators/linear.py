@@ -69,6 +69,8 @@ class LinearLearner(ClassifierMixin, BaseEstimator):
         """
         settings = self._settings()
         again = self.warm_start and hasattr(self, "model_")
+        if again and self.model_.by_name:
+            raise ValueError("this learner was trained on dicts with learn_one; go on with those")
         X, y = self._validate(X, y, reset=not again)
         classes, codes = encode_labels(y)
         rows = Rows.of(X, bias=settings.bias)

@@ -82,8 +82,18 @@ def dots(rows, i, W, s):
 
 
 def _dots_dense(rows, i, W, s):
-    for c in range(len(W)):
-        s[c] = dot(rows, i, W[c])
+    # Two classes at a time: x is then read half as often.
+    x = rows.values[i]
+    for c in range(0, len(W) - 1, 2):
+        w, v = W[c], W[c + 1]
+        a = b = w.dtype.type(0)
+        for j in range(len(x)):
+            a += x[j] * w[j]
+            b += x[j] * v[j]
+        s[c] = a + rows.bias * w[len(w) - 1]
+        s[c + 1] = b + rows.bias * v[len(v) - 1]
+    if len(W) % 2:
+        s[len(W) - 1] = dot(rows, i, W[len(W) - 1])
 
 
 def _dots_sparse(rows, i, W, s):
