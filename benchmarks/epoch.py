@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import pathlib
 
 from sklearn.linear_model import Perceptron as ScikitPerceptron
@@ -22,6 +23,7 @@ def compare(toy: bool, scratch: pathlib.Path) -> Comparison:
     X, y = zipf_text(rows + held, width, 66, seed=0)
     learned, labels = X[:rows], y[:rows]
     unseen, answers = X[rows:], y[rows:]
+    noise = math.sqrt(0.88 * 0.12 / held)  # of an accuracy of about 0.88
 
     def side(name: str, package: str, settings: str, make) -> Side:
         return Side(
@@ -89,7 +91,7 @@ def compare(toy: bool, scratch: pathlib.Path) -> Comparison:
         targets=(
             faster("ours, rows", "scikit-learn averaged SGD", 2.3),
             faster("ours, as shipped", "scikit-learn averaged SGD", 3.5),
-            no_worse("ours, rows", "scikit-learn averaged SGD", "held-out accuracy"),
-            no_worse("ours, as shipped", "scikit-learn averaged SGD", "held-out accuracy"),
+            no_worse("ours, rows", "scikit-learn averaged SGD", "held-out accuracy", noise),
+            no_worse("ours, as shipped", "scikit-learn averaged SGD", "held-out accuracy", noise),
         ),
     )

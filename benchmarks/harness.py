@@ -150,14 +150,18 @@ def at_least(side: str, figure: str, floor: float) -> Target:
     return Target(f"{side}: {figure} >= {floor:g}", (side,), found)
 
 
-def no_worse(ours: str, peer: str, figure: str) -> Target:
-    """Promise that one side's figure, as a mean of the repeats, is not below another's."""
+def no_worse(ours: str, peer: str, figure: str, noise: float) -> Target:
+    """Promise that one side's figure, as a mean of the repeats, is not below another's.
+
+    Differences smaller than `noise`, the standard error of one measurement, do not count.
+    """
 
     def found(mine: Outcome, other: Outcome) -> tuple[str, bool]:
         gain = mine.mean(figure) - other.mean(figure)
-        return f"{gain:+.4f}", gain >= 0.0
+        return f"{gain:+.4f}", gain >= -noise
 
-    return Target(f"{ours}: {figure} no worse than {peer}", (ours, peer), found)
+    promise = f"{ours}: {figure} no worse than {peer} (standard error {noise:.4f})"
+    return Target(promise, (ours, peer), found)
 
 
 def measure(sides: Sequence[Side], repeats: int, warm_up: bool) -> dict[str, Outcome]:

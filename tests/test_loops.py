@@ -1,6 +1,7 @@
 """Compiled loops = interpreted loops = textbook twins, however the rows are stored."""
 
 import hashlib
+import json
 import math
 import os
 import pathlib
@@ -323,6 +324,14 @@ def test_counting_right_answers_only_is_another_naive_vote():
     assert naive.vote_by_survival(zero, x) == -1
 
 
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("batch", [1, 4])
+def test_the_history_is_made_of_plain_numbers_as_a_file_needs_them(batch, shape):
+    X, y = examples("perceptron", shape)
+    _, history = ours(stored(X, "dense f64"), y, shape, how_of("perceptron", batch), "last")
+    assert json.loads(json.dumps(history.to_dict())) == history.to_dict()
+
+
 # Compiled = interpreted
 
 
@@ -361,7 +370,7 @@ def test_interpreted_loops_and_those_that_fetch_ahead_give_the_same_bits():
 
 
 def test_interpreted_loops_pass_every_comparison_with_their_twins():
-    chosen = ["-m", "pytest", "-n", "0", "-p", "no:cacheprovider", "-k", "naive"]
+    chosen = ["-m", "pytest", "-n", "0", "-p", "no:cacheprovider", "-k", "naive or plain"]
     report = interpreted(*chosen, "test_loops.py")
     assert " passed" in report
     assert "skipped" not in report

@@ -28,6 +28,9 @@ F = TypeVar("F", bound=Callable[..., Any])
 OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
 #: The same for a loop whose sum may be added up in any order, as vector instructions need.
 SUMS: dict[str, Any] = {**OPTIONS, "fastmath": {"reassoc", "contract", "nsz"}}
+#: For a function that is called for every example. A real call would count references to each array
+#: that it is given up and down, which costs as much as a short row.
+INLINE: dict[str, Any] = {"forceinline": True}
 
 _PACKAGE = pathlib.Path(__file__).resolve().parent.parent
 
@@ -116,18 +119,18 @@ _CACHE = None if numba.config.DISABLE_JIT else _open_cache()
 _LOOPS: list[Any] = []
 
 
-def jit(*, sums: bool = False) -> Callable[[F], F]:
+def jit(*, inline: bool = False) -> Callable[[F], F]:
     """Compile a loop on first use and keep its machine code.
 
     Parameters
     ----------
-    sums : bool
-        Let the compiler add up sums in any order, so that they vectorise.
+    inline : bool
+        Put the function into its callers, see `INLINE`.
     """
 
     def decorate(function: F) -> F:
-        compiled = numba.njit(**(SUMS if sums else OPTIONS))(function)
-        if numba.config.DISABLE_JIT:
+        compiled = numba.njit(**(OPTIONS | INLINE if inline else OPTIONS))(function)
+        if numba.config.DISABLE_JIT or inline:
             return compiled
         if _CACHE is not None:
             before, numba.config.CACHE_DIR = numba.config.CACHE_DIR, str(_CACHE)

@@ -78,7 +78,7 @@ def binary_pass(rows, y, price, order, rule, w, u, clock, log):
     Changes w, u, clock and log in place. Costs one dot product an example and, after a mistake,
     one addition (two when averaging).
     """
-    s, c = clock[SCALE], clock[COUNT]
+    s, c, t = clock[SCALE], clock[COUNT], clock[TURN]
     mistakes, updates, logged, bad, total = 0, 0, 0, -1, 0.0
     for j in range(len(order)):
         look_ahead(rows, order, j)
@@ -88,8 +88,8 @@ def binary_pass(rows, y, price, order, rule, w, u, clock, log):
         if not np.isfinite(m + q):
             bad = np.int64(i)
             break
-        clock[TURN] += 1.0
-        eta = eta_at(rule, clock[TURN])
+        t += 1.0
+        eta = eta_at(rule, t)
         wrong = mistaken(m, rule.ties or y[i] < 0)
         tau = step(rule, m, wrong, q, 0.0, eta, price[i] if len(price) else 1.0)
         mistakes += wrong
@@ -105,11 +105,11 @@ def binary_pass(rows, y, price, order, rule, w, u, clock, log):
             if len(log.example):
                 logged = note(log, logged, i, 0, a, c)
         c += s
-        clock[SEEN] += 1.0
         if s < _SMALL:
             settle(w, u, s, c)
             c, s = 0.0, 1.0
-    clock[SCALE], clock[COUNT] = s, c
+    clock[SEEN] += t - clock[TURN]
+    clock[SCALE], clock[COUNT], clock[TURN] = s, c, t
     return Tally(mistakes, updates, total, logged, bad)
 
 
@@ -129,7 +129,7 @@ def multiclass_pass(rows, y, price, order, rule, W, U, clock, log):
 
     Changes W, U, clock and log in place. Costs k dot products an example.
     """
-    s, c = clock[SCALE], clock[COUNT]
+    s, c, t = clock[SCALE], clock[COUNT], clock[TURN]
     mistakes, updates, logged, bad, total = 0, 0, 0, -1, 0.0
     scores = np.empty(len(W), W.dtype)
     amounts = np.empty(len(W))
@@ -137,12 +137,12 @@ def multiclass_pass(rows, y, price, order, rule, W, U, clock, log):
         look_ahead(rows, order, j)
         i = order[j]
         dots(rows, i, W, scores)
-        clock[TURN] += 1.0
-        eta = eta_at(rule, clock[TURN])
+        eta = eta_at(rule, t + 1.0)
         wrong, cost = correct(rule, rows, i, y, price, scores, s, eta, amounts)
         if not np.isfinite(cost):
             bad = np.int64(i)
             break
+        t += 1.0
         mistakes += wrong
         total += cost
         if rule.l2 > 0.0:
@@ -150,11 +150,11 @@ def multiclass_pass(rows, y, price, order, rule, W, U, clock, log):
         changed, logged = apply(rows, i, amounts, s, c, W, U, log, logged)
         updates += changed
         c += s
-        clock[SEEN] += 1.0
         if s < _SMALL:
             settle(W, U, s, c)
             c, s = 0.0, 1.0
-    clock[SCALE], clock[COUNT] = s, c
+    clock[SEEN] += t - clock[TURN]
+    clock[SCALE], clock[COUNT], clock[TURN] = s, c, t
     return Tally(mistakes, updates, total, logged, bad)
 
 
@@ -215,7 +215,7 @@ def minibatch_pass(rows, y, price, order, rule, W, U, clock, log, batch, flush):
     return Tally(mistakes, updates, total, logged, bad)
 
 
-@jit()
+@jit(inline=True)
 def correct(rule, rows, i, y, price, scores, s, eta, amounts):
     """Find what example i wants added to each class; whether it was a mistake, and its loss.
 
@@ -251,7 +251,7 @@ def correct(rule, rows, i, y, price, scores, s, eta, amounts):
     return wrong, loss(rule, m) if np.isfinite(q) else np.nan
 
 
-@jit()
+@jit(inline=True)
 def expect(scores, right, eta, amounts):
     """amounts[c] = eta (1 if c is right, minus P(c | x)); returns -log P(right | x)."""
     top = np.max(scores)
@@ -266,7 +266,7 @@ def expect(scores, right, eta, amounts):
     return surprise
 
 
-@jit()
+@jit(inline=True)
 def apply(rows, i, amounts, s, c, W, U, log, logged):
     """Add each class its amount of row i; whether anything changed, and the log's length."""
     changed = False
@@ -293,7 +293,7 @@ def settle(w, u, s, c):
     w *= w.dtype.type(s)
 
 
-@jit()
+@jit(inline=True)
 def note(log, at, i, k, a, c):
     """Write entry `at` of the log; returns where the next one goes."""
     log.example[at] = i

@@ -25,7 +25,7 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic, overload
 
-from widemargin.loops.jit import OPTIONS, SUMS
+from widemargin.loops.jit import INLINE, OPTIONS, SUMS
 
 
 class Dense(NamedTuple):
@@ -153,20 +153,20 @@ def look_ahead(rows, order, j):
 
 
 def _look_ahead_dense(rows, order, j):
-    if j + _ROW_AHEAD < len(order):
-        width = np.uint64(rows.values.shape[1])
-        start = order[j + _ROW_AHEAD] * width
-        for k in range(start, start + width, _FETCH):
-            prefetch(rows.values, k)
+    # At the end of the order its last row is fetched again: cheaper than a branch, before and
+    # after which numba would count references to the arrays.
+    width = np.uint64(rows.values.shape[1])
+    start = order[min(j + _ROW_AHEAD, len(order) - 1)] * width
+    for k in range(start, start + width, _FETCH):
+        prefetch(rows.values, k)
 
 
 def _look_ahead_sparse(rows, order, j):
-    if j + _START_AHEAD < len(order):
-        prefetch(rows.starts, order[j + _START_AHEAD])
-        i = order[j + _ROW_AHEAD]
-        for k in range(rows.starts[i], rows.starts[i + _ONE], _FETCH):
-            prefetch(rows.values, k)
-            prefetch(rows.indices, k)
+    prefetch(rows.starts, order[min(j + _START_AHEAD, len(order) - 1)])
+    i = order[min(j + _ROW_AHEAD, len(order) - 1)]
+    for k in range(rows.starts[i], rows.starts[i + _ONE], _FETCH):
+        prefetch(rows.values, k)
+        prefetch(rows.indices, k)
 
 
 def prefetch(array, k):
@@ -199,32 +199,32 @@ def _pick(rows: Any, dense: Any, sparse: Any) -> Any:
 # What numba puts in the place of each call.
 
 
-@overload(dot, jit_options=SUMS)
+@overload(dot, jit_options=SUMS | INLINE)
 def _dot(rows, i, w):
     return _pick(rows, _dot_dense, _dot_sparse)
 
 
-@overload(dots, jit_options=SUMS)
+@overload(dots, jit_options=SUMS | INLINE)
 def _dots(rows, i, W, s):
     return _pick(rows, _dots_dense, _dots_sparse)
 
 
-@overload(add, jit_options=OPTIONS)
+@overload(add, jit_options=OPTIONS | INLINE)
 def _add(w, a, rows, i):
     return _pick(rows, _add_dense, _add_sparse)
 
 
-@overload(norm2, jit_options=SUMS)
+@overload(norm2, jit_options=SUMS | INLINE)
 def _norm2(rows, i):
     return _pick(rows, _norm2_dense, _norm2_sparse)
 
 
-@overload(look_ahead, jit_options=OPTIONS)
+@overload(look_ahead, jit_options=OPTIONS | INLINE)
 def _look_ahead(rows, order, j):
     return _pick(rows, _look_ahead_dense, _look_ahead_sparse)
 
 
-@overload(prefetch, jit_options=OPTIONS)
+@overload(prefetch, jit_options=OPTIONS | INLINE)
 def _fetch(array, k):
     def fetch(array, k):
         _prefetch(array, k)
