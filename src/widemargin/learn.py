@@ -156,8 +156,9 @@ def learn(
                 if tally.bad >= 0:
                     _explain_bad_score(rows, tally.bad)
                 logs.append(log)
-                mistakes, updates = mistakes + tally.mistakes, updates + tally.updates
-                loss += tally.loss
+                mistakes += int(tally.mistakes)
+                updates += int(tally.updates)
+                loss += float(tally.loss)
             if watch is not None and watch(Moment(epoch, done / len(order), mistakes, history)):
                 history.stopped = "interrupted"
             elif time.monotonic() - began > plan.max_seconds:
@@ -204,7 +205,8 @@ def learn_stream(rows: Rows, y: np.ndarray, state: State, plan: Plan) -> Tally:
         logs.append(log)
     if state.log is not None:
         state.log.append(Part.of(rows, logs, first_row))
-    return Tally(*map(sum, zip(*tallies, strict=True)))
+    mistakes, updates, loss, logged, bad = map(sum, zip(*tallies, strict=True))
+    return Tally(int(mistakes), int(updates), float(loss), logged, bad)
 
 
 class _Pace:

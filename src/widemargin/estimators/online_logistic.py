@@ -49,8 +49,8 @@ class_weight, fit_intercept, multiclass, grow, warm_start, n_jobs, random_state,
     --------
     >>> from widemargin import OnlineLogistic
     >>> X, y = [[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1]
-    >>> OnlineLogistic(epochs=100, random_state=0).fit(X, y).predict_proba([[1.5]]).round(1)
-    array([[0.5, 0.5]])
+    >>> OnlineLogistic(epochs=100, random_state=0).fit(X, y).predict_proba([[0.0]]).round(2)
+    array([[1., 0.]])
 
     References
     ----------
