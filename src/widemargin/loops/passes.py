@@ -151,7 +151,7 @@ def multiclass_pass(rows, y, price, order, rule, W, U, clock, log):
         updates += changed
         c += s
         if s < _SMALL:
-            settle(W, U, s, c)
+            settle_all(W, U, s, c)
             c, s = 0.0, 1.0
     clock[SEEN] += t - clock[TURN]
     clock[SCALE], clock[COUNT], clock[TURN] = s, c, t
@@ -201,7 +201,8 @@ def minibatch_pass(rows, y, price, order, rule, W, U, clock, log, batch, flush):
                 s *= 1.0 - 2.0 * eta * rule.l2 * size
             share = 1.0 / size if rule.form == REACH else 1.0
             for k in range(size):
-                batch.amounts[k] *= share
+                for label in range(len(W)):
+                    batch.amounts[k, label] *= share
                 changed, logged = apply(
                     rows, batch.example[k], batch.amounts[k], s, c, W, U, log, logged
                 )
@@ -209,7 +210,7 @@ def minibatch_pass(rows, y, price, order, rule, W, U, clock, log, batch, flush):
         c += s
         clock[SEEN] += 1.0
         if s < _SMALL:
-            settle(W, U, s, c)
+            settle_all(W, U, s, c)
             c, s = 0.0, 1.0
     clock[SCALE], clock[COUNT] = s, c
     return Tally(mistakes, updates, total, logged, bad)
@@ -254,7 +255,9 @@ def correct(rule, rows, i, y, price, scores, s, eta, amounts):
 @jit(inline=True)
 def expect(scores, right, eta, amounts):
     """amounts[c] = eta (1 if c is right, minus P(c | x)); returns -log P(right | x)."""
-    top = np.max(scores)
+    top = scores[0]
+    for c in range(1, len(scores)):
+        top = max(top, scores[c])
     total = 0.0
     for c in range(len(scores)):
         amounts[c] = np.exp(np.float64(scores[c] - top))
@@ -288,9 +291,21 @@ def settle(w, u, s, c):
 
     After it the scale is 1 and c is 0. Costs as much as there are weights.
     """
-    if len(u):
-        u -= c * w
-    w *= w.dtype.type(s)
+    for j in range(len(u)):
+        u[j] -= c * w[j]
+    for j in range(len(w)):
+        w[j] *= s
+
+
+@jit()
+def settle_all(W, U, s, c):
+    """As `settle`, for every class."""
+    for k in range(len(U)):
+        for j in range(U.shape[1]):
+            U[k, j] -= c * W[k, j]
+    for k in range(len(W)):
+        for j in range(W.shape[1]):
+            W[k, j] *= s
 
 
 @jit(inline=True)

@@ -99,7 +99,8 @@ def _dots_dense(rows, i, W, s):
 def _dots_sparse(rows, i, W, s):
     # W is stored feature by feature: the weights of one feature for all classes share cache lines.
     V = W.T
-    s[:] = rows.bias * V[len(V) - 1]
+    for c in range(len(s)):
+        s[c] = rows.bias * V[len(V) - 1, c]
     for k in range(rows.starts[i], rows.starts[i + _ONE]):
         x = rows.values[k]
         v = V[rows.indices[k]]
