@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import doctest
+import importlib
+import io
 import pathlib
+import pkgutil
 import re
 import shlex
 import subprocess
@@ -11,6 +15,8 @@ import sys
 
 import pytest
 import test_lectures
+
+import widemargin
 
 DOCS = pathlib.Path(__file__).parent.parent / "docs"
 PAGES = [DOCS.parent / "README.md", *sorted(DOCS.glob("*.md"))]
@@ -50,6 +56,25 @@ def test_python_examples(page, tmp_path, monkeypatch):
     said = []
     runner.run(session, out=said.append)
     assert not runner.failures, "".join(said)
+
+
+MODULES = [found.name for found in pkgutil.walk_packages(widemargin.__path__, "widemargin.")]
+
+
+@pytest.mark.parametrize("name", [name for name in MODULES if not name.endswith("__main__")])
+def test_examples_in_docstrings(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    said = io.StringIO()
+    with contextlib.redirect_stdout(said):
+        failures, _ = doctest.testmod(importlib.import_module(name), optionflags=FLAGS)
+    assert not failures, said.getvalue()
+
+
+def test_public_names_have_docstrings_with_examples():
+    for name in ("Perceptron", "PassiveAggressive", "OnlineLogistic"):
+        assert ">>>" in getattr(widemargin, name).__doc__
+    for name in widemargin.__all__:
+        assert getattr(widemargin, name).__doc__, name
 
 
 @each_page

@@ -12,8 +12,8 @@ import numpy as np
 from widemargin.errors import DataError
 from widemargin.history import History
 from widemargin.learn import HeldOut, Plan, Watch, learn
-from widemargin.order import SHUFFLES, Shuffle, frozen
-from widemargin.rows import Rows
+from widemargin.order import SHUFFLES, Shuffle
+from widemargin.rows import Rows, frozen
 from widemargin.rules import Eta, make_rule
 from widemargin.state import KEEPS, State
 from widemargin.threads import thread_count

@@ -17,8 +17,8 @@ from widemargin.history import Cycle, Epoch, History
 from widemargin.loops.passes import Batch, Log, Tally, binary_pass, minibatch_pass, multiclass_pass
 from widemargin.loops.steps import ERROR, MARGIN, REACH, SIGMOID, Rule
 from widemargin.mistakes import NO_LOG, Part, log_buffer
-from widemargin.order import Shuffle, frozen, orders
-from widemargin.rows import Rows
+from widemargin.order import Shuffle, orders
+from widemargin.rows import Rows, frozen
 from widemargin.scores import best_class, deployed_scores, votes_on
 from widemargin.state import State
 from widemargin.threads import run_all

@@ -7,6 +7,8 @@ from typing import Literal, get_args
 
 import numpy as np
 
+from widemargin.rows import frozen
+
 #: False: as given. "once": permuted once. "rows": every epoch in a fresh permutation.
 #: True: the same, but drawn so that rows are read from memory in short runs (see `mixed`).
 #: "draw": examples drawn with replacement, as many as there are.
@@ -84,10 +86,3 @@ def mixed(which: np.ndarray, rng: np.random.Generator) -> np.ndarray:
 def is_all(which: np.ndarray) -> bool:
     """Whether `which` is simply 0, 1, 2, ...: its first and last say so, as it is sorted."""
     return which[0] == 0 and which[-1] == len(which) - 1
-
-
-def frozen(order: np.ndarray) -> np.ndarray:
-    """A read-only view, which is what the loops were compiled for."""
-    view = order.view()
-    view.setflags(write=False)
-    return view

@@ -56,7 +56,7 @@ class Rows:
         if X.ndim != 2:
             raise DataError(f"rows must form a matrix with 2 dimensions, found {X.ndim}")
         values = np.ascontiguousarray(X, dtype=_float_type(X.dtype, dtype))
-        return cls(Dense(_frozen(values), float(bias)), *values.shape)
+        return cls(Dense(frozen(values), float(bias)), *values.shape)
 
     @classmethod
     def _of_sparse(cls, X: Any, bias: float, dtype: Any) -> Rows:
@@ -77,7 +77,7 @@ class Rows:
         if starts[-1] and unsigned[: starts[-1]].max() >= width:
             raise DataError(f"a column index lies outside 0 ... {width - 1}")
         return cls(
-            Sparse(_frozen(values), _frozen(unsigned), _frozen(starts.view("u8")), float(bias)),
+            Sparse(frozen(values), frozen(unsigned), frozen(starts.view("u8")), float(bias)),
             n,
             width,
         )
@@ -105,12 +105,12 @@ class Rows:
     @cached_property
     def everything(self) -> np.ndarray:
         """The indices of all rows, in storage order."""
-        return _frozen(np.arange(self.n, dtype=np.uint64))
+        return frozen(np.arange(self.n, dtype=np.uint64))
 
     def take(self, which: np.ndarray) -> Rows:
         """Copy some rows, in the order given."""
         if not self.is_sparse:
-            values = _frozen(self.stored.values[which])
+            values = frozen(self.stored.values[which])
             return Rows(Dense(values, self.stored.bias), len(which), self.width)
         return Rows.of(self.to_matrix()[which.astype(np.int64)], bias=self.bias)
 
@@ -143,7 +143,7 @@ class Rows:
             return Rows(self.stored, self.n, width)
         values = np.zeros((self.n, width), self.dtype)
         values[:, : self.width] = self.stored.values
-        return Rows(Dense(_frozen(values), self.stored.bias), self.n, width)
+        return Rows(Dense(frozen(values), self.stored.bias), self.n, width)
 
     def check_finite(self) -> None:
         """Raise an error that names the first value that is not a finite number, if any."""
@@ -195,7 +195,7 @@ def _float_type(found: np.dtype, at_least: Any) -> np.dtype:
     return kept if at_least is None else np.promote_types(kept, at_least)
 
 
-def _frozen(array: np.ndarray) -> np.ndarray:
+def frozen(array: np.ndarray) -> np.ndarray:
     """A read-only view: a writable array is another type to numba, and compiles again."""
     view = array.view()
     view.setflags(write=False)

@@ -17,8 +17,7 @@ from widemargin.history import Epoch, History
 from widemargin.learn import learn_stream
 from widemargin.loops.passes import Tally
 from widemargin.loops.storage import Sparse
-from widemargin.order import frozen
-from widemargin.rows import Rows
+from widemargin.rows import Rows, frozen
 from widemargin.scores import best_class, state_scores
 
 
