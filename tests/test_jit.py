@@ -25,10 +25,10 @@ print(out[0], sum(hits.cache_hits.values()) if hits else 0)
 """
 
 
-def run(folder, **environment):
+def run(folder, program=PROGRAM, **environment):
     """The score found, how often the kept code was used, and the warnings."""
     done = subprocess.run(
-        [sys.executable, "-c", PROGRAM],
+        [sys.executable, "-c", program],
         env={**os.environ, "WIDEMARGIN_CACHE": str(folder), **environment},
         capture_output=True,
         text=True,
@@ -94,6 +94,32 @@ def test_a_change_in_a_function_that_is_called_from_elsewhere_is_noticed(warm, t
     assert run(warm, **copy)[0] == 9.5
     storage.write_text(changed)
     assert run(warm, **copy)[0] == 59.0
+
+
+def test_code_for_other_types_is_not_believed(warm):
+    """What two processes that save at once could leave behind."""
+    other = PROGRAM.replace("3.0)", "3.0, np.float32)").replace("0.5])", "0.5], np.float32)")
+    assert run(warm, other) == (9.5, 0, [])
+    first, second = sorted(warm.rglob("*binary_scores*.nbc"))
+    second.write_bytes(first.read_bytes())
+    score, hits, told = run(warm, other)
+    assert (score, hits) == (9.5, 0)
+    assert "for other types" in told[0]
+
+
+def test_processes_that_save_at_once_do_not_mix_up_their_code(tmp_path):
+    single = PROGRAM.replace("3.0)", "3.0, np.float32)").replace("0.5])", "0.5], np.float32)")
+    started = [
+        subprocess.Popen(
+            [sys.executable, "-c", program],
+            env={**os.environ, "WIDEMARGIN_CACHE": str(tmp_path)},
+            stdout=subprocess.PIPE,
+        )
+        for program in (PROGRAM, single, PROGRAM, single)
+    ]
+    assert all(process.wait() == 0 for process in started)
+    assert run(tmp_path) == (9.5, 1, [])
+    assert run(tmp_path, single) == (9.5, 1, [])
 
 
 def test_without_the_compiler_nothing_is_kept(tmp_path):

@@ -14,13 +14,19 @@ import os
 import pathlib
 import stat
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
 import llvmlite.binding
 import numba
 import numpy
 from numba.core.caching import FunctionCache
+from numba.core.sigutils import normalize_signature
+
+try:
+    import fcntl
+except ImportError:  # not on every system
+    fcntl = None
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -89,11 +95,18 @@ def _open_cache() -> pathlib.Path | None:
 
 
 class _SafeCache(FunctionCache):
-    """Numba's cache, except that a damaged or unwritable file costs a compile and not the run."""
+    """Numba's cache, except that a damaged or unwritable file costs a compile and not the run.
+
+    Two processes that save at once could also mix up numba's index, so that it leads to the code
+    for other types: saving is one at a time, and what is loaded must be what was asked for.
+    """
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         try:
-            return super().load_overload(sig, target_context)
+            found = super().load_overload(sig, target_context)
+            if found is not None and found.signature.args != normalize_signature(sig)[0]:
+                raise ValueError("it is for other types")
+            return found
         except Exception as error:
             self._tell(error)
             with contextlib.suppress(OSError):
@@ -102,7 +115,8 @@ class _SafeCache(FunctionCache):
 
     def save_overload(self, sig: Any, data: Any) -> None:
         try:
-            super().save_overload(sig, data)
+            with _alone(pathlib.Path(self.cache_path)):
+                super().save_overload(sig, data)
         except OSError as error:
             self._tell(error)
 
@@ -113,6 +127,17 @@ class _SafeCache(FunctionCache):
             RuntimeWarning,
             stacklevel=2,
         )
+
+
+@contextlib.contextmanager
+def _alone(folder: pathlib.Path) -> Iterator[None]:
+    """Keep other processes from saving in this folder meanwhile, where the system can."""
+    if fcntl is None:
+        yield
+        return
+    with open(folder / "lock", "w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
 
 
 _CACHE = None if numba.config.DISABLE_JIT else _open_cache()
