@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import shutil
+import sys
 import time
 
 import click
@@ -31,7 +32,7 @@ def warmup(quiet: bool) -> None:
     )
     work = list(itertools.product(matrices, (np.float64, np.float32), (2, 3), ways))
     for done, (matrix, dtype, classes, settings) in enumerate(work):
-        if not quiet and done % 4 == 0:
+        if not quiet and done % 4 == 0 and sys.stderr.isatty():
             click.echo(f"\rcompiling {done}/{len(work)}", err=True, nl=False)
         rows = Rows.of(matrix.astype(dtype))
         labels = np.arange(classes)
@@ -48,4 +49,5 @@ def warmup(quiet: bool) -> None:
                 shutil.rmtree(other, ignore_errors=True)
     if not quiet:
         where = "not kept" if folder is None else f"kept in {folder}"
-        click.echo(f"\rcompiled in {time.monotonic() - began:.0f} s, {where}", err=True)
+        start = "\r" if sys.stderr.isatty() else ""
+        click.echo(f"{start}compiled in {time.monotonic() - began:.0f} s, {where}", err=True)
