@@ -86,6 +86,7 @@ def test_quiet_prints_nothing(tmp_path):
         (["train", "--batch", "many"], 2, "batch='many'"),
         (["train", "--rule", "best"], 2, "rule='best' is unknown"),
         (["train", "--l2", "0.1"], 2, "--l2 is no option of the learner perceptron"),
+        (["train", "--learner", "pa", "--rule", "margin"], 2, "must be pa, pa1 or pa2"),
         (["train", "--keep", "none"], 2, "'none' is not one of"),
         (["train", "--model", "/no/such/folder/x.wm"], 1, "No such file or directory"),
         (["train", "--model", "/dev/null"], 1, "not a regular file"),

@@ -10,6 +10,7 @@ import sys
 import pytest
 
 import widemargin
+from widemargin.cli.warmup import forget_old_versions
 
 PROGRAM = """
 import warnings
@@ -120,6 +121,19 @@ def test_processes_that_save_at_once_do_not_mix_up_their_code(tmp_path):
     assert all(process.wait() == 0 for process in started)
     assert run(tmp_path) == (9.5, 1, [])
     assert run(tmp_path, single) == (9.5, 1, [])
+
+
+def test_forgetting_old_versions_takes_nothing_else(tmp_path):
+    current, old, alike = (tmp_path / (digit * 24) for digit in "abc")
+    for folder in (current, old, alike, tmp_path / "documents"):
+        (folder / "loops").mkdir(parents=True)
+        (folder / "loops" / "x.nbi").touch()
+    (old / "loops" / "lock").touch()
+    (alike / "letter.txt").touch()
+    (tmp_path / "file").touch()
+    forget_old_versions(current)
+    left = {path.name for path in tmp_path.iterdir()}
+    assert left == {current.name, alike.name, "documents", "file"}
 
 
 def test_without_the_compiler_nothing_is_kept(tmp_path):

@@ -95,6 +95,8 @@ def _learner(learner: str, options: dict[str, Any]) -> tuple[str, Settings, dict
     given = {option: value for option, value in options.items() if value is not None}
     for option in lacks & set(given):
         raise click.UsageError(f"--{option} is no option of the learner {learner}")
+    if learner == "pa" and not given.get("rule", rule).startswith("pa"):
+        raise click.UsageError("--rule of the learner pa must be pa, pa1 or pa2")
     seed = given.pop("seed")
     power = given.pop("power", 0.0)
     eta = given.get("eta", 1.0)

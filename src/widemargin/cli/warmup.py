@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import pathlib
+import re
 import shutil
 import sys
 import time
@@ -12,7 +14,7 @@ import numpy as np
 import scipy.sparse
 
 from widemargin.fit import Settings, fit_linear
-from widemargin.loops.jit import cache_folder, cache_root
+from widemargin.loops.jit import cache_folder
 from widemargin.model import LinearModel
 from widemargin.rows import Rows
 
@@ -44,10 +46,21 @@ def warmup(quiet: bool) -> None:
         model.using("average").predict(rows)
     folder = cache_folder()
     if folder is not None:
-        for other in cache_root().iterdir():
-            if other != folder and other.is_dir():
-                shutil.rmtree(other, ignore_errors=True)
+        forget_old_versions(folder)
     if not quiet:
         where = "not kept" if folder is None else f"kept in {folder}"
         start = "\r" if sys.stderr.isatty() else ""
         click.echo(f"{start}compiled in {time.monotonic() - began:.0f} s, {where}", err=True)
+
+
+def forget_old_versions(current: pathlib.Path) -> None:
+    """Remove the machine code of other versions, and nothing else that may lie beside it.
+
+    Only folders that are named by a digest and hold no files but numba's and our lock are taken.
+    """
+    for other in current.parent.iterdir():
+        if other == current or other.is_symlink() or not re.fullmatch("[0-9a-f]{24}", other.name):
+            continue
+        files = [path for path in other.rglob("*") if not path.is_dir()]
+        if files and all(path.suffix in (".nbi", ".nbc") or path.name == "lock" for path in files):
+            shutil.rmtree(other, ignore_errors=True)

@@ -141,7 +141,6 @@ def _alone(folder: pathlib.Path) -> Iterator[None]:
 
 
 _CACHE = None if numba.config.DISABLE_JIT else _open_cache()
-_LOOPS: list[Any] = []
 
 
 def jit(*, inline: bool = False) -> Callable[[F], F]:
@@ -163,7 +162,6 @@ def jit(*, inline: bool = False) -> Callable[[F], F]:
                 compiled._cache = _SafeCache(function)
             finally:
                 numba.config.CACHE_DIR = before
-        _LOOPS.append(compiled)
         return compiled
 
     return decorate
