@@ -1,0 +1,1 @@
+"""Files, pipes and byte ranges -> raw examples in chunks."""

@@ -1,0 +1,49 @@
+"""What a reader gives: some examples of a file, not yet encoded, and where they came from."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+
+class Texts(NamedTuple):
+    """Documents: byte ranges of one buffer of UTF-8. Document i is buffer[starts[i]:ends[i]]."""
+
+    buffer: np.ndarray  # uint8
+    starts: np.ndarray  # uint64
+    ends: np.ndarray  # uint64
+
+
+class Labels(NamedTuple):
+    """The labels of some examples: values[codes]. An example without a label has code -1."""
+
+    values: np.ndarray  # the distinct ones, in the order in which they first appear
+    codes: np.ndarray  # int64
+
+
+class Chunk(NamedTuple):
+    """Examples that follow each other in one file.
+
+    Attributes
+    ----------
+    raw : Rows, Texts or pyarrow.Table
+        The examples: vectors, documents, or columns.
+    n : int
+        How many there are.
+    labels : Labels or None
+        Their labels; None where the file has none.
+    weights : array of float64, or None
+        What an error on each costs.
+    source : str
+        The file, as errors call it.
+    lines : array of int64
+        The line (from 1) on which each example begins, or its row in a file without lines.
+    """
+
+    raw: Any
+    n: int
+    labels: Labels | None
+    weights: np.ndarray | None
+    source: str
+    lines: np.ndarray
