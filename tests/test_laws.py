@@ -397,6 +397,28 @@ def test_scaling_by_a_power_of_two_leaves_the_mistakes_unchanged(name, data):
     )
 
 
+@pytest.mark.parametrize("name", SCALE_FREE)
+@given(data=st.data())
+def test_an_auto_bias_scales_with_the_rows(name, data):
+    X, y = data.draw(whole_numbers())
+    power = data.draw(st.integers(-60, 60))
+    how = {"fit_intercept": "auto", "epochs": 3, "random_state": 1}
+    plain = LEARNERS[name](**how).fit(X, y)
+    scaled = LEARNERS[name](**how).fit(csr(X * 2.0**power), y)
+    assert scaled.model_.bias in (plain.model_.bias * 2.0**power, 1.0 if not X.any() else None)
+    np.testing.assert_array_equal(plain.history_["mistakes"], scaled.history_["mistakes"])
+    np.testing.assert_array_equal(plain.predict(X), scaled.predict(X * 2.0**power))
+
+
+def test_an_auto_bias_is_a_typical_value_and_stays_what_it_was():
+    X, y = np.array([[0.0, 0.3], [0.2, 0.0], [0.26, 0.25]]), [0, 1, 1]
+    learner = Perceptron(fit_intercept="auto").partial_fit(X, y)
+    assert learner.model_.bias == 0.25
+    assert learner.partial_fit(100.0 * X, y).model_.bias == 0.25
+    stream = Perceptron(fit_intercept="auto").learn_one({"a": 4.0}, 0).learn_one({"b": 0.1}, 1)
+    assert stream.model_.bias == 4.0
+
+
 @given(data=st.data())
 def test_scaling_the_constant_feature_too_leaves_the_mistakes_unchanged(data):
     X, y = data.draw(whole_numbers())

@@ -39,7 +39,7 @@ class Settings:
     patience: int = 5
     max_seconds: float | None = None
     class_weight: Mapping[Any, float] | str | None = None
-    fit_intercept: bool | float = True
+    fit_intercept: bool | float | str = True
     multiclass: str = "joint"
     n_jobs: int | None = None
 
@@ -59,9 +59,12 @@ class Settings:
         if self.batch != "full":
             _whole("batch", self.batch, least=1, other="'full'")
         batch = 0 if self.batch == "full" else int(self.batch)
-        if not 0.0 <= float(self.fit_intercept) < math.inf:
+        if isinstance(self.fit_intercept, str):
+            _choice("fit_intercept", self.fit_intercept, ("auto", True, False))
+        elif not 0.0 <= float(self.fit_intercept) < math.inf:
             raise ValueError(
-                f"fit_intercept={self.fit_intercept!r} must be True, False or a positive number"
+                f"fit_intercept={self.fit_intercept!r} must be True, False, 'auto' or a positive"
+                " number"
             )
         if self.keep == "vote" and self.l2 > 0.0:
             raise ValueError(
@@ -81,10 +84,15 @@ class Settings:
             threads=thread_count(self.n_jobs),
         )
 
-    @property
-    def bias(self) -> float:
-        """The value of the constant feature whose weight is the bias."""
-        return float(self.fit_intercept)
+    def extend(self, rows: Rows, before: float | None = None) -> Rows:
+        """Give the rows the constant feature whose weight is the bias.
+
+        "auto" makes it as large as the values in the rows typically are; who goes on learning
+        keeps what it was `before`.
+        """
+        if self.fit_intercept != "auto":
+            return rows.with_bias(float(self.fit_intercept))
+        return rows.with_bias(rows.typical_value() if before is None else before)
 
     @property
     def joint(self) -> bool:

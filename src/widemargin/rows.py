@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -11,6 +12,9 @@ import numpy as np
 
 from widemargin.errors import DataError
 from widemargin.loops.storage import Dense, Sparse
+
+#: So many rows tell how large values typically are.
+_SAMPLED = 1000
 
 
 @dataclass(frozen=True)
@@ -106,6 +110,21 @@ class Rows:
     def everything(self) -> np.ndarray:
         """The indices of all rows, in storage order."""
         return frozen(np.arange(self.n, dtype=np.uint64))
+
+    def with_bias(self, bias: float) -> Rows:
+        """The same rows, extended by another constant feature."""
+        return replace(self, stored=self.stored._replace(bias=float(bias)))
+
+    def typical_value(self) -> float:
+        """The power of two nearest to the median size of the values that are not zero.
+
+        A thousand rows, evenly spread, speak for all; rows of zeros only have 1.
+        """
+        which = np.linspace(0, self.n - 1, min(self.n, _SAMPLED)).astype(np.uint64)
+        values = self.take(which).without_duplicates().stored.values
+        sizes = np.abs(values[values != 0.0])
+        middle = float(np.median(sizes)) if len(sizes) else 1.0
+        return 2.0 ** round(math.log2(middle)) if 0.0 < middle < math.inf else 1.0
 
     def take(self, which: np.ndarray) -> Rows:
         """Copy some rows, in the order given."""

@@ -73,7 +73,7 @@ class LinearLearner(ClassifierMixin, BaseEstimator):
             raise ValueError("this learner was trained on dicts with learn_one; go on with those")
         X, y = self._validate(X, y, reset=not again)
         classes, codes = encode_labels(y)
-        rows = Rows.of(X, bias=settings.bias)
+        rows = settings.extend(Rows.of(X), self.model_.bias if again else None)
         if sample_weight is not None:
             sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64)
         rng = self._rng if again else self._generator()
@@ -85,7 +85,7 @@ class LinearLearner(ClassifierMixin, BaseEstimator):
             raise DataError(
                 f"only one class ({classes[0]!r}) is present: at least two are needed to learn"
             )
-        held_out = self._held_out(X_val, y_val, classes, settings)
+        held_out = self._held_out(X_val, y_val, classes, rows.bias)
         with watched(self.progress, settings.epochs) as watch:
             state, history = fit_linear(
                 rows,
@@ -98,7 +98,7 @@ class LinearLearner(ClassifierMixin, BaseEstimator):
                 held_out=held_out,
                 watch=watch,
             )
-        self._adopt(classes, state, history, settings, rng)
+        self._adopt(classes, state, history, settings, rng, bias=rows.bias)
         if watch.interrupted:
             raise KeyboardInterrupt
         return self
@@ -123,7 +123,7 @@ class LinearLearner(ClassifierMixin, BaseEstimator):
                 "class_weight='balanced' needs all examples at once; give partial_fit a dict"
             )
         X, y = self._validate(X, y, reset=first)
-        rows = Rows.of(X, bias=settings.bias)
+        rows = settings.extend(Rows.of(X), None if first else self.model_.bias)
         rows.check_finite()
         if sample_weight is not None:
             sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64)
@@ -157,7 +157,7 @@ class LinearLearner(ClassifierMixin, BaseEstimator):
         else:
             state.pass_over(rows.n)
         self.n_features_in_ = state.width
-        self._adopt(known, state, history, settings, rng)
+        self._adopt(known, state, history, settings, rng, bias=rows.bias)
         return self
 
     # Asking
@@ -353,16 +353,14 @@ class LinearLearner(ClassifierMixin, BaseEstimator):
             state.widen(rows.width)
         return state
 
-    def _held_out(
-        self, X_val: Any, y_val: Any, classes: np.ndarray, settings: Settings
-    ) -> HeldOut | None:
+    def _held_out(self, X_val: Any, y_val: Any, classes: np.ndarray, bias: float) -> HeldOut | None:
         """The user's own examples to score after each epoch."""
         if X_val is None and y_val is None:
             return None
         if X_val is None or y_val is None:
             raise ValueError("X_val and y_val belong together: give both or neither")
         X_val, y_val = self._validate(X_val, y_val, reset=False)
-        rows = Rows.of(X_val, bias=settings.bias)
+        rows = Rows.of(X_val, bias=bias)
         rows.check_finite()
         return HeldOut(rows, rows.everything, codes_of(y_val, classes))
 
@@ -382,7 +380,6 @@ class LinearLearner(ClassifierMixin, BaseEstimator):
             "state": state,
             "keep": settings.keep,
             "rule": settings.rule,
-            "bias": settings.bias,
             "learner": type(self).__name__,
             "params": self.get_params(deep=False),
             "history": history,

@@ -57,9 +57,11 @@ class Perceptron(StreamLearner):
         Stop after this time with what was learned.
     class_weight : dict, "balanced" or None
         What errors on each class cost.
-    fit_intercept : bool or float
-        Learn a bias, as the weight of a constant feature 1, or of the value given. A small value
-        suits rows of small values: a bias that takes steps as long as the rows drowns them.
+    fit_intercept : bool, float or "auto"
+        Learn a bias, as the weight of a constant feature 1, or of the value given. "auto" makes
+        it as large as the values in the rows typically are (the power of two nearest to the
+        median size of those that are not zero; in a stream, of the first examples). It suits rows
+        of many small values, such as texts, whose bias would else take steps as long as the rows.
     multiclass : {"joint", "ovr"}
         Learn all classes together, or each against the rest.
     grow : bool
@@ -120,7 +122,7 @@ class Perceptron(StreamLearner):
         patience: int = 5,
         max_seconds: float | None = None,
         class_weight: Mapping[Any, float] | str | None = None,
-        fit_intercept: bool | float = True,
+        fit_intercept: bool | float | str = True,
         multiclass: str = "joint",
         grow: bool = False,
         warm_start: bool = False,

@@ -63,7 +63,16 @@ class StreamLearner(LinearLearner):
         else:
             state.pass_over(1)
         self.n_features_in_ = len(self._names)
-        self._adopt(classes, state, history, settings, rng, by_name=True, feature_names=self._names)
+        self._adopt(
+            classes,
+            state,
+            history,
+            settings,
+            rng,
+            bias=rows.bias,
+            by_name=True,
+            feature_names=self._names,
+        )
         return self
 
     def predict_one(self, x: Mapping[str, Any]) -> Any:
@@ -107,9 +116,11 @@ class StreamLearner(LinearLearner):
             frozen(np.array(values, np.float64)),
             frozen(np.array(columns, np.uint32)),
             frozen(np.array([0, len(columns)], np.uint64)),
-            self._settings().bias,
+            0.0,
         )
-        return Rows(stored, 1, len(self._names))
+        rows = Rows(stored, 1, len(self._names))
+        before = self.model_.bias if "model_" in vars(self) else None
+        return self._settings().extend(rows, before)
 
 
 def _count(history: History, tally: Tally, seen: int) -> None:
