@@ -6,6 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from widemargin.rows import Rows
+
 
 class Texts(NamedTuple):
     """Documents: byte ranges of one buffer of UTF-8. Document i is buffer[starts[i]:ends[i]]."""
@@ -13,6 +15,13 @@ class Texts(NamedTuple):
     buffer: np.ndarray  # uint8
     starts: np.ndarray  # uint64
     ends: np.ndarray  # uint64
+
+
+class Vectors(NamedTuple):
+    """Sparse rows whose columns are numbered as the file does, from 0 or from 1."""
+
+    rows: Rows
+    least: int  # the smallest index among them
 
 
 class Labels(NamedTuple):
@@ -27,7 +36,7 @@ class Chunk(NamedTuple):
 
     Attributes
     ----------
-    raw : Rows, Texts or pyarrow.Table
+    raw : Vectors, Texts or pyarrow.Table
         The examples: vectors, documents, or columns.
     n : int
         How many there are.
@@ -47,3 +56,23 @@ class Chunk(NamedTuple):
     weights: np.ndarray | None
     source: str
     lines: np.ndarray
+
+
+class Flaw(NamedTuple):
+    """A line that cannot be read."""
+
+    line: int
+    column: int  # from 1; 0 if the whole line is meant
+    message: str
+
+
+class Piece(NamedTuple):
+    """What was found in some lines, counted from the first of them, which is 0."""
+
+    raw: Any
+    n: int
+    labels: Labels | None
+    weights: np.ndarray | None
+    lines: np.ndarray
+    length: int  # how many lines there are, whatever is in them
+    flaws: list[Flaw]

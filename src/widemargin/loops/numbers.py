@@ -1,0 +1,190 @@
+"""Decimal numbers in text -> the nearest double, the very one that Python's `float` gives.
+
+A number is read as digits times a power of ten, d * 10^e. If d < 2^53 and |e| <= 22 then both are
+exact doubles, and one multiplication or division rounds once: the result is right. Otherwise d is
+multiplied by a 128-bit approximation of 10^e; the upper bits of the product are right unless they
+lie too near to a tie, which can be seen from the product (D. Lemire, Number parsing at a gigabyte
+per second, 2021, algorithm 1). What is left - more than 19 digits, results that are subnormal or
+overflow - is marked for Python to read.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic, overload
+
+from widemargin.loops.jit import INLINE, OPTIONS, jit
+
+#: What became of a number: read; for Python to read; not a number.
+READ, SLOW, BAD = range(3)
+
+_POWERS = np.array([10.0**e for e in range(23)])
+_LOWEST, _HIGHEST = -342, 308
+_EXACT = np.uint64(1 << 53)
+_LOW = np.uint64(0xFFFFFFFF)
+_ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
+_0, _1, _3, _10, _32 = (np.uint64(n) for n in (0, 1, 3, 10, 32))
+_ZERO, _NINE, _PLUS, _MINUS, _POINT = 48, 57, 43, 45, 46
+_SMALL_E, _LARGE_E = 101, 69
+
+
+def _fives() -> np.ndarray:
+    """The upper 128 bits of 5^e as two words, for every e that a double can need."""
+    table = np.empty((_HIGHEST - _LOWEST + 1, 2), np.uint64)
+    for e in range(_LOWEST, _HIGHEST + 1):
+        if e >= 0:
+            power = 5**e
+            bits = power.bit_length()
+            top = power << (128 - bits) if bits <= 128 else power >> (bits - 128)
+        else:
+            power = 5**-e
+            # one more than the quotient: an approximation from above
+            top = (1 << (power.bit_length() + 127)) // power + 1
+            top >>= max(0, top.bit_length() - 128)
+        table[e - _LOWEST] = top >> 64, top & 0xFFFFFFFFFFFFFFFF
+    return table
+
+
+_FIVES = _fives()
+
+
+@jit(inline=True)
+def number_at(text, i):
+    """Read the number that begins at text[i]. The text must end with a line end.
+
+    Returns
+    -------
+    state : int
+        READ, SLOW or BAD.
+    value : float
+        The number, if it was read.
+    i : uint64
+        The place after it; for a bad one, where it stopped looking like a number.
+    """
+    c = text[i]
+    negative = c == _MINUS
+    if negative or c == _PLUS:
+        i += _1
+        c = text[i]
+    d, digits, e, begun = _0, 0, 0, i
+    while _ZERO <= c <= _NINE:
+        d = d * _10 + np.uint64(c - _ZERO)
+        digits += d != _0
+        i += _1
+        c = text[i]
+    figures = i - begun
+    if c == _POINT:
+        i += _1
+        c = text[i]
+        begun = i
+        while _ZERO <= c <= _NINE:
+            d = d * _10 + np.uint64(c - _ZERO)
+            digits += d != _0
+            i += _1
+            c = text[i]
+        e = -np.int64(i - begun)
+        figures += i - begun
+    if figures == _0:
+        return BAD, 0.0, i
+    if c == _SMALL_E or c == _LARGE_E:
+        i += _1
+        c = text[i]
+        below = c == _MINUS
+        if below or c == _PLUS:
+            i += _1
+            c = text[i]
+        if not _ZERO <= c <= _NINE:
+            return BAD, 0.0, i
+        power = 0
+        while _ZERO <= c <= _NINE:
+            if power < 100_000:
+                power = power * 10 + (np.int64(c) - _ZERO)
+            i += _1
+            c = text[i]
+        e += -power if below else power
+    if digits > 19:
+        return SLOW, 0.0, i
+    if d <= _EXACT and -22 <= e <= 22:
+        value = np.float64(d)
+        value = value / _POWERS[-e] if e < 0 else value * _POWERS[e]
+        return READ, -value if negative else value, i
+    if d == _0:
+        return READ, -0.0 if negative else 0.0, i
+    if not _LOWEST <= e <= _HIGHEST:
+        return SLOW, 0.0, i
+    state, value = _nearest(d, e)
+    return state, -value if negative else value, i
+
+
+@jit()
+def _nearest(d, e):
+    """The double nearest to d * 10^e, or SLOW if that cannot be seen from 128 bits."""
+    shift = _leading_zeros(d)
+    d <<= shift
+    high, low = _times(d, _FIVES[e - _LOWEST, 0])
+    if high & np.uint64(0x1FF) == np.uint64(0x1FF):
+        more, _ = _times(d, _FIVES[e - _LOWEST, 1])
+        carry = low > _ALL - more
+        low = low - (_ALL - more) - _1 if carry else low + more
+        high += np.uint64(carry)
+    if low == _ALL and not -27 <= e <= 55:
+        return SLOW, 0.0
+    top = high >> np.uint64(63)
+    m = high >> (top + np.uint64(9))
+    exponent = ((217706 * e) >> 16) + 1086 + np.int64(top) - np.int64(shift)
+    if not 0 < exponent < 2046:
+        return SLOW, 0.0
+    # exactly half way between two doubles: to the even one
+    if low <= _1 and -4 <= e <= 23 and m & _3 == _1 and m << (top + np.uint64(9)) == high:
+        m &= ~_1
+    m = (m + (m & _1)) >> _1
+    if m == np.uint64(1 << 53):
+        m >>= _1
+        exponent += 1
+    bits = (m & np.uint64((1 << 52) - 1)) | (np.uint64(exponent) << np.uint64(52))
+    return READ, as_double(bits)
+
+
+@jit(inline=True)
+def _times(a, b):
+    """The product of two words, as its upper and lower word."""
+    a1, a0, b1, b0 = a >> _32, a & _LOW, b >> _32, b & _LOW
+    low, middle, cross = a0 * b0, a1 * b0, a0 * b1
+    carry = ((low >> _32) + (middle & _LOW) + (cross & _LOW)) >> _32
+    high = a1 * b1 + (middle >> _32) + (cross >> _32) + carry
+    lower = (((low >> _32) + middle + cross) & _LOW) << _32 | (low & _LOW)
+    return high, lower
+
+
+@jit(inline=True)
+def _leading_zeros(d):
+    """How many zero bits stand before the first one."""
+    shift = _0
+    for step in (32, 16, 8, 4, 2, 1):
+        if d < _1 << np.uint64(64 - step):
+            d <<= np.uint64(step)
+            shift += np.uint64(step)
+    return shift
+
+
+def as_double(bits):
+    """The double whose 64 bits these are."""
+    return np.uint64(bits).view(np.float64)
+
+
+@intrinsic
+def _as_double(typing, bits):
+    def codegen(context, builder, signature, args):
+        return builder.bitcast(args[0], ir.DoubleType())
+
+    return types.float64(types.uint64), codegen
+
+
+@overload(as_double, jit_options=OPTIONS | INLINE)
+def _as_double_compiled(bits):
+    def convert(bits):
+        return _as_double(np.uint64(bits))
+
+    return convert

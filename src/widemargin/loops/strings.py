@@ -1,0 +1,60 @@
+"""Strings as byte ranges of a text: numbered by which of them are equal."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from widemargin.loops.jit import jit
+
+_1 = np.uint64(1)
+_PRIME = np.uint64(0x100000001B3)
+_BASIS = np.uint64(0xCBF29CE484222325)
+
+
+@jit()
+def number_strings(text, starts, ends, table, codes):
+    """Give equal strings the same number, from 0 in the order in which they first appear.
+
+    Parameters
+    ----------
+    text : array of uint8
+    starts, ends : arrays of uint64
+        String i is text[starts[i]:ends[i]].
+    table : array of int64
+        Room for twice as many strings as there are different ones, a power of two; -1 everywhere.
+    codes : array of int64
+        Where the numbers are written.
+
+    Returns
+    -------
+    firsts : array of int64
+        For every number the first string that has it; empty if the table was too small.
+    """
+    mask = np.uint64(len(table) - 1)
+    firsts = np.empty(len(table) // 2, np.int64)
+    n = 0
+    for i in range(len(starts)):
+        h = _BASIS
+        for k in range(starts[i], ends[i]):
+            h = (h ^ np.uint64(text[k])) * _PRIME
+        slot = (h ^ (h >> np.uint64(32))) & mask
+        while table[slot] >= 0 and not _equal(text, starts, ends, firsts[table[slot]], i):
+            slot = (slot + _1) & mask
+        if table[slot] < 0:
+            if n == len(firsts):
+                return firsts[:0]
+            table[slot] = n
+            firsts[n] = i
+            n += 1
+        codes[i] = table[slot]
+    return firsts[:n]
+
+
+@jit(inline=True)
+def _equal(text, starts, ends, a, b):
+    if ends[a] - starts[a] != ends[b] - starts[b]:
+        return False
+    for k in range(ends[a] - starts[a]):
+        if text[starts[a] + np.uint64(k)] != text[starts[b] + np.uint64(k)]:
+            return False
+    return True

@@ -1,0 +1,147 @@
+"""Documents, one a line, each with its label in front.
+
+fastText:        __label__spam Win a prize now
+labelled text:   spam<TAB>Win a prize now
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from widemargin.loops.strings import number_strings
+from widemargin.readers.chunk import Flaw, Labels, Piece, Texts
+from widemargin.readers.pieces import column_of, line_start, token_at
+from widemargin.rows import frozen
+
+_TAB, _NEWLINE, _RETURN, _BLANK = 9, 10, 13, 32
+#: How fastText marks a label.
+PREFIX = "__label__"
+_PREFIX = np.frombuffer(PREFIX.encode(), np.uint8)
+
+
+def parse_fasttext(text: np.ndarray, flaws: int) -> Piece:
+    """Read lines that begin with a label marked `__label__`."""
+    lines, starts, ends = _lines(text)
+    marked = _begin_with(text, starts, ends, _PREFIX)
+    stops = _first_of(text, (_BLANK, _TAB), starts, ends)
+    second = _begin_with(text, np.minimum(stops + 1, ends), ends, _PREFIX)
+    labels = starts + len(_PREFIX)
+    wrong = {
+        f"expected a label such as {PREFIX}spam, found {{found}}": ~marked,
+        f"nothing follows {PREFIX}": marked & (labels >= stops),
+        "a second label, {found}: an example has one": second,
+    }
+    at = np.where(second, stops + 1, starts)
+    return _piece(text, flaws, lines, (labels, stops), (stops, ends), wrong, at)
+
+
+def parse_labelled(text: np.ndarray, flaws: int) -> Piece:
+    """Read lines of a label, a tab and a document."""
+    lines, starts, ends = _lines(text)
+    stops = _first_of(text, (_TAB,), starts, ends)
+    wrong = {
+        "expected label, tab and text, found no tab": stops == ends,
+        "expected a label before the tab, found {found}": (stops == starts) & (stops < ends),
+    }
+    return _piece(text, flaws, lines, (starts, stops), (stops, ends), wrong, starts)
+
+
+def parse_plain(text: np.ndarray, flaws: int) -> Piece:
+    """Read lines that are documents, without labels."""
+    lines, starts, ends = _lines(text, blank=True)
+    return _piece(text, flaws, lines, None, (starts, ends), {}, starts)
+
+
+def _piece(
+    text: np.ndarray,
+    flaws: int,
+    lines: np.ndarray,
+    labels: tuple[np.ndarray, np.ndarray] | None,
+    documents: tuple[np.ndarray, np.ndarray],
+    wrong: dict[str, np.ndarray],
+    at: np.ndarray,
+) -> Piece:
+    """What was found, without the lines that are wrong."""
+    found = []
+    good = np.ones(len(lines), bool)
+    for message, where in wrong.items():
+        for i in np.flatnonzero(where & good)[:flaws].tolist():
+            place = int(at[i])
+            shown = message.format(found=token_at(text, place))
+            found.append(Flaw(int(lines[i]), column_of(text, place), shown))
+        good &= ~where
+    for place, message in _not_utf8(text, flaws):
+        line = text[: line_start(text, place)].tobytes().count(b"\n")
+        found.append(Flaw(line, column_of(text, place), message))
+        good &= lines != line
+    found = sorted(found)[:flaws]
+    lines = lines[good]
+    starts, ends = (edge[good].astype(np.uint64) for edge in documents)
+    named = None if labels is None else label_strings(text, *(edge[good] for edge in labels))
+    raw = Texts(frozen(text), frozen(starts), frozen(ends))
+    length = int(np.count_nonzero(text == _NEWLINE))
+    return Piece(raw, len(lines), named, None, lines, length, found)
+
+
+def label_strings(text: np.ndarray, starts: np.ndarray, ends: np.ndarray) -> Labels:
+    """Labels that are byte ranges of a text, as strings."""
+    starts, ends = frozen(starts.astype(np.uint64)), frozen(ends.astype(np.uint64))
+    codes, room = np.empty(len(starts), np.int64), 64
+    while True:
+        firsts = number_strings(frozen(text), starts, ends, np.full(room, -1), codes)
+        if len(firsts) or not len(starts):
+            break
+        room *= 8
+    strings = [text[starts[i] : ends[i]].tobytes().decode("utf-8", "replace") for i in firsts]
+    return Labels(np.array(strings, dtype=object), codes)
+
+
+def _lines(text: np.ndarray, blank: bool = False) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The numbers, starts and ends of the lines that are not blank, or of all."""
+    ends = np.flatnonzero(text == _NEWLINE)
+    starts = np.concatenate([[0], ends[:-1] + 1]).astype(np.int64)[: len(ends)]
+    trimmed = ends - ((ends > starts) & (text[np.maximum(ends - 1, 0)] == _RETURN))
+    kept = np.flatnonzero((trimmed > starts) | blank)
+    return kept, starts[kept], trimmed[kept]
+
+
+def _first_of(
+    text: np.ndarray, marks: tuple[int, ...], starts: np.ndarray, ends: np.ndarray
+) -> np.ndarray:
+    """The first place in each range that holds one of these bytes; its end if there is none."""
+    hit = text == marks[0]
+    for mark in marks[1:]:
+        hit |= text == mark
+    places = np.append(np.flatnonzero(hit), len(text))
+    return np.minimum(places[np.searchsorted(places, starts)], ends)
+
+
+def _begin_with(
+    text: np.ndarray, starts: np.ndarray, ends: np.ndarray, prefix: np.ndarray
+) -> np.ndarray:
+    """Whether each range begins with a prefix."""
+    begins = ends - starts >= len(prefix)
+    for offset, byte in enumerate(prefix):
+        begins &= text[np.minimum(starts + offset, len(text) - 1)] == byte
+    return begins
+
+
+def _not_utf8(text: np.ndarray, flaws: int) -> list[tuple[int, str]]:
+    """The places of bytes that are not UTF-8 or are NUL, at most one a line."""
+    found: list[tuple[int, str]] = []
+    content, offset = text.tobytes(), 0
+    while len(found) < flaws:
+        nul = content.find(b"\0", offset)
+        try:
+            content[offset:].decode("utf-8")
+            place, message = nul, "found a NUL byte"
+        except UnicodeDecodeError as error:
+            place = offset + error.start
+            message = f"byte 0x{content[place]:02x} is not UTF-8"
+            if 0 <= nul < place:
+                place, message = nul, "found a NUL byte"
+        if place < 0:
+            break
+        found.append((place, message))
+        offset = content.find(b"\n", place) + 1
+    return found

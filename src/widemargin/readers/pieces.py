@@ -1,0 +1,103 @@
+"""Blocks of lines are read side by side, and come out in order with their line numbers."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+
+from widemargin.errors import DataError
+from widemargin.readers.chunk import Chunk, Flaw, Piece
+from widemargin.readers.sources import Block
+
+#: Takes lines and how many bad ones to look for at the most; compiled, without the interpreter.
+Parse = Callable[[np.ndarray, int], Piece]
+
+
+@dataclass
+class Patience:
+    """How many bad lines may be skipped, and how many have been."""
+
+    allowed: int = 0
+    skipped: int = 0
+
+    def bear(self, source: str, flaws: Iterable[Flaw]) -> None:
+        """Count bad lines; the first that is one too many is an error."""
+        for flaw in flaws:
+            self.skipped += 1
+            if self.skipped > self.allowed:
+                raise DataError(describe(source, flaw, self.allowed))
+
+
+def describe(source: str, flaw: Flaw, allowed: int = 0) -> str:
+    """A flaw in one line: file, line, column, what was found."""
+    place = f"{source}:{flaw.line}" + (f":{flaw.column}" if flaw.column else "")
+    also = f" (after {allowed} bad lines that were skipped)" if allowed else ""
+    return f"{place}: {flaw.message}{also}"
+
+
+def chunks_of(
+    blocks: Iterable[Block], parse: Parse, patience: Patience, threads: int = 1
+) -> Iterator[Chunk]:
+    """Read the blocks of one source, several at a time, and yield what they hold in order."""
+    line = 1
+    for source, piece in _side_by_side(blocks, parse, patience.allowed + 1, threads):
+        if piece.flaws:
+            patience.bear(source, (flaw._replace(line=flaw.line + line) for flaw in piece.flaws))
+        if piece.n:
+            yield Chunk(piece.raw, piece.n, piece.labels, piece.weights, source, piece.lines + line)
+        line += piece.length
+
+
+def _side_by_side(
+    blocks: Iterable[Block], parse: Parse, flaws: int, threads: int
+) -> Iterator[tuple[str, Piece]]:
+    if threads == 1:
+        for block in blocks:
+            yield block.source, parse(block.load(), flaws)
+        return
+    with ThreadPoolExecutor(threads) as pool:
+        waiting: deque[tuple[str, Future[Piece]]] = deque()
+        try:
+            for block in blocks:
+                waiting.append((block.source, pool.submit(_load_and_parse, block, parse, flaws)))
+                # One more than there are threads, so that none waits for the reader of the pieces.
+                while len(waiting) > threads + 1:
+                    source, future = waiting.popleft()
+                    yield source, future.result()
+            while waiting:
+                source, future = waiting.popleft()
+                yield source, future.result()
+        finally:
+            for _, future in waiting:
+                future.cancel()
+
+
+def _load_and_parse(block: Block, parse: Parse, flaws: int) -> Piece:
+    return parse(block.load(), flaws)
+
+
+def column_of(text: np.ndarray, place: int) -> int:
+    """The column, counted in characters from 1, of a byte."""
+    begins = line_start(text, place)
+    return len(text[begins:place].tobytes().decode("utf-8", "replace")) + 1
+
+
+def line_start(text: np.ndarray, place: int) -> int:
+    """Where the line of a byte begins."""
+    return text[:place].tobytes().rfind(b"\n") + 1
+
+
+def token_at(text: np.ndarray, place: int, ends: bytes = b" \t\r\n") -> str:
+    """What stands at a place up to the next blank, to be shown in an error."""
+    after = text[place : place + 80].tobytes()
+    stop = min((at for at in map(after.find, (bytes([c]) for c in ends)) if at >= 0), default=80)
+    if stop == 0:
+        return "the end of the line" if after[:1] in b"\r\n" else "a blank"
+    token = after[:stop].decode("utf-8", "replace")
+    if "\x00" in token:
+        return "a NUL byte"
+    return repr(token if len(token) <= 40 else token[:37] + "...")

@@ -1,0 +1,273 @@
+"""Where bytes come from: files, globs, compressed files, standard input; in blocks of whole lines.
+
+An uncompressed file is cut into byte ranges (path, start, end). The lines that begin within a range
+belong to it, so anyone who is handed a range can read it without knowing the others. What cannot be
+entered in the middle - a pipe, a compressed file - is read from the front and cut after a line end.
+"""
+
+from __future__ import annotations
+
+import bz2
+import glob
+import gzip
+import io
+import lzma
+import os
+import stat
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from widemargin.errors import DataError
+
+#: How standard input is named on the command line, and in errors.
+STANDARD_INPUT, _STANDARD_INPUT_NAME = "-", "<stdin>"
+#: Bytes of text that are parsed at a time.
+BLOCK_BYTES = 1 << 22
+#: Bytes read past the end of a range at first, for the rest of its last line.
+_BEYOND = 1 << 16
+#: A line longer than this is no line.
+_LONGEST_LINE = 1 << 30
+_NEWLINE, _NUL = 10, 0
+_MAGIC = {
+    b"\x1f\x8b": "gzip",
+    b"BZh": "bzip2",
+    b"\xfd7zXZ\x00": "xz",
+    b"\x28\xb5\x2f\xfd": "zstd",
+}
+#: Anything to read bytes from.
+Stream = io.RawIOBase | io.BufferedIOBase
+_BOM = b"\xef\xbb\xbf"
+
+
+class Block(Protocol):
+    """Some whole lines of a source, perhaps still to be read."""
+
+    @property
+    def source(self) -> str:
+        """What errors call the file."""
+
+    def load(self) -> np.ndarray:
+        """The bytes, which end with a line end."""
+
+
+@dataclass(frozen=True)
+class Range:
+    """The lines of a file that begin from byte `start` up to byte `end`."""
+
+    source: str
+    start: int
+    end: int
+
+    def load(self) -> np.ndarray:
+        """Read the range: from its first line's start to its last line's end."""
+        with open(self.source, "rb", buffering=0) as file:
+            # Begin one byte early: if that is a line end, the range begins with a line. Read on
+            # past the end, where the last line goes on.
+            start = max(0, self.start - 1)
+            inside = self.end - start
+            file.seek(start)
+            text = _read_up_to(file, inside + _BEYOND)
+            if self.start == 0:
+                _check_encoding(text, self.source)
+            begins = text.find(b"\n") + 1 if self.start > 0 else 0
+            if begins >= inside or (begins == 0 and self.start > 0):
+                return _as_lines(b"", first=False)  # an earlier line goes through all of it
+            ends = text.find(b"\n", inside - 1) + 1
+            if ends == 0:
+                text += _rest_of_line(file, self.source)
+                ends = len(text)
+            return _as_lines(memoryview(text)[begins:ends], first=self.start == 0)
+
+
+@dataclass(frozen=True)
+class Lines:
+    """Lines that were read already."""
+
+    source: str
+    text: np.ndarray
+
+    def load(self) -> np.ndarray:
+        """The bytes."""
+        return self.text
+
+
+def find_files(patterns: str | os.PathLike[str] | Sequence[str | os.PathLike[str]]) -> list[str]:
+    """The files that names and patterns such as `logs/*.gz` stand for, in the order given."""
+    if isinstance(patterns, (str, os.PathLike)):
+        patterns = [patterns]
+    found: list[str] = []
+    for pattern in [os.fspath(pattern) for pattern in patterns]:
+        if pattern == STANDARD_INPUT or os.path.exists(pattern) or not glob.has_magic(pattern):
+            found.append(pattern)
+            continue
+        matches = sorted(glob.glob(pattern, recursive=True))
+        if not matches:
+            raise DataError(f"{pattern}: no file matches")
+        found += matches
+    if not found:
+        raise DataError("no file is given")
+    for path in found:
+        if path != STANDARD_INPUT:
+            check_readable(path)
+    return found
+
+
+def check_readable(path: str) -> None:
+    """Raise an error that says why a file cannot be read, if so."""
+    try:
+        kind = os.stat(path).st_mode
+    except OSError as error:
+        raise DataError(f"{path}: {error.strerror}") from None
+    if stat.S_ISDIR(kind):
+        raise DataError(f"{path}: is a folder, not a file")
+    if not os.access(path, os.R_OK):
+        raise DataError(f"{path}: Permission denied")
+
+
+def name_of(path: str) -> str:
+    """What errors call a source."""
+    return _STANDARD_INPUT_NAME if path == STANDARD_INPUT else path
+
+
+def is_seekable(path: str) -> bool:
+    """Whether the file can be read again, and from any place."""
+    return path != STANDARD_INPUT and stat.S_ISREG(os.stat(path).st_mode)
+
+
+def compression_of(path: str) -> str:
+    """How a regular file is compressed, or nothing; its first bytes tell, whatever its name."""
+    with open(path, "rb") as file:
+        return _recognised(file.read(6))
+
+
+def _recognised(head: bytes) -> str:
+    return next((kind for magic, kind in _MAGIC.items() if head.startswith(magic)), "")
+
+
+def open_bytes(path: str) -> Stream:
+    """Open a source for reading from front to back, decompressed."""
+    raw: Any = sys.stdin.buffer if path == STANDARD_INPUT else open(path, "rb")  # noqa: SIM115
+    buffered = raw if isinstance(raw, io.BufferedReader) else io.BufferedReader(raw)
+    kind = _recognised(buffered.peek(6)[:6])
+    if kind == "gzip":
+        return _Guarded(gzip.GzipFile(fileobj=buffered), path)
+    if kind == "bzip2":
+        return _Guarded(bz2.BZ2File(buffered), path)
+    if kind == "xz":
+        return _Guarded(lzma.LZMAFile(buffered), path)
+    if kind == "zstd":
+        import pyarrow
+
+        return _Guarded(pyarrow.CompressedInputStream(buffered, "zstd"), path)
+    return buffered
+
+
+class _Guarded(io.RawIOBase):
+    """A decompressor whose troubles are told as errors of the file."""
+
+    def __init__(self, stream: Any, path: str) -> None:
+        self._stream, self._path = stream, path
+
+    def readable(self) -> bool:
+        return True
+
+    def read(self, size: int = -1) -> bytes:
+        try:
+            return self._stream.read(size) if size >= 0 else self._stream.read()
+        except (OSError, EOFError, lzma.LZMAError, ValueError) as error:
+            raise DataError(
+                f"{name_of(self._path)}: the compressed data are damaged or cut short ({error})"
+            ) from None
+
+    def readinto(self, buffer: Any) -> int:
+        piece = self.read(len(buffer))
+        buffer[: len(piece)] = piece
+        return len(piece)
+
+    def close(self) -> None:
+        self._stream.close()
+        super().close()
+
+
+def blocks_of(path: str, size: int = BLOCK_BYTES) -> Iterator[Block]:
+    """A source in blocks of about `size` bytes."""
+    if is_seekable(path) and not compression_of(path):
+        yield from ranges_of(path, size)
+        return
+    with open_bytes(path) as stream:
+        yield from lines_of(stream, name_of(path), size)
+
+
+def ranges_of(path: str, size: int = BLOCK_BYTES) -> list[Range]:
+    """Cut an uncompressed file into ranges, each of about `size` bytes."""
+    length = os.stat(path).st_size
+    return [Range(path, start, min(start + size, length)) for start in range(0, length, size)]
+
+
+def lines_of(stream: Stream, source: str, size: int = BLOCK_BYTES) -> Iterator[Lines]:
+    """Cut what comes from a stream after line ends, in blocks of about `size` bytes."""
+    first, rest = True, b""
+    while True:
+        piece = _read_up_to(stream, size)
+        if first:
+            _check_encoding(piece, source)
+        if not piece:
+            break
+        cut = piece.rfind(b"\n") + 1
+        if cut == 0:
+            rest += piece
+            _check_length(len(rest), source)
+            continue
+        yield Lines(source, _as_lines(rest + piece[:cut] if rest else piece[:cut], first))
+        first, rest = False, piece[cut:]
+    if rest:
+        yield Lines(source, _as_lines(rest, first))
+
+
+def _read_up_to(file: Any, size: int) -> bytes:
+    """Read so many bytes, or fewer if the source ends; a pipe gives them bit by bit."""
+    pieces, missing = [], size
+    while missing > 0:
+        piece = file.read(missing)
+        if not piece:
+            break
+        if len(piece) == size:
+            return piece
+        pieces.append(piece)
+        missing -= len(piece)
+    return b"".join(pieces)
+
+
+def _rest_of_line(file: Any, source: str) -> bytes:
+    rest = b""
+    while piece := file.read(1 << 16):
+        cut = piece.find(b"\n")
+        if cut >= 0:
+            return rest + piece[: cut + 1]
+        rest += piece
+        _check_length(len(rest), source)
+    return rest
+
+
+def _check_length(length: int, source: str) -> None:
+    if length > _LONGEST_LINE:
+        raise DataError(f"{source}: a line is longer than {_LONGEST_LINE} bytes: not a text file?")
+
+
+def _as_lines(text: Any, first: bool) -> np.ndarray:
+    """Bytes as an array that ends with a line end, without a mark at the start of the file."""
+    if first and bytes(text[:3]) == _BOM:
+        text = text[3:]
+    if len(text) and text[-1] != _NEWLINE:
+        text = bytes(text) + b"\n"
+    return np.frombuffer(text, np.uint8)
+
+
+def _check_encoding(head: bytes, source: str) -> None:
+    """Refuse what cannot be lines of UTF-8."""
+    if head[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        raise DataError(f"{source}: is UTF-16; convert it to UTF-8 first")
