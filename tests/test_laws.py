@@ -17,8 +17,9 @@ from strategies import EXACT, KEEPS, LEARNERS, SCALE_FREE, real_numbers, setting
 
 from widemargin import DataError, OnlineLogistic, PassiveAggressive, Perceptron, load
 from widemargin.history import History
-from widemargin.learn import Plan, learn
+from widemargin.learn import InMemory, learn
 from widemargin.model import LinearModel
+from widemargin.plan import Plan
 from widemargin.rows import Rows
 from widemargin.rules import make_rule
 from widemargin.scores import best_class
@@ -633,7 +634,7 @@ def test_two_classes_turned_into_rows_are_what_joint_learning_makes(rule, form, 
     binary = State.begin(np.zeros((1, rows.width + 1)), "vote", joint=True)
     joint = State.begin(np.zeros((2, rows.width + 1)), "vote", joint=True)
     for state in (binary, joint):
-        learn(rows, y, state, plan, np.random.default_rng(0))
+        learn(InMemory(rows, y, False), state, plan, np.random.default_rng(0))
     binary.rearrange(2, np.array([0, 1]), spread=1.0)
     np.testing.assert_allclose(binary.last(), joint.last(), rtol=0, atol=1e-10)
     np.testing.assert_allclose(binary.average(), joint.average(), rtol=0, atol=1e-10)

@@ -13,9 +13,10 @@ import numpy as np
 import pytest
 import scipy.sparse
 
-from widemargin import learn as driver
-from widemargin.learn import Plan, learn
+from widemargin import problems as driver
+from widemargin.learn import InMemory, learn
 from widemargin.order import mixed, orders
+from widemargin.plan import Plan
 from widemargin.rows import Rows
 from widemargin.rules import make_rule
 from widemargin.scores import scores, state_scores, votes_on
@@ -79,7 +80,12 @@ def ours(rows, y, shape, how, keep, start=None, price=None):
     if start is not None:
         W[:] = start
     state = State.begin(W, keep, joint=shape != "ovr")
-    history = learn(rows, y, state, plan_of(how, keep), np.random.default_rng(0), price=price)
+    history = learn(
+        InMemory(rows, y, False, price=price),
+        state,
+        plan_of(how, keep),
+        np.random.default_rng(0),
+    )
     return state, history
 
 
@@ -414,7 +420,13 @@ def test_stopping_in_the_middle_of_a_batch_leaves_a_true_average(monkeypatch, sh
     rows, plan = stored(X, "dense f64"), plan_of(how_of("perceptron", batch=8), "average")
     state = State.begin(np.full((1 if shape == "binary" else 3, 5), 7.0), "average", shape != "ovr")
     monkeypatch.setattr(driver, "_SLICE_VALUES", 1)
-    learn(rows, y, state, plan, np.random.default_rng(0), watch=lambda moment: True)
+    learn(
+        InMemory(rows, y, False),
+        state,
+        plan,
+        np.random.default_rng(0),
+        watch=lambda moment: True,
+    )
     # No batch was full, so every hypothesis so far is the start, and so is their mean.
     np.testing.assert_array_equal(state.last(), np.full_like(state.W, 7.0))
     np.testing.assert_array_equal(state.average(), np.full_like(state.W, 7.0))

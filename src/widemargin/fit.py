@@ -11,8 +11,10 @@ import numpy as np
 
 from widemargin.errors import DataError
 from widemargin.history import History
-from widemargin.learn import HeldOut, Plan, Watch, learn
+from widemargin.learn import Course, InMemory, Watch, learn
 from widemargin.order import SHUFFLES, Shuffle
+from widemargin.plan import Plan
+from widemargin.referee import HeldOut
 from widemargin.rows import Rows, frozen
 from widemargin.rules import Eta, make_rule
 from widemargin.state import KEEPS, State
@@ -137,9 +139,14 @@ def fit_linear(
     sample_weight: np.ndarray | None = None,
     held_out: HeldOut | None = None,
     first_row: int = 0,
+    course: Course | None = None,
     watch: Watch | None = None,
 ) -> tuple[State, History]:
-    """Learn from rows whose labels are classes[codes], from the start or from a given state."""
+    """Learn from rows whose labels are classes[codes], from the start or from a given state.
+
+    With a `course` it goes on from where an interrupted run with the same arguments had come, whose
+    state it is given.
+    """
     plan = settings.plan()
     price = prices(classes, codes, settings.class_weight, sample_weight)
     which = rows.everything
@@ -152,18 +159,8 @@ def fit_linear(
         raise DataError("there are no examples to learn from")
     if state is None:
         state = begin(rows, len(classes), settings, rng)
-    history = learn(
-        rows,
-        codes,
-        state,
-        plan,
-        rng,
-        which=which,
-        price=price,
-        held_out=held_out,
-        first_row=first_row,
-        watch=watch,
-    )
+    examples = InMemory(rows, codes, plan.shuffle, which, price, first_row)
+    history = learn(examples, state, plan, rng, held_out=held_out, course=course, watch=watch)
     return state, history
 
 

@@ -19,6 +19,7 @@ class Epoch(NamedTuple):
     change: float | None
     held_out: float | None
     seconds: float
+    examples: int = 0
 
 
 class Cycle(NamedTuple):
@@ -36,7 +37,7 @@ class Cycle(NamedTuple):
 
 @dataclass
 class History:
-    """A table with a row for each epoch, and why it ended.
+    """A table with a row for each epoch, in a stream for every so many examples; why it ended.
 
     Attributes
     ----------
@@ -44,7 +45,7 @@ class History:
         `mistakes` made while learning; `updates`, the examples that changed the weights; the mean
         `loss`, each example's taken before it was learned from; `change`, how far the weights
         moved (not measured in streams); `held_out`, the accuracy of what would be deployed, on
-        examples not learned from; `seconds` since the start.
+        examples not learned from; `seconds` since the start; how many `examples` were looked at.
     stopped : str
         Why learning ended: "no mistakes", "small change", "epochs", "deadline", "no improvement"
         or "interrupted".
@@ -127,8 +128,16 @@ class History:
         )
 
     def __repr__(self) -> str:
+        streamed = len({e.epoch for e in self.epochs}) < len(self.epochs)
         cells = [
-            (*e[:3], _short(e.loss), _short(e.change), _short(e.held_out), f"{e.seconds:.2f}")
+            (
+                *e[:3],
+                _short(e.loss),
+                _short(e.change),
+                _short(e.held_out),
+                f"{e.seconds:.2f}",
+                e.examples if streamed else "",
+            )
             for e in self.epochs
         ]
         shown = [j for j in range(len(Epoch._fields)) if any(row[j] != "" for row in cells)]

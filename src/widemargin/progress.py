@@ -50,12 +50,13 @@ class Watcher:
                 "", total=self._epochs, epoch=1, mistakes=0, held_out=""
             )
             self._bar.start()
-        scores = [e.held_out for e in moment.history if e.held_out is not None]
+        course = moment.course
+        scores = [e.held_out for e in course.history if e.held_out is not None]
         self._bar.update(
             self._task,
-            completed=moment.epoch - 1 + moment.done,
-            epoch=moment.epoch,
-            mistakes=moment.mistakes,
+            completed=course.epoch + course.done / max(1, moment.length),
+            epoch=course.epoch + 1,
+            mistakes=course.mistakes,
             held_out=f"held out {scores[-1]:.4f}" if scores else "",
         )
 

@@ -21,10 +21,10 @@ from widemargin.errors import DataError
 from widemargin.explanation import Explanation
 from widemargin.fit import Settings, begin, fit_linear
 from widemargin.history import History
-from widemargin.learn import HeldOut
 from widemargin.mistakes import Correction
 from widemargin.model import LinearModel
 from widemargin.progress import watched
+from widemargin.referee import HeldOut
 from widemargin.rows import Rows
 from widemargin.state import State
 from widemargin.threads import thread_count
