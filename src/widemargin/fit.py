@@ -128,6 +128,35 @@ def begin(rows: Rows, classes: int, settings: Settings, rng: np.random.Generator
     return State.begin(W, settings.keep, settings.joint)
 
 
+def make_room(
+    state: State,
+    before: np.ndarray,
+    classes: np.ndarray,
+    rows: Rows,
+    settings: Settings,
+    rng: np.random.Generator,
+) -> None:
+    """Let a state that knows the classes `before` take in more classes, and rows such as these."""
+    if settings.keep == "vote" and state.log is None:
+        raise ValueError("keep='vote' cannot go on from a training that kept no log")
+    if settings.keep == "average" and not len(state.U):
+        raise ValueError("keep='average' cannot go on from a training that kept no average")
+    if rows.dtype != state.W.dtype:
+        state.W = state.W.astype(np.promote_types(rows.dtype, state.W.dtype))
+    if len(before) == 1 and len(classes) > 2:  # nothing was learned yet
+        seen = state.seen
+        wide = rows.widened(max(rows.width, state.width))
+        vars(state).update(vars(begin(wide, len(classes), settings, rng)))
+        state.pass_over(seen)
+    elif len(classes) > max(2, len(before)):
+        halved = settings.rule == "logistic" and settings.joint
+        state.rearrange(
+            len(classes), np.searchsorted(classes, before), spread=0.5 if halved else 1.0
+        )
+    if rows.width > state.width:
+        state.widen(rows.width)
+
+
 def fit_linear(
     rows: Rows,
     classes: np.ndarray,

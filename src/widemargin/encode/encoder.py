@@ -13,7 +13,8 @@ class Encoder(Protocol):
     """From raw examples, as a reader gives them, to rows.
 
     An encoder that must look at the data first (the mean of a column, how rare a word is) learns it
-    with `observe`; one that need not does nothing there. Encoding never changes an encoder.
+    with `observe`; one that need not does nothing there. Encoding changes nothing of what an encoder
+    does.
     """
 
     #: Its name in a model file.
@@ -26,8 +27,11 @@ class Encoder(Protocol):
     def observe(self, raw: Any) -> None:
         """Take note of what training examples look like, before any of them is encoded."""
 
-    def encode(self, raw: Any, bias: float, threads: int = 1) -> Rows:
-        """Raw examples as rows, extended by a constant feature `bias`."""
+    def encode(self, raw: Any, bias: float, threads: int = 1, *, note: bool = False) -> Rows:
+        """Raw examples as rows, extended by a constant feature `bias`.
+
+        With `note`, when training, an encoder that hashes writes down the names of new features.
+        """
 
     def feature_name(self, column: int) -> str:
         """What a feature is called, as far as it is known."""

@@ -19,7 +19,7 @@ from sklearn.utils.validation import (
 from widemargin.encode.labels import check_labels, codes_of, encode_labels
 from widemargin.errors import DataError
 from widemargin.explanation import Explanation
-from widemargin.fit import Settings, begin, fit_linear
+from widemargin.fit import Settings, begin, fit_linear, make_room
 from widemargin.history import History
 from widemargin.mistakes import Correction
 from widemargin.model import LinearModel
@@ -332,25 +332,10 @@ class LinearLearner(ClassifierMixin, BaseEstimator):
 
         The learner's own is not changed, save that learning goes on in the same arrays.
         """
-        state, before = replace(self.model_.state), self.model_.classes
-        if settings.keep == "vote" and state.log is None:
-            raise ValueError("keep='vote' cannot go on from a training that kept no log")
-        if settings.keep == "average" and not len(state.U):
-            raise ValueError("keep='average' cannot go on from a training that kept no average")
+        state = replace(self.model_.state)
         if vars(self).get("_shared"):
             state, self._shared = state.copy(), False
-        if rows.dtype != state.W.dtype:
-            state.W = state.W.astype(np.promote_types(rows.dtype, state.W.dtype))
-        if len(before) == 1 and len(classes) > 2:  # nothing was learned yet
-            seen, state = state.seen, begin(rows, len(classes), settings, self._rng)
-            state.pass_over(seen)
-        elif len(classes) > max(2, len(before)):
-            halved = settings.rule == "logistic" and settings.joint
-            state.rearrange(
-                len(classes), np.searchsorted(classes, before), spread=0.5 if halved else 1.0
-            )
-        if rows.width > state.width:
-            state.widen(rows.width)
+        make_room(state, self.model_.classes, classes, rows, settings, self._rng)
         return state
 
     def _held_out(self, X_val: Any, y_val: Any, classes: np.ndarray, bias: float) -> HeldOut | None:
