@@ -13,8 +13,7 @@ class Encoder(Protocol):
     """From raw examples, as a reader gives them, to rows.
 
     An encoder that must look at the data first (the mean of a column, how rare a word is) learns it
-    with `observe`; one that need not does nothing there. Encoding changes nothing of what an encoder
-    does.
+    with `observe`; one that need not does nothing there.
     """
 
     #: Its name in a model file.

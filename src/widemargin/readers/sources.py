@@ -40,6 +40,8 @@ _MAGIC = {
 }
 #: Anything to read bytes from.
 Stream = io.RawIOBase | io.BufferedIOBase
+#: Bytes of a stream that can be looked at before they are read.
+_PEEKED = 1 << 16
 _BOM = b"\xef\xbb\xbf"
 
 
@@ -148,22 +150,23 @@ def _recognised(head: bytes) -> str:
     return next((kind for magic, kind in _MAGIC.items() if head.startswith(magic)), "")
 
 
-def open_bytes(path: str) -> Stream:
+def open_bytes(path: str) -> io.BufferedReader:
     """Open a source for reading from front to back, decompressed."""
     raw: Any = sys.stdin.buffer if path == STANDARD_INPUT else open(path, "rb")  # noqa: SIM115
-    buffered = raw if isinstance(raw, io.BufferedReader) else io.BufferedReader(raw)
-    kind = _recognised(buffered.peek(6)[:6])
+    kind = _recognised(raw.peek(6)[:6])
+    if not kind:
+        return raw
     if kind == "gzip":
-        return _Guarded(gzip.GzipFile(fileobj=buffered), path)
-    if kind == "bzip2":
-        return _Guarded(bz2.BZ2File(buffered), path)
-    if kind == "xz":
-        return _Guarded(lzma.LZMAFile(buffered), path)
-    if kind == "zstd":
+        raw = gzip.GzipFile(fileobj=raw)
+    elif kind == "bzip2":
+        raw = bz2.BZ2File(raw)
+    elif kind == "xz":
+        raw = lzma.LZMAFile(raw)
+    else:
         import pyarrow
 
-        return _Guarded(pyarrow.CompressedInputStream(buffered, "zstd"), path)
-    return buffered
+        raw = pyarrow.CompressedInputStream(raw, kind)
+    return io.BufferedReader(_Guarded(raw, path), _PEEKED)
 
 
 class _Guarded(io.RawIOBase):

@@ -1,0 +1,78 @@
+"""Which format a file has: its name tells, or its first lines do."""
+
+from __future__ import annotations
+
+import re
+
+from widemargin.errors import DataError
+
+#: Every format, and the endings of names that mean it.
+FORMATS = {
+    "svmlight": ("svm", "svmlight", "libsvm", "scale"),
+    "vw": ("vw",),
+    "csv": ("csv",),
+    "tsv": ("tsv",),
+    "parquet": ("parquet", "pq"),
+    "jsonl": ("jsonl", "ndjson"),
+    "fasttext": ("ft", "fasttext"),
+    "labelled-text": (),
+}
+#: Tables: read through Arrow, by column.
+TABLES = ("csv", "tsv", "parquet", "jsonl")
+_COMPRESSIONS = ("gz", "bz2", "xz", "zst")
+_LINES = 20
+
+_NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
+_SVMLIGHT = re.compile(rf"{_NUMBER}(?:\s+qid:\d+)?(?:\s+\d+:\S+)*\s*(?:#.*)?")
+_VW = re.compile(rf"(?:{_NUMBER}\s+){{0,3}}(?:'?[^\s|]+)?\s*\|.*")
+
+
+def format_of(name: str, head: bytes) -> str:
+    """The format of a file with this name that begins with these bytes.
+
+    Examples
+    --------
+    >>> format_of("train.jsonl.xz", b"")
+    'jsonl'
+    >>> format_of("-", b"+1 3:0.5 7:1\\n-1 2:1\\n")
+    'svmlight'
+    """
+    endings = name.lower().split(".")[1:]
+    while endings and endings[-1] in _COMPRESSIONS:
+        endings.pop()
+    for format, known in FORMATS.items():
+        if endings and endings[-1] in known:
+            return format
+    return _recognised(name, head)
+
+
+def _recognised(name: str, head: bytes) -> str:
+    if head.startswith(b"PAR1"):
+        return "parquet"
+    text = head.decode("utf-8", "replace").removeprefix("\ufeff")
+    lines = text.splitlines()
+    if len(lines) > 1 and not text.endswith("\n"):
+        lines.pop()  # it may be cut
+    lines = [line for line in lines if line.strip()][:_LINES]
+    content = [line for line in lines if not line.lstrip().startswith("#")]
+    if not lines:
+        return "svmlight"  # an empty file has no examples in any format
+    if all(line.lstrip().startswith("{") for line in lines):
+        return "jsonl"
+    if all(line.startswith("__label__") for line in lines):
+        return "fasttext"
+    if content and all(_SVMLIGHT.fullmatch(line.strip()) for line in content) and ":" in text:
+        return "svmlight"
+    if all(_VW.fullmatch(line) for line in lines):
+        return "vw"
+    tabs = {line.count("\t") for line in lines}
+    if tabs == {1} and any(" " in line.split("\t")[1] for line in lines):
+        return "labelled-text"
+    if 0 not in tabs and len(tabs) == 1:
+        return "tsv"
+    if all("," in line for line in lines):
+        return "csv"
+    raise DataError(
+        f"{name}: cannot tell its format from its first lines;"
+        f" give --format, one of {', '.join(FORMATS)}"
+    )
