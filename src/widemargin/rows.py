@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -23,6 +23,8 @@ class Rows:
         What the loops take. Every array in it is a read-only view.
     n, width : int
         How many rows, and how many features (without the bias).
+    distinct : bool
+        Whether each column is known to be stored at most once a row.
 
     Examples
     --------
@@ -35,6 +37,7 @@ class Rows:
     stored: Any
     n: int
     width: int
+    distinct: bool = False
 
     @classmethod
     def of(cls, X: Any, bias: float = 1.0, dtype: Any = None) -> Rows:
@@ -112,7 +115,8 @@ class Rows:
         if not self.is_sparse:
             values = frozen(self.stored.values[which])
             return Rows(Dense(values, self.stored.bias), len(which), self.width)
-        return Rows.of(self.to_matrix()[which.astype(np.int64)], bias=self.bias)
+        taken = Rows.of(self.to_matrix()[which.astype(np.int64)], bias=self.bias)
+        return replace(taken, distinct=self.distinct)
 
     def to_matrix(self) -> Any:
         """The rows as an array or a scipy CSR matrix, sharing memory."""
@@ -126,21 +130,21 @@ class Rows:
 
     def without_duplicates(self) -> Rows:
         """The same rows with each column stored at most once a row, as a norm needs it."""
-        if not self.is_sparse:
+        if not self.is_sparse or self.distinct:
             return self
         matrix = self.to_matrix()
         if matrix.has_canonical_format:
             return self
         matrix = matrix.copy()
         matrix.sum_duplicates()
-        return Rows.of(matrix, bias=self.bias)
+        return replace(Rows.of(matrix, bias=self.bias), distinct=True)
 
     def widened(self, width: int) -> Rows:
         """The same rows with more features, all of them zero."""
         if width == self.width:
             return self
         if self.is_sparse:
-            return Rows(self.stored, self.n, width)
+            return replace(self, width=width)
         values = np.zeros((self.n, width), self.dtype)
         values[:, : self.width] = self.stored.values
         return Rows(Dense(frozen(values), self.stored.bias), self.n, width)
