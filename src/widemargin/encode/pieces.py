@@ -61,9 +61,11 @@ class Room:
         most = most_features(how, longest)
         names = features if how.named else 0
         self.work = Work(
-            text=self._get("text", np.uint8, 2 * longest + most + 64),
+            lowered=self._get("lowered", np.uint8, longest + 128),
+            turns=self._get("turns", np.uint32, longest + 8),
+            text=self._get("text", np.uint8, 3 * longest + 64),
             edges=self._get("edges", np.uint32, 2 * longest + 8),
-            slots=self._get("slots", np.uint32, max(16, 1 << (2 * most).bit_length())),
+            slots=self._get("slots", np.uint32, 1 << (4 * most).bit_length()),
             where=self._get("where", np.uint64, most),
             bad=self._get("bad", np.int64, 1),
         )

@@ -294,36 +294,24 @@ def texts_of(strings: Iterable[str]) -> Texts:
     >>> texts_of(["ab", "", "\u00e9"]).ends.tolist()
     [2, 2, 4]
     """
-    if isinstance(strings, (str, bytes)):
+    if isinstance(strings, str | bytes):
         raise DataError("expected a list of documents, found a single string: put it into a list")
-    strings = list(strings)
-    try:
-        whole = "".join(strings)
-        encoded = whole.encode("utf-8")
-        if len(encoded) == len(whole):
-            lengths = np.fromiter(map(len, strings), np.uint64, len(strings))
-        else:
-            lengths = np.fromiter(
-                (len(text) if text.isascii() else len(text.encode()) for text in strings),
-                np.uint64,
-                len(strings),
-            )
-    except TypeError:
-        at, odd = next((i, s) for i, s in enumerate(strings) if not isinstance(s, str))
-        raise DataError(
-            f"document {at}: expected a string, found {type(odd).__name__} ({odd!r:.40})"
-        ) from None
-    except UnicodeEncodeError:
-        for at, text in enumerate(strings):
-            try:
-                text.encode("utf-8")
-            except UnicodeEncodeError as error:
-                raise DataError(
-                    f"document {at}: character {error.start} is a lone surrogate, which is no text;"
-                    " decode the file with its right encoding"
-                ) from None
+    encoded = []
+    for at, text in enumerate(strings):
+        try:
+            encoded.append(str.encode(text))
+        except TypeError:
+            raise DataError(
+                f"document {at}: expected a string, found {type(text).__name__} ({text!r:.40})"
+            ) from None
+        except UnicodeEncodeError as error:
+            raise DataError(
+                f"document {at}: character {error.start} is a lone surrogate, which is no text;"
+                " decode the file with its right encoding"
+            ) from None
+    lengths = np.fromiter(map(len, encoded), np.uint64, len(encoded))
     ends = np.cumsum(lengths, dtype=np.uint64)
-    return Texts(np.frombuffer(encoded, np.uint8), ends - lengths, ends)
+    return Texts(np.frombuffer(b"".join(encoded), np.uint8), ends - lengths, ends)
 
 
 def _not_utf8(document: int, byte: int) -> DataError:

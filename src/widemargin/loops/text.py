@@ -18,7 +18,15 @@ from typing import NamedTuple
 import numpy as np
 
 from widemargin.loops.jit import jit
-from widemargin.loops.murmur import finish, load, mix
+from widemargin.loops.murmur import (
+    absorb,
+    copy_block,
+    finish,
+    load,
+    lowest_bit,
+    mix,
+    word_bits,
+)
 
 WORDS, CHARS, CHARS_IN_WORDS = range(3)
 COUNT, BINARY, SUBLINEAR = range(3)
@@ -67,6 +75,8 @@ class Tables(NamedTuple):
 class Work(NamedTuple):
     """Room for one document."""
 
+    lowered: np.ndarray  # an ASCII document in lower case, and 64 blanks
+    turns: np.ndarray  # where its words begin and end
     text: np.ndarray
     edges: np.ndarray  # word or character i is text[edges[i]:edges[i + 1]], its blank included
     slots: np.ndarray  # one more than where in Found a column is; older entries are void
@@ -163,11 +173,13 @@ def look_up(buffer, k, b, wide):
 
 
 @jit()
-def gather_words(buffer, a, b, tables, least, work):
-    """Write the words of buffer[a:b] into work; returns their number, or why not."""
+def gather_words(buffer, a, b, tables, least, work, n):
+    """Write the words of buffer[a:b] into work, after the n already there.
+
+    Returns how many there are then, or what the trouble is.
+    """
     plain, text, edges = tables.plain, work.text, work.edges
-    q, n, k = _0, _0, a
-    edges[0] = 0
+    q, k = np.uint64(edges[n]), a
     while k < b:
         start, letters = q, 0
         while k < b:
@@ -182,7 +194,7 @@ def gather_words(buffer, a, b, tables, least, work):
             else:
                 entry, after, trouble = look_up(buffer, k, b, tables.wide)
                 if trouble:
-                    work.bad[0] = k - a
+                    work.bad[0] = k
                     return trouble
                 k = after
                 if not entry & WORD:
@@ -199,6 +211,80 @@ def gather_words(buffer, a, b, tables, least, work):
     return np.int64(n)
 
 
+@jit(inline=True)
+def fold(buffer, a, b, lowercase, lowered):
+    """Copy buffer[a:b], its ASCII letters in lower case if asked for, and 64 blanks.
+
+    Returns whether all of it is ASCII.
+    """
+    seen = np.uint8(0)
+    n = b - a
+    if lowercase:
+        for j in range(n):
+            c = buffer[a + j]
+            seen |= c
+            lowered[j] = c | np.uint8(np.uint8(c - np.uint8(65)) < np.uint8(26)) << 5
+    else:
+        for j in range(n):
+            c = buffer[a + j]
+            seen |= c
+            lowered[j] = c
+    for j in range(n, n + np.uint64(64)):
+        lowered[j] = _BLANK
+    return seen < 128
+
+
+@jit(inline=True)
+def find_words(n, work):
+    """Where runs of word bytes (and of whatever is not ASCII) begin and end, in turn.
+
+    Looks at 64 of the n bytes that `fold` has copied at once: a run begins or ends where a bit
+    differs from the one before. Returns how many such places there are.
+    """
+    m, before = _0, _0
+    for block in range(_0, n + _1, np.uint64(64)):
+        bits = word_bits(work.lowered, block)
+        change = bits ^ ((bits << _1) | before)
+        before = bits >> np.uint64(63)
+        while change != _0:
+            work.turns[m] = block + lowest_bit(change)
+            m += _1
+            change &= change - _1
+    return m
+
+
+@jit(inline=True)
+def gather_runs(buffer, a, m, ascii, tables, least, work):
+    """Write the words of a document that begins at byte a, given m places from `find_words`."""
+    lowered, turns, text, edges = work.lowered, work.turns, work.text, work.edges
+    edges[0] = 0
+    q, n = _0, _0
+    for t in range(_0, m, _2):
+        start, end = np.uint64(turns[t]), np.uint64(turns[t + _1])
+        if not ascii:
+            plain = True
+            for k in range(start, end):
+                plain &= lowered[k] < 128
+            if not plain:
+                more = gather_words(buffer, a + start, a + end, tables, least, work, n)
+                if more < 0:
+                    return more
+                n = np.uint64(more)
+                q = np.uint64(edges[n])
+                continue
+        size = end - start
+        # Copied in any case, and written over by the next word if it was too short.
+        copy_block(lowered, start, text, q)
+        for j in range(np.uint64(16), size, np.uint64(16)):
+            copy_block(lowered, start + j, text, q + j)
+        text[q + size] = _BLANK
+        keep = np.uint64(size >= np.uint64(least))
+        n += keep
+        q += keep * (size + _1)
+        edges[n] = q
+    return np.int64(n)
+
+
 @jit()
 def gather_chars(buffer, a, b, tables, work):
     """Write the characters of buffer[a:b] into work, each run of white space as one blank."""
@@ -208,7 +294,7 @@ def gather_chars(buffer, a, b, tables, work):
     while k < b:
         entry, after, trouble = look_up(buffer, k, b, tables.wide)
         if trouble:
-            work.bad[0] = k - a
+            work.bad[0] = k
             return trouble
         k = after
         spaces = spaces + 1 if entry & SPACE else 0
@@ -236,7 +322,7 @@ def gather_padded(buffer, a, b, tables, work):
     while k < b:
         entry, after, trouble = look_up(buffer, k, b, tables.wide)
         if trouble:
-            work.bad[0] = k - a
+            work.bad[0] = k
             return trouble
         k = after
         space = entry & SPACE != 0
@@ -259,27 +345,27 @@ def gather_padded(buffer, a, b, tables, work):
 @jit(inline=True)
 def emit(g, start, end, base, count, size, how, work, found):
     """Add the name text[start:end] with hash g to the document that began at `base`."""
-    column = np.uint64(g >> np.uint32(1)) & np.uint64(how.mask)
+    mask = np.uint32(how.mask)
+    column = (g >> np.uint32(1)) & mask
     value = np.float32(-1.0) if how.signed and g & np.uint32(1) else np.float32(1.0)
-    s = column & size
-    while True:
-        at = np.uint64(work.slots[s])
-        if at <= base:
-            work.slots[s] = count + _1
-            found.columns[count] = g
-            found.values[count] = value
-            work.where[count - base] = (start << np.uint64(32)) | end
-            return count + _1
-        at -= _1
-        if np.uint64(found.columns[at] >> np.uint32(1)) & np.uint64(how.mask) == column:
-            found.values[at] += value
-            return count
+    s = np.uint64(column) & size
+    at = np.uint64(work.slots[s])
+    while at > base and (found.columns[at - _1] >> np.uint32(1)) & mask != column:
         s = (s + _1) & size
+        at = np.uint64(work.slots[s])
+    # The same stores whether it is new or not: that cannot be guessed, so no branch on it.
+    new = at <= base
+    at = count if new else at - _1
+    found.columns[at] = g
+    found.values[at] = value + (np.float32(0.0) if new else found.values[at])
+    work.where[at - base] = (start << np.uint64(32)) | end
+    work.slots[s] = at + _1
+    return count + np.uint64(new)
 
 
 @jit(inline=True)
-def hash_grams(first, last, gap, base, count, size, how, work, found):
-    """All n-grams of the pieces first ... last - 1, whose last `gap` bytes do not count."""
+def hash_grams(first, last, low, gap, base, count, size, how, work, found):
+    """All n-grams, n >= low, of parts first ... last - 1, whose last `gap` bytes do not count."""
     text, edges = work.text, work.edges
     for i in range(first, last):
         start = np.uint64(edges[i])
@@ -288,10 +374,14 @@ def hash_grams(first, last, gap, base, count, size, how, work, found):
             if i + n > last:
                 break
             end = np.uint64(edges[i + n]) - gap
+            for _ in range(3):
+                whole = p + _4 <= end
+                h = absorb(h, load(text, p), whole)
+                p += np.uint64(whole) << _2
             while p + _4 <= end:
                 h = mix(h, load(text, p))
                 p += _4
-            if n >= how.low:
+            if n >= low:
                 rest = np.uint32((_1 << ((end - p) << _3)) - _1)
                 g = finish(h, load(text, p) & rest, np.uint32(end - start))
                 count = emit(g, start, end, base, count, size, how, work, found)
@@ -299,28 +389,12 @@ def hash_grams(first, last, gap, base, count, size, how, work, found):
 
 
 @jit(inline=True)
-def hash_padded(letters, base, count, size, how, work, found):
-    """All n-grams of characters within words; a word shorter than all of them counts whole."""
-    text, edges = work.text, work.edges
-    first = _0
-    while first < letters:
-        last = first + _2
-        while text[edges[last]] != _BLANK:
-            last += _1
+def end_of_word(first, work):
+    """Where the padded word that begins with character `first` ends: behind its second blank."""
+    last = first + _2
+    while work.text[work.edges[last]] != _BLANK:
         last += _1
-        if last - first >= how.low:
-            count = hash_grams(first, last, _0, base, count, size, how, work, found)
-        else:
-            start, end = np.uint64(edges[first]), np.uint64(edges[last])
-            p, h = start, np.uint32(0)
-            while p + _4 <= end:
-                h = mix(h, load(text, p))
-                p += _4
-            rest = np.uint32((_1 << ((end - p) << _3)) - _1)
-            g = finish(h, load(text, p) & rest, np.uint32(end - start))
-            count = emit(g, start, end, base, count, size, how, work, found)
-        first = last
-    return count
+    return last + _1
 
 
 @jit()
@@ -393,30 +467,38 @@ def note_names(fresh, names, mask):
 @jit()
 def weigh(base, count, how, tables, found):
     """Turn the sums of a document into values, and its hashes into columns."""
-    square = 0.0
-    for f in range(base, count):
-        column = (found.columns[f] >> np.uint32(1)) & np.uint32(how.mask)
-        found.columns[f] = column
-        value = np.float64(found.values[f])
-        if how.weighting == BINARY:
-            value = 1.0
-        elif how.weighting == SUBLINEAR and value != 0.0:
-            size = abs(value)
+    columns, values = found.columns[base:count], found.values[base:count]
+    for f in range(len(columns)):
+        columns[f] = (columns[f] >> np.uint32(1)) & np.uint32(how.mask)
+    if how.weighting == BINARY:
+        for f in range(len(values)):
+            values[f] = 1.0
+    elif how.weighting == SUBLINEAR:
+        for f in range(len(values)):
+            size = np.float64(abs(values[f]))
             term = tables.logs[np.uint64(size)] if size < len(tables.logs) else 1.0 + np.log(size)
-            value = term if value > 0.0 else -term
-        if len(tables.idf):
-            value *= tables.idf[column]
-        found.values[f] = value
-        square += value * value
-    if how.l2 and square > 0.0:
-        norm = np.sqrt(square)
-        for f in range(base, count):
-            found.values[f] = np.float64(found.values[f]) / norm
+            values[f] = term if values[f] > 0.0 else -term if values[f] < 0.0 else 0.0
+    if len(tables.idf):
+        for f in range(len(values)):
+            values[f] *= tables.idf[columns[f]]
+    if how.l2:
+        square = 0.0
+        if how.weighting == SUBLINEAR or len(tables.idf):
+            for f in range(len(values)):
+                square += np.float64(values[f]) * np.float64(values[f])
+        else:  # whole numbers can be added in any order, and so several at once
+            whole = 0
+            for f in range(len(values)):
+                whole += np.int64(np.int32(values[f])) * np.int64(np.int32(values[f]))
+            square = np.float64(whole)
+        norm = np.sqrt(square) if square > 0.0 else 1.0
+        for f in range(len(values)):
+            values[f] = np.float64(values[f]) / norm
 
 
 @jit()
-def encode_piece(texts, first, last, how, tables, work, seen, found, fresh):
-    """Encode documents first ... last - 1.
+def encode_piece(texts, begin, stop, how, tables, work, seen, found, fresh):
+    """Encode documents begin ... stop - 1.
 
     Fills `found` (and, if how.named, `fresh`, reading `seen`) from the start. Returns (features,
     document, trouble): trouble is 0, or why encoding stopped at that document. Costs about the
@@ -426,31 +508,37 @@ def encode_piece(texts, first, last, how, tables, work, seen, found, fresh):
         work.slots[s] = 0
     fresh.count[0] = 0
     count = _0
-    for d in range(first, last):
+    for d in range(begin, stop):
         a, b, base = texts.starts[d], texts.ends[d], count
         if how.analyzer == WORDS:
-            n = gather_words(texts.buffer, a, b, tables, how.least, work)
+            ascii = fold(texts.buffer, a, b, tables.plain[65] != 65, work.lowered)
+            m = find_words(b - a, work)
+            n = gather_runs(texts.buffer, a, m, ascii, tables, how.least, work)
         elif how.analyzer == CHARS:
             n = gather_chars(texts.buffer, a, b, tables, work)
         else:
             n = gather_padded(texts.buffer, a, b, tables, work)
         if n < 0:
+            work.bad[0] -= a
             return count, d, n
-        # At most half of the slots get filled, so that a search is short.
+        # At most a quarter of the slots get filled, so that the first is nearly always right.
         size = np.uint64(16)
-        while size < _2 * np.uint64(n) * np.uint64(how.high - how.low + 1):
+        while size < _4 * np.uint64(n) * np.uint64(how.high - how.low + 1):
             size *= _2
         size -= _1
-        if how.analyzer == CHARS_IN_WORDS:
-            count = hash_padded(np.uint64(n), base, count, size, how, work, found)
-        else:
-            gap = _1 if how.analyzer == WORDS else _0
-            count = hash_grams(_0, np.uint64(n), gap, base, count, size, how, work, found)
+        first, end, low = _0, np.uint64(n), np.uint64(how.low)
+        gap = _1 if how.analyzer == WORDS else _0
+        while first < np.uint64(n):
+            if how.analyzer == CHARS_IN_WORDS:
+                end = end_of_word(first, work)
+                low = min(np.uint64(how.low), end - first)  # a shorter word counts whole
+            count = hash_grams(first, end, low, gap, base, count, size, how, work, found)
+            first = end
         if how.named:
             find_fresh(base, count, how, work, found, seen, fresh)
         weigh(base, count, how, tables, found)
-        found.ends[d - first] = count
-    return count, last, 0
+        found.ends[d - begin] = count
+    return count, stop, 0
 
 
 @jit()
