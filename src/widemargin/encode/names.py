@@ -78,6 +78,11 @@ class NameTable:
         here = (known >> 1 ^ column) & self._mask & ~places == 0
         return here and known & int(SHARED) == int(SHARED)
 
+    def signs(self, width: int) -> np.ndarray:
+        """For each column 1, or -1 if the first hash seen there was negative."""
+        signs = 1.0 - 2.0 * (self._table.seen & 1)
+        return np.resize(signs.astype(np.float32), width)
+
     def arrays(self) -> dict[str, np.ndarray]:
         """What a model file must hold."""
         table, n = self._table, len(self)

@@ -249,6 +249,12 @@ class TextEncoder:
         assert self.names is not None
         return f"~{name}" if self.names.is_shared(column) else name
 
+    def signs(self) -> np.ndarray | float:
+        """What the named feature of each column adds: 1, or -1 if it is signed and its hash is."""
+        if not self.options["signed"] or self.names is None:
+            return 1.0
+        return self.names.signs(self.width)
+
     def names_in(self, raw: Texts) -> dict[int, str]:
         """The names of all features of some documents, whatever the table had room for."""
         most = most_features(self.how, int(np.sum(raw.ends - raw.starts)), len(raw.starts))
