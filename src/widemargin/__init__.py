@@ -10,6 +10,7 @@ __version__ = "0.1.0"
 #: Public names, and the modules that they are loaded from when first used.
 _HOMES = {
     "DataError": "widemargin.errors",
+    "HashedText": "widemargin.estimators",
     "History": "widemargin.history",
     "LinearModel": "widemargin.model",
     "ModelFileError": "widemargin.errors",
@@ -17,6 +18,7 @@ _HOMES = {
     "OnlineLogistic": "widemargin.estimators",
     "PassiveAggressive": "widemargin.estimators",
     "Perceptron": "widemargin.estimators",
+    "TextClassifier": "widemargin.estimators",
     "load": "widemargin.estimators",
     "load_model": "widemargin.model",
     "losses": "widemargin",

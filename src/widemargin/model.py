@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from widemargin.encode.encoder import Encoder
+from widemargin.encode.registry import restore_encoder
 from widemargin.errors import DataError, ModelFileError
 from widemargin.explanation import Explanation, Reason
 from widemargin.history import History
@@ -55,6 +57,8 @@ class LinearModel:
     chance : dict or None
         Where the generator of random numbers stands, so that learning can go on as if it had
         never stopped.
+    encoder : Encoder or None
+        What turns raw examples, such as texts, into rows.
     """
 
     classes: np.ndarray
@@ -68,6 +72,7 @@ class LinearModel:
     feature_names: Sequence[str] | None = None
     by_name: bool = False
     chance: Mapping[str, Any] | None = None
+    encoder: Encoder | None = None
 
     @cached_property
     def weights(self) -> np.ndarray:
@@ -89,7 +94,9 @@ class LinearModel:
         return self.state.deployed(self.keep)
 
     def rows(self, X: Any) -> Rows:
-        """Examples as this model reads them."""
+        """Examples as this model reads them; with an encoder, raw ones are encoded."""
+        if self.encoder is not None and not isinstance(X, Rows):
+            return self.encoder.encode(X, self.bias)
         rows = X if isinstance(X, Rows) else Rows.of(X, bias=self.bias, dtype=self.state.W.dtype)
         if rows.width != self.state.width and not self.by_name:
             raise DataError(
@@ -146,8 +153,9 @@ class LinearModel:
         """What a column is called; -1 is the bias."""
         if column < 0:
             return "(bias)"
-        names = self.feature_names
-        return str(names[column]) if names is not None else f"x{column}"
+        if self.feature_names is not None:
+            return str(self.feature_names[column])
+        return f"x{column}" if self.encoder is None else self.encoder.feature_name(column)
 
     def equation(self, digits: int = 4) -> str:
         """The hyperplane w.x + b = 0 that divides two classes, as an equation.
@@ -169,11 +177,16 @@ class LinearModel:
 
         Parameters
         ----------
-        x : row, or matrix with one row
+        x : row, matrix with one row, or what the encoder takes
             The example.
         top : int
             How many features to name, those with the largest influence first.
         """
+        names: Mapping[int, str] = {}
+        if self.encoder is not None and not isinstance(x, Rows):
+            # What the example itself says, which a table of names may have had no room for.
+            names = getattr(self.encoder, "names_in", lambda raw: {})(x)
+            x = self.rows(x)
         rows = self.rows(x if isinstance(x, Rows) or hasattr(x, "tocsr") else np.atleast_2d(x))
         if rows.n != 1:
             raise DataError(f"explain takes one row, found {rows.n}")
@@ -197,7 +210,7 @@ class LinearModel:
         shares = direction * values
         order = np.argsort(-np.abs(shares), kind="stable")
         reasons = [
-            self._reason(int(j), float(values[j]), float(direction[j]), turns)
+            self._reason(int(j), float(values[j]), float(direction[j]), turns, names)
             for j in order[:top]
             if shares[j] != 0.0
         ]
@@ -209,11 +222,19 @@ class LinearModel:
             voted=self.keep == "vote",
         )
 
-    def _reason(self, j: int, value: float, weight: float, turns: dict[int, float]) -> Reason:
+    def _reason(
+        self,
+        j: int,
+        value: float,
+        weight: float,
+        turns: dict[int, float],
+        names: Mapping[int, str],
+    ) -> Reason:
         """Feature j's part; `turns` are the classes that made it, with their signs."""
         column = -1 if j == self.state.width else j
         mistakes = None if self.state.log is None else self.state.log.behind(column, turns)
-        return Reason(self.feature_name(column), value, weight, weight * value, mistakes)
+        name = names.get(column) or self.feature_name(column)
+        return Reason(name, value, weight, weight * value, mistakes)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model into one file, whole or not at all."""
@@ -230,6 +251,10 @@ class LinearModel:
         if state.log is not None:
             arrays["start"] = state.start
             arrays |= _log_arrays(state.log)
+        encoder = None
+        if self.encoder is not None:
+            encoder = {"kind": self.encoder.kind, **self.encoder.describe()}
+            arrays |= {f"encoder.{name}": part for name, part in self.encoder.arrays().items()}
         about = {
             "model": "linear",
             "learner": self.learner,
@@ -244,6 +269,7 @@ class LinearModel:
             "names": self.feature_names is not None,
             "chance": pack_value(self.chance),
             "history": self.history.to_dict(),
+            "encoder": encoder,
         }
         write_model_file(path, arrays, about)
 
@@ -279,9 +305,21 @@ def load_model(path: str | os.PathLike[str]) -> LinearModel:
             feature_names=unpack_strings("names", arrays) if about["names"] else None,
             by_name=about["by_name"],
             chance=unpack_value(about["chance"]),
+            encoder=_read_encoder(arrays, about.get("encoder")),
         )
     except (KeyError, TypeError, ValueError, IndexError) as error:
         raise ModelFileError(f"{path}: its description does not fit its arrays ({error})") from None
+
+
+def _read_encoder(
+    arrays: dict[str, np.ndarray], about: dict[str, Any] | None
+) -> Encoder | None:
+    """The encoder that was saved, if any; files of the first versions know of none."""
+    if about is None:
+        return None
+    start = "encoder."
+    mine = {name[len(start) :]: part for name, part in arrays.items() if name.startswith(start)}
+    return restore_encoder(about, mine)
 
 
 def probabilities(found: np.ndarray, joint: bool) -> np.ndarray:

@@ -49,7 +49,7 @@ class Rows:
 
         Parameters
         ----------
-        X : array or scipy sparse matrix
+        X : array, scipy sparse matrix or Rows
             Float32 and float64 stay as they are; other numbers become float64. What is already
             C-ordered or CSR is not copied.
         bias : float
@@ -57,6 +57,8 @@ class Rows:
         dtype : dtype, optional
             At least as wide a float as this: what a model was trained in.
         """
+        if isinstance(X, Rows):
+            return replace(X, stored=X.stored._replace(bias=float(bias)))
         if _is_scipy_sparse(X):
             return cls._of_sparse(X, bias, dtype)
         X = np.asarray(X)
@@ -88,6 +90,11 @@ class Rows:
             n,
             width,
         )
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """How many rows and features, as matrices say it."""
+        return self.n, self.width
 
     @property
     def is_sparse(self) -> bool:
@@ -156,7 +163,7 @@ class Rows:
             return self
         matrix = matrix.copy()
         matrix.sum_duplicates()
-        return Rows.of(matrix, bias=self.bias)
+        return replace(Rows.of(matrix, bias=self.bias), distinct=True)
 
     def widened(self, width: int) -> Rows:
         """The same rows with more features, all of them zero."""

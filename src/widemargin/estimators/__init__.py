@@ -4,5 +4,13 @@ from widemargin.estimators.files import load
 from widemargin.estimators.online_logistic import OnlineLogistic
 from widemargin.estimators.passive_aggressive import PassiveAggressive
 from widemargin.estimators.perceptron import Perceptron
+from widemargin.estimators.text import HashedText, TextClassifier
 
-__all__ = ["OnlineLogistic", "PassiveAggressive", "Perceptron", "load"]
+__all__ = [
+    "HashedText",
+    "OnlineLogistic",
+    "PassiveAggressive",
+    "Perceptron",
+    "TextClassifier",
+    "load",
+]

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 
+from widemargin.encode.text import TextEncoder
 from widemargin.errors import ModelFileError
 from widemargin.estimators.linear import LinearLearner
 from widemargin.estimators.online_logistic import OnlineLogistic
 from widemargin.estimators.passive_aggressive import PassiveAggressive
 from widemargin.estimators.perceptron import Perceptron
+from widemargin.estimators.text import TextClassifier
 from widemargin.model import load_model
 
 _LEARNERS = {
@@ -16,7 +18,7 @@ _LEARNERS = {
 }
 
 
-def load(path: str | os.PathLike[str]) -> LinearLearner:
+def load(path: str | os.PathLike[str]) -> LinearLearner | TextClassifier:
     """Read a trained learner from the file that `save` or the shell wrote.
 
     It predicts exactly as the one that was saved, and can go on learning.
@@ -30,4 +32,6 @@ def load(path: str | os.PathLike[str]) -> LinearLearner:
     if model.learner not in _LEARNERS:
         raise ModelFileError(f"{path}: made by the unknown learner {model.learner!r}")
     learner = _LEARNERS[model.learner](**model.params)
+    if isinstance(model.encoder, TextEncoder):
+        return TextClassifier(learner, **model.encoder.options).restore(model)
     return learner.restore(model)

@@ -286,6 +286,12 @@ class LinearLearner(ClassifierMixin, BaseEstimator):
 
     def _validate(self, X: Any, y: Any, reset: bool) -> tuple[Any, np.ndarray]:
         """X as an array or CSR matrix and y as an array, as scikit-learn checks them."""
+        if isinstance(X, Rows):  # an encoder of ours has made and so checked them
+            y = column_or_1d(y, warn=True)
+            if len(y) != X.n:
+                raise DataError(f"found {X.n} examples, but {len(y)} labels")
+            self.n_features_in_ = X.width
+            return X, check_labels(y)
         how = {
             "accept_sparse": "csr",
             "dtype": (np.float64, np.float32),
@@ -303,6 +309,8 @@ class LinearLearner(ClassifierMixin, BaseEstimator):
         model = self._fitted()
         if model.by_name:
             raise ValueError("this learner was trained on dicts: ask it with predict_one")
+        if isinstance(X, Rows):
+            return X
         X = validate_data(
             self,
             X,

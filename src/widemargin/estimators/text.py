@@ -1,0 +1,374 @@
+"""Text: a hashing transformer, and a classifier that takes strings."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin, clone
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.metaestimators import available_if
+
+from widemargin.encode.text import TextEncoder, texts_of
+from widemargin.explanation import Explanation
+from widemargin.history import History
+from widemargin.model import LinearModel
+from widemargin.readers.chunk import Texts
+from widemargin.rows import Rows
+from widemargin.threads import thread_count
+
+_OPTIONS = (
+    "analyzer",
+    "ngrams",
+    "lowercase",
+    "min_length",
+    "bits",
+    "signed",
+    "weighting",
+    "idf",
+    "norm",
+    "errors",
+    "names",
+)
+#: The constant feature of the default learner, see `TextClassifier`.
+_BIAS = 0.1
+
+
+class HashedText(TransformerMixin, BaseEstimator):
+    """Documents as sparse rows of hashed words or n-grams.
+
+    Gives what scikit-learn's HashingVectorizer gives, in float32, where the options coincide:
+    `n_features=2**bits`, `ngram_range=ngrams`, `alternate_sign=signed`, `binary` is
+    weighting="binary"; with weighting="sublinear" or `idf` also what a TfidfTransformer makes of
+    it. It is an order of magnitude faster and remembers names.
+
+    Parameters
+    ----------
+    analyzer : {"word", "char", "char_wb"}
+        What n-grams are made of: words; characters; characters within words, each word with a
+        blank before and after it.
+    ngrams : int or (int, int)
+        The longest n-gram (of words: beginning with single ones; of characters: only this long),
+        or the shortest and the longest; up to 5.
+    lowercase : bool
+        Fold upper case.
+    min_length : int
+        Words with fewer characters are left out. (Only for "word".)
+    bits : int
+        There are 2 ** bits columns.
+    signed : bool
+        Let the sign of the hash decide whether a feature adds 1 or -1.
+    weighting : {"count", "binary", "sublinear"}
+        The value of a feature that a document has c times: c, 1, or 1 + log c.
+    idf : bool
+        Multiply by how rare a column is in the documents given to `fit`.
+    norm : {"l2", None}
+        Whether rows are scaled to length 1.
+    errors : {"strict", "replace"}
+        What to do with bytes that are not UTF-8. (Strings never have such.)
+    names : int
+        How many names of features `fit` keeps; 0 keeps none.
+    n_jobs : int or None
+        Threads; -1 is every core.
+
+    Attributes
+    ----------
+    encoder_ : TextEncoder
+        Knows the names of columns: `encoder_.feature_name(column)`.
+
+    Examples
+    --------
+    >>> from widemargin import HashedText
+    >>> hashed = HashedText(ngrams=2, norm=None)
+    >>> X = hashed.fit_transform(["to be or not to be"])
+    >>> {hashed.encoder_.feature_name(j): X[0, j] for j in X.indices if X[0, j] > 1}
+    {'to': np.float32(2.0), 'be': np.float32(2.0), 'to be': np.float32(2.0)}
+
+    References
+    ----------
+    K. Weinberger, A. Dasgupta, J. Langford, A. Smola and J. Attenberg (2009), Feature hashing for
+    large scale multitask learning, ICML.
+    """
+
+    def __init__(
+        self,
+        *,
+        analyzer: str = "word",
+        ngrams: int | tuple[int, int] = 1,
+        lowercase: bool = True,
+        min_length: int = 2,
+        bits: int = 20,
+        signed: bool = False,
+        weighting: str = "count",
+        idf: bool = False,
+        norm: str | None = "l2",
+        errors: str = "strict",
+        names: int = 1 << 18,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.analyzer = analyzer
+        self.ngrams = ngrams
+        self.lowercase = lowercase
+        self.min_length = min_length
+        self.bits = bits
+        self.signed = signed
+        self.weighting = weighting
+        self.idf = idf
+        self.norm = norm
+        self.errors = errors
+        self.names = names
+        self.n_jobs = n_jobs
+
+    def fit(self, X: Iterable[str], y: Any = None) -> Self:
+        """Count documents a column if `idf` asks for it, and write down names."""
+        if self.names:
+            self._learn(X)
+            return self
+        self.encoder_ = _encoder(self)
+        self.encoder_.observe(texts_of(X), thread_count(self.n_jobs))
+        return self
+
+    def fit_transform(self, X: Iterable[str], y: Any = None) -> Any:
+        """As `fit`, then `transform`, with one look at the documents less."""
+        return _sorted_matrix(self._learn(X))
+
+    def transform(self, X: Iterable[str]) -> Any:
+        """Documents as a CSR matrix. Without `idf` this needs no `fit`."""
+        encoder = vars(self).get("encoder_")
+        if encoder is None:
+            if self.idf:
+                raise NotFittedError("this HashedText has counted no documents yet: call fit first")
+            encoder = _encoder(self)
+        return _sorted_matrix(encoder.encode(texts_of(X), 0.0, thread_count(self.n_jobs)))
+
+    def _learn(self, X: Iterable[str]) -> Rows:
+        threads = thread_count(self.n_jobs)
+        self.encoder_ = _encoder(self)
+        texts = texts_of(X)
+        self.encoder_.observe(texts, threads)
+        return self.encoder_.encode(texts, 0.0, threads, note=True)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return not self.idf or hasattr(self, "encoder_")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string = True
+        tags.input_tags.two_d_array = False
+        tags.requires_fit = False
+        return tags
+
+
+def _has_probabilities(classifier: TextClassifier) -> bool:
+    learner = vars(classifier).get("learner_", classifier.learner)
+    return hasattr(learner, "predict_proba")
+
+
+class TextClassifier(ClassifierMixin, BaseEstimator):
+    """Hashed text and a linear learner in one model, trained on strings and saved in one file.
+
+    Parameters
+    ----------
+    learner : Perceptron, PassiveAggressive, OnlineLogistic or None
+        Who learns. None is an averaged perceptron with 5 epochs and a small bias: rows have
+        length 1, and a constant feature of 1 would drown them.
+    analyzer, ngrams, lowercase, min_length, bits, signed, weighting, idf, norm, errors, names
+        As for `HashedText`.
+    n_jobs : int or None
+        Threads for hashing and for the default learner; -1 is every core.
+    random_state : int, Generator, RandomState or None
+        The seed of the default learner.
+
+    Attributes
+    ----------
+    learner_ : estimator
+        The learner, fitted.
+    encoder_ : TextEncoder
+        What turns documents into rows.
+    classes_, history_
+        Those of the learner.
+
+    Examples
+    --------
+    >>> from widemargin import TextClassifier
+    >>> texts = ["cheap pills", "win money now", "see you at lunch", "how is the family"]
+    >>> spam = TextClassifier(random_state=0).fit(texts, ["spam", "spam", "ham", "ham"])
+    >>> spam.predict(["lunch with the family", "money, cheap"])
+    array(['ham', 'spam'], dtype='<U4')
+    """
+
+    def __init__(
+        self,
+        learner: Any = None,
+        *,
+        analyzer: str = "word",
+        ngrams: int | tuple[int, int] = 2,
+        lowercase: bool = True,
+        min_length: int = 2,
+        bits: int = 20,
+        signed: bool = False,
+        weighting: str = "count",
+        idf: bool = False,
+        norm: str | None = "l2",
+        errors: str = "strict",
+        names: int = 1 << 18,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.learner = learner
+        self.analyzer = analyzer
+        self.ngrams = ngrams
+        self.lowercase = lowercase
+        self.min_length = min_length
+        self.bits = bits
+        self.signed = signed
+        self.weighting = weighting
+        self.idf = idf
+        self.norm = norm
+        self.errors = errors
+        self.names = names
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    # Learning
+
+    def fit(self, X: Iterable[str], y: Any, sample_weight: Any = None) -> Self:
+        """Learn from documents.
+
+        Parameters
+        ----------
+        X : list of str
+            The documents.
+        y : array of labels
+            Their classes.
+        sample_weight : array of numbers, optional
+            What an error on each document costs.
+        """
+        learner, encoder, texts = self._learner(), _encoder(self), texts_of(X)
+        threads = thread_count(self.n_jobs)
+        encoder.observe(texts, threads)
+        rows = encoder.encode(texts, float(learner.fit_intercept), threads, note=True)
+        self.learner_, self.encoder_ = learner, encoder
+        learner.fit(rows, y, sample_weight)
+        return self
+
+    def partial_fit(
+        self, X: Iterable[str], y: Any, classes: Any = None, sample_weight: Any = None
+    ) -> Self:
+        """Go on learning: one epoch over more documents.
+
+        `idf` stays what `fit` has counted, so with it the first call must be `fit`.
+        """
+        if not hasattr(self, "learner_"):
+            if self.idf:
+                raise ValueError("idf=True needs all documents at once: begin with fit")
+            self.learner_, self.encoder_ = self._learner(), _encoder(self)
+        bias, threads = float(self.learner_.fit_intercept), thread_count(self.n_jobs)
+        rows = self.encoder_.encode(texts_of(X), bias, threads, note=True)
+        self.learner_.partial_fit(rows, y, classes=classes, sample_weight=sample_weight)
+        return self
+
+    # Asking
+
+    def decision_function(self, X: Iterable[str]) -> np.ndarray:
+        """The score of every document, as of the learner."""
+        return self._fitted().decision_function(self._rows(X))
+
+    def predict(self, X: Iterable[str]) -> np.ndarray:
+        """The label of every document."""
+        return self._fitted().predict(self._rows(X))
+
+    @available_if(_has_probabilities)
+    def predict_proba(self, X: Iterable[str]) -> np.ndarray:
+        """The probability of every class, if the learner gives any."""
+        return self._fitted().predict_proba(self._rows(X))
+
+    def explain(self, text: str, top: int = 10) -> Explanation:
+        """The words that decided the prediction of one document, the strongest first."""
+        return self.model_.explain(texts_of([text]), top)
+
+    def top_features(self, n: int = 10) -> dict[Any, list[tuple[str, float]]]:
+        """For each class the n features that speak for it most, with their weights.
+
+        Of two classes the first has the weights of the second with their signs turned. A name with
+        "~" shares its column with others; a column without a name is "#" and its number.
+        """
+        model = self.model_
+        weights = model.coef
+        if len(weights) == 1:
+            weights = np.concatenate([-weights, weights])
+        best = {}
+        for label, w in zip(model.classes.tolist(), weights, strict=True):
+            w = w * self.encoder_.signs()
+            few = np.argpartition(-w, min(n, len(w) - 1))[:n]
+            few = few[np.lexsort((few, -w[few]))]
+            best[label] = [(model.feature_name(int(j)), float(w[j])) for j in few if w[j] > 0.0]
+        return best
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write encoder and learner into one file; `widemargin.load` reads it back."""
+        self.model_.save(path)
+
+    def restore(self, model: LinearModel) -> Self:
+        """Take over a model that was read from a file."""
+        self.learner_, self.encoder_ = clone(self.learner).restore(model), model.encoder
+        return self
+
+    # What was learned
+
+    @property
+    def model_(self) -> LinearModel:
+        """Encoder and weights as one model."""
+        return replace(self._fitted().model_, encoder=self.encoder_)
+
+    @property
+    def classes_(self) -> np.ndarray:
+        """The labels, sorted."""
+        return self._fitted().classes_
+
+    @property
+    def history_(self) -> History:
+        """What happened in each epoch."""
+        return self._fitted().history_
+
+    # Within
+
+    def _fitted(self) -> Any:
+        if "learner_" not in vars(self):
+            raise NotFittedError("this TextClassifier is not fitted yet: call fit first")
+        return self.learner_
+
+    def _learner(self) -> Any:
+        if self.learner is not None:
+            return clone(self.learner)
+        from widemargin.estimators.perceptron import Perceptron
+
+        return Perceptron(
+            epochs=5, fit_intercept=_BIAS, n_jobs=self.n_jobs, random_state=self.random_state
+        )
+
+    def _rows(self, X: Iterable[str] | Texts) -> Rows:
+        bias = self._fitted().model_.bias
+        return self.encoder_.encode(texts_of(X), bias, thread_count(self.n_jobs))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string = True
+        tags.input_tags.two_d_array = False
+        return tags
+
+
+def _encoder(options: Any) -> TextEncoder:
+    return TextEncoder(**{name: getattr(options, name) for name in _OPTIONS})
+
+
+def _sorted_matrix(rows: Rows) -> Any:
+    """The rows as scikit-learn gives them: columns in order."""
+    matrix = rows.to_matrix().copy()
+    matrix.sort_indices()
+    matrix.indptr = matrix.indptr.astype(matrix.indices.dtype)
+    matrix.has_canonical_format = True
+    return matrix
