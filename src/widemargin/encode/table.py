@@ -12,7 +12,7 @@ from widemargin.encode.encoder import Encoder
 from widemargin.errors import DataError
 from widemargin.loops.storage import Sparse
 from widemargin.modelfile import pack_strings, unpack_strings
-from widemargin.readers.columns import BadCell, TableSchema, kind_of_type
+from widemargin.readers.columns import CellError, TableSchema, kind_of_type
 from widemargin.readers.table import schema_of, texts_of_column
 from widemargin.rows import Rows, frozen
 
@@ -47,7 +47,7 @@ class Moments:
         with np.errstate(over="ignore", invalid="ignore"):
             mean = float(np.mean(numbers))
             differences = numbers - mean
-            squares = float(np.dot(differences, differences))
+            squares = float(np.sum(differences * differences))
             d = mean - self.mean
             n = self.count + b
             self.squares += squares + d * d * (self.count / n) * b
@@ -57,7 +57,10 @@ class Moments:
         self.high = max(self.high, float(numbers.max()))
 
     def scaling(self, scale: str) -> tuple[float, float]:
-        """What to subtract, and what to divide by (infinity for a column that says nothing)."""
+        """What to subtract, and what to divide by.
+
+        This is infinity for a column that says nothing, and NaN or 0 if float64 cannot tell.
+        """
         if self.count == 0:
             return 0.0, np.inf
         if scale == "none":
@@ -66,7 +69,8 @@ class Moments:
             return 0.0, max(abs(self.low), abs(self.high)) or np.inf
         if self.low == self.high:
             return self.low, np.inf
-        return self.mean, float(np.sqrt(self.squares / self.count))
+        spread = float(np.sqrt(self.squares / self.count))
+        return self.mean, spread if np.isfinite(spread) else np.nan
 
 
 @dataclass
@@ -258,7 +262,7 @@ class TableEncoder:
         if column.kind == "boolean":
             return _numbers(cells.fill_null(False))
         center, spread = column.moments.scaling(self.scale)
-        if not (np.isfinite(center) and spread > 0.0) or np.isnan(spread):
+        if not (np.isfinite(center) and spread > 0.0):
             raise DataError(
                 f"column {column.name!r} has numbers from {column.moments.low:g} to"
                 f" {column.moments.high:g}: too wide or narrow to be scaled; scale or --drop it"
@@ -321,8 +325,8 @@ class TableEncoder:
             "moments": np.array([[m.mean, m.squares, m.low, m.high] for m in moments]).reshape(
                 -1, 4
             ),
-            **pack_strings("values", values),
-            **{f"text.{name}": array for name, array in text.items()},
+            **pack_strings("categories", values),
+            **{f"inner.{name}": array for name, array in text.items()},
         }
 
     @classmethod
@@ -340,14 +344,14 @@ class TableEncoder:
 
                 text_encoder = TextEncoder
             own = {
-                name.removeprefix("text."): array
+                name.removeprefix("inner."): array
                 for name, array in arrays.items()
-                if name.startswith("text.")
+                if name.startswith("inner.")
             }
             text = text_encoder.restore(about["text"][1], own)
         encoder = cls(about["scale"], text, about["text_columns"])
         encoder.schema = about["schema"] and TableSchema.restore(about["schema"])
-        values = iter(unpack_strings("values", arrays))
+        values = iter(unpack_strings("categories", arrays))
         encoder._columns = [
             _Learned(
                 column["name"],
@@ -366,7 +370,7 @@ class TableEncoder:
 def _kind(table: Any, name: str) -> str:
     try:
         return kind_of_type(name, table.schema.field(name).type)
-    except BadCell as bad:
+    except CellError as bad:
         raise DataError(bad.reason) from None
 
 

@@ -152,7 +152,7 @@ class Choice(NamedTuple):
     categories: frozenset[str]
 
 
-class BadCell(Exception):
+class CellError(Exception):
     """A cell, or a line, that cannot be read: why, and where if that is known."""
 
     def __init__(self, reason: str, at: int | None = None):
@@ -188,15 +188,11 @@ def choose(names: Sequence[str], options: TableOptions, source: str) -> Choice:
     used = {*text, *only} if text or only else set(names)
     features = tuple(name for name in names if name in used and name not in drop and name != label)
     if not features:
-        raise DataError(
-            f"{source}: no column left to learn from (columns found: {_listed(names)})"
-        )
+        raise DataError(f"{source}: no column left to learn from (columns found: {_listed(names)})")
     return Choice(features, label, frozenset(text), frozenset(categories))
 
 
-def _label(
-    names: Sequence[str], options: TableOptions, other: set[str], source: str
-) -> str | None:
+def _label(names: Sequence[str], options: TableOptions, other: set[str], source: str) -> str | None:
     """The column of the labels: the one named, one that is called so, or the last."""
     if options.label is not None:
         if not options.need_label and options.label not in names:
@@ -252,20 +248,29 @@ def infer_kind(name: str, cells: Any, choice: Choice, source: str, lines: Any) -
     present = cells.drop_null()
     if len(present) == 0:
         return "number"
-    distinct = present.unique()
+    first = present[0].as_py()
+    if _NUMBER.fullmatch(first):
+        try:
+            pc.cast(present, "float64")
+            return "number"  # by far the fastest way to see it
+        except ValueError:
+            pass
+    counted = present.value_counts()
+    distinct, counts = counted.field(0), counted.field(1)
     if set(distinct.slice(0, 7).to_pylist()) <= {*TRUE, *FALSE}:
         return "boolean"
 
     def part(pattern: str) -> float:
-        return pc.mean(pc.match_substring_regex(present, f"^({pattern})$")).as_py()
+        matching = pc.match_substring_regex(distinct, f"^({pattern})$")
+        return pc.sum(pc.filter(counts, matching), min_count=0).as_py() / len(present)
 
     if part(f"{NUMBER}|{ENDLESS}") >= _NUMBERS:
         return "number"
-    if _DATE.fullmatch(distinct[0].as_py()) and part(DATE) == 1.0:
+    if _DATE.fullmatch(first) and part(DATE) == 1.0:
         row = pc.index(pc.is_valid(cells), True).as_py()
         raise DataError(
             f"{source}:{lines[row]}: column {name!r} holds dates or times, found"
-            f" {distinct[0].as_py()!r}: {_NO_DATES}"
+            f" {first!r}: {_NO_DATES}"
         )
     return "category"
 
@@ -285,10 +290,10 @@ def kind_of_type(name: str, arrow_type: Any) -> str:
     if t.is_string(value) or t.is_large_string(value) or str(value) == "string_view":
         return "category"
     if t.is_temporal(value):
-        raise BadCell(f"column {name!r} holds dates or times ({value}): {_NO_DATES}")
+        raise CellError(f"column {name!r} holds dates or times ({value}): {_NO_DATES}")
     if t.is_nested(value):
-        raise BadCell(f"column {name!r} holds nested values ({value}): flatten or --drop it")
-    raise BadCell(f"column {name!r} holds {value}, neither numbers nor strings: --drop it")
+        raise CellError(f"column {name!r} holds nested values ({value}): flatten or --drop it")
+    raise CellError(f"column {name!r} holds {value}, neither numbers nor strings: --drop it")
 
 
 def shown(text: Any, most: int = 40) -> str:
@@ -298,7 +303,7 @@ def shown(text: Any, most: int = 40) -> str:
 
 
 def parse_cell(text: str, kind: str, missing: frozenset[str]) -> Any:
-    """What a cell says, or None if it is missing. Raises BadCell."""
+    """What a cell says, or None if it is missing. Raises CellError."""
     if kind == "text":
         return text
     text = text.strip(BLANKS)
@@ -308,32 +313,32 @@ def parse_cell(text: str, kind: str, missing: frozenset[str]) -> Any:
         return parse_number(text)
     if kind == "boolean":
         if text not in (*TRUE, *FALSE):
-            raise BadCell(f"expected true or false, found {shown(text)}")
+            raise CellError(f"expected true or false, found {shown(text)}")
         return text in TRUE
     return text
 
 
 def parse_number(text: str) -> float:
-    """A finite number. Raises BadCell."""
+    """A finite number. Raises CellError."""
     if _NUMBER.fullmatch(text):
         number = float(text)
         if math.isinf(number):
-            raise BadCell(f"{shown(text)} is too large for a number")
+            raise CellError(f"{shown(text)} is too large for a number")
         return number
     if _ENDLESS.fullmatch(text):
-        raise BadCell(f"{shown(text)} is not a finite number")
-    raise BadCell(f"expected a number, found {shown(text)}")
+        raise CellError(f"{shown(text)} is not a finite number")
+    raise CellError(f"expected a number, found {shown(text)}")
 
 
 def check_value(value: Any, kind: str, missing: frozenset[str]) -> Any:
-    """What a typed value (of JSON or Parquet) says in a column of a kind. Raises BadCell."""
+    """What a typed value (of JSON or Parquet) says in a column of a kind. Raises CellError."""
     if value is None:
         return None
     if isinstance(value, (dict, list)):
-        raise BadCell("nested values cannot be learned from; flatten or --drop it")
+        raise CellError("nested values cannot be learned from; flatten or --drop it")
     if isinstance(value, str):
         if "\0" in value:
-            raise BadCell("a NUL character")
+            raise CellError("a NUL character")
         if kind == "text":
             return value
         value = value.strip(BLANKS)
@@ -350,53 +355,54 @@ def check_value(value: Any, kind: str, missing: frozenset[str]) -> Any:
         except OverflowError:
             number = math.inf
         if not math.isfinite(number):
-            raise BadCell(f"{shown(value)} is not a finite number")
+            raise CellError(f"{shown(value)} is not a finite number")
         return number
     expected = {"number": "a number", "boolean": "true or false"}.get(kind, "a string")
     found = {bool: str(value).lower(), str: shown(value)}.get(type(value), f"the number {value}")
-    raise BadCell(f"expected {expected}, found {found}")
+    raise CellError(f"expected {expected}, found {found}")
 
 
 def label_kind(values: Iterable[Any], typed: bool) -> str:
     """Whether labels are whole numbers or strings, from the first of them.
 
-    Text (of CSV) that looks like numbers is taken for numbers; strings of typed formats are not.
+    Text (of CSV) that looks like numbers is taken for numbers; strings of typed formats are not,
+    and there the first label decides.
     """
     values = [value for value in values if value is not None]
     if typed:
-        strings = any(isinstance(value, (str, bool)) for value in values)
+        whole = not isinstance(values[0], (str, bool)) if values else False
     else:
-        strings = not all(_NUMBER.fullmatch(value) for value in values)
-    return "string" if strings or not values else "whole"
+        whole = bool(values) and all(_NUMBER.fullmatch(value) for value in values)
+    return "whole" if whole else "string"
 
 
 def parse_label(value: Any, kind: str, missing: frozenset[str], needed: bool) -> int | str | None:
-    """The label that a cell or value says. Raises BadCell."""
+    """The label that a cell or value says. Raises CellError."""
     if isinstance(value, (dict, list)):
-        raise BadCell("a label must be a string or a whole number, found nested values")
+        raise CellError("a label must be a string or a whole number, found nested values")
     if isinstance(value, str):
         value = value.strip(BLANKS)
         if "\0" in value:
-            raise BadCell("a NUL character in the label")
+            raise CellError("a NUL character in the label")
     if value is None or value in missing:
         if needed:
-            raise BadCell("the label is missing")
+            raise CellError("the label is missing")
         return None
     if kind == "string":
         return str(value).lower() if isinstance(value, bool) else str(value)
     if isinstance(value, bool) or (isinstance(value, str) and not _NUMBER.fullmatch(value)):
-        raise BadCell(f"expected a whole number as label, found {shown(value)}")
+        raise CellError(f"expected a whole number as label, found {shown(value)}")
     try:
         whole = int(value)
     except ValueError:  # a string with a point or an exponent, or a float that is not finite
         number = float(value)
         if not math.isfinite(number):
-            raise BadCell(f"label {value} is not a finite number") from None
+            raise CellError(f"label {value} is not a finite number") from None
         value, whole = number, int(number)
     except OverflowError:
-        raise BadCell(f"label {value} is not a finite number") from None
+        raise CellError(f"label {value} is not a finite number") from None
     if whole != value and isinstance(value, float):
-        raise BadCell(f"label {value:g}: labels must be classes, these are measurements")
+        raise CellError(f"label {value:g}: labels must be classes, these are measurements")
     if abs(whole) > (_EXACT if isinstance(value, float) else 2**63 - 1):
-        raise BadCell(f"label {value} is too large for a whole number")
+        raise CellError(f"label {value} is too large for a whole number")
     return whole

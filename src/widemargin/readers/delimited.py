@@ -15,7 +15,7 @@ from widemargin.readers.columns import (
     FALSE,
     NUMBER,
     TRUE,
-    BadCell,
+    CellError,
     TableOptions,
     TableSchema,
     parse_cell,
@@ -49,6 +49,7 @@ class Delimited:
         self._cell = re.compile(quoted + b"|" + plain)
         cell = b"(?:" + quoted + b"|" + plain + b")"
         self._record = re.compile(cell + b"(?:" + d + cell + rb")*+\r?\n")
+        self._late_quote = re.compile(b"(?:" + d + rb'|\n|\A) +"')
         self._unfinished = re.compile(
             b"(?:" + cell + d + b")*+(?:" + cell + rb'| *"(?:[^"]++|"")*+"?)' + rb"\r?\Z"
         )
@@ -84,7 +85,7 @@ class Delimited:
         while at < len(data):
             record = self._record.match(data, at)
             if record:
-                if data[at:record.end()].strip(b"\r\n"):
+                if data[at : record.end()].strip(b"\r\n"):
                     starts.append(at)
                 at = record.end()
                 continue
@@ -98,8 +99,14 @@ class Delimited:
         """Name the columns; returns the block without its header."""
         if not len(block.starts):
             return block
-        first = self._first_cells(block, 0)
-        second = self._first_cells(block, 1) if len(block.starts) > 1 else []
+        try:
+            first = self._first_cells(block, 0)
+        except CellError as bad:
+            raise DataError(self._place(block, 0, bad.at) + bad.reason) from None
+        try:
+            second = self._first_cells(block, 1) if len(block.starts) > 1 else []
+        except CellError:
+            second = []  # this is told, or skipped, when it is read
         schema = self.options.schema
         self.header = self._is_header(first, second)
         if self.header:
@@ -118,10 +125,7 @@ class Delimited:
         return block
 
     def _first_cells(self, block: Block, record: int) -> list[str]:
-        try:
-            cells = self._split(block.data, int(block.starts[record]))
-        except BadCell as bad:
-            raise DataError(self._place(block, record, bad.at) + bad.reason) from None
+        cells = self._split(block.data, int(block.starts[record]))
         return [cell.decode("utf-8", "replace").strip(BLANKS) for cell, _ in cells]
 
     def _is_header(self, first: Sequence[str], second: Sequence[str]) -> bool:
@@ -146,7 +150,7 @@ class Delimited:
         data = block.data
         if b"\0" in data or (b"\r" in data and data.count(b"\r") != data.count(b"\r\n")):
             return None
-        if self.quoting and re.search(re.escape(self.delimiter).encode() + b' +"|\n +"', data):
+        if self.quoting and b'"' in data and not self._arrow_agrees(data):
             return None
         types = {"number": pa.float64(), "boolean": pa.bool_()}
 
@@ -177,6 +181,22 @@ class Delimited:
             return None
         return table if table.num_rows == len(block.starts) else None
 
+    def _arrow_agrees(self, data: bytes) -> bool:
+        """Whether Arrow reads the quotes as we do.
+
+        It does not see a quote after a blank, and lets a quoted cell go on behind its end.
+        """
+        content = np.frombuffer(data, np.uint8)
+        quotes = np.flatnonzero(content == _QUOTE)
+        if len(quotes) % 2 == 0 and self._are_regular(content, quotes):
+            return True
+        if self._late_quote.search(data):
+            return False
+        at = 0
+        while at < len(data) and (record := self._record.match(data, at)):
+            at = record.end()
+        return at == len(data)
+
     def rows(self, block: Block, schema: TableSchema, label: str | None) -> Iterator[Row | str]:
         """The rows of a block one by one, as values or as a message that says what is wrong."""
         kinds = dict(schema.columns)
@@ -187,7 +207,7 @@ class Delimited:
                 if len(cells) == 1 and len(self.names) > 1 and not cells[0][0].strip():
                     continue
                 if len(cells) != len(self.names):
-                    raise BadCell(self._ragged(block, i, len(cells)))
+                    raise CellError(self._ragged(block, i, len(cells)))
                 values = {}
                 said = None
                 for name, (cell, at) in zip(self.names, cells, strict=True):
@@ -196,9 +216,9 @@ class Delimited:
                     elif name in kinds:
                         try:
                             values[name] = parse_cell(_decode(cell), kinds[name], self.missing)
-                        except BadCell as bad:
-                            raise BadCell(f"column {name!r}: {bad.reason}", at) from None
-            except BadCell as bad:
+                        except CellError as bad:
+                            raise CellError(f"column {name!r}: {bad.reason}", at) from None
+            except CellError as bad:
                 yield self._place(block, i, bad.at) + bad.reason
                 continue
             label_at = cells[self.names.index(label)][1] if label else None
@@ -211,17 +231,17 @@ class Delimited:
         return cells
 
     def _split(self, data: bytes, at: int) -> list[tuple[bytes, int]]:
-        """The cells of the record that starts here, each with its place. Raises BadCell."""
+        """The cells of the record that starts here, each with its place. Raises CellError."""
         cells = []
         delimiter = ord(self.delimiter)
         while True:
             match = self._cell.match(data, at)
             if match is None:
-                raise BadCell("a quote is opened and not closed", at)
+                raise CellError("a quote is opened and not closed", at)
             quoted, plain = match.groups()
             cell = plain if quoted is None else quoted.replace(b'""', b'"')
             if b"\0" in cell:
-                raise BadCell("a NUL byte; is this text in UTF-8?", at)
+                raise CellError("a NUL byte; is this text in UTF-8?", at)
             cells.append((cell, at))
             end = match.end()
             if data[end] == delimiter:
@@ -230,8 +250,10 @@ class Delimited:
             if data[end] == _NEWLINE or data.startswith(b"\r\n", end):
                 return cells
             if data[end] == _RETURN:
-                raise BadCell(r"a carriage return within a line; end lines with \n or \r\n", end)
-            raise BadCell("a closing quote and then more; a quote in quotes is written twice", end)
+                raise CellError(r"a carriage return within a line; end lines with \n or \r\n", end)
+            raise CellError(
+                "a closing quote and then more; a quote in quotes is written twice", end
+            )
 
     def _place(self, block: Block, record: int, at: int | None) -> str:
         """`file:line:column: ` of a byte of a block, or `file:line: ` of a record."""
@@ -264,4 +286,4 @@ def _decode(cell: bytes) -> str:
     try:
         return cell.decode()
     except UnicodeDecodeError as error:
-        raise BadCell(f"the byte 0x{cell[error.start]:02x} is not UTF-8") from None
+        raise CellError(f"the byte 0x{cell[error.start]:02x} is not UTF-8") from None

@@ -11,7 +11,7 @@ import numpy as np
 
 from widemargin.readers.blocks import Block, Row, find_lines
 from widemargin.readers.columns import (
-    BadCell,
+    CellError,
     Choice,
     TableOptions,
     TableSchema,
@@ -73,7 +73,7 @@ class JsonLines:
         for i in range(len(block.starts)):
             try:
                 pairs = walk_object(_line(block, i))
-            except BadCell:
+            except CellError:
                 continue
             for key, value, _ in pairs:
                 kind = {bool: pa.bool_(), int: pa.float64(), float: pa.float64(), str: pa.string()}
@@ -172,9 +172,9 @@ class JsonLines:
                     elif key in kinds:
                         try:
                             values[key] = check_value(value, kinds[key], self.missing)
-                        except BadCell as bad:
-                            raise BadCell(f"key {key!r}: {bad.reason}", at) from None
-            except BadCell as bad:
+                        except CellError as bad:
+                            raise CellError(f"key {key!r}: {bad.reason}", at) from None
+            except CellError as bad:
                 column = "" if bad.at is None else f"{bad.at + 1}:"
                 cut = block.cut and i == len(block.starts) - 1
                 hint = " (the last line is cut short?)" if cut else ""
@@ -202,27 +202,27 @@ def _lines_are_objects(data: bytes, starts: np.ndarray) -> bool:
 
 
 def _line(block: Block, i: int) -> str:
-    """A line as text. Raises BadCell."""
+    """A line as text. Raises CellError."""
     start = int(block.starts[i])
     line = block.data[start : block.data.index(b"\n", start)]
     try:
         text = line.decode()
     except UnicodeDecodeError as error:
         at = len(line[: error.start].decode())
-        raise BadCell(f"the byte 0x{line[error.start]:02x} is not UTF-8", at) from None
+        raise CellError(f"the byte 0x{line[error.start]:02x} is not UTF-8", at) from None
     if "\0" in text:
-        raise BadCell("a NUL byte; is this text in UTF-8?", text.index("\0"))
+        raise CellError("a NUL byte; is this text in UTF-8?", text.index("\0"))
     return text
 
 
 def _refuse_constant(word: str) -> Any:
-    raise BadCell(f"{word} is not a finite number")
+    raise CellError(f"{word} is not a finite number")
 
 
 def _read_float(text: str) -> float:
     number = float(text)
     if number in (float("inf"), float("-inf")):
-        raise BadCell(f"{shown(text)} is too large for a number")
+        raise CellError(f"{shown(text)} is too large for a number")
     return number
 
 
@@ -232,41 +232,41 @@ _DECODER = json.JSONDecoder(parse_constant=_refuse_constant, parse_float=_read_f
 def walk_object(text: str) -> list[tuple[str, Any, int]]:
     """The keys and values of the object that a line holds, and where each value is.
 
-    Raises BadCell, with the place (from 0) of what is wrong.
+    Raises CellError, with the place (from 0) of what is wrong.
     """
     pairs: list[tuple[str, Any, int]] = []
     at = _skip(text, 0)
     if text[at : at + 1] != "{":
-        raise BadCell("expected an object: {...}", at)
+        raise CellError("expected an object: {...}", at)
     at = _skip(text, at + 1)
     seen: set[str] = set()
     while not (text[at : at + 1] == "}" and not pairs):
         if text[at : at + 1] != '"':
-            raise BadCell('expected a key in double quotes, or "}"', at)
+            raise CellError('expected a key in double quotes, or "}"', at)
         key, end = _decode(text, at, lambda at: scanstring(text, at + 1, True))
         if key in seen:
-            raise BadCell(f"key {key!r} occurs twice", at)
+            raise CellError(f"key {key!r} occurs twice", at)
         seen.add(key)
         at = _skip(text, end)
         if text[at : at + 1] != ":":
-            raise BadCell(f"expected a colon after the key {key!r}", at)
+            raise CellError(f"expected a colon after the key {key!r}", at)
         at = _skip(text, at + 1)
         value, end = _decode(text, at, lambda at: _DECODER.raw_decode(text, at), key)
         if isinstance(value, str) and not _is_unicode(value):
-            raise BadCell(f"key {key!r}: half of a surrogate pair", at)
+            raise CellError(f"key {key!r}: half of a surrogate pair", at)
         pairs.append((key, value, at))
         at = _skip(text, end)
         if text[at : at + 1] == ",":
             at = _skip(text, at + 1)
             if text[at : at + 1] == "}":
-                raise BadCell("a comma before the closing brace", at)
+                raise CellError("a comma before the closing brace", at)
         elif text[at : at + 1] != "}":
-            raise BadCell('expected "," or "}"', at)
+            raise CellError('expected "," or "}"', at)
         else:
             break
     at = _skip(text, at + 1)
     if at < len(text):
-        raise BadCell(f"more after the object: {shown(text[at:], 20)}", at)
+        raise CellError(f"more after the object: {shown(text[at:], 20)}", at)
     return pairs
 
 
@@ -276,13 +276,13 @@ def _decode(text: str, at: int, decode: Any, key: str | None = None) -> Any:
         return decode(at)
     except json.JSONDecodeError as error:
         reason = error.msg[0].lower() + error.msg[1:]
-        raise BadCell(f"not JSON: {reason}", error.pos) from None
-    except BadCell as bad:
-        raise BadCell(f"key {key!r}: {bad.reason}", at) from None
+        raise CellError(f"not JSON: {reason}", error.pos) from None
+    except CellError as bad:
+        raise CellError(f"key {key!r}: {bad.reason}", at) from None
     except RecursionError:
-        raise BadCell("not JSON: nested too deeply", at) from None
+        raise CellError("not JSON: nested too deeply", at) from None
     except ValueError:  # more digits than Python converts
-        raise BadCell(f"key {key!r}: a number of too many digits", at) from None
+        raise CellError(f"key {key!r}: a number of too many digits", at) from None
 
 
 def _skip(text: str, at: int) -> int:

@@ -11,7 +11,7 @@ import numpy as np
 from widemargin.errors import DataError
 from widemargin.readers.blocks import Block, Row
 from widemargin.readers.columns import (
-    BadCell,
+    CellError,
     Choice,
     TableOptions,
     TableSchema,
@@ -93,11 +93,11 @@ class Parquet:
                 kinds[name] = kind_of_type(name, types.field(name).type)
                 if name in choice.text or name in choice.categories:
                     if kinds[name] != "category":
-                        raise BadCell(f"column {name!r} holds numbers, not text")
+                        raise CellError(f"column {name!r} holds numbers, not text")
                     kinds[name] = "text" if name in choice.text else "category"
             if choice.label is not None:
                 kind_of_type(choice.label, types.field(choice.label).type)
-        except BadCell as bad:
+        except CellError as bad:
             raise DataError(f"{self.source}: {bad.reason}") from None
         if block is None or choice.label is None:
             return kinds, []
@@ -143,7 +143,7 @@ class Parquet:
                 said = block.data[label][i].as_py() if label is not None else None
             except UnicodeDecodeError:
                 yield f"{place}column {name!r}: bytes that are not UTF-8"
-            except BadCell as bad:
+            except CellError as bad:
                 yield f"{place}column {name!r}: {bad.reason}"
             else:
                 yield Row(int(block.lines[i]), place, said, values)

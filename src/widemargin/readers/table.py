@@ -21,7 +21,7 @@ from widemargin.readers.blocks import Block, Row, cut_blocks
 from widemargin.readers.chunk import Chunk, Labels, Texts
 from widemargin.readers.columns import (
     BLANKS,
-    BadCell,
+    CellError,
     Choice,
     Column,
     TableOptions,
@@ -38,8 +38,8 @@ from widemargin.readers.parquet import Parquet
 FORMATS = ("csv", "tsv", "jsonl", "parquet")
 #: Blocks of fewer records are not halved again, but read one by one.
 _FEW = 64
-#: Types are decided by at least so many bytes, however small the chunks.
-_SAMPLE = 1 << 16
+#: Types are decided by at least so many bytes, however small the chunks, and by about this many.
+_SAMPLE, _ENOUGH = 1 << 16, 1 << 22
 _SCHEMA_KEY = b"widemargin"
 
 
@@ -72,8 +72,8 @@ def read_table(
     -------
     TableChunks
         An iterator over chunks; the `raw` of each is a pyarrow.Table of the features, numbers as
-        float64. Types are decided by the first chunk (columns without any value there are taken
-        for numbers) and hold for all.
+        float64. Types are decided by the first 4 MB of the first chunk (columns without any value
+        there are taken for numbers) and hold for all.
 
     Examples
     --------
@@ -156,6 +156,8 @@ class TableChunks:
             if length >= _SAMPLE:
                 break
         sample = _join(head)
+        if len(sample.data) > _ENOUGH:
+            sample = sample.part(0, max(2, int(np.searchsorted(sample.starts, _ENOUGH))))
         if not len(sample.starts):
             if self._options.schema is None:
                 raise DataError(f"{self.source}: no examples found")
@@ -190,9 +192,7 @@ class TableChunks:
                 self.bad.append(message)
             if part.table.num_rows:
                 labels = part.labels if choice.label is not None else None
-                yield Chunk(
-                    part.table, part.table.num_rows, labels, None, self.source, part.lines
-                )
+                yield Chunk(part.table, part.table.num_rows, labels, None, self.source, part.lines)
 
     def _already(self) -> str:
         skipped = len(self.bad)
@@ -323,7 +323,7 @@ class _Parser:
             values.append(None)
         try:
             return _number_labels([self._read_label(value) for value in values], codes)
-        except BadCell:
+        except CellError:
             return None
 
     def _read_label(self, value: Any) -> int | str | None:
@@ -342,7 +342,7 @@ class _Parser:
                 try:
                     labels.append(self._read_label(row.label) if self._label is not None else None)
                     rows.append(row)
-                except BadCell as wrong:
+                except CellError as wrong:
                     bad.append(f"{row.label_place}column {self._label!r}: {wrong.reason}")
             if len(bad) >= most:
                 break
@@ -453,12 +453,14 @@ def texts_of_column(table: Any, column: str | list[str] | tuple[str, ...]) -> Te
         strings = table[column]
     else:
         parts = [pc.fill_null(pc.cast(table[name], pa.large_string()), "") for name in column]
-        strings = pc.binary_join_element_wise(*parts, "\n")
+        strings = pc.binary_join_element_wise(*parts, pa.scalar("\n", pa.large_string()))
     if isinstance(strings, pa.ChunkedArray):
         if strings.num_chunks == 1:
             strings = strings.chunk(0)
         else:
-            strings = pa.concat_arrays(strings.chunks) if strings.num_chunks else pa.array([], "str")
+            strings = (
+                pa.concat_arrays(strings.chunks) if strings.num_chunks else pa.array([], "str")
+            )
     if pa.types.is_dictionary(strings.type):
         strings = strings.cast(strings.type.value_type)
     wide = pa.types.is_large_string(strings.type)
