@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from widemargin import DataError
@@ -17,6 +17,7 @@ from widemargin.encode.table import TableEncoder
 from widemargin.loops.storage import Sparse
 from widemargin.modelfile import read_model_file, write_model_file
 from widemargin.readers.columns import MISSING, TableOptions, TableSchema
+from widemargin.readers import table as table_reader
 from widemargin.readers.table import read_table, schema_of, texts_of_column
 from widemargin.rows import Rows, frozen
 
@@ -197,7 +198,7 @@ def as_parquet(table):
 def test_parquet_that_is_none_or_cut_short():
     content = as_parquet(pa.table({"a": list(range(1000)), "label": [0, 1] * 500}))
     for spoiled in (content[:-7], content[: len(content) // 2], b"a,b\n1,2\n"):
-        with pytest.raises(DataError, match="^f: not a Parquet file, or damaged"):
+        with pytest.raises(DataError, match=r"^f: not a Parquet file, or damaged"):
             read(spoiled, "parquet")
 
 
@@ -441,6 +442,61 @@ def test_lines_are_those_on_which_examples_start(cells, size):
     assert [[row["c0"], label] for row, label in zip(rows, labels, strict=True)] == [
         cells for _, cells in records
     ]
+
+
+def outcome(content, form, size, **options):
+    """What is read, or the error."""
+    try:
+        chunks, reader = read(content, form, size, **options)
+    except DataError as error:
+        return str(error)
+    return *examples(chunks), reader.bad, reader.schema
+
+
+ODD_CSV = [
+    "1",
+    ".5",
+    "-",
+    "+",
+    "e5",
+    "x",
+    "é",
+    ",",
+    ",",
+    "\n",
+    "\n",
+    '"',
+    '"',
+    " ",
+    "\r",
+    "?",
+    "inf",
+]
+ODD_JSON = [*'{{}},:"\n\n[]', '"a"', '"b"', "1", ".5", "-2", "1e400", "NaN", "null", "true", "\\"]
+ODD_LINES = ['{"a":1,"b":"x"}\n', '{"a":2,"b":""}\n', '{"a":null}\r\n', '{"b":"?"}\n', "{}\n"]
+
+
+@pytest.mark.parametrize("form", ["csv", "tsv", "jsonl"])
+@given(st.data(), st.sampled_from([1, 64, 1 << 24]), st.sampled_from([0, 1, 100]))
+@settings(max_examples=100)
+def test_arrow_and_plain_python_read_the_same(form, data, size, skip_bad):
+    if form == "jsonl":
+        pieces = st.lists(st.sampled_from([*ODD_JSON, *ODD_LINES * 4]), max_size=12)
+    else:
+        lines = st.lists(st.sampled_from(['1,"x\n",p\n', "2,y,q\n", '3," ""z""",p\r\n']))
+        pieces = st.tuples(lines, st.lists(st.sampled_from(ODD_CSV), max_size=12), lines).map(
+            lambda parts: [*parts[0], *parts[1], *parts[2]]
+        )
+    text = "".join(data.draw(pieces))
+    content = (text.replace(",", "\t") if form == "tsv" else text).encode()
+    kinds = [[], [0], [1], [0, 1]]
+    options = {"skip_bad": skip_bad, "need_label": data.draw(st.booleans())}
+    if form != "jsonl":
+        options |= {"header": False, "categories": data.draw(st.sampled_from(kinds))}
+    found = outcome(content, form, size, **options)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(table_reader._Parser, "_parse_at_once", lambda self, block: None)
+        assert outcome(content, form, size, **options) == found
 
 
 @pytest.mark.parametrize("form", ["csv", "jsonl"])

@@ -414,7 +414,8 @@ def _join(
         all_values[place] = own.values[: len(place)]
         all_indices[place] = own.indices[: len(place)]
         place = np.arange(len(values)) + np.repeat(own.starts[1:].astype(np.int64), counts)
-        all_values[place] = values
+        with np.errstate(over="ignore"):  # what is too large for float32 is refused in learning
+            all_values[place] = values
         all_indices[place] = indices
         starts, indices, values = both, all_indices, all_values
     return Rows(Sparse(frozen(values), frozen(indices), frozen(starts), float(bias)), n, width)
