@@ -1,0 +1,408 @@
+"""The columns of a table: which are used, what they hold, and what a cell may say.
+
+A column is of one of four kinds: `number` (float64), `boolean`, `category` (a short string) or
+`text` (a document). Whole numbers are numbers; beyond 2**53 they become the nearest float64.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from widemargin.errors import DataError
+
+#: What stands for a missing value unless told otherwise.
+MISSING = ("", "NA", "N/A", "NaN", "nan", "null", "NULL", "None", "?")
+#: Columns that hold the labels unless told otherwise, best first; without them, the last column.
+LABEL_NAMES = ("label", "class", "target", "y")
+TRUE, FALSE = ("true", "True", "TRUE"), ("false", "False", "FALSE")
+BLANKS = " \t"
+
+NUMBER = r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?"
+#: What a number may look like and still be refused for what it is.
+ENDLESS = r"[+-]?([iI][nN][fF]([iI][nN][iI][tT][yY])?|[nN][aA][nN])"
+DATE = (
+    r"[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}([T ].*)?|[0-9]{1,2}[/.][0-9]{1,2}[/.][0-9]{2,4}( .*)?"
+    r"|[0-9]{1,2}:[0-9]{2}(:[0-9]{2}(\.[0-9]+)?)?"
+)
+_NUMBER, _ENDLESS, _DATE = re.compile(NUMBER), re.compile(ENDLESS), re.compile(DATE)
+#: So large a part of a column must be numbers for the other cells to count as errors.
+_NUMBERS = 0.95
+_EXACT = 2**53
+
+
+class Column(NamedTuple):
+    """A column that is used, and its kind: number, boolean, category or text."""
+
+    name: str
+    kind: str
+
+
+@dataclass(frozen=True)
+class TableSchema:
+    """What was found at the start of a table, and holds for all that is read later.
+
+    Attributes
+    ----------
+    columns : tuple of Column
+        The features, in the order of the file.
+    label : str or None
+        The column of the labels.
+    label_kind : "whole", "string" or None
+        Whether labels are whole numbers or strings.
+    header : bool
+        Whether the columns have names; without, they are c0, c1, ...
+    width : int
+        How many columns the file has, used or not; 0 where lines need not have the same.
+    """
+
+    columns: tuple[Column, ...]
+    label: str | None = None
+    label_kind: str | None = None
+    header: bool = True
+    width: int = 0
+
+    def describe(self) -> dict[str, Any]:
+        """The schema as JSON can hold it."""
+        return {
+            "columns": [list(column) for column in self.columns],
+            "label": self.label,
+            "label_kind": self.label_kind,
+            "header": self.header,
+            "width": self.width,
+        }
+
+    @classmethod
+    def restore(cls, about: dict[str, Any]) -> TableSchema:
+        """Undo `describe`."""
+        columns = tuple(Column(name, kind) for name, kind in about["columns"])
+        return cls(**{**about, "columns": columns})
+
+    def kind(self, name: str) -> str:
+        """What a column holds."""
+        return dict(self.columns)[name]
+
+
+@dataclass(frozen=True)
+class TableOptions:
+    """How to read a table.
+
+    A column is called by its name, or by its number from 0 (negative: from the end).
+
+    Attributes
+    ----------
+    label : str, int or None
+        The column of the labels. None: the one called "label", "class", "target" or "y", else
+        the last.
+    text : tuple
+        Columns that hold documents. With them, no other column is a feature but those that
+        `columns` names: the numbers and names beside a text tend to give the answer away.
+    drop : tuple
+        Columns that are not looked at, whatever they hold.
+    columns : tuple
+        If any, only these are used, besides the label and the texts.
+    categories : tuple
+        Columns whose cells are names even if they look like numbers or dates.
+    header : bool or None
+        Whether the first line names the columns (CSV, TSV). None: it does if none of its cells is
+        a number while some cells below are, or if one of them is the name of a column asked for,
+        or "label", "class" or "target".
+    quote : bool or None
+        Whether a cell in double quotes may hold anything. None: in CSV, not in TSV.
+    missing_values : tuple of str
+        Cells that stand for a missing value, in columns other than texts.
+    skip_bad : int
+        Skip up to so many lines that cannot be read, rather than none.
+    need_label : bool
+        False when predicting: the label, or its column, may be missing.
+    schema : TableSchema or None
+        What the columns hold, where it is known from training or from an earlier file.
+    """
+
+    label: str | int | None = None
+    text: Sequence[str | int] = ()
+    drop: Sequence[str | int] = ()
+    columns: Sequence[str | int] = ()
+    categories: Sequence[str | int] = ()
+    header: bool | None = None
+    quote: bool | None = None
+    missing_values: Sequence[str] = MISSING
+    skip_bad: int = 0
+    need_label: bool = True
+    schema: TableSchema | None = None
+
+    def asked_for(self) -> set[str]:
+        """The names of all columns that must be there."""
+        named = [*self.text, *self.drop, *self.columns, *self.categories, self.label]
+        names = {name for name in named if isinstance(name, str)}
+        if self.schema is not None:
+            names |= {column.name for column in self.schema.columns}
+        return names
+
+
+class Choice(NamedTuple):
+    """Which columns of a file are used, and for what."""
+
+    features: tuple[str, ...]
+    label: str | None
+    text: frozenset[str]
+    categories: frozenset[str]
+
+
+class CellError(Exception):
+    """A cell, or a line, that cannot be read: why, and where if that is known."""
+
+    def __init__(self, reason: str, at: int | None = None):
+        super().__init__(reason)
+        self.reason = reason
+        self.at = at
+
+
+def choose(names: Sequence[str], options: TableOptions, source: str) -> Choice:
+    """Find the columns asked for among those of a file."""
+    schema = options.schema
+    if schema is not None:
+        label = schema.label if options.label is None else _find(options.label, names, source)
+        if label not in names:
+            label = None
+        lacking = [column.name for column in schema.columns if column.name not in names]
+        if options.need_label and label is None:
+            lacking.append(schema.label or "label")
+        if lacking:
+            raise DataError(
+                f"{source}: no column {_listed(lacking)}, which the model needs"
+                f" (columns found: {_listed(names)})"
+            )
+        texts = frozenset(column.name for column in schema.columns if column.kind == "text")
+        return Choice(tuple(c.name for c in schema.columns), label, texts, frozenset())
+    text = {_find(name, names, source): None for name in options.text}
+    drop = {_find(name, names, source) for name in options.drop}
+    only = [_find(name, names, source) for name in options.columns]
+    categories = {_find(name, names, source) for name in options.categories}
+    label = _label(names, options, {*text, *drop}, source)
+    if label in text:
+        raise DataError(f"{source}: column {label!r} cannot be both the label and a text")
+    used = {*text, *only} if text or only else set(names)
+    features = tuple(name for name in names if name in used and name not in drop and name != label)
+    if not features:
+        raise DataError(f"{source}: no column left to learn from (columns found: {_listed(names)})")
+    return Choice(features, label, frozenset(text), frozenset(categories))
+
+
+def _label(names: Sequence[str], options: TableOptions, other: set[str], source: str) -> str | None:
+    """The column of the labels: the one named, one that is called so, or the last."""
+    if options.label is not None:
+        if not options.need_label and options.label not in names:
+            return None
+        return _find(options.label, names, source)
+    free = [name for name in names if name not in other]
+    for wanted in LABEL_NAMES:
+        for name in free:
+            if name.lower() == wanted:
+                return name
+    if not options.need_label:
+        return None
+    if not free:
+        raise DataError(f"{source}: no column for the labels (columns found: {_listed(names)})")
+    return free[-1]
+
+
+def _find(column: str | int, names: Sequence[str], source: str) -> str:
+    """The name of a column that is given by its name or number."""
+    if isinstance(column, str) and column in names:
+        return column
+    try:
+        return names[int(column)]
+    except (ValueError, IndexError):
+        raise DataError(
+            f"{source}: no column {column!r} (columns found: {_listed(names)})"
+        ) from None
+
+
+def _listed(names: Iterable[str], most: int = 20) -> str:
+    """Names for a message, not too many of them."""
+    names = list(names)
+    more = f", ... ({len(names)} in all)" if len(names) > most else ""
+    return ", ".join(repr(name) for name in names[:most]) + more
+
+
+def infer_kind(name: str, cells: Any, choice: Choice, source: str, lines: Any) -> str:
+    """What a column holds, from the cells at the start of a file.
+
+    Parameters
+    ----------
+    cells : pyarrow array of strings
+        Stripped of blanks; missing ones are null.
+    lines : array
+        On which line each cell is, for errors.
+    """
+    import pyarrow.compute as pc
+
+    if name in choice.text:
+        return "text"
+    if name in choice.categories:
+        return "category"
+    present = cells.drop_null()
+    if len(present) == 0:
+        return "number"
+    first = present[0].as_py()
+    if _NUMBER.fullmatch(first):
+        try:
+            pc.cast(present, "float64")
+            return "number"  # by far the fastest way to see it
+        except ValueError:
+            pass
+    counted = present.value_counts()
+    distinct, counts = counted.field(0), counted.field(1)
+    if set(distinct.slice(0, 7).to_pylist()) <= {*TRUE, *FALSE}:
+        return "boolean"
+
+    def part(pattern: str) -> float:
+        matching = pc.match_substring_regex(distinct, f"^({pattern})$")
+        return pc.sum(pc.filter(counts, matching), min_count=0).as_py() / len(present)
+
+    if part(f"{NUMBER}|{ENDLESS}") >= _NUMBERS:
+        return "number"
+    if _DATE.fullmatch(first) and part(DATE) == 1.0:
+        row = pc.index(pc.is_valid(cells), True).as_py()
+        raise DataError(
+            f"{source}:{lines[row]}: column {name!r} holds dates or times, found"
+            f" {first!r}: {_NO_DATES}"
+        )
+    return "category"
+
+
+_NO_DATES = "neither numbers nor categories; --drop it, or make numbers of it first"
+
+
+def kind_of_type(name: str, arrow_type: Any) -> str:
+    """The kind of column an Arrow type holds; an error says why there is none."""
+    from pyarrow import types as t
+
+    value = arrow_type.value_type if t.is_dictionary(arrow_type) else arrow_type
+    if t.is_boolean(value):
+        return "boolean"
+    if t.is_integer(value) or t.is_floating(value) or t.is_decimal(value) or t.is_null(value):
+        return "number"
+    if t.is_string(value) or t.is_large_string(value) or str(value) == "string_view":
+        return "category"
+    if t.is_temporal(value):
+        raise CellError(f"column {name!r} holds dates or times ({value}): {_NO_DATES}")
+    if t.is_nested(value):
+        raise CellError(f"column {name!r} holds nested values ({value}): flatten or --drop it")
+    raise CellError(f"column {name!r} holds {value}, neither numbers nor strings: --drop it")
+
+
+def shown(text: Any, most: int = 40) -> str:
+    """What was found, short enough for a message."""
+    shown = repr(text)
+    return shown if len(shown) <= most else f"{shown[: most - 4]}...{shown[-1]}"
+
+
+def parse_cell(text: str, kind: str, missing: frozenset[str]) -> Any:
+    """What a cell says, or None if it is missing. Raises CellError."""
+    if kind == "text":
+        return text
+    text = text.strip(BLANKS)
+    if text in missing:
+        return None
+    if kind == "number":
+        return parse_number(text)
+    if kind == "boolean":
+        if text not in (*TRUE, *FALSE):
+            raise CellError(f"expected true or false, found {shown(text)}")
+        return text in TRUE
+    return text
+
+
+def parse_number(text: str) -> float:
+    """A finite number. Raises CellError."""
+    if _NUMBER.fullmatch(text):
+        number = float(text)
+        if math.isinf(number):
+            raise CellError(f"{shown(text)} is too large for a number")
+        return number
+    if _ENDLESS.fullmatch(text):
+        raise CellError(f"{shown(text)} is not a finite number")
+    raise CellError(f"expected a number, found {shown(text)}")
+
+
+def check_value(value: Any, kind: str, missing: frozenset[str]) -> Any:
+    """What a typed value (of JSON or Parquet) says in a column of a kind. Raises CellError."""
+    if value is None:
+        return None
+    if isinstance(value, (dict, list)):
+        raise CellError("nested values cannot be learned from; flatten or --drop it")
+    if isinstance(value, str):
+        if "\0" in value:
+            raise CellError("a NUL character")
+        if kind == "text":
+            return value
+        value = value.strip(BLANKS)
+        if value in missing:
+            return None
+        if kind == "category":
+            return value
+    elif isinstance(value, bool):
+        if kind == "boolean":
+            return value
+    elif isinstance(value, (int, float)) and kind == "number":
+        try:
+            number = float(value)
+        except OverflowError:
+            number = math.inf
+        if not math.isfinite(number):
+            raise CellError(f"{shown(value)} is not a finite number")
+        return number
+    expected = {"number": "a number", "boolean": "true or false"}.get(kind, "a string")
+    found = {bool: str(value).lower(), str: shown(value)}.get(type(value), f"the number {value}")
+    raise CellError(f"expected {expected}, found {found}")
+
+
+def label_kind(values: Iterable[Any], typed: bool) -> str:
+    """Whether labels are whole numbers or strings, from the first of them.
+
+    Text (of CSV) that looks like numbers is taken for numbers; strings of typed formats are not,
+    and there the first label decides.
+    """
+    values = [value for value in values if value is not None]
+    if typed:
+        whole = not isinstance(values[0], (str, bool)) if values else False
+    else:
+        whole = bool(values) and all(_NUMBER.fullmatch(value) for value in values)
+    return "whole" if whole else "string"
+
+
+def parse_label(value: Any, kind: str, missing: frozenset[str], needed: bool) -> int | str | None:
+    """The label that a cell or value says. Raises CellError."""
+    if isinstance(value, (dict, list)):
+        raise CellError("a label must be a string or a whole number, found nested values")
+    if isinstance(value, str):
+        value = value.strip(BLANKS)
+        if "\0" in value:
+            raise CellError("a NUL character in the label")
+    if value is None or value in missing:
+        if needed:
+            raise CellError("the label is missing")
+        return None
+    if kind == "string":
+        return str(value).lower() if isinstance(value, bool) else str(value)
+    if isinstance(value, bool) or (isinstance(value, str) and not _NUMBER.fullmatch(value)):
+        raise CellError(f"expected a whole number as label, found {shown(value)}")
+    try:
+        whole = int(value)
+    except ValueError:  # a string with a point or an exponent, or a float that is not finite
+        number = float(value)
+        if not math.isfinite(number):
+            raise CellError(f"label {value} is not a finite number") from None
+        value, whole = number, int(number)
+    except OverflowError:
+        raise CellError(f"label {value} is not a finite number") from None
+    if whole != value and isinstance(value, float):
+        raise CellError(f"label {value:g}: labels must be classes, these are measurements")
+    if abs(whole) > (_EXACT if isinstance(value, float) else 2**63 - 1):
+        raise CellError(f"label {value} is too large for a whole number")
+    return whole
