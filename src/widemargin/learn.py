@@ -36,8 +36,8 @@ class Course:
         How many that are.
     begun : bool
         Whether the next epoch has begun.
-    window, done : int
-        Windows of this epoch that are behind, and examples of this window.
+    window, rows, done : int
+        Windows of this epoch that are behind, the examples in them, and those of this window.
     examples, mistakes, updates, loss
         What happened in this epoch so far (in a stream, since the last row of the history).
     before : array or None
@@ -58,6 +58,7 @@ class Course:
     epoch: int = 0
     begun: bool = False
     window: int = 0
+    rows: int = 0
     done: int = 0
     examples: int = 0
     mistakes: int = 0
@@ -249,6 +250,7 @@ class _Run:
                 if history.stopped:
                     break
                 course.window += 1
+                course.rows += window.rows.n
                 course.done = 0
             self._end_epoch()
         return self._result()
@@ -258,7 +260,7 @@ class _Run:
         if course.begun:  # and was interrupted
             self.rng.bit_generator.state = course.chance["epoch"]
             return
-        course.begun, course.window, course.done = True, 0, 0
+        course.begun, course.window, course.rows, course.done = True, 0, 0, 0
         course.chance["epoch"] = self.rng.bit_generator.state
         course.logs.append([])
         course.before = None if self.plan.epochs == 1 and self.plan.every else self.state.last()

@@ -238,19 +238,14 @@ class LinearModel:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model into one file, whole or not at all."""
-        state = self.state
+        write_model_file(path, *self.contents())
+
+    def contents(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+        """The model as arrays and a description."""
         labels, kind = _plain_labels(self.classes)
-        arrays = {
-            "W": state.W,
-            "U": state.U,
-            "clock": state.clock,
-            **pack_strings("labels", labels),
-        }
+        arrays = {**state_arrays(self.state), **pack_strings("labels", labels)}
         if self.feature_names is not None:
             arrays |= pack_strings("names", self.feature_names)
-        if state.log is not None:
-            arrays["start"] = state.start
-            arrays |= _log_arrays(state.log)
         encoder = None
         if self.encoder is not None:
             encoder = {"kind": self.encoder.kind, **self.encoder.describe()}
@@ -262,8 +257,8 @@ class LinearModel:
             "keep": self.keep,
             "rule": self.rule,
             "bias": self.bias,
-            "joint": state.joint,
-            "logged": state.log is not None,
+            "joint": self.state.joint,
+            "logged": self.state.log is not None,
             "by_name": self.by_name,
             "labels": kind,
             "names": self.feature_names is not None,
@@ -271,31 +266,14 @@ class LinearModel:
             "history": self.history.to_dict(),
             "encoder": encoder,
         }
-        write_model_file(path, arrays, about)
+        return arrays, about
 
-
-def load_model(path: str | os.PathLike[str]) -> LinearModel:
-    """Read a model from its file.
-
-    Raises
-    ------
-    ModelFileError
-        If the file is not a model, is damaged, or comes from a newer version.
-    """
-    arrays, about = read_model_file(path)
-    try:
-        W, logged = arrays["W"], about["logged"]
-        state = State(
-            W,
-            arrays["U"],
-            arrays["clock"],
-            _read_log(arrays, about["bias"]) if logged else None,
-            arrays["start"] if logged else np.empty((0, W.shape[1])),
-            about["joint"],
-        )
-        return LinearModel(
+    @classmethod
+    def of(cls, arrays: dict[str, np.ndarray], about: dict[str, Any]) -> LinearModel:
+        """Undo `contents`."""
+        return cls(
             classes=_typed_labels(unpack_strings("labels", arrays), about["labels"]),
-            state=state,
+            state=read_state(arrays, about["bias"], about["joint"], about["logged"]),
             keep=about["keep"],
             rule=about["rule"],
             bias=about["bias"],
@@ -307,13 +285,52 @@ def load_model(path: str | os.PathLike[str]) -> LinearModel:
             chance=unpack_value(about["chance"]),
             encoder=_read_encoder(arrays, about.get("encoder")),
         )
+
+
+def load_model(path: str | os.PathLike[str]) -> LinearModel:
+    """Read a model from its file.
+
+    Raises
+    ------
+    ModelFileError
+        If the file is not a model, is damaged, or comes from a newer version.
+    """
+    return model_of(path, *read_model_file(path))
+
+
+def model_of(
+    path: str | os.PathLike[str], arrays: dict[str, np.ndarray], about: dict[str, Any]
+) -> LinearModel:
+    """The model that a file describes."""
+    try:
+        return LinearModel.of(arrays, about)
     except (KeyError, TypeError, ValueError, IndexError) as error:
         raise ModelFileError(f"{path}: its description does not fit its arrays ({error})") from None
 
 
-def _read_encoder(
-    arrays: dict[str, np.ndarray], about: dict[str, Any] | None
-) -> Encoder | None:
+def state_arrays(state: State) -> dict[str, np.ndarray]:
+    """A state as arrays for a file."""
+    arrays = {"W": state.W, "U": state.U, "clock": state.clock}
+    if state.log is not None:
+        arrays["start"] = state.start
+        arrays |= _log_arrays(state.log)
+    return arrays
+
+
+def read_state(arrays: dict[str, np.ndarray], bias: float, joint: bool, logged: bool) -> State:
+    """Undo `state_arrays`."""
+    W = arrays["W"]
+    return State(
+        W,
+        arrays["U"],
+        arrays["clock"],
+        _read_log(arrays, bias) if logged else None,
+        arrays["start"] if logged else np.empty((0, W.shape[1])),
+        joint,
+    )
+
+
+def _read_encoder(arrays: dict[str, np.ndarray], about: dict[str, Any] | None) -> Encoder | None:
     """The encoder that was saved, if any; files of the first versions know of none."""
     if about is None:
         return None

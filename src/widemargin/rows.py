@@ -217,6 +217,24 @@ class Rows:
             )
 
 
+def stacked(parts: list[Rows]) -> Rows:
+    """Rows of the same width one below the other; the bias is that of the first."""
+    if len(parts) == 1:
+        return parts[0]
+    first = parts[0]
+    values = np.concatenate([part.stored.values for part in parts])
+    n = sum(part.n for part in parts)
+    if not first.is_sparse:
+        return Rows(Dense(frozen(values), first.bias), n, first.width)
+    indices = np.concatenate([part.stored.indices for part in parts])
+    starts, row, value = np.zeros(n + 1, np.uint64), 0, 0
+    for part in parts:
+        np.add(part.stored.starts, np.uint64(value), out=starts[row : row + part.n + 1])
+        row, value = row + part.n, value + len(part.stored.values)
+    stored = Sparse(frozen(values), frozen(indices), frozen(starts), first.bias)
+    return Rows(stored, n, first.width, all(part.distinct for part in parts))
+
+
 def _float_type(found: np.dtype, at_least: Any) -> np.dtype:
     """The float in which to compute: float32 only if everything is."""
     if found.kind not in "fiub":

@@ -98,7 +98,9 @@ class NameTable:
         """Undo `arrays`."""
         for name, whole in self._table._asdict().items():
             if len(arrays[name]) > len(whole):
-                raise ValueError(f"{len(arrays[name])} entries of {name} are more than there may be")
+                raise ValueError(
+                    f"{len(arrays[name])} entries of {name} are more than there may be"
+                )
             whole[: len(arrays[name])] = arrays[name]
 
 

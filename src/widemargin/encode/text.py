@@ -288,9 +288,7 @@ class TextEncoder:
         encoder.documents = documents
         encoder._having = arrays["having"].copy()
         if encoder.names is not None:
-            encoder.names.fill(
-                {name: arrays[f"names.{name}"] for name in encoder.names.arrays()}
-            )
+            encoder.names.fill({name: arrays[f"names.{name}"] for name in encoder.names.arrays()})
         return encoder
 
 

@@ -54,23 +54,23 @@ def chunks_of(
 
 def _side_by_side(
     blocks: Iterable[Block], parse: Parse, flaws: int, threads: int
-) -> Iterator[tuple[str, Piece]]:
+) -> Iterator[tuple[Block, Piece]]:
     if threads == 1:
         for block in blocks:
-            yield block.source, parse(block.load(), flaws)
+            yield block, parse(block.load(), flaws)
         return
     with ThreadPoolExecutor(threads) as pool:
-        waiting: deque[tuple[str, Future[Piece]]] = deque()
+        waiting: deque[tuple[Block, Future[Piece]]] = deque()
         try:
             for block in blocks:
-                waiting.append((block.source, pool.submit(_load_and_parse, block, parse, flaws)))
+                waiting.append((block, pool.submit(_load_and_parse, block, parse, flaws)))
                 # One more than there are threads, so that none waits for the reader of the pieces.
                 while len(waiting) > threads + 1:
-                    source, future = waiting.popleft()
-                    yield source, future.result()
+                    done, future = waiting.popleft()
+                    yield done, future.result()
             while waiting:
-                source, future = waiting.popleft()
-                yield source, future.result()
+                done, future = waiting.popleft()
+                yield done, future.result()
         finally:
             for _, future in waiting:
                 future.cancel()

@@ -64,6 +64,16 @@ class Range:
     start: int
     end: int
 
+    def first_line(self) -> int:
+        """The number, from 1, of the first line that belongs to the range."""
+        lines, left = 1, self.start
+        with open(self.source, "rb") as file:
+            while left > 0 and (piece := file.read(min(left, 1 << 20))):
+                lines += piece.count(b"\n")
+                left -= len(piece)
+            # The line that goes on beyond the start belongs to the range before.
+            return lines if self.start == 0 or piece.endswith(b"\n") else lines + 1
+
     def load(self) -> np.ndarray:
         """Read the range: from its first line's start to its last line's end."""
         with open(self.source, "rb", buffering=0) as file:
