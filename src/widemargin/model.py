@@ -311,9 +311,7 @@ def load_model(path: str | os.PathLike[str]) -> LinearModel:
         raise ModelFileError(f"{path}: its description does not fit its arrays ({error})") from None
 
 
-def _read_encoder(
-    arrays: dict[str, np.ndarray], about: dict[str, Any] | None
-) -> Encoder | None:
+def _read_encoder(arrays: dict[str, np.ndarray], about: dict[str, Any] | None) -> Encoder | None:
     """The encoder that was saved, if any; files of the first versions know of none."""
     if about is None:
         return None

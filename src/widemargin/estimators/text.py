@@ -16,7 +16,6 @@ from widemargin.encode.text import TextEncoder, texts_of
 from widemargin.explanation import Explanation
 from widemargin.history import History
 from widemargin.model import LinearModel
-from widemargin.readers.chunk import Texts
 from widemargin.rows import Rows
 from widemargin.threads import thread_count
 
@@ -233,6 +232,9 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
+    learner_: Any
+    encoder_: Any
+
     # Learning
 
     def fit(self, X: Iterable[str], y: Any, sample_weight: Any = None) -> Self:
@@ -314,7 +316,8 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
 
     def restore(self, model: LinearModel) -> Self:
         """Take over a model that was read from a file."""
-        self.learner_, self.encoder_ = clone(self.learner).restore(model), model.encoder
+        self.learner_ = clone(self.learner).restore(model)
+        self.encoder_ = model.encoder
         return self
 
     # What was learned
@@ -350,7 +353,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
             epochs=5, fit_intercept=_BIAS, n_jobs=self.n_jobs, random_state=self.random_state
         )
 
-    def _rows(self, X: Iterable[str] | Texts) -> Rows:
+    def _rows(self, X: Iterable[str]) -> Rows:
         bias = self._fitted().model_.bias
         return self.encoder_.encode(texts_of(X), bias, thread_count(self.n_jobs))
 

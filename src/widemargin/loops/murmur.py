@@ -66,10 +66,10 @@ def copy_block(source, p, text, q):
 
 
 def word_bits(text, p):
-    """Which of the 64 bytes from p are letters, digits, underscores or not ASCII; bit i is p + i."""
+    """Bit i says whether byte p + i is a letter, a digit, an underscore or not ASCII."""
     block = text[int(p) : int(p) + 64].astype(np.uint32)
     folded = block | 0x20
-    words = ((97 <= folded) & (folded < 123)) | ((48 <= block) & (block < 58)) | (block == 95)
+    words = ((folded >= 97) & (folded < 123)) | ((block >= 48) & (block < 58)) | (block == 95)
     words |= block >= 128
     return np.uint64(int.from_bytes(np.packbits(words, bitorder="little").tobytes(), "little"))
 
