@@ -157,6 +157,20 @@ class LinearModel:
             return str(self.feature_names[column])
         return f"x{column}" if self.encoder is None else self.encoder.feature_name(column)
 
+    def top_features(self, n: int = 10) -> dict[Any, list[tuple[str, float]]]:
+        """For each class the n features that speak for it most, with their weights.
+
+        Of two classes the first has the weights of the second with their signs turned.
+        """
+        weights = self.coef if len(self.coef) > 1 else np.concatenate([-self.coef, self.coef])
+        signs = getattr(self.encoder, "signs", lambda: 1.0)()
+        best = {}
+        for label, w in zip(self.classes.tolist(), weights * signs, strict=True):
+            few = np.argpartition(-w, min(n, len(w) - 1))[:n]
+            few = few[np.lexsort((few, -w[few]))]
+            best[label] = [(self.feature_name(int(j)), float(w[j])) for j in few if w[j] > 0.0]
+        return best
+
     def equation(self, digits: int = 4) -> str:
         """The hyperplane w.x + b = 0 that divides two classes, as an equation.
 
@@ -242,7 +256,7 @@ class LinearModel:
 
     def contents(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
         """The model as arrays and a description."""
-        labels, kind = _plain_labels(self.classes)
+        labels, kind = plain_labels(self.classes)
         arrays = {**state_arrays(self.state), **pack_strings("labels", labels)}
         if self.feature_names is not None:
             arrays |= pack_strings("names", self.feature_names)
@@ -272,7 +286,7 @@ class LinearModel:
     def of(cls, arrays: dict[str, np.ndarray], about: dict[str, Any]) -> LinearModel:
         """Undo `contents`."""
         return cls(
-            classes=_typed_labels(unpack_strings("labels", arrays), about["labels"]),
+            classes=typed_labels(unpack_strings("labels", arrays), about["labels"]),
             state=read_state(arrays, about["bias"], about["joint"], about["logged"]),
             keep=about["keep"],
             rule=about["rule"],
@@ -354,7 +368,7 @@ def probabilities(found: np.ndarray, joint: bool) -> np.ndarray:
     return P
 
 
-def _plain_labels(classes: np.ndarray) -> tuple[list[str], str]:
+def plain_labels(classes: np.ndarray) -> tuple[list[str], str]:
     """Labels as strings, and the type that they had."""
     kind = classes.dtype.str if classes.dtype.kind != "O" else f"O:{type(classes[0]).__name__}"
     plain = (
@@ -364,8 +378,8 @@ def _plain_labels(classes: np.ndarray) -> tuple[list[str], str]:
     return list(plain), kind
 
 
-def _typed_labels(labels: list[str], kind: str) -> np.ndarray:
-    """Undo `_plain_labels`."""
+def typed_labels(labels: list[str], kind: str) -> np.ndarray:
+    """Undo `plain_labels`."""
     if kind.startswith("O:"):
         dtype, letter = np.dtype(object), kind[2]
     else:

@@ -28,21 +28,25 @@ _LONGEST_HEADER = 1 << 28
 
 
 def write_model_file(path: str | os.PathLike[str], arrays: dict[str, Any], about: dict) -> None:
-    """Write arrays and a description, whole or not at all.
-
-    The file is written beside its target, brought safely to the disk, and then put in its place.
-    """
+    """Write arrays and a description, whole or not at all."""
     from safetensors.numpy import save
 
-    path = os.path.realpath(path)
-    if os.path.exists(path) and not stat.S_ISREG(os.stat(path).st_mode):
-        raise ModelFileError(f"{path}: cannot save a model here, it is not a regular file")
     described = json.dumps({"format": FORMAT, **about}, ensure_ascii=False)
     plain = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
     plain[_SEAL] = np.zeros(_SEAL_BYTES, np.uint8)
     content = bytearray(save(plain, metadata={"model": described}))
     content[-_SEAL_BYTES:] = hashlib.sha256(memoryview(content)[:-_SEAL_BYTES]).digest()
+    write_bytes(path, content)
 
+
+def write_bytes(path: str | os.PathLike[str], content: bytes | bytearray) -> None:
+    """Write a file, whole or not at all.
+
+    It is written beside its target, brought safely to the disk, and then put in its place.
+    """
+    path = os.path.realpath(path)
+    if os.path.exists(path) and not stat.S_ISREG(os.stat(path).st_mode):
+        raise ModelFileError(f"{path}: cannot save a model here, it is not a regular file")
     beside = f"{path}.{secrets.token_hex(4)}.tmp"
     try:
         with open(beside, "xb") as file:

@@ -50,6 +50,10 @@ def make_encoder(files: Files, options: EncodeOptions) -> Encoder:
     """The encoder for what these files hold."""
     if files.format == "svmlight":
         return NumbersEncoder(options.first)
+    if files.format == "vw":
+        from widemargin.encode.hashed import HashedEncoder
+
+        return HashedEncoder(options.text.get("bits", 20))
     from widemargin.encode.text import TextEncoder
 
     if files.format not in TABLES:
@@ -92,7 +96,7 @@ class Classes:
 
 @dataclass
 class Encoded:
-    """Examples in memory: rows, the codes of their labels, what errors on them cost, their lines."""
+    """Examples in memory: rows, the codes of their labels, what errors cost, and their lines."""
 
     rows: Rows
     codes: np.ndarray
@@ -102,7 +106,13 @@ class Encoded:
 
 
 def read_all(
-    files: Files, encoder: Encoder, classes: Classes, *, learn: bool, budget: int | None = None
+    files: Files,
+    encoder: Encoder,
+    classes: Classes,
+    *,
+    learn: bool,
+    observe: bool = True,
+    budget: int | None = None,
 ) -> Encoded | None:
     """Read files into memory.
 
@@ -113,7 +123,9 @@ def read_all(
     classes : Classes
         What labels mean; with `learn` it takes in new ones.
     learn : bool
-        Whether these are examples to learn from, which the encoder then observes first.
+        Whether these are examples to learn from.
+    observe : bool
+        Whether the encoder learns what it must know from them, too.
     budget : int, optional
         Give up when the rows take more bytes than this.
 
@@ -125,7 +137,7 @@ def read_all(
     rows: list[Rows] = []
     chunks: list[Chunk] = []
     size, threads = 0, files.options.threads
-    waits = learn and _must_observe(encoder)
+    waits = learn and observe and _must_observe(encoder)
     for chunk in files.chunks():
         if learn:
             if chunk.labels is None:
@@ -160,8 +172,9 @@ def _codes(chunk: Chunk, classes: Classes) -> np.ndarray:
 
 def _must_observe(encoder: Encoder) -> bool:
     """Whether an encoder has to see all examples before it can encode any."""
-    options = getattr(encoder, "options", None)
-    return options is None or bool(options["idf"])
+    if encoder.kind in ("vw", "text"):
+        return bool(getattr(encoder, "options", {}).get("idf"))
+    return True
 
 
 def _size(raw: Any) -> int:
@@ -191,7 +204,7 @@ class FromFiles:
         About how many bytes the rows of a window may take.
     """
 
-    whole = None
+    whole: Window | None = None
 
     def __init__(
         self, files: Files, encoder: Encoder, classes: Classes, settings: Settings, budget: int
@@ -249,6 +262,7 @@ class FromFiles:
             order = rows.everything
             if self.settings.shuffle is not False:
                 order = frozen(mixed(order, rng))
+            assert chunk.labels is not None
             codes = self.classes.codes(chunk.labels)
             price = prices(self._known, codes, self.settings.class_weight, chunk.weights)
             yield Window(rows.widened(self.state.width), codes, price, order, course.rows)

@@ -7,6 +7,7 @@ import sys
 import click
 
 from widemargin import __version__
+from widemargin.cli import options
 
 
 class Program(click.Group):
@@ -40,15 +41,17 @@ def main() -> None:
 
     \b
     Examples:
-      widemargin train                          the embedded digits, averaged perceptron
-      widemargin train --keep vote --epochs 30  voted, for longer
-      widemargin train --learner pa --C 0.01    passive-aggressive
-      widemargin train --json                   figures for a program to read
+      widemargin train                                  the embedded digits
+      widemargin train spam.tsv --model spam.wm         label <TAB> text, a document a line
+      widemargin test spam.wm new.tsv                   accuracy, F1, confusion
+      echo "win a prize" | widemargin predict spam.wm   a label for each line
+      widemargin inspect spam.wm                        what it learned, and how
     """
 
 
 @main.command()
-@click.option("--model", "path", default="digits.wm", show_default=True, help="Where to save.")
+@click.argument("files", nargs=-1)
+@click.option("--model", "path", help="Where to save (model.wm; the embedded set: digits.wm).")
 @click.option(
     "--learner",
     type=click.Choice(["perceptron", "pa", "logistic"]),
@@ -62,7 +65,7 @@ def main() -> None:
     type=click.Choice(["last", "average", "vote"]),
     help="What answers (average).",
 )
-@click.option("--epochs", type=int, help="Passes at the most (10).")
+@click.option("--epochs", type=int, help="Passes at the most (10; from a pipe 1).")
 @click.option("--eta", type=float, help="Step size (1).")
 @click.option("--power", type=float, help="Let the step size decay as eta/t^POWER.")
 @click.option("--C", "C", type=float, help="What an error may cost (pa rules; 1).")
@@ -78,20 +81,168 @@ def main() -> None:
     type=click.Choice(["joint", "ovr"]),
     help="Learn classes together (joint) or one against the rest.",
 )
-@click.option("--valid", "validation", type=float, help="Fraction for early stopping.")
+@click.option("--valid", help="Early stopping: a file, or a fraction of the examples.")
+@click.option("--patience", type=int, help="Epochs to wait for a better held-out score (5).")
 @click.option("--max-seconds", type=float, help="Stop after this time.")
 @click.option("--seed", type=int, default=0, show_default=True, help="The seed of chance.")
+@options.reading
+@options.encoding
+@click.option("--memory", default="2GB", show_default=True, help="Room for the examples.")
+@click.option("--stream", is_flag=True, help="Read the files anew in every epoch.")
+@click.option("--cache", is_flag=True, help="Keep the parsed examples in FILE.wmc.")
+@click.option("--checkpoint", help="A folder in which to save now and then.")
+@click.option("--checkpoint-every", type=float, default=30.0, help="Seconds between (30).")
+@click.option("--resume", is_flag=True, help="Go on from the last checkpoint.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead.")
 @click.option("--quiet", is_flag=True, help="Print nothing but errors.")
-def train(path: str, learner: str, as_json: bool, quiet: bool, **options: object) -> None:
-    """Train a classifier and save it.
+def train(files: tuple[str, ...], learner: str, **given: object) -> None:
+    """Train a classifier on FILES and save it.
 
-    Trains on the embedded set, scikit-learn's handwritten digits, with a fifth held out to
-    measure the result.
+    FILES may be svmlight, VW, CSV, TSV, Parquet, JSON lines or labelled text, compressed or not,
+    patterns, or - for standard input. Without any, it trains on the embedded set, scikit-learn's
+    handwritten digits, with a fifth held out to measure the result.
+
+    \b
+    Examples:
+      widemargin train
+      widemargin train a9a.svm --valid a9a.t --learner pa --C 0.01
+      widemargin train reviews.jsonl.xz --text text --label label --ngrams 2 --model m.wm
+      zcat logs.svm.gz | widemargin train - --model logs.wm
     """
-    from widemargin.cli.train import train as work
+    from widemargin.cli.run import run_train
 
-    sys.exit(work(path, learner, options, as_json, quiet))
+    sys.exit(run_train(files, learner, given))
+
+
+@main.command()
+@click.argument("model")
+@click.argument("files", nargs=-1)
+@options.reading
+@click.option("--text", multiple=True, help="Table: the column of texts.")
+@click.option("--scores", is_flag=True, help="Also print the score of every class.")
+@click.option("--proba", is_flag=True, help="Also print probabilities (logistic models).")
+def predict(model: str, files: tuple[str, ...], **given: object) -> None:
+    """Print the label that MODEL gives to each example of FILES, or of standard input.
+
+    Texts may come with labels, which are not looked at, or one a line without. From a pipe each
+    line is answered as it comes.
+
+    \b
+    Examples:
+      widemargin predict m.wm new.svm > labels.txt
+      echo "what a wonderful film" | widemargin predict m.wm
+      widemargin predict m.wm reviews.jsonl --scores
+    """
+    from widemargin.cli.predict import predict as work
+
+    work(model, files, given)
+
+
+@main.command()
+@click.argument("model")
+@click.argument("files", nargs=-1, required=True)
+@options.reading
+@click.option("--text", multiple=True, help="Table: the column of texts.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead.")
+def test(model: str, files: tuple[str, ...], **given: object) -> None:
+    """Measure MODEL on the labelled examples of FILES.
+
+    \b
+    Example:
+      widemargin test m.wm test.jsonl.xz
+    """
+    from widemargin.cli.test import test as work
+
+    work(model, files, given)
+
+
+@main.command()
+@click.argument("model")
+@click.option("--top", type=int, default=10, show_default=True, help="Features a class.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead.")
+def inspect(model: str, top: int, as_json: bool) -> None:
+    """Show what MODEL is, how it was trained, and its strongest features."""
+    from widemargin.cli.inspect import inspect as work
+
+    work(model, top, as_json)
+
+
+@main.command()
+@click.argument("model")
+@click.argument("files", nargs=-1, required=True)
+@click.option("--row", type=click.IntRange(1), default=1, show_default=True, help="Which example.")
+@click.option("--top", type=int, default=10, show_default=True, help="How many features.")
+@options.reading
+@click.option("--text", multiple=True, help="Table: the column of texts.")
+def explain(model: str, files: tuple[str, ...], row: int, top: int, **given: object) -> None:
+    """Say which features decided what MODEL predicts for one example of FILES.
+
+    \b
+    Example:
+      widemargin explain m.wm test.jsonl --row 17
+    """
+    from widemargin.cli.inspect import explain as work
+
+    work(model, files, row, top, given)
+
+
+@main.command()
+@click.argument("model")
+@click.argument("files", nargs=-1, required=True)
+@click.option("--model", "target", help="Where to save (MODEL itself).")
+@click.option("--epochs", type=click.IntRange(1), help="Passes over the new examples (1).")
+@options.reading
+@click.option("--text", multiple=True, help="Table: the column of texts.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead.")
+@click.option("--quiet", is_flag=True, help="Print nothing but errors.")
+def update(model: str, files: tuple[str, ...], target: str | None, **given: object) -> None:
+    """Let MODEL go on learning from FILES, also new classes.
+
+    \b
+    Example:
+      widemargin update m.wm today.svm
+    """
+    from widemargin.cli.update import update as work
+
+    sys.exit(work(model, files, target or model, given))
+
+
+@main.command()
+@click.argument("source")
+@click.argument("target")
+@options.reading
+@options.encoding
+def convert(source: str, target: str, **given: object) -> None:
+    """Convert SOURCE into TARGET.
+
+    A model becomes a LIBLINEAR model, a LIBLINEAR model becomes one of ours, and examples become a
+    cache that is mapped into memory when it is trained on.
+
+    \b
+    Examples:
+      widemargin convert m.wm m.liblinear
+      widemargin convert m.liblinear m.wm
+      widemargin convert train.svm train.wmc && widemargin train train.wmc
+    """
+    from widemargin.cli.convert import convert as work
+
+    work(source, target, given)
+
+
+@main.command()
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+def completion(shell: str) -> None:
+    """Print what makes SHELL complete commands and options.
+
+    \b
+    Example:
+      widemargin completion bash >> ~/.bashrc
+    """
+    from click.shell_completion import get_completion_class
+
+    found = get_completion_class(shell)
+    assert found is not None
+    click.echo(found(main, {}, "widemargin", "_WIDEMARGIN_COMPLETE").source())
 
 
 @main.command()

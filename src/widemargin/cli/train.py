@@ -1,113 +1,367 @@
-"""`widemargin train`."""
+"""`widemargin train`: from files, or the embedded set, to a model."""
 
 from __future__ import annotations
 
 import json
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import click
 import numpy as np
 
+from widemargin.cache import is_cache, read_cache, stamp, write_cache
+from widemargin.checkpoint import Checkpoints
 from widemargin.cli.digits import read_digits
+from widemargin.cli.learners import Learner
 from widemargin.encode.labels import encode_labels
-from widemargin.fit import Settings, fit_linear, split
+from widemargin.errors import DataError
+from widemargin.fit import fit_linear, split
+from widemargin.history import History
 from widemargin.intervals import wilson
+from widemargin.learn import Course, Moment, learn
 from widemargin.loops.jit import is_cold
 from widemargin.model import LinearModel
-from widemargin.progress import watched
+from widemargin.progress import Watcher, watched
+from widemargin.readers.files import Files, ReadOptions
+from widemargin.referee import HeldOut
 from widemargin.rows import Rows
+from widemargin.teach import Classes, Encoded, EncodeOptions, FromFiles, make_encoder, read_all
 
-#: The learner's class, its rule unless another is asked for, and the options it does not have.
-_LEARNERS = {
-    "perceptron": ("Perceptron", "perceptron", {"l2"}),
-    "pa": ("PassiveAggressive", "pa1", {"l2", "eta", "power"}),
-    "logistic": ("OnlineLogistic", "logistic", {"C", "rule"}),
-}
-_SHUFFLES = {"blocks": True, "no": False}
 #: The part of the embedded set that is only used to measure.
 _MEASURED = 0.2
+#: In one pass over a stream the history has a row after so many examples.
+_EVERY = 100_000
 
 
-def train(path: str, learner: str, options: Mapping[str, Any], as_json: bool, quiet: bool) -> int:
+@dataclass(frozen=True)
+class Job:
+    """What `train` is asked to do, apart from the files and the learner.
+
+    Attributes
+    ----------
+    model : str
+        Where to save.
+    valid : str or None
+        A file of held-out examples.
+    memory : int
+        Bytes that examples may take; more are read again in every epoch.
+    stream : bool
+        Read them again in any case.
+    checkpoint : str or None
+        The folder for checkpoints.
+    every : float
+        Seconds between them at the least.
+    resume : bool
+        Go on from the last one.
+    cache : bool
+        Keep the parsed examples beside the first file, for the next time.
+    as_json, quiet : bool
+        What to print.
+    """
+
+    model: str
+    valid: str | None = None
+    memory: int = 1 << 31
+    stream: bool = False
+    checkpoint: str | None = None
+    every: float = 30.0
+    resume: bool = False
+    cache: bool = False
+    as_json: bool = False
+    quiet: bool = False
+
+
+def train_digits(learner: Learner, job: Job) -> int:
     """Train on the embedded set; returns the exit code."""
-    name, settings, params = _learner(learner, dict(options))
-    settings.plan()
-    if is_cold() and not quiet:
-        click.echo("compiling the loops: some seconds, once", err=True)
+    _say_if_cold(job)
     began = time.monotonic()
     X, y = read_digits()
     classes, codes = encode_labels(y)
-    rng = np.random.default_rng(params["random_state"])
+    rng = learner.generator()
     learned, measured = (part.astype(np.int64) for part in split(codes, _MEASURED, rng))
-    rows = Rows.of(X[learned])
-    with watched(False if quiet or as_json else None, settings.epochs) as watch:
-        state, history = fit_linear(rows, classes, codes[learned], settings, rng, watch=watch)
-    model = LinearModel(
-        classes=classes,
-        state=state,
-        keep=settings.keep,
-        rule=settings.rule,
-        learner=name,
-        params=params,
-        history=history,
-        chance=rng.bit_generator.state,
-    )
-    model.save(path)
-    right = int(np.sum(model.predict(X[measured]) == y[measured]))
-    accuracy, interval = right / len(measured), wilson(right, len(measured))
-    if as_json:
-        figures = {
-            "learner": name,
-            "rule": settings.rule,
-            "keep": settings.keep,
-            "rows": rows.n,
-            "features": rows.width,
-            "classes": len(classes),
-            "epochs": len(history),
-            "mistakes": history.mistakes,
-            "stopped": history.stopped,
-            "held_out_rows": len(measured),
-            "accuracy": accuracy,
-            "accuracy_interval": interval,
-            "seconds": time.monotonic() - began,
-            "model": os.path.abspath(path),
-        }
-        click.echo(json.dumps(figures))
-    elif not quiet:
-        click.echo(f"digits: {rows.n} rows, {rows.width} features, {len(classes)} classes")
-        click.echo(f"{name}, {settings.rule} rule, {settings.keep} kept\n")
-        click.echo(repr(history))
-        click.echo(f"\nmistakes while learning: {history.mistakes} in {len(history)} epochs")
-        click.echo(
-            f"held-out accuracy: {accuracy:.4f} on {len(measured)} rows"
-            f" (95 % interval {interval[0]:.4f} to {interval[1]:.4f})"
+    rows = learner.settings.extend(Rows.of(X[learned]))
+    with _watched(learner, job) as watch:
+        state, history = fit_linear(
+            rows, classes, codes[learned], learner.settings, rng, watch=watch
         )
-        click.echo(f"model saved to {os.path.abspath(path)}")
+    model = learner.model(classes, state, rows.bias, history, rng)
+    model.save(job.model)
+    right = int(np.sum(model.predict(X[measured]) == y[measured]))
+    report = _Report("digits", rows.n, rows.width, learner, model, job, began)
+    report.tell((right, len(measured)))
     return 130 if watch.interrupted else 0
 
 
-def _learner(learner: str, options: dict[str, Any]) -> tuple[str, Settings, dict[str, Any]]:
-    """The learner's name, its settings, and the parameters that its estimator would have."""
-    name, rule, lacks = _LEARNERS[learner]
-    given = {option: value for option, value in options.items() if value is not None}
-    for option in lacks & set(given):
-        raise click.UsageError(f"--{option} is no option of the learner {learner}")
-    if learner == "pa" and not given.get("rule", rule).startswith("pa"):
-        raise click.UsageError("--rule of the learner pa must be pa, pa1 or pa2")
-    seed = given.pop("seed")
-    power = given.pop("power", 0.0)
-    eta = given.get("eta", 1.0)
-    batch = str(given.pop("batch", 1))
-    shuffle = given.pop("shuffle", "blocks")
-    params = {
-        **given,
-        "batch": int(batch) if batch.lstrip("-").isdigit() else batch,
-        "shuffle": _SHUFFLES.get(shuffle, shuffle),
-    }
-    if power:
-        params["eta"] = (eta, power)
-    settings = Settings(**{"rule": rule, **params})
-    return name, settings, {**params, "random_state": seed}
+def train_files(
+    patterns: Sequence[str],
+    reading: ReadOptions,
+    encoding: EncodeOptions,
+    learner: Learner,
+    job: Job,
+) -> int:
+    """Train on files; returns the exit code."""
+    files = Files(patterns, reading)
+    settings = learner.settings
+    once = settings.epochs == 1 and settings.shuffle is False
+    if not files.readable_again and settings.epochs > 1:
+        if learner.params.get("epochs") is not None:
+            raise click.UsageError("a pipe can be read only once: give --epochs 1, or files")
+        learner = Learner(
+            learner.name, replace(settings, epochs=1), {**learner.params, "epochs": 1}
+        )
+    _say_if_cold(job)
+    began = time.monotonic()
+    training = _Training(files, encoding, learner, job)
+    if once or job.stream or not files.readable_again or not training.in_memory():
+        training.from_files()
+    model, watch = training.finish()
+    report = _Report(
+        ", ".join(patterns), training.rows, model.state.width, learner, model, job, began
+    )
+    report.skipped = files.patience.skipped
+    report.tell(training.measure(model))
+    return 130 if watch.interrupted else 0
+
+
+class _Training:
+    """One training from files, in memory or window by window."""
+
+    def __init__(self, files: Files, encoding: EncodeOptions, learner: Learner, job: Job) -> None:
+        self.files, self.encoding, self.learner, self.job = files, encoding, learner, job
+        self.rng = learner.generator()
+        self.encoder = make_encoder(files, encoding)
+        self.classes = Classes()
+        self.data: Encoded | None = None
+        self.stream: FromFiles | None = None
+        self.held_out: Encoded | None = None
+        self.course: Course | None = None
+        self.rows = 0
+        self.checkpoints, self.saved = None, None
+        if job.checkpoint is not None:
+            self.checkpoints = Checkpoints(job.checkpoint, self._task(), job.every)
+            self.saved = self.checkpoints.read() if job.resume else None
+
+    def _task(self) -> dict[str, Any]:
+        """What a checkpoint must be of to go on from."""
+        stats = [os.stat(path) for path in self.files.paths if self.files.readable_again]
+        params = {name: repr(value) for name, value in self.learner.params.items()}
+        return {
+            "files": [[stat.st_size, stat.st_mtime_ns] for stat in stats],
+            "learner": [self.learner.name, self.learner.settings.rule, params],
+            "reading": repr((self.files.format, self.files.options.table)),
+            "encoding": repr(self.encoding),
+            "memory": [self.job.memory, self.job.stream],
+        }
+
+    def in_memory(self) -> bool:
+        """Read everything, if there is room for it."""
+        cache = f"{self.files.paths[0]}.wmc" if self.job.cache else None
+        made_from = stamp(self.files.paths, repr((self.files.options, self.encoding)))
+        if cache is not None and os.path.exists(cache) and is_cache(cache):
+            found = read_cache(cache, made_from)
+            if found is not None:
+                self.data, self.classes, self.encoder = found
+                self.rows = self.data.rows.n
+                return True
+        self.data = read_all(
+            self.files, self.encoder, self.classes, learn=True, budget=self.job.memory
+        )
+        if self.data is None:
+            self.encoder, self.classes = make_encoder(self.files, self.encoding), Classes()
+            return False
+        if cache is not None:
+            write_cache(cache, self.data, self.classes, self.encoder, made_from)
+        self.rows = self.data.rows.n
+        return True
+
+    def from_files(self) -> None:
+        """Make ready to read window by window."""
+        if self.learner.settings.validation > 0.0:
+            raise click.UsageError(
+                "examples that are not in memory cannot be split: give --valid a file"
+            )
+        if self.learner.settings.shuffle not in (True, False):
+            raise click.UsageError(
+                "examples that are not in memory are shuffled in blocks, or not at all"
+            )
+        self.stream = FromFiles(
+            self.files, self.encoder, self.classes, self.learner.settings, self.job.memory // 2
+        )
+
+    def finish(self) -> tuple[LinearModel, Watcher]:
+        """Learn, and save the model."""
+        with _watched(self.learner, self.job) as watch:
+            model = self._learn_in_memory(watch) if self.stream is None else self._learn(watch)
+        if len(model.classes) < 2:
+            raise DataError(
+                f"only one class ({model.classes.tolist()[0]!r}) is present:"
+                " at least two are needed to learn"
+            )
+        model.save(self.job.model)
+        if self.checkpoints is not None and not watch.interrupted:
+            self.checkpoints.remove()
+        return model, watch
+
+    def _learn_in_memory(self, watch: Watcher) -> LinearModel:
+        data, settings = self.data, self.learner.settings
+        assert data is not None
+        classes = self.classes.values
+        if len(classes) < 2:
+            raise DataError(
+                f"only one class ({classes.tolist()[0]!r}) is present:"
+                " at least two are needed to learn"
+            )
+        rows = settings.extend(data.rows)
+        held_out = self._held_out(rows.bias)
+        state = None
+        if self.saved is not None:
+            state, self.course = self.saved[0].state, self.saved[1]
+        state, history = fit_linear(
+            rows,
+            classes,
+            data.codes,
+            settings,
+            self.rng,
+            state=state,
+            sample_weight=data.weights,
+            held_out=held_out,
+            course=self.course,
+            watch=lambda moment: self._note(moment, rows.bias, watch),
+        )
+        return self._model(state, rows.bias, history)
+
+    def _learn(self, watch: Watcher) -> LinearModel:
+        stream, settings = self.stream, self.learner.settings
+        assert stream is not None
+        if self.saved is not None:
+            model, self.course = self.saved
+            assert model.encoder is not None
+            self.encoder = stream.encoder = model.encoder
+            self.classes = stream.classes = Classes(model.classes)
+            stream.go_on(model.state, model.bias)
+        else:
+            stream.start(self.rng)
+        assert stream.bias is not None
+        bias = stream.bias
+        plan = replace(settings.plan(), every=_EVERY if settings.epochs == 1 else 0)
+        history = learn(
+            stream,
+            stream.state,
+            plan,
+            self.rng,
+            held_out=self._held_out(bias),
+            course=self.course,
+            watch=lambda moment: self._note(moment, bias, watch),
+        )
+        self.rows = stream.state.seen // max(1, len({e.epoch for e in history}))
+        return self._model(stream.state, bias, history)
+
+    def _note(self, moment: Moment, bias: float, watch: Watcher) -> bool:
+        """Write a checkpoint if it is time."""
+        if self.checkpoints is not None and moment.settled and self.checkpoints.due():
+            model = self._model(moment.state, bias, moment.course.history)
+            self.checkpoints.write(model, moment.course, moment.seconds)
+        return watch(moment)
+
+    def _model(self, state: Any, bias: float, history: History) -> LinearModel:
+        return self.learner.model(self.classes.values, state, bias, history, self.rng, self.encoder)
+
+    def _held_out(self, bias: float) -> HeldOut | None:
+        if self.job.valid is None:
+            return None
+        table = replace(self.files.options.table, schema=self.files.schema)
+        files = Files(self.job.valid, replace(self.files.options, table=table))
+        data = read_all(files, self.encoder, self.classes, learn=False)
+        assert data is not None
+        self.held_out = replace(data, rows=data.rows.with_bias(bias))
+        return HeldOut(self.held_out.rows, self.held_out.rows.everything, data.codes)
+
+    def measure(self, model: LinearModel) -> tuple[int, int] | None:
+        """How many of the held-out examples the model gets right, if there are any."""
+        if self.held_out is None:
+            return None
+        rows = self.held_out.rows.widened(max(self.held_out.rows.width, model.state.width))
+        found = model.predict(rows)
+        answers = np.where(self.held_out.codes >= 0, self.held_out.codes, 0)
+        right = (found == self.classes.values[answers]) & (self.held_out.codes >= 0)
+        return int(np.sum(right)), rows.n
+
+
+class _Report:
+    """Says what was trained."""
+
+    def __init__(
+        self,
+        data: str,
+        rows: int,
+        width: int,
+        learner: Learner,
+        model: LinearModel,
+        job: Job,
+        began: float,
+    ) -> None:
+        self.data, self.rows, self.width = data, rows, width
+        self.learner, self.model, self.job, self.began = learner, model, job, began
+        self.skipped = 0
+
+    def tell(self, held_out: tuple[int, int] | None) -> None:
+        """Print it, as a text or as JSON."""
+        settings, history = self.learner.settings, self.model.history
+        epochs = len({epoch.epoch for epoch in history})
+        figures: dict[str, Any] = {
+            "learner": self.learner.name,
+            "rule": settings.rule,
+            "keep": settings.keep,
+            "rows": self.rows,
+            "features": self.width,
+            "classes": len(self.model.classes),
+            "epochs": epochs,
+            "mistakes": history.mistakes,
+            "stopped": history.stopped,
+        }
+        if held_out is not None:
+            right, n = held_out
+            figures["held_out_rows"] = n
+            figures["accuracy"], figures["accuracy_interval"] = right / n, wilson(right, n)
+        if self.skipped:
+            figures["skipped_lines"] = self.skipped
+        figures["seconds"] = time.monotonic() - self.began
+        figures["model"] = os.path.abspath(self.job.model)
+        if self.job.as_json:
+            click.echo(json.dumps(figures))
+        elif not self.job.quiet:
+            self._print(figures)
+
+    def _print(self, figures: dict[str, Any]) -> None:
+        click.echo(
+            f"{self.data}: {self.rows} rows, {self.width} features,"
+            f" {len(self.model.classes)} classes"
+        )
+        settings = self.learner.settings
+        click.echo(f"{self.learner.name}, {settings.rule} rule, {settings.keep} kept\n")
+        click.echo(repr(self.model.history))
+        click.echo(
+            f"\nmistakes while learning: {figures['mistakes']}"
+            f" in {figures['epochs']} epoch{'s' * (figures['epochs'] != 1)}"
+        )
+        if self.skipped:
+            click.echo(f"bad lines skipped: {self.skipped}")
+        if "accuracy" in figures:
+            low, high = figures["accuracy_interval"]
+            click.echo(
+                f"held-out accuracy: {figures['accuracy']:.4f} on {figures['held_out_rows']} rows"
+                f" (95 % interval {low:.4f} to {high:.4f})"
+            )
+        click.echo(f"model saved to {figures['model']}")
+
+
+def _watched(learner: Learner, job: Job) -> Any:
+    return watched(False if job.quiet or job.as_json else None, learner.settings.epochs)
+
+
+def _say_if_cold(job: Job) -> None:
+    if is_cold() and not job.quiet:
+        click.echo("compiling the loops: some seconds, once", err=True)

@@ -7,7 +7,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from widemargin.loops.text import SPACE, SPECIAL, WORD
+from widemargin.loops.gather import SPACE, SPECIAL, WORD
 from widemargin.rows import frozen
 
 #: Characters whose lower case is not one character, or depends on its neighbours.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from widemargin.loops.text import LONGEST_NAME, SHARED, Fresh, Names, note_names
+from widemargin.loops.names import LONGEST_NAME, SHARED, Fresh, Names, note_names
 
 #: More columns than this share a place in the table that remembers which hash was there first.
 _MOST_PLACES = 1 << 22
@@ -98,9 +98,7 @@ class NameTable:
         """Undo `arrays`."""
         for name, whole in self._table._asdict().items():
             if len(arrays[name]) > len(whole):
-                raise ValueError(
-                    f"{len(arrays[name])} entries of {name} are more than there may be"
-                )
+                raise ValueError(f"{name}: more entries than the table of names has room for")
             whole[: len(arrays[name])] = arrays[name]
 
 

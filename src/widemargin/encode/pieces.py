@@ -9,8 +9,10 @@ from contextlib import contextmanager
 import numpy as np
 
 from widemargin.errors import DataError
+from widemargin.loops.gather import Work
+from widemargin.loops.names import LONGEST_NAME, Fresh
 from widemargin.loops.storage import Sparse
-from widemargin.loops.text import LONGEST_NAME, WORDS, Found, Fresh, How, Work
+from widemargin.loops.text import WORDS, Found, How
 from widemargin.readers.chunk import Texts
 from widemargin.rows import Rows, frozen
 
@@ -136,8 +138,8 @@ class Harvest:
 
     def rows(self, bias: float, width: int) -> Rows:
         """All of them."""
-        arrays = (self.values[: self.filled], self.columns[: self.filled], self.starts)
-        stored = Sparse(*(frozen(array) for array in arrays), float(bias))
+        values, columns = (frozen(part[: self.filled]) for part in (self.values, self.columns))
+        stored = Sparse(values, columns, frozen(self.starts), float(bias))
         return Rows(stored, self.n, width, distinct=True)
 
 
@@ -153,12 +155,16 @@ class Turns:
         """Wait until all before are done; False if one of them failed."""
         with self._changed:
             self._changed.wait_for(lambda: self._next == number or self._failed < number)
+            mine = self._next == number
         try:
-            yield self._failed > number
-        finally:
-            with self._changed:
-                self._next += 1
-                self._changed.notify_all()
+            yield mine
+        except BaseException:
+            self.fail(number)
+            raise
+        with self._changed:
+            if mine:
+                self._next = number + 1
+            self._changed.notify_all()
 
     def fail(self, number: int) -> None:
         """Nobody after this one need wait."""

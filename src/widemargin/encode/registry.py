@@ -11,6 +11,9 @@ from widemargin.encode.encoder import Encoder
 
 #: Kinds of encoders and where they live; imported when a file asks for one.
 _HOMES = {
+    "numbers": ("widemargin.encode.numbers", "NumbersEncoder"),
+    "vw": ("widemargin.encode.hashed", "HashedEncoder"),
+    "table": ("widemargin.encode.table", "TableEncoder"),
     "text": ("widemargin.encode.text", "TextEncoder"),
 }
 

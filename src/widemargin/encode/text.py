@@ -11,14 +11,8 @@ from widemargin.encode.characters import CONTEXTUAL, byte_table, character_table
 from widemargin.encode.names import NameTable
 from widemargin.encode.pieces import Harvest, Room, Turns, cut, most_features, spare_room
 from widemargin.errors import DataError
-from widemargin.loops.text import (
-    BAD_BYTE,
-    NEEDS_TABLE,
-    How,
-    Tables,
-    count_documents,
-    encode_piece,
-)
+from widemargin.loops.gather import BAD_BYTE, NEEDS_TABLE, Tables
+from widemargin.loops.text import How, count_documents, encode_piece
 from widemargin.readers.chunk import Texts
 from widemargin.rows import Rows, frozen
 from widemargin.threads import run_all

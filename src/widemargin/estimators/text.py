@@ -16,7 +16,6 @@ from widemargin.encode.text import TextEncoder, texts_of
 from widemargin.explanation import Explanation
 from widemargin.history import History
 from widemargin.model import LinearModel
-from widemargin.readers.chunk import Texts
 from widemargin.rows import Rows
 from widemargin.threads import thread_count
 
@@ -233,6 +232,9 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
+    learner_: Any
+    encoder_: Any
+
     # Learning
 
     def fit(self, X: Iterable[str], y: Any, sample_weight: Any = None) -> Self:
@@ -296,17 +298,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
         Of two classes the first has the weights of the second with their signs turned. A name with
         "~" shares its column with others; a column without a name is "#" and its number.
         """
-        model = self.model_
-        weights = model.coef
-        if len(weights) == 1:
-            weights = np.concatenate([-weights, weights])
-        best = {}
-        for label, w in zip(model.classes.tolist(), weights, strict=True):
-            w = w * self.encoder_.signs()
-            few = np.argpartition(-w, min(n, len(w) - 1))[:n]
-            few = few[np.lexsort((few, -w[few]))]
-            best[label] = [(model.feature_name(int(j)), float(w[j])) for j in few if w[j] > 0.0]
-        return best
+        return self.model_.top_features(n)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write encoder and learner into one file; `widemargin.load` reads it back."""
@@ -314,7 +306,8 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
 
     def restore(self, model: LinearModel) -> Self:
         """Take over a model that was read from a file."""
-        self.learner_, self.encoder_ = clone(self.learner).restore(model), model.encoder
+        self.learner_ = clone(self.learner).restore(model)
+        self.encoder_ = model.encoder
         return self
 
     # What was learned
@@ -350,7 +343,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
             epochs=5, fit_intercept=_BIAS, n_jobs=self.n_jobs, random_state=self.random_state
         )
 
-    def _rows(self, X: Iterable[str] | Texts) -> Rows:
+    def _rows(self, X: Iterable[str]) -> Rows:
         bias = self._fitted().model_.bias
         return self.encoder_.encode(texts_of(X), bias, thread_count(self.n_jobs))
 

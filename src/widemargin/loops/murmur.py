@@ -66,7 +66,7 @@ def copy_block(source, p, text, q):
 
 
 def word_bits(text, p):
-    """Which of the 64 bytes from p are letters, digits, underscores or not ASCII; bit i is p + i."""
+    """Bit i says whether byte p + i is a letter, a digit, an underscore or not ASCII."""
     block = text[int(p) : int(p) + 64].astype(np.uint32)
     folded = block | 0x20
     words = ((folded >= 97) & (folded < 123)) | ((block >= 48) & (block < 58)) | (block == 95)

@@ -8,7 +8,14 @@ from widemargin.loops.jit import jit
 
 _1 = np.uint64(1)
 _PRIME = np.uint64(0x100000001B3)
-_BASIS = np.uint64(0xCBF29CE484222325)
+#: Where the hash of a string begins.
+BASIS = np.uint64(0xCBF29CE484222325)
+
+
+@jit(inline=True)
+def hash_on(h, byte):
+    """The hash (FNV-1a, 64 bits) of a string that goes on with a byte."""
+    return (h ^ np.uint64(byte)) * _PRIME
 
 
 @jit()
@@ -34,9 +41,9 @@ def number_strings(text, starts, ends, table, codes):
     firsts = np.empty(len(table) // 2, np.int64)
     n = 0
     for i in range(len(starts)):
-        h = _BASIS
+        h = BASIS
         for k in range(starts[i], ends[i]):
-            h = (h ^ np.uint64(text[k])) * _PRIME
+            h = hash_on(h, text[k])
         slot = (h ^ (h >> np.uint64(32))) & mask
         while table[slot] >= 0 and not _equal(text, starts, ends, firsts[table[slot]], i):
             slot = (slot + _1) & mask

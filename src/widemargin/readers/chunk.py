@@ -24,6 +24,16 @@ class Vectors(NamedTuple):
     least: int  # the smallest index among them
 
 
+class Hashed(NamedTuple):
+    """Examples of named features, hashed: those of example i are starts[i] up to starts[i + 1]."""
+
+    values: np.ndarray
+    hashes: np.ndarray  # uint32, all even
+    starts: np.ndarray  # uint64
+    text: np.ndarray  # in which the names stand
+    names: np.ndarray  # uint32 (m, 4): start and end of the namespace, and of the name
+
+
 class Labels(NamedTuple):
     """The labels of some examples: values[codes]. An example without a label has code -1."""
 
@@ -36,8 +46,8 @@ class Chunk(NamedTuple):
 
     Attributes
     ----------
-    raw : Vectors, Texts or pyarrow.Table
-        The examples: vectors, documents, or columns.
+    raw : Vectors, Texts, Hashed or pyarrow.Table
+        The examples: vectors, documents, named features, or columns.
     n : int
         How many there are.
     labels : Labels or None

@@ -14,7 +14,7 @@ from widemargin.errors import DataError
 from widemargin.readers.chunk import Chunk
 from widemargin.readers.columns import TableOptions, TableSchema
 from widemargin.readers.formats import FORMATS, TABLES, format_of
-from widemargin.readers.labelled import parse_fasttext, parse_labelled
+from widemargin.readers.labelled import parse_fasttext, parse_labelled, parse_plain
 from widemargin.readers.pieces import Parse, Patience, chunks_of
 from widemargin.readers.sources import (
     BLOCK_BYTES,
@@ -28,6 +28,7 @@ from widemargin.readers.sources import (
     ranges_of,
 )
 from widemargin.readers.svmlight import parse_lines
+from widemargin.readers.vw import parse_vw_lines
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,8 @@ class ReadOptions:
     ----------
     format : str or None
         One of `FORMATS`; None: as the name or the first lines say.
+    among : tuple of str
+        What it can be.
     table : TableOptions
         Which columns of a table are used, and how.
     skip_bad : int
@@ -48,19 +51,23 @@ class ReadOptions:
         How many threads parse side by side.
     block : int
         About how many bytes of text are parsed at a time.
+    live : bool
+        Give the lines of a pipe as they come, however few.
     """
 
     format: str | None = None
+    among: tuple[str, ...] = tuple(FORMATS)
     table: TableOptions = field(default_factory=TableOptions)
     skip_bad: int = 0
     dtype: Any = np.float64
     threads: int = 1
     block: int = BLOCK_BYTES
+    live: bool = False
 
     def __post_init__(self) -> None:
-        if self.format is not None and self.format not in FORMATS:
+        if self.format is not None and self.format not in self.among:
             raise ValueError(
-                f"format={self.format!r} is unknown; choose one of {', '.join(FORMATS)}"
+                f"format={self.format!r} does not do here; choose one of {', '.join(self.among)}"
             )
 
 
@@ -100,7 +107,8 @@ class Files:
         found = {}
         for path in self.paths:
             stream = open_bytes(path)
-            found[format_of(name_of(path), stream.peek(1 << 16))] = name_of(path)
+            head = stream.peek(1 << 16)
+            found[format_of(name_of(path), head, self.options.among)] = name_of(path)
             if is_seekable(path):
                 stream.close()
             else:
@@ -131,7 +139,8 @@ class Files:
                 yield from self.read(ranges)
                 continue
             with self._open(path) as stream:
-                blocks = lines_of(stream, name_of(path), self.options.block)
+                live = not is_seekable(path) and self.options.live
+                blocks = lines_of(stream, name_of(path), self.options.block, live)
                 yield from chunks_of(blocks, self._parse, self.patience, self.options.threads)
 
     def ranges(self) -> list[Range] | None:
@@ -157,8 +166,10 @@ class Files:
     def _parse(self) -> Parse:
         parsers: dict[str, Callable[..., Any]] = {
             "svmlight": partial(parse_lines, dtype=self.options.dtype),
+            "vw": partial(parse_vw_lines, dtype=self.options.dtype),
             "fasttext": parse_fasttext,
             "labelled-text": parse_labelled,
+            "text": parse_plain,
         }
         return parsers[self.format]
 

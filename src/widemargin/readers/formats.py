@@ -16,6 +16,7 @@ FORMATS = {
     "jsonl": ("jsonl", "ndjson"),
     "fasttext": ("ft", "fasttext"),
     "labelled-text": (),
+    "text": (),
 }
 #: Tables: read through Arrow, by column.
 TABLES = ("csv", "tsv", "parquet", "jsonl")
@@ -27,8 +28,11 @@ _SVMLIGHT = re.compile(rf"{_NUMBER}(?:\s+qid:\d+)?(?:\s+\d+:\S+)*\s*(?:#.*)?")
 _VW = re.compile(rf"(?:{_NUMBER}\s+){{0,3}}(?:'?[^\s|]+)?\s*\|.*")
 
 
-def format_of(name: str, head: bytes) -> str:
+def format_of(name: str, head: bytes, among: tuple[str, ...] = tuple(FORMATS)) -> str:
     """The format of a file with this name that begins with these bytes.
+
+    What is none of those it may be `among` is plain text, a document a line, if that is one of
+    them and was not to be told from labelled text otherwise.
 
     Examples
     --------
@@ -37,16 +41,30 @@ def format_of(name: str, head: bytes) -> str:
     >>> format_of("-", b"+1 3:0.5 7:1\\n-1 2:1\\n")
     'svmlight'
     """
+    found = _format_of(name, head)
+    if found in among:
+        return found
+    if "text" in among and len(among) < len(FORMATS):
+        return "text"
+    if not found:
+        raise DataError(
+            f"{name}: cannot tell its format from its first lines;"
+            f" give --format, one of {', '.join(among)}"
+        )
+    raise DataError(f"{name}: is {found}, where {' or '.join(among)} is needed")
+
+
+def _format_of(name: str, head: bytes) -> str:
     endings = name.lower().split(".")[1:]
     while endings and endings[-1] in _COMPRESSIONS:
         endings.pop()
     for format, known in FORMATS.items():
         if endings and endings[-1] in known:
             return format
-    return _recognised(name, head)
+    return _recognised(head)
 
 
-def _recognised(name: str, head: bytes) -> str:
+def _recognised(head: bytes) -> str:
     if head.startswith(b"PAR1"):
         return "parquet"
     text = head.decode("utf-8", "replace").removeprefix("\ufeff")
@@ -72,7 +90,4 @@ def _recognised(name: str, head: bytes) -> str:
         return "tsv"
     if all("," in line for line in lines):
         return "csv"
-    raise DataError(
-        f"{name}: cannot tell its format from its first lines;"
-        f" give --format, one of {', '.join(FORMATS)}"
-    )
+    return ""

@@ -38,8 +38,6 @@ _MAGIC = {
     b"\xfd7zXZ\x00": "xz",
     b"\x28\xb5\x2f\xfd": "zstd",
 }
-#: Anything to read bytes from.
-Stream = io.RawIOBase | io.BufferedIOBase
 #: Bytes of a stream that can be looked at before they are read.
 _PEEKED = 1 << 16
 _BOM = b"\xef\xbb\xbf"
@@ -171,7 +169,7 @@ def open_bytes(path: str) -> io.BufferedReader:
     elif kind == "bzip2":
         raw = bz2.BZ2File(raw)
     elif kind == "xz":
-        raw = lzma.LZMAFile(raw)
+        raw = lzma.LZMAFile(raw)  # noqa: SIM115
     else:
         import pyarrow
 
@@ -221,11 +219,16 @@ def ranges_of(path: str, size: int = BLOCK_BYTES) -> list[Range]:
     return [Range(path, start, min(start + size, length)) for start in range(0, length, size)]
 
 
-def lines_of(stream: Stream, source: str, size: int = BLOCK_BYTES) -> Iterator[Lines]:
-    """Cut what comes from a stream after line ends, in blocks of about `size` bytes."""
+def lines_of(
+    stream: Any, source: str, size: int = BLOCK_BYTES, live: bool = False
+) -> Iterator[Lines]:
+    """Cut what comes from a stream after line ends, in blocks of about `size` bytes.
+
+    Of a `live` stream a block is what has come, however little.
+    """
     first, rest = True, b""
     while True:
-        piece = _read_up_to(stream, size)
+        piece = stream.read1(size) if live else _read_up_to(stream, size)
         if first:
             _check_encoding(piece, source)
         if not piece:

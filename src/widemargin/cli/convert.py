@@ -1,0 +1,48 @@
+"""`widemargin convert`: models to and from LIBLINEAR, examples into a cache."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+import click
+
+from widemargin.cache import write_cache
+from widemargin.cli import options
+from widemargin.errors import ModelFileError
+from widemargin.liblinear import is_liblinear, read_liblinear, write_liblinear
+from widemargin.model import load_model
+from widemargin.readers.files import Files
+from widemargin.readers.sources import check_readable
+from widemargin.teach import Classes, make_encoder, read_all
+
+
+def convert(source: str, target: str, given: Mapping[str, Any]) -> None:
+    """Convert a model or examples, whatever the source is."""
+    check_readable(source)
+    if is_liblinear(source):
+        read_liblinear(source).save(target)
+        click.echo(f"{target}: a widemargin model")
+        return
+    model = _model(source)
+    if model is not None:
+        write_liblinear(model, target)
+        click.echo(f"{target}: a LIBLINEAR model")
+        return
+    files = Files(source, options.read_options(given))
+    encoder, classes = make_encoder(files, options.encode_options(given)), Classes()
+    data = read_all(files, encoder, classes, learn=True)
+    assert data is not None
+    write_cache(target, data, classes, encoder)
+    size = os.stat(target).st_size
+    click.echo(f"{target}: {data.rows.n} examples, {data.rows.width} features, {size:,} bytes")
+
+
+def _model(path: str) -> Any:
+    try:
+        return load_model(path)
+    except ModelFileError:
+        if path.endswith(".wm"):
+            raise
+        return None

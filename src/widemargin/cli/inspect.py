@@ -1,0 +1,146 @@
+"""`widemargin inspect`: what a model is, how it was trained, and what it looks at."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from typing import Any
+
+import click
+import numpy as np
+
+from widemargin.history import History
+from widemargin.model import LinearModel, load_model
+
+_WIDTH = 40
+_BLOCKS = " ▏▎▍▌▋▊▉█"
+#: Charts of more rows than this are thinned out.
+_ROWS = 20
+#: Of many classes only so many are shown.
+_CLASSES = 20
+
+
+def inspect(path: str, top: int, as_json: bool) -> None:
+    """Print a model's description, the chart of its training, and its strongest features."""
+    model = load_model(path)
+    if as_json:
+        click.echo(json.dumps(_figures(path, model, top)))
+        return
+    state, labels = model.state, [str(label) for label in model.classes.tolist()]
+    click.echo(f"{path}: {model.learner}, {model.rule} rule, {model.keep} kept")
+    shown = ", ".join(labels[:_CLASSES]) + (", ..." if len(labels) > _CLASSES else "")
+    click.echo(f"{len(labels)} classes: {shown}")
+    click.echo(f"{state.width} features, {_encoder(model)}; bias: {_bias(model)}")
+    given = {name: value for name, value in model.params.items() if value is not None}
+    click.echo("told: " + (", ".join(f"{name}={value!r}" for name, value in given.items()) or "-"))
+    click.echo(f"file: {os.stat(path).st_size:,} bytes, weights {state.W.dtype}")
+    _history(model.history)
+    click.echo("\nstrongest features")
+    side = max(map(len, labels[:_CLASSES]))
+    for label, features in list(model.top_features(top).items())[:_CLASSES]:
+        listed = ", ".join(f"{name} {weight:.3g}" for name, weight in features) or "-"
+        click.echo(f"{label!s:<{side}}  {listed}")
+    names = getattr(model.encoder, "names", None)
+    if names is not None and len(names):
+        click.echo(f"\nnames kept: {len(names):,}; columns with several: {names.collisions:,}")
+
+
+def _encoder(model: LinearModel) -> str:
+    encoder: Any = model.encoder
+    if encoder is None:
+        return "from arrays"
+    if encoder.kind == "numbers":
+        return f"numbered from {encoder.first}"
+    if encoder.kind == "text":
+        low, high = encoder.options["ngrams"]
+        grams = f"{low}-grams" if low == high else f"{low}- to {high}-grams"
+        return f"hashed from texts ({encoder.options['analyzer']}, {grams})"
+    return "from the columns of a table" if encoder.kind == "table" else "hashed from names"
+
+
+def _bias(model: LinearModel) -> str:
+    if not model.bias:
+        return "none"
+    return ", ".join(f"{b:.4g}" for b in model.intercept[:_CLASSES])
+
+
+def _history(history: History) -> None:
+    if not len(history):
+        return
+    epochs = len({epoch.epoch for epoch in history})
+    click.echo(
+        f"trained for {epochs} epoch{'s' * (epochs != 1)}, {history.epochs[-1].seconds:.2f} s,"
+        f" {history.mistakes} mistakes; stopped: {history.stopped or '-'}"
+    )
+    _chart("mistakes", history, history["mistakes"], "{:.0f}")
+    scores = history["held_out"]
+    if np.any(np.isfinite(scores)):
+        _chart("held out", history, scores, "{:.4f}", best=history.best)
+
+
+def _chart(
+    title: str, history: History, values: np.ndarray, form: str, best: int | None = None
+) -> None:
+    """One bar a row; of scores that lie close together, from just below the least."""
+    which = np.unique(np.linspace(0, len(values) - 1, min(len(values), _ROWS)).astype(int))
+    low = 0.0 if best is None else float(np.nanmin(values)) * 0.98
+    high = max(float(np.nanmax(values)), low + 1e-12)
+    click.echo(f"\nepoch  {title}")
+    for i in which.tolist():
+        eighths = round(8 * _WIDTH * max(0.0, float(values[i]) - low) / (high - low))
+        bar = "█" * (eighths // 8) + _BLOCKS[eighths % 8].strip()
+        epoch = history.epochs[i].epoch
+        mark = "  <- given back" if best is not None and epoch == best else ""
+        click.echo(f"{epoch:>5}  {bar} {form.format(values[i])}{mark}")
+
+
+def _figures(path: str, model: LinearModel, top: int) -> dict[str, Any]:
+    encoder = model.encoder
+    return {
+        "model": os.path.abspath(path),
+        "learner": model.learner,
+        "rule": model.rule,
+        "keep": model.keep,
+        "classes": model.classes.tolist(),
+        "features": model.state.width,
+        "encoder": None if encoder is None else {"kind": encoder.kind, **encoder.describe()},
+        "intercept": model.intercept.tolist(),
+        "history": model.history.to_dict(),
+        "top_features": {str(label): found for label, found in model.top_features(top).items()},
+    }
+
+
+def explain(
+    path: str, files: tuple[str, ...], row: int, top: int, given: Mapping[str, Any]
+) -> None:
+    """Print which features decided the prediction of one row."""
+    from widemargin.cli.ask import Question
+    from widemargin.errors import DataError
+
+    question = Question(path, files, given)
+    passed = 0
+    for chunk in question.files.chunks():
+        if row > passed + chunk.n:
+            passed += chunk.n
+            continue
+        i = row - passed - 1
+        raw = _one(question.raw(chunk), i)
+        click.echo(f"{chunk.source}:{chunk.lines[i]}")
+        if chunk.labels is not None and chunk.labels.codes[i] >= 0:
+            click.echo(f"label: {chunk.labels.values[chunk.labels.codes[i]]}")
+        asked = raw if question.model.encoder is not None else question.rows(raw)
+        click.echo(str(question.model.explain(asked, top)))
+        return
+    raise DataError(f"{', '.join(files)}: has {passed} rows, none of them is row {row}")
+
+
+def _one(raw: Any, i: int) -> Any:
+    """One example of a chunk."""
+    from widemargin.readers.chunk import Texts, Vectors
+
+    if isinstance(raw, Texts):
+        return Texts(raw.buffer, raw.starts[i : i + 1], raw.ends[i : i + 1])
+    if isinstance(raw, Vectors):
+        return Vectors(raw.rows.take(np.array([i], np.uint64)), raw.least)
+    return raw.slice(i, 1)

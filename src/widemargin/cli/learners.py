@@ -1,0 +1,89 @@
+"""The learners of the shell: from options to settings, and to a model that the library can load."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import Any
+
+import click
+import numpy as np
+
+from widemargin.encode.encoder import Encoder
+from widemargin.fit import Settings
+from widemargin.history import History
+from widemargin.model import LinearModel
+from widemargin.state import State
+
+#: The learner's class, its rule unless another is asked for, and the options it does not have.
+_LEARNERS = {
+    "perceptron": ("Perceptron", "perceptron", {"l2"}),
+    "pa": ("PassiveAggressive", "pa1", {"l2", "eta", "power"}),
+    "logistic": ("OnlineLogistic", "logistic", {"C", "rule"}),
+}
+_SHUFFLES = {"blocks": True, "no": False}
+
+
+class Learner:
+    """What learns: its name, its settings, and the parameters that its estimator would have."""
+
+    def __init__(self, name: str, settings: Settings, params: dict[str, Any]) -> None:
+        settings.plan()
+        self.name, self.settings, self.params = name, settings, params
+
+    @classmethod
+    def of(cls, learner: str, options: dict[str, Any], **defaults: Any) -> Learner:
+        """From the options of the command line."""
+        name, rule, lacks = _LEARNERS[learner]
+        given = {option: value for option, value in options.items() if value is not None}
+        for option in lacks & set(given):
+            raise click.UsageError(f"--{option} is no option of the learner {learner}")
+        if learner == "pa" and not given.get("rule", rule).startswith("pa"):
+            raise click.UsageError("--rule of the learner pa must be pa, pa1 or pa2")
+        seed = given.pop("seed")
+        power = given.pop("power", 0.0)
+        batch = str(given.pop("batch", 1))
+        shuffle = given.pop("shuffle", "blocks")
+        params = {
+            **defaults,
+            **given,
+            "batch": int(batch) if batch.lstrip("-").isdigit() else batch,
+            "shuffle": _SHUFFLES.get(shuffle, shuffle),
+        }
+        if power:
+            params["eta"] = (given.get("eta", 1.0), power)
+        return cls(name, Settings(**{"rule": rule, **params}), {**params, "random_state": seed})
+
+    @classmethod
+    def again(cls, model: LinearModel, **changed: Any) -> Learner:
+        """The learner of a model, to go on with."""
+        known = {field.name for field in fields(Settings)}
+        params = {**model.params, **changed}
+        given = {name: value for name, value in params.items() if name in known}
+        return cls(model.learner, Settings(**{**given, "rule": model.rule}), params)
+
+    def generator(self) -> np.random.Generator:
+        """Where chance comes from."""
+        return np.random.default_rng(self.params.get("random_state"))
+
+    def model(
+        self,
+        classes: np.ndarray,
+        state: State,
+        bias: float,
+        history: History,
+        rng: np.random.Generator,
+        encoder: Encoder | None = None,
+    ) -> LinearModel:
+        """What was learned, as a model."""
+        return LinearModel(
+            classes=classes,
+            state=state,
+            keep=self.settings.keep,
+            rule=self.settings.rule,
+            bias=bias,
+            learner=self.name,
+            params=self.params,
+            history=history,
+            chance=rng.bit_generator.state,
+            encoder=encoder,
+        )

@@ -1,0 +1,29 @@
+"""`widemargin predict`: one line of output for each example."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from widemargin.cli.ask import Question
+
+
+def predict(path: str, files: Sequence[str], given: Mapping[str, Any]) -> None:
+    """Print the label of every example, with its scores or probabilities if asked for."""
+    question = Question(path, files or ["-"], given, live=True)
+    model, threads = question.model, question.threads
+    for _, rows in question.chunks():
+        labels = [str(label) for label in model.predict(rows, threads).tolist()]
+        if given["proba"]:
+            figures = model.predict_proba(rows, threads)
+        elif given["scores"]:
+            figures = model.decision_function(rows, threads)
+            figures = figures[:, None] if figures.ndim == 1 else figures
+        else:
+            sys.stdout.write("\n".join(labels) + "\n")
+            sys.stdout.flush()
+            continue
+        for label, row in zip(labels, figures.tolist(), strict=True):
+            sys.stdout.write("\t".join([label, *(f"{figure:.6g}" for figure in row)]) + "\n")
+        sys.stdout.flush()

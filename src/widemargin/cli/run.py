@@ -1,0 +1,79 @@
+"""From what was typed to the work."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import click
+
+from widemargin.cli import options
+from widemargin.cli.learners import Learner
+from widemargin.cli.train import Job, train_digits, train_files
+
+_LEARNING = (
+    "rule",
+    "keep",
+    "epochs",
+    "eta",
+    "power",
+    "C",
+    "l2",
+    "batch",
+    "shuffle",
+    "multiclass",
+    "patience",
+    "max_seconds",
+    "seed",
+)
+_UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
+
+
+def run_train(files: Sequence[str], learner: str, given: Mapping[str, Any]) -> int:
+    """`widemargin train`; returns the exit code."""
+    learning = {name: given[name] for name in _LEARNING}
+    valid, fraction = _valid(given["valid"])
+    learning["validation"] = fraction
+    job = Job(
+        model=given["path"] or ("model.wm" if files else "digits.wm"),
+        valid=valid,
+        memory=_bytes(given["memory"]),
+        stream=given["stream"],
+        checkpoint=given["checkpoint"],
+        every=given["checkpoint_every"],
+        resume=given["resume"],
+        cache=given["cache"],
+        as_json=given["as_json"],
+        quiet=given["quiet"],
+    )
+    if job.resume and job.checkpoint is None:
+        raise click.UsageError("--resume needs --checkpoint, the folder to go on from")
+    if not files:
+        if valid is not None:
+            raise click.UsageError("--valid FILE needs FILES to train on")
+        return train_digits(Learner.of(learner, learning), job)
+    return train_files(
+        files,
+        options.read_options(given),
+        options.encode_options(given),
+        Learner.of(learner, learning, fit_intercept="auto"),
+        job,
+    )
+
+
+def _valid(given: str | None) -> tuple[str | None, float | None]:
+    """A file, or a fraction."""
+    if given is None:
+        return None, None
+    if re.fullmatch(r"0?\.\d+|0", given):
+        return None, float(given)
+    return given, None
+
+
+def _bytes(given: str) -> int:
+    """A size such as 500MB."""
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMGT]?)I?B?", given.strip().upper())
+    if not found:
+        raise click.UsageError(f"--memory {given}: expected a size such as 500MB or 2GB")
+    return int(float(found[1]) * _UNITS[found[2]])

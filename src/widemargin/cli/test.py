@@ -1,0 +1,114 @@
+"""`widemargin test`: how good a model is on labelled examples."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import click
+import numpy as np
+
+from widemargin.cli.ask import Question
+from widemargin.errors import DataError
+from widemargin.measures import Measures, confusion_of
+from widemargin.scores import best_class
+from widemargin.teach import Classes
+
+#: A confusion table of more classes than this does not fit a terminal.
+_SHOWN = 12
+
+
+def test(path: str, files: Sequence[str], given: Mapping[str, Any]) -> None:
+    """Print accuracy, precision, recall, F1 and the confusion table."""
+    question = Question(path, files, given)
+    model = question.model
+    classes, k = Classes(model.classes), len(model.classes)
+    confusion = np.zeros((k + 1, k), np.int64)
+    for chunk, rows in question.chunks():
+        if chunk.labels is None:
+            raise DataError(f"{chunk.source}: has no labels to test against")
+        answers = classes.codes(chunk.labels)
+        missing = np.flatnonzero(chunk.labels.codes < 0)
+        if len(missing):
+            raise DataError(
+                f"{chunk.source}:{chunk.lines[missing[0]]}: has no label to test against"
+            )
+        found = best_class(model.decision_function(rows, question.threads))
+        confusion += confusion_of(answers, found, k)
+    if not confusion.any():
+        raise DataError(f"{', '.join(files)}: there are no examples")
+    measures = Measures(model.classes.tolist(), confusion)
+    if given["as_json"]:
+        click.echo(json.dumps(_figures(measures)))
+    else:
+        _print(measures)
+
+
+def _figures(measures: Measures) -> dict[str, Any]:
+    """One flat object."""
+    mean, each = measures.f1_intervals()
+    figures: dict[str, Any] = {
+        "rows": measures.n,
+        "accuracy": measures.accuracy,
+        "accuracy_interval": measures.accuracy_interval,
+        "f1": measures.macro_f1,
+        "f1_interval": mean,
+    }
+    for i, label in enumerate(measures.labels):
+        figures[f"precision_{label}"] = measures.precision[i]
+        figures[f"recall_{label}"] = measures.recall[i]
+        figures[f"f1_{label}"] = measures.f1[i]
+        figures[f"f1_{label}_interval"] = each[i]
+        figures[f"rows_{label}"] = int(measures.support[i])
+    figures["labels"] = measures.labels
+    figures["confusion"] = measures.confusion[:-1].tolist()
+    figures["unknown_labels"] = int(measures.confusion[-1].sum())
+    return figures
+
+
+def _print(measures: Measures) -> None:
+    low, high = measures.accuracy_interval
+    click.echo(
+        f"accuracy {measures.accuracy:.4f} (95 % interval {low:.4f} to {high:.4f}),"
+        f" {measures.right} of {measures.n} right"
+    )
+    mean, each = measures.f1_intervals()
+    click.echo(f"mean F1  {measures.macro_f1:.4f} (95 % interval {mean[0]:.4f} to {mean[1]:.4f})\n")
+    width = max(5, *(len(str(label)) for label in measures.labels))
+    click.echo(f"{'class':<{width}}  precision  recall      F1  95 % interval      rows")
+    for i, label in enumerate(measures.labels):
+        click.echo(
+            f"{label!s:<{width}}  {measures.precision[i]:>9.4f}  {measures.recall[i]:>6.4f}"
+            f"  {measures.f1[i]:.4f}  {each[i][0]:.4f} to {each[i][1]:.4f}"
+            f"  {int(measures.support[i]):>6}"
+        )
+    unknown = int(measures.confusion[-1].sum())
+    if unknown:
+        click.echo(f"\n{unknown} rows have a label that the model does not know: mistakes")
+    if len(measures.labels) <= _SHOWN:
+        _print_confusion(measures)
+    else:
+        _print_commonest(measures)
+
+
+def _print_confusion(measures: Measures) -> None:
+    names = [str(label) for label in measures.labels]
+    cells = [[str(count) for count in row] for row in measures.confusion[:-1].tolist()]
+    widths = [max(len(names[j]), *(len(row[j]) for row in cells)) for j in range(len(names))]
+    side = max(map(len, names))
+    click.echo("\nright answer (down), prediction (across)")
+    click.echo("  ".join([" " * side, *(f"{n:>{w}}" for n, w in zip(names, widths, strict=True))]))
+    for name, row in zip(names, cells, strict=True):
+        shown = (f"{cell:>{w}}" for cell, w in zip(row, widths, strict=True))
+        click.echo("  ".join([f"{name:<{side}}", *shown]))
+
+
+def _print_commonest(measures: Measures) -> None:
+    wrong = measures.confusion[:-1].copy()
+    np.fill_diagonal(wrong, 0)
+    click.echo("\nthe commonest mistakes")
+    for at in np.argsort(-wrong, axis=None, kind="stable")[:10]:
+        i, j = np.unravel_index(at, wrong.shape)
+        if wrong[i, j]:
+            click.echo(f"{wrong[i, j]:>6}  {measures.labels[i]} taken for {measures.labels[j]}")

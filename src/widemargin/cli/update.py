@@ -1,0 +1,78 @@
+"""`widemargin update`: a model goes on learning from new examples."""
+
+from __future__ import annotations
+
+import copy
+import json
+import os
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import click
+import numpy as np
+
+from widemargin.cli.ask import Question
+from widemargin.cli.learners import Learner
+from widemargin.errors import DataError
+from widemargin.fit import fit_linear, make_room
+from widemargin.progress import watched
+from widemargin.teach import Classes, read_all
+
+
+def update(path: str, files: Sequence[str], target: str, given: Mapping[str, Any]) -> int:
+    """Learn more; returns the exit code."""
+    began = time.monotonic()
+    question = Question(path, files, given)
+    model, encoder = question.model, question.encoder
+    if given.get("text") and encoder.kind == "text":
+        raise click.UsageError(
+            "update reads texts as the model did: give it fastText or label<TAB>text"
+        )
+    learner = Learner.again(model, epochs=given["epochs"] or 1)
+    settings = replace(learner.settings, validation=0.0, start="zero")
+    rng = learner.generator()
+    if model.chance is not None:
+        rng.bit_generator.state = model.chance
+    classes = Classes(model.classes)
+    table = replace(question.files.options.table, need_label=True)
+    question.files.options = replace(question.files.options, table=table)
+    data = read_all(question.files, encoder, classes, learn=True, observe=False)
+    if data is None or np.any(data.codes < 0):
+        raise DataError(f"{', '.join(files)}: every example needs a label to learn from")
+    rows = data.rows.with_bias(model.bias)
+    state, before = model.state, model.state.seen
+    make_room(state, model.classes, classes.values, rows, settings, rng)
+    with watched(False if given["quiet"] or given["as_json"] else None, settings.epochs) as watch:
+        state, more = fit_linear(
+            rows.widened(state.width),
+            classes.values,
+            data.codes,
+            settings,
+            rng,
+            state=state,
+            sample_weight=data.weights,
+            first_row=before,
+            watch=watch,
+        )
+    history = copy.deepcopy(model.history)
+    history.extend(more)
+    learned = learner.model(classes.values, state, model.bias, history, rng, model.encoder)
+    replace(learned, params=model.params).save(target)
+    figures = {
+        "rows": rows.n,
+        "epochs": len(more),
+        "mistakes": more.mistakes,
+        "new_classes": len(classes.values) - len(model.classes),
+        "seconds": time.monotonic() - began,
+        "model": os.path.abspath(target),
+    }
+    if given["as_json"]:
+        click.echo(json.dumps(figures))
+    elif not given["quiet"]:
+        click.echo(
+            f"learned from {rows.n} more rows: {more.mistakes} mistakes in {len(more)}"
+            f" epoch{'s' * (len(more) != 1)}; model saved to {figures['model']}"
+        )
+    return 130 if watch.interrupted else 0

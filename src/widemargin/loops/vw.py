@@ -1,0 +1,203 @@
+"""Vowpal Wabbit's text format.
+
+[label [importance [base]]] ['tag]|namespace[:weight] feature[:value] ... |namespace ...
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from widemargin.loops.jit import jit
+from widemargin.loops.names import LONGEST_NAME
+from widemargin.loops.numbers import BAD, READ, SLOW, number_at
+from widemargin.loops.strings import BASIS, hash_on
+
+_0, _1 = np.uint64(0), np.uint64(1)
+_TAB, _NEWLINE, _RETURN, _BLANK, _TICK, _COLON, _CARET, _BAR = 9, 10, 13, 32, 39, 58, 94, 124
+
+#: Why reading stopped.
+DONE, NO_BAR, BAD_NUMBER, TOO_MANY_NUMBERS, BAD_IMPORTANCE, BAD_VALUE, HUGE_VALUE = range(7)
+
+
+class Parsed(NamedTuple):
+    """Room for what is read: hashed features and where their names stand, labels, importances."""
+
+    values: np.ndarray
+    hashes: np.ndarray  # uint32, even: one bit is left for a sign that there is not
+    starts: np.ndarray  # uint64
+    labels: np.ndarray  # NaN where there is none
+    weights: np.ndarray
+    lines: np.ndarray
+    names: np.ndarray  # uint32 (m, 4): start and end of the namespace, and of the name
+
+
+class Reached(NamedTuple):
+    """How far reading has come; returned, and given again to go on."""
+
+    place: int
+    line: int
+    rows: int
+    values: int
+
+
+@jit()
+def parse_vw(text, reached, out, largest_value):
+    """Read examples from the text, which ends with a line end, into `out`.
+
+    Returns
+    -------
+    why : int
+        DONE, or what is wrong at `place`; the example of that place is left out.
+    reached : Reached
+    """
+    i, end = np.uint64(reached.place), np.uint64(len(text))
+    line, rows, k = reached.line, reached.rows, np.uint64(reached.values)
+    why = DONE
+    while i < end:
+        if _is_blank(text[i]):
+            i += _1
+            continue
+        if text[i] == _NEWLINE:
+            line += 1
+            i += _1
+            continue
+        first = k
+        why, i, label, weight = _head(text, i)
+        if why != DONE:
+            break
+        while text[i] == _BAR:
+            i += _1
+            # the namespace stands right behind the bar, or there is none
+            space_start = i
+            while not _ends_name(text[i]):
+                i += _1
+            space_end = i
+            factor = 1.0
+            if text[i] == _COLON:
+                begun = i + _1
+                state, factor, i = number_at(text, begun)
+                if state != READ or not _ends_token(text[i]):
+                    why, i = BAD_VALUE, begun
+                    break
+            space = BASIS
+            for p in range(space_start, space_end):
+                space = hash_on(space, text[p])
+            space = hash_on(space, np.uint8(_CARET))
+            while True:
+                while _is_blank(text[i]):
+                    i += _1
+                if text[i] == _NEWLINE or text[i] == _BAR:
+                    break
+                begun, h = i, space
+                while not _ends_name(text[i]):
+                    h = hash_on(h, text[i])
+                    i += _1
+                name_end, value = i, 1.0
+                if text[i] == _COLON:
+                    i += _1
+                    at = i
+                    state, value, i = number_at(text, at)
+                    if state != READ or not _ends_token(text[i]):
+                        why, i = BAD_VALUE, at
+                        break
+                value *= factor
+                if abs(value) > largest_value:
+                    why, i = HUGE_VALUE, begun
+                    break
+                out.values[k] = value
+                out.hashes[k] = np.uint32(
+                    ((h ^ (h >> np.uint64(32))) << _1) & np.uint64(0xFFFFFFFE)
+                )
+                out.names[k, 0], out.names[k, 1] = space_start, space_end
+                out.names[k, 2], out.names[k, 3] = begun, name_end
+                k += _1
+            if why != DONE:
+                break
+        if why != DONE:
+            k = first
+            break
+        out.labels[rows] = label
+        out.weights[rows] = weight
+        out.lines[rows] = line
+        rows += 1
+        out.starts[rows] = k
+    return why, Reached(np.int64(i), line, rows, np.int64(k))
+
+
+@jit()
+def _head(text, i):
+    """Label, importance and tag, up to the first bar: what is wrong, the place, the two numbers."""
+    label, weight, numbers = np.nan, 1.0, 0
+    while True:
+        while _is_blank(text[i]):
+            i += _1
+        c = text[i]
+        if c == _BAR:
+            return DONE, i, label, weight
+        if c == _NEWLINE:
+            return NO_BAR, i, label, weight
+        begun = i
+        while not (_ends_token(text[i])):
+            i += _1
+        if c == _TICK or text[i] == _BAR:  # a tag
+            continue
+        state, number, stop = number_at(text, begun)
+        if state == BAD or state == SLOW or stop != i:
+            return BAD_NUMBER, begun, label, weight
+        if numbers == 0:
+            label = number
+        elif numbers == 1:
+            if number < 0.0:
+                return BAD_IMPORTANCE, begun, label, weight
+            weight = number
+        elif numbers > 2:
+            return TOO_MANY_NUMBERS, begun, label, weight
+        numbers += 1
+
+
+@jit(inline=True)
+def _is_blank(c):
+    return c == _BLANK or c == _TAB or c == _RETURN
+
+
+@jit(inline=True)
+def _ends_token(c):
+    return c == _BLANK or c == _NEWLINE or c == _BAR or c == _TAB or c == _RETURN
+
+
+@jit(inline=True)
+def _ends_name(c):
+    return c == _COLON or c == _BLANK or c == _NEWLINE or c == _BAR or c == _TAB or c == _RETURN
+
+
+@jit()
+def name_features(text, hashes, places, seen, mask, fresh):
+    """Write down the features whose names a table may not have yet, as namespace^name."""
+    table = np.uint64(len(seen) - 1)
+    m = np.uint64(fresh.count[0])
+    for k in range(len(hashes)):
+        g = hashes[k]
+        known = seen[np.uint64(g >> np.uint32(1)) & table]
+        if known & np.uint32(4) != 0 and (known ^ g) & np.uint32(0xFFFFFFF8) == 0:
+            continue
+        q = np.uint64(fresh.ends[m])
+        stop = q + LONGEST_NAME
+        for p in range(places[k, 0], places[k, 1]):
+            if q < stop:
+                fresh.names[q] = text[p]
+                q += _1
+        if places[k, 1] > places[k, 0] and q < stop:
+            fresh.names[q] = _CARET
+            q += _1
+        for p in range(places[k, 2], places[k, 3]):
+            if q < stop:
+                fresh.names[q] = text[p]
+                q += _1
+        fresh.hashes[m] = g
+        m += _1
+        fresh.ends[m] = q
+        if m == len(fresh.hashes) or q + LONGEST_NAME > len(fresh.names):
+            break
+    fresh.count[0] = m
