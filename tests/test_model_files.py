@@ -149,6 +149,34 @@ def test_a_description_that_does_not_fit_is_refused(tmp_path):
         widemargin.load(tmp_path / "odd.wm")
 
 
+def test_a_file_from_before_there_were_encoders_still_loads(content, tmp_path):
+    (tmp_path / "new.wm").write_bytes(content)
+    arrays, about = read_model_file(tmp_path / "new.wm")
+    assert about.pop("encoder") is None
+    write_model_file(tmp_path / "old.wm", arrays, about)
+    old, new = (widemargin.load(tmp_path / name) for name in ("old.wm", "new.wm"))
+    np.testing.assert_array_equal(old.decision_function(X), new.decision_function(X))
+    assert old.model_.encoder is None
+
+
+def test_an_encoder_of_an_unknown_kind_is_refused(content, tmp_path):
+    (tmp_path / "new.wm").write_bytes(content)
+    arrays, about = read_model_file(tmp_path / "new.wm")
+    write_model_file(tmp_path / "odd.wm", arrays, {**about, "encoder": {"kind": "smoke"}})
+    with pytest.raises(ModelFileError, match="unknown kind of encoder 'smoke'"):
+        widemargin.load_model(tmp_path / "odd.wm")
+
+
+def test_an_encoder_that_lacks_its_arrays_is_refused(content, tmp_path):
+    (tmp_path / "new.wm").write_bytes(content)
+    arrays, about = read_model_file(tmp_path / "new.wm")
+    told = {"kind": "text", "ngrams": [1, 1], "documents": 0}
+    for encoder in (told, {**told, "bits": 99}, {**told, "smell": 1}, {"kind": "text"}):
+        write_model_file(tmp_path / "odd.wm", arrays, {**about, "encoder": encoder})
+        with pytest.raises(ModelFileError, match="does not fit"):
+            widemargin.load_model(tmp_path / "odd.wm")
+
+
 def test_the_file_is_plain_safetensors(content, tmp_path):
     (tmp_path / "model.wm").write_bytes(content)
     arrays = load_file(tmp_path / "model.wm")

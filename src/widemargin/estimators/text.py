@@ -81,7 +81,7 @@ class HashedText(TransformerMixin, BaseEstimator):
     Examples
     --------
     >>> from widemargin import HashedText
-    >>> hashed = HashedText(ngrams=2, norm=None)
+    >>> hashed = HashedText(ngrams=2, weighting="count", norm=None)
     >>> X = hashed.fit_transform(["to be or not to be"])
     >>> {hashed.encoder_.feature_name(j): X[0, j] for j in X.indices if X[0, j] > 1}
     {'to': np.float32(2.0), 'be': np.float32(2.0), 'to be': np.float32(2.0)}
@@ -101,7 +101,7 @@ class HashedText(TransformerMixin, BaseEstimator):
         min_length: int = 2,
         bits: int = 20,
         signed: bool = False,
-        weighting: str = "count",
+        weighting: str = "sublinear",
         idf: bool = False,
         norm: str | None = "l2",
         errors: str = "strict",
@@ -209,7 +209,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
         min_length: int = 2,
         bits: int = 20,
         signed: bool = False,
-        weighting: str = "count",
+        weighting: str = "sublinear",
         idf: bool = False,
         norm: str | None = "l2",
         errors: str = "strict",
