@@ -16,8 +16,8 @@ from widemargin import DataError
 from widemargin.encode.table import TableEncoder
 from widemargin.loops.storage import Sparse
 from widemargin.modelfile import read_model_file, write_model_file
-from widemargin.readers.columns import MISSING, TableOptions, TableSchema
-from widemargin.readers import table as table_reader
+from widemargin.readers.columns import MISSING, Column, TableOptions, TableSchema
+from widemargin.readers.parser import Parser
 from widemargin.readers.table import read_table, schema_of, texts_of_column
 from widemargin.rows import Rows, frozen
 
@@ -51,7 +51,8 @@ BAD_CSV = [
     (AB + b"1,x,p\n2,y,q\n3,z", "f:4: 2 cells, expected 3: the last line is cut short"),
     (AB + b"1,x,p\n2", "f:3: 1 cell, expected 3: the last line is cut short"),
     (AB + b"1,x,p\ninf,y,q\n", "f:3:1: column 'a': 'inf' is not a finite number"),
-    (AB + b"1,x,p\n2,y,q\n -Infinity,y,q\n", "f:4:1: column 'a': '-Infinity' is not a finite number"),
+    (AB + b"1,x,p\n2,y,q\n -Infinity,y,q\n",
+     "f:4:1: column 'a': '-Infinity' is not a finite number"),
     (AB + b"1,x,p\n1e400,y,q\n", "f:3:1: column 'a': '1e400' is too large for a number"),
     (AB + b"1,x,p\n\n\n-1e999,y,q\n", "f:5:1: column 'a': '-1e999' is too large for a number"),
     (AB + b"1,x,p\n2,y\0,q\n", "f:3:3: a NUL byte; is this text in UTF-8?"),
@@ -66,12 +67,17 @@ BAD_CSV = [
     (AB + b'"1","x",p\n2,"\n\n",\n', "f:5:3: column 'label': the label is missing"),
     (AB + b"1,x,p\n2,y,\n", "f:3:5: column 'label': the label is missing"),
     (AB + b"1,x,p\n2,y, ? \n", "f:3:5: column 'label': the label is missing"),
-    (AB + b"1,x,0\n2,y,0.5\n", "f:3:5: column 'label': label 0.5: labels must be classes, these are measurements"),
+    (AB + b"1,x,0\n2,y,0.5\n",
+     "f:3:5: column 'label': label 0.5: labels must be classes, these are measurements"),
     (AB + b"1,x,0\n2,y,1e400\n", "f:3:5: column 'label': label 1e400 is not a finite number"),
-    (AB + b"1,x,p\r2,y,q\r3,z,p\n", "f:2:6: a carriage return within a line; end lines with \\n or \\r\\n"),
-    (b"a,label\n" + b"1,p\n" * 30 + b"1_0,p\n", "f:32:1: column 'a': expected a number, found '1_0'"),
-    (b"a,label\n" + b"1,p\n" * 30 + b"0x1,p\n", "f:32:1: column 'a': expected a number, found '0x1'"),
-    (b"a,label\n" + b"1,p\n" * 30 + "１,p\n".encode(), "f:32:1: column 'a': expected a number, found '１'"),
+    (AB + b"1,x,p\r2,y,q\r3,z,p\n",
+     "f:2:6: a carriage return within a line; end lines with \\n or \\r\\n"),
+    (b"a,label\n" + b"1,p\n" * 30 + b"1_0,p\n",
+     "f:32:1: column 'a': expected a number, found '1_0'"),
+    (b"a,label\n" + b"1,p\n" * 30 + b"0x1,p\n",
+     "f:32:1: column 'a': expected a number, found '0x1'"),
+    (b"a,label\n" + b"1,p\n" * 30 + "１,p\n".encode(),
+     "f:32:1: column 'a': expected a number, found '１'"),
     (b"d,label\n,p\n2020-01-02,q\n",
      "f:3: column 'd' holds dates or times, found '2020-01-02': neither numbers nor categories;"
      " --drop it, or make numbers of it first"),
@@ -94,28 +100,36 @@ BAD_JSONL = [
     (b'{"a":1,"label":0}\n[1, 2]\n', "f:2:1: expected an object: {...}"),
     (b'null\n{"a":1,"label":0}\n', "f:1:1: expected an object: {...}"),
     (b'{"a":1,"label":0}\n\n17\n', "f:3:1: expected an object: {...}"),
-    (b'{"a":1,"label":0}\n{"a":1e400,"label":1}\n', "f:2:6: key 'a': '1e400' is too large for a number"),
+    (b'{"a":1,"label":0}\n{"a":1e400,"label":1}\n',
+     "f:2:6: key 'a': '1e400' is too large for a number"),
     (b'{"a":1,"label":0}\n{"a":1' + b"0" * 400 + b',"label":1}\n',
      "f:2:6: key 'a': 1" + "0" * 35 + "...0 is not a finite number"),
     (b'{"a":1,"label":0}\n{"a":1' + b"0" * 5000 + b',"label":1}\n',
      "f:2:6: key 'a': a number of too many digits"),
     (b'{"a":1,"label":0}\n{"a":NaN,"label":1}\n', "f:2:6: key 'a': NaN is not a finite number"),
-    (b'{"a":1,"label":0}\n{"a":-Infinity,"label":1}\n', "f:2:6: key 'a': -Infinity is not a finite number"),
+    (b'{"a":1,"label":0}\n{"a":-Infinity,"label":1}\n',
+     "f:2:6: key 'a': -Infinity is not a finite number"),
     (b'{"a":1,"label":0}\n{"a":"x","label":1}\n', "f:2:6: key 'a': expected a number, found 'x'"),
     (b'{"a":1,"label":0}\n{"a":true,"label":1}\n', "f:2:6: key 'a': expected a number, found true"),
-    (b'{"a":true,"label":0}\n{"a":1,"label":1}\n', "f:2:6: key 'a': expected true or false, found the number 1"),
-    (b'{"a":"x","label":0}\n{"a":1,"label":1}\n', "f:2:6: key 'a': expected a string, found the number 1"),
+    (b'{"a":true,"label":0}\n{"a":1,"label":1}\n',
+     "f:2:6: key 'a': expected true or false, found the number 1"),
+    (b'{"a":"x","label":0}\n{"a":1,"label":1}\n',
+     "f:2:6: key 'a': expected a string, found the number 1"),
     (b'{"a":1,"label":0}\n{"a":2}\n', "f:2: column 'label': the label is missing"),
     (b'{"a":1,"label":0}\n{"a":2,"label":null}\n', "f:2:16: column 'label': the label is missing"),
     (b'{"a":1,"label":0}\n{"a":2,"label":0.5}\n',
      "f:2:16: column 'label': label 0.5: labels must be classes, these are measurements"),
-    (b'{"a":1,"label":0}\n{"a":2,"label":"x"}\n', "f:2:16: column 'label': expected a whole number as label, found 'x'"),
+    (b'{"a":1,"label":0}\n{"a":2,"label":"x"}\n',
+     "f:2:16: column 'label': expected a whole number as label, found 'x'"),
     (b'{"a":1,"label":0}\n{"a":2,"label":[1]}\n',
      "f:2:16: column 'label': a label must be a string or a whole number, found nested values"),
-    (b'{"a":1,"label":0}\n{"a":2,"label":1', 'f:2:17: expected "," or "}" (the last line is cut short?)'),
-    (b'{"a":1,"label":0}\n{"a":2,"lab', "f:2:8: not JSON: unterminated string starting at (the last line is cut short?)"),
+    (b'{"a":1,"label":0}\n{"a":2,"label":1',
+     'f:2:17: expected "," or "}" (the last line is cut short?)'),
+    (b'{"a":1,"label":0}\n{"a":2,"lab',
+     "f:2:8: not JSON: unterminated string starting at (the last line is cut short?)"),
     (b'{"a":1,"label":0}\n{"a":2,"label":1}}\n', "f:2:18: more after the object: '}'"),
-    (b'{"a":1,"label":0}\n{"a":2,"label":1}{"a":3,"label":1}\n', "f:2:18: more after the object: '{\"a\":3,\"label\":1}'"),
+    (b'{"a":1,"label":0}\n{"a":2,"label":1}{"a":3,"label":1}\n',
+     "f:2:18: more after the object: '{\"a\":3,\"label\":1}'"),
     (b'{"a":1,"label":0}\n{"a":2,"label":1},\n', "f:2:18: more after the object: ','"),
     (b'{"a":1,"label":0}\n{"a":2,"label":1,}\n', "f:2:18: a comma before the closing brace"),
     (b'{"a":1,"label":0}\n{a:2,"label":1}\n', 'f:2:2: expected a key in double quotes, or "}"'),
@@ -125,9 +139,15 @@ BAD_JSONL = [
     (b'{"a":"x","label":0}\n{"a":"\xff","label":1}\n', "f:2:7: the byte 0xff is not UTF-8"),
     (b'{"a":"x","label":0}\n{"a":"\0","label":1}\n', "f:2:7: a NUL byte; is this text in UTF-8?"),
     (b'{"a":"x","label":0}\n{"a":"\\u0000","label":1}\n', "f:2:6: key 'a': a NUL character"),
-    (b'{"a":"x","label":0}\n{"a":"\\ud800","label":1}\n', "f:2:6: key 'a': half of a surrogate pair"),
-    (b'{"a":"x","label":0}\n{"a":"\t","label":1}\n', "f:2:7: not JSON: invalid control character at"),
+    (b'{"a":"x","label":0}\n{"a":"\\ud800","label":1}\n',
+     "f:2:6: key 'a': half of a surrogate pair"),
+    (b'{"a":"x","label":0}\n{"a":"\t","label":1}\n',
+     "f:2:7: not JSON: invalid control character at"),
     (b'{"a":"x","label":0}\n{"a":' + b"[" * 100000 + b"\n", "f:2:6: not JSON: nested too deeply"),
+    (b'{"a":"x","label":0}\n{"a":' + b"[" * 200000 + b"]" * 200000 + b"}\n",
+     "f:2:6: not JSON: nested too deeply"),
+    (b'{"a":"x","label":0}\n{"\xc6":1,"label":1}\n', "f:2:3: the byte 0xc6 is not UTF-8"),
+    (b"spam\n", "f:1:1: expected an object: {...}"),
     (b'{"a":"2020-01-01","label":0}\n{"a":"2020-01-01T10:00","label":0}\n',
      "f:1: column 'a' holds dates or times, found '2020-01-01': neither numbers nor categories;"
      " --drop it, or make numbers of it first"),
@@ -200,6 +220,12 @@ def test_parquet_that_is_none_or_cut_short():
     for spoiled in (content[:-7], content[: len(content) // 2], b"a,b\n1,2\n"):
         with pytest.raises(DataError, match=r"^f: not a Parquet file, or damaged"):
             read(spoiled, "parquet")
+
+
+def test_objects_across_lines_are_refused_though_arrow_reads_them():
+    content = b'{"a":1,"label":0}\n{"a":1,"label":0}{"z":\n{"y":1},"a":2,"label":1}\n'
+    with pytest.raises(DataError, match=r"^f:2:18: more after the object"):
+        read(content, "jsonl", columns=["a"])
 
 
 @pytest.mark.parametrize(
@@ -453,49 +479,69 @@ def outcome(content, form, size, **options):
     return *examples(chunks), reader.bad, reader.schema
 
 
-ODD_CSV = [
+ODD_CELLS = [
     "1",
-    ".5",
-    "-",
-    "+",
-    "e5",
-    "x",
-    "é",
-    ",",
-    ",",
-    "\n",
-    "\n",
-    '"',
-    '"',
-    " ",
-    "\r",
-    "?",
+    " 2 ",
+    "+.5e1",
     "inf",
+    "-nan",
+    "1e400",
+    "1 2",
+    "",
+    "?",
+    " NA",
+    "true",
+    " TRUE ",
+    "x",
 ]
-ODD_JSON = [*'{{}},:"\n\n[]', '"a"', '"b"', "1", ".5", "-2", "1e400", "NaN", "null", "true", "\\"]
-ODD_LINES = ['{"a":1,"b":"x"}\n', '{"a":2,"b":""}\n', '{"a":null}\r\n', '{"b":"?"}\n', "{}\n"]
+ODD_CELLS += [
+    '"x"',
+    '"a""b"',
+    '"a"b',
+    '5"',
+    ' "q"',
+    ' "q,r" ',
+    '"n\nl"',
+    '"',
+    '"""',
+    "a\rb",
+    "é",
+    "\0",
+]
+ODD_LINES = [
+    '{"c0":1,"c1":"x","c2":"p"}',
+    '{"c1":" x ","c0":2.5,"c2":"q"}',
+    '{"c0":null,"c1":"?","c2":"p"}',
+    *('{"c2":"p","z":[1]}', "{}", '{"c2":null}', '{"c2":1}', '{"c0":NaN,"c2":"p"}', "null", " "),
+    *('{"c0":1e400,"c2":"p"}', '{"c0":1,"c0":2,"c2":"p"}', '{"c2":"p"}{"c2":"q"}', '{"c2":"p"'),
+    *('{"c2":"p"} null', "}", '{"c2":"p"}{"c0":', "2}", '{"c1":true,"c2":"p"}', '{"c2":"p"}\r'),
+    *('{"c1":"\\u0000","c2":"p"}', ' {"c2":"p"} ', '{"c1":"\\ud800","c2":"p"}'),
+]
 
 
 @pytest.mark.parametrize("form", ["csv", "tsv", "jsonl"])
 @given(st.data(), st.sampled_from([1, 64, 1 << 24]), st.sampled_from([0, 1, 100]))
-@settings(max_examples=100)
+@settings(max_examples=200)
 def test_arrow_and_plain_python_read_the_same(form, data, size, skip_bad):
+    kinds = [data.draw(st.sampled_from(["number", "boolean", "category", "text"])) for _ in "ab"]
+    columns = tuple(Column(f"c{i}", kind) for i, kind in enumerate(kinds))
+    schema = TableSchema(columns, "c2", "string", header=False, width=3)
     if form == "jsonl":
-        pieces = st.lists(st.sampled_from([*ODD_JSON, *ODD_LINES * 4]), max_size=12)
+        line = st.sampled_from(ODD_LINES[:3]) | st.sampled_from(ODD_LINES)
     else:
-        lines = st.lists(st.sampled_from(['1,"x\n",p\n', "2,y,q\n", '3," ""z""",p\r\n']))
-        pieces = st.tuples(lines, st.lists(st.sampled_from(ODD_CSV), max_size=12), lines).map(
-            lambda parts: [*parts[0], *parts[1], *parts[2]]
+        mark = "," if form == "csv" else "\t"
+        cell = {"number": "1", "boolean": "true", "category": "x", "text": "x y"}
+        usual = st.just(mark.join([*(cell[kind] for kind in kinds), "p"]))
+        odd = [st.just(cell[kind]) | st.sampled_from(ODD_CELLS) for kind in kinds]
+        line = (
+            usual | st.tuples(*odd, st.just("p")).map(mark.join) | st.sampled_from(["", "x", " "])
         )
-    text = "".join(data.draw(pieces))
-    content = (text.replace(",", "\t") if form == "tsv" else text).encode()
-    kinds = [[], [0], [1], [0, 1]]
-    options = {"skip_bad": skip_bad, "need_label": data.draw(st.booleans())}
-    if form != "jsonl":
-        options |= {"header": False, "categories": data.draw(st.sampled_from(kinds))}
+    lines = data.draw(st.lists(line, min_size=1, max_size=5))
+    content = data.draw(st.sampled_from(["\n", "\r\n"])).join(["", *lines, ""]).encode()
+    options = {"skip_bad": skip_bad, "need_label": data.draw(st.booleans()), "schema": schema}
     found = outcome(content, form, size, **options)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(table_reader._Parser, "_parse_at_once", lambda self, block: None)
+        patch.setattr(Parser, "_parse_at_once", lambda self, block: None)
         assert outcome(content, form, size, **options) == found
 
 
@@ -839,6 +885,20 @@ def test_identifiers_are_refused():
     assert str(caught.value) == (
         "column 'who' has 501 different values in 1000 examples: it looks like an identifier or"
         " free text; --drop it or name it with --text"
+    )
+
+
+@pytest.mark.parametrize("size", [1 << 24, 4000])
+def test_labels_that_all_differ_are_no_classes(size):
+    content = b"".join(b"%d,x,%d\n" % (i % 7, i) for i in range(1000))
+    if size < 1 << 24:  # too few in a chunk to tell
+        read(content, chunk_bytes=size)
+        return
+    with pytest.raises(DataError) as caught:
+        read(content, chunk_bytes=size)
+    assert str(caught.value) == (
+        "f: column 'c2' has 1000 different labels in 1000 examples;"
+        " name the column of the classes with --label"
     )
 
 

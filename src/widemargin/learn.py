@@ -230,8 +230,9 @@ class _Run:
         if held_out is not None:
             self.referee = Referee(held_out, state, plan.keep, plan.threads)
             self.referee.best = course.best or self.referee.best
-            for logs in course.logs[: course.epoch] if examples.whole is not None else ():
-                self.referee.hear(Part.of(examples.whole.rows, logs))
+            if examples.whole is not None:
+                for logs in course.logs[: course.epoch]:
+                    self.referee.hear(Part.of(examples.whole.rows, logs))
         self.cycles = None
         if examples.whole is not None and CycleFinder.can_find(plan):
             whole = examples.whole

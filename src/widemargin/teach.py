@@ -136,15 +136,16 @@ def read_all(
     """
     rows: list[Rows] = []
     chunks: list[Chunk] = []
-    size, threads = 0, files.options.threads
-    waits = learn and observe and _must_observe(encoder)
+    size, threads, waits = 0, files.options.threads, False
     for chunk in files.chunks():
         if learn:
             if chunk.labels is None:
                 raise DataError(f"{chunk.source}: has no labels to learn from")
             classes.add(chunk.labels, chunk.source)
+            if observe:
+                encoder.observe(chunk.raw)
+        waits = learn and observe and _must_observe(encoder)
         if waits:
-            encoder.observe(chunk.raw)
             chunks.append(chunk)
             size += _size(chunk.raw)
         else:
@@ -172,9 +173,12 @@ def _codes(chunk: Chunk, classes: Classes) -> np.ndarray:
 
 def _must_observe(encoder: Encoder) -> bool:
     """Whether an encoder has to see all examples before it can encode any."""
-    if encoder.kind in ("vw", "text"):
-        return bool(getattr(encoder, "options", {}).get("idf"))
-    return True
+    texts: Any = encoder if encoder.kind == "text" else getattr(encoder, "text", None)
+    if texts is not None and texts.options["idf"]:
+        return True
+    return encoder.kind == "numbers" or (
+        encoder.kind == "table" and not getattr(encoder, "only_texts", False)
+    )
 
 
 def _size(raw: Any) -> int:
@@ -229,8 +233,8 @@ class FromFiles:
         self.encoder.observe(first.raw)
         if not self.files.readable_again:
             self._first, self._rest = [first], chunks
-        elif self.files.format in TABLES or _must_observe(self.encoder):
-            for chunk in chunks if not isinstance(self.encoder, NumbersEncoder) else ():
+        elif _must_observe(self.encoder) and not isinstance(self.encoder, NumbersEncoder):
+            for chunk in chunks:
                 self.encoder.observe(chunk.raw)
         rows, _ = self._encode([first])
         self._known = self.classes.values

@@ -214,8 +214,16 @@ class TableEncoder:
                 f" (columns found: {', '.join(repr(name) for name in table.column_names)})"
             )
 
-    def encode(self, raw: Any, bias: float, threads: int = 1) -> Rows:
-        """A table as rows, extended by a constant feature `bias`."""
+    @property
+    def only_texts(self) -> bool:
+        """Whether no column but texts is used."""
+        return self.text is not None and not self.columns
+
+    def encode(self, raw: Any, bias: float, threads: int = 1, *, note: bool = False) -> Rows:
+        """A table as rows, extended by a constant feature `bias`.
+
+        With `note` the encoder of texts writes down the names of new features.
+        """
         if self._columns is None:
             raise ValueError("observe the training tables before encoding any")
         self._check_columns(raw)
@@ -226,7 +234,8 @@ class TableEncoder:
             return Rows.of(values, bias=bias)
         texts = None
         if self.text is not None:
-            texts = self.text.encode(texts_of_column(raw, self.text_columns), bias, threads)
+            documents = texts_of_column(raw, self.text_columns)
+            texts = self.text.encode(documents, bias, threads, note=note)
             if not self.columns:
                 return texts
         return _join(texts, self._sparse(raw), raw.num_rows, self.width, bias)
@@ -300,6 +309,19 @@ class TableEncoder:
                 break
             return f"{learned.name}={list(learned.values)[column]}"
         return learned.name
+
+    def signs(self) -> np.ndarray | float:
+        """What the named feature of each column adds: 1, or -1 where texts are hashed so."""
+        if self.text is None:
+            return 1.0
+        signs = np.ones(self.width, np.float32)
+        signs[: self.text.width] = getattr(self.text, "signs", lambda: 1.0)()
+        return signs
+
+    def names_in(self, raw: Any) -> dict[int, str]:
+        """The names of all features that the texts of a table have."""
+        find = getattr(self.text, "names_in", None)
+        return {} if find is None else find(texts_of_column(raw, self.text_columns))
 
     def describe(self) -> dict[str, Any]:
         """All that JSON can hold of it, for a model file."""

@@ -14,7 +14,7 @@ from widemargin.loops.names import LONGEST_NAME
 from widemargin.loops.numbers import BAD, READ, SLOW, number_at
 from widemargin.loops.strings import BASIS, hash_on
 
-_0, _1 = np.uint64(0), np.uint64(1)
+_1, _HALF, _EVEN = np.uint64(1), np.uint64(32), np.uint64(0xFFFFFFFE)
 _TAB, _NEWLINE, _RETURN, _BLANK, _TICK, _COLON, _CARET, _BAR = 9, 10, 13, 32, 39, 58, 94, 124
 
 #: Why reading stopped.

@@ -389,6 +389,8 @@ def parse_label(value: Any, kind: str, missing: frozenset[str], needed: bool) ->
             raise CellError("the label is missing")
         return None
     if kind == "string":
+        if isinstance(value, float) and value.is_integer():
+            value = int(value)
         return str(value).lower() if isinstance(value, bool) else str(value)
     if isinstance(value, bool) or (isinstance(value, str) and not _NUMBER.fullmatch(value)):
         raise CellError(f"expected a whole number as label, found {shown(value)}")

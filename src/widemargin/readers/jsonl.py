@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from widemargin.errors import DataError
 from widemargin.readers.blocks import Block, Row, find_lines
 from widemargin.readers.columns import (
     CellError,
@@ -22,6 +23,8 @@ from widemargin.readers.columns import (
 )
 
 _SPACE = " \t\r"
+#: A line with more brackets than this is not given to Arrow.
+_DEEPEST = 1000
 
 
 class JsonLines:
@@ -63,6 +66,10 @@ class JsonLines:
             for name, found in self._types.items()
         }
         self.names = list(self._types)
+        if not self.names:
+            for row in self.rows(block, TableSchema(()), None):
+                if isinstance(row, str):
+                    raise DataError(row)
         return block
 
     def _types_one_by_one(self, block: Block) -> dict[str, Any]:
@@ -126,13 +133,7 @@ class JsonLines:
             if kind == "label" and pa.types.is_primitive(self._types[name]):
                 found = self._types[name]
             fields.append((name, found))
-        table = self._parse(block, pa.schema(fields))
-        try:
-            if table is not None:
-                table.validate(full=True)  # Arrow's reader of JSON does not check UTF-8
-        except pa.ArrowException:
-            return None
-        return table
+        return self._parse(block, pa.schema(fields))
 
     def _parse(self, block: Block, schema: Any) -> Any | None:
         import pyarrow as pa
@@ -141,7 +142,9 @@ class JsonLines:
         data, starts = block.data, block.starts
         if not len(starts) or not _lines_are_objects(data, starts):
             return None
-        if b"\0" in data or b"\\u0000" in data:
+        if b"\0" in data or b"\\u0000" in data or _may_be_deep(data, starts):
+            return None
+        if not _is_utf8(data):
             return None
         try:
             table = arrow_json.read_json(
@@ -199,6 +202,29 @@ def _lines_are_objects(data: bytes, starts: np.ndarray) -> bool:
             ends = ends - blank
             last = content[ends - 1]
     return bool(np.all(last == ord("}")))
+
+
+def _is_utf8(data: bytes) -> bool:
+    """Whether bytes are UTF-8, which Arrow's reader of JSON does not ask."""
+    import pyarrow as pa
+
+    if data.isascii():
+        return True
+    edges = pa.py_buffer(np.array([0, len(data)], np.int64))
+    whole = pa.Array.from_buffers(pa.large_string(), 1, [None, edges, pa.py_buffer(data)])
+    try:
+        whole.validate(full=True)
+    except pa.ArrowException:
+        return False
+    return True
+
+
+def _may_be_deep(data: bytes, starts: np.ndarray) -> bool:
+    """Whether a line has so many brackets that Arrow, which recurses, could run out of stack."""
+    if data.count(b"[") + data.count(b"{") <= len(starts) + _DEEPEST:
+        return False
+    opening = np.frombuffer(data, np.uint8) | np.uint8(0x20) == ord("{")  # a [ becomes a {
+    return bool(np.any(np.add.reduceat(opening, starts, dtype=np.int64) > _DEEPEST))
 
 
 def _line(block: Block, i: int) -> str:

@@ -43,8 +43,13 @@ def chunks_of(
     blocks: Iterable[Block], parse: Parse, patience: Patience, threads: int = 1
 ) -> Iterator[Chunk]:
     """Read the blocks of one source, several at a time, and yield what they hold in order."""
-    line = 1
-    for source, piece in _side_by_side(blocks, parse, patience.allowed + 1, threads):
+    line, follows = 1, 0
+    for block, piece in _side_by_side(blocks, parse, patience.allowed + 1, threads):
+        source = block.source
+        if isinstance(block, Range):
+            if block.start != follows:  # in another order lines are counted when they are needed
+                line = block.first_line() if piece.flaws else 1
+            follows = block.end
         if piece.flaws:
             patience.bear(source, (flaw._replace(line=flaw.line + line) for flaw in piece.flaws))
         if piece.n:

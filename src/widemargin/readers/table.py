@@ -1,8 +1,7 @@
 """Tables -> chunks of columns: CSV, TSV, JSON lines and Parquet, through Arrow.
 
-Blocks of a file are parsed by Arrow at full speed. A block that it refuses, or that holds anything
-in doubt, is halved until what is left is small, and this is read line by line, which tells the
-very line and column that is wrong and why, or reads what Arrow does not.
+A file is cut into blocks of whole records, the first of them tell what each column holds, and all
+are parsed by this.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ import os
 from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, BinaryIO, NamedTuple, Self
+from typing import Any, BinaryIO, Self
 
 import numpy as np
 
@@ -21,7 +20,6 @@ from widemargin.readers.blocks import Block, Row, cut_blocks
 from widemargin.readers.chunk import Chunk, Labels, Texts
 from widemargin.readers.columns import (
     BLANKS,
-    CellError,
     Choice,
     Column,
     TableOptions,
@@ -29,18 +27,17 @@ from widemargin.readers.columns import (
     choose,
     infer_kind,
     label_kind,
-    parse_label,
 )
 from widemargin.readers.delimited import Delimited
 from widemargin.readers.jsonl import JsonLines
 from widemargin.readers.parquet import Parquet
+from widemargin.readers.parser import SCHEMA_KEY, Parser, clean
 
 FORMATS = ("csv", "tsv", "jsonl", "parquet")
-#: Blocks of fewer records are not halved again, but read one by one.
-_FEW = 64
+#: From so many examples on, labels half of which differ are no classes.
+_MANY = 1000
 #: Types are decided by at least so many bytes, however small the chunks, and by about this many.
 _SAMPLE, _ENOUGH = 1 << 16, 1 << 22
-_SCHEMA_KEY = b"widemargin"
 
 
 def read_table(
@@ -178,7 +175,7 @@ class TableChunks:
     ) -> Iterator[Chunk]:
         """Decide the types by a sample, then parse all blocks by them."""
         schema = self.schema = self._find_schema(choice, sample)
-        parser = _Parser(self._format, schema, choice.label, self._options)
+        parser = Parser(self._format, schema, choice.label, self._options)
 
         def everything() -> Iterator[Block]:
             while head:
@@ -192,7 +189,18 @@ class TableChunks:
                 self.bad.append(message)
             if part.table.num_rows:
                 labels = part.labels if choice.label is not None else None
+                self._check_classes(choice.label, labels)
                 yield Chunk(part.table, part.table.num_rows, labels, None, self.source, part.lines)
+
+    def _check_classes(self, column: str | None, labels: Labels | None) -> None:
+        if labels is None:
+            return
+        distinct, n = len(labels.values), len(labels.codes)
+        if n >= _MANY and 2 * distinct > n:
+            raise DataError(
+                f"{self.source}: column {column!r} has {distinct} different labels in {n}"
+                " examples; name the column of the classes with --label"
+            )
 
     def _already(self) -> str:
         skipped = len(self.bad)
@@ -242,164 +250,12 @@ def _infer_delimited(
         table = pa.table({n: pa.array([row.values[n] for row in rows], pa.string()) for n in used})
     kinds = {}
     for name in choice.features:
-        cells = table[name] if name in choice.text else _clean(table[name], form.missing)
+        cells = table[name] if name in choice.text else clean(table[name], form.missing)
         kinds[name] = infer_kind(name, cells, choice, form.source, lines)
     labels: list[Any] = []
     if choice.label is not None:
-        labels = _clean(table[choice.label], form.missing).unique().to_pylist()
+        labels = clean(table[choice.label], form.missing).unique().to_pylist()
     return kinds, labels
-
-
-class Part(NamedTuple):
-    """What was found in a block: rows, and messages about lines that are bad."""
-
-    table: Any
-    labels: Labels
-    lines: np.ndarray
-    bad: list[str]
-
-
-class _Parser:
-    """Parses blocks of one file; blocks may be parsed side by side."""
-
-    def __init__(self, form: Any, schema: TableSchema, label: str | None, options: TableOptions):
-        self._form = form
-        self._schema = schema
-        self._label = label
-        self._missing = frozenset(options.missing_values)
-        self._needed = options.need_label
-        self._most = options.skip_bad + 1
-        described = json.dumps(schema.describe()).encode()
-        self._metadata = {_SCHEMA_KEY: described}
-
-    def parse(self, block: Block) -> Part:
-        """The rows of a block, and what was wrong with others, up to one more than allowed."""
-        part = self._parse(block, self._most)
-        table = part.table.combine_chunks().replace_schema_metadata(self._metadata)
-        return part._replace(table=table)
-
-    def _parse(self, block: Block, most: int) -> Part:
-        part = self._parse_at_once(block)
-        if part is not None:
-            return part
-        n = len(block.starts)
-        if n <= _FEW:
-            return self._parse_one_by_one(block, most)
-        first = self._parse(block.part(0, n // 2), most)
-        if len(first.bad) >= most:
-            return first
-        return _concatenate(first, self._parse(block.part(n // 2, n), most - len(first.bad)))
-
-    def _parse_at_once(self, block: Block) -> Part | None:
-        """The rows of a block by Arrow, if all of them are good."""
-        import pyarrow.compute as pc
-
-        kinds = dict(self._schema.columns)
-        if self._label is not None:
-            kinds[self._label] = "label"
-        table = self._form.read(block, kinds)
-        if table is None:
-            return None
-        columns = {}
-        for name, kind in self._schema.columns:
-            column = table[name]
-            if kind == "number" and not pc.all(pc.is_finite(column), min_count=0).as_py():
-                return None
-            columns[name] = _clean(column, self._missing) if kind == "category" else column
-        labels = _NO_LABELS
-        if self._label is not None:
-            found = self._labels(table[self._label])
-            if found is None:
-                return None
-            labels = found
-        return Part(_table(columns), labels, block.lines, [])
-
-    def _labels(self, column: Any) -> Labels | None:
-        """The labels of a column, if all of them are good."""
-        coded = column.combine_chunks().dictionary_encode()
-        values = coded.dictionary.to_pylist()
-        codes = coded.indices.fill_null(len(values)).to_numpy(zero_copy_only=False)
-        if coded.null_count:
-            values.append(None)
-        try:
-            return _number_labels([self._read_label(value) for value in values], codes)
-        except CellError:
-            return None
-
-    def _read_label(self, value: Any) -> int | str | None:
-        kind = self._schema.label_kind or "string"
-        return parse_label(value, kind, self._missing, self._needed)
-
-    def _parse_one_by_one(self, block: Block, most: int) -> Part:
-        """The rows of a block in plain Python, which tells what is wrong and where."""
-        import pyarrow as pa
-
-        rows, labels, bad = [], [], []
-        for row in self._form.rows(block, self._schema, self._label):
-            if isinstance(row, str):
-                bad.append(row)
-            else:
-                try:
-                    labels.append(self._read_label(row.label) if self._label is not None else None)
-                    rows.append(row)
-                except CellError as wrong:
-                    bad.append(f"{row.label_place}column {self._label!r}: {wrong.reason}")
-            if len(bad) >= most:
-                break
-        types = {"number": pa.float64(), "boolean": pa.bool_()}
-        columns = {
-            name: pa.array([row.values[name] for row in rows], types.get(kind, pa.string()))
-            for name, kind in self._schema.columns
-        }
-        lines = np.array([row.line for row in rows], np.int64)
-        return Part(_table(columns), _number_labels(labels, np.arange(len(labels))), lines, bad)
-
-
-_NO_LABELS = Labels(np.zeros(0, np.int64), np.zeros(0, np.int64))
-
-
-def _table(columns: dict[str, Any]) -> Any:
-    import pyarrow as pa
-
-    return pa.table(columns)
-
-
-def _number_labels(values: list[int | str | None], codes: np.ndarray) -> Labels:
-    """Labels whose values may repeat -> distinct ones, in the order in which they appear."""
-    number: dict[Any, int] = {}
-    own = [-1 if value is None else number.setdefault(value, len(number)) for value in values]
-    if not len(codes):
-        return _NO_LABELS
-    recoded = np.array(own, np.int64)[codes]
-    return Labels(np.array(list(number)) if number else _NO_LABELS.values, recoded)
-
-
-def _concatenate(a: Part, b: Part) -> Part:
-    import pyarrow as pa
-
-    labels = _number_labels(
-        [*a.labels.values.tolist(), *b.labels.values.tolist(), None],
-        np.concatenate(
-            [
-                np.where(a.labels.codes < 0, -1, a.labels.codes),
-                np.where(b.labels.codes < 0, -1, b.labels.codes + len(a.labels.values)),
-            ]
-        ),
-    )
-    lines = np.concatenate([a.lines, b.lines])
-    return Part(pa.concat_tables([a.table, b.table]), labels, lines, a.bad + b.bad)
-
-
-def _clean(column: Any, missing: frozenset[str]) -> Any:
-    """Strings stripped of blanks, with null for those that stand for a missing value."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    stripped = pc.ascii_trim(column, characters=BLANKS)
-    absent = pc.is_in(stripped, value_set=pa.array(sorted(missing), pa.string()))
-    if not pc.any(absent, min_count=0).as_py():
-        return stripped
-    return pc.if_else(absent, pa.scalar(None, pa.string()), stripped)
 
 
 def _join(blocks: list[Block]) -> Block:
@@ -434,7 +290,7 @@ def _in_order(work: Any, items: Iterator[Any], threads: int) -> Iterator[Any]:
 
 def schema_of(table: Any) -> TableSchema | None:
     """The schema that a reader put into a table, if one did."""
-    packed = (table.schema.metadata or {}).get(_SCHEMA_KEY)
+    packed = (table.schema.metadata or {}).get(SCHEMA_KEY)
     return None if packed is None else TableSchema.restore(json.loads(packed))
 
 
