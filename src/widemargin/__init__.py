@@ -22,6 +22,8 @@ _HOMES = {
     "load": "widemargin.estimators",
     "load_model": "widemargin.model",
     "losses": "widemargin",
+    "read": "widemargin.reading",
+    "stream": "widemargin.reading",
 }
 __all__ = list(_HOMES)
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from widemargin.errors import DataError
 from widemargin.readers.chunk import Chunk, Flaw, Piece
-from widemargin.readers.sources import Block
+from widemargin.readers.sources import Block, Range
 
 #: Takes lines and how many bad ones to look for at the most; compiled, without the interpreter.
 Parse = Callable[[np.ndarray, int], Piece]
