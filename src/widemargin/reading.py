@@ -50,8 +50,8 @@ def read(
     n_jobs : int or None
         Threads; -1 is every core.
     **columns
-        For tables `label`, `text`, `drop`, `columns`, `header`, `scale` and others of the command
-        `widemargin train`; for texts `ngrams`, `analyzer`, `bits` and others of `HashedText`.
+        For tables `label`, `text`, `drop`, `columns`, `header` and `scale` (numbers are not scaled
+        unless it says so); for texts `ngrams`, `analyzer`, `bits` and others of `HashedText`.
 
     Returns
     -------
@@ -131,7 +131,7 @@ def _prepared(
 ) -> tuple[Files, EncodeOptions]:
     table: dict[str, Any] = {}
     text: dict[str, Any] = {}
-    scale = columns.pop("scale", "standard")
+    scale = columns.pop("scale", "none")
     for name, value in columns.items():
         if name in TableOptions.__dataclass_fields__:
             listed = name in ("text", "drop", "columns", "categories")
