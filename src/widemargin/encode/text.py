@@ -239,6 +239,7 @@ class TextEncoder:
 
     def feature_name(self, column: int) -> str:
         """The first name seen in a column; "~" before it says that there were others."""
+        column = int(column)
         name = None if self.names is None else self.names.get(column)
         if name is None:
             return f"#{column}"
