@@ -314,6 +314,7 @@ def test_the_first_name_is_kept_and_others_are_counted():
     assert len(encoder.names) == len(first)
     for column in range(16):
         name = encoder.feature_name(column)
+        assert encoder.feature_name(np.uint32(column)) == name
         expected = first.get(column)
         if expected is None:
             assert name == f"#{column}"

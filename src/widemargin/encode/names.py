@@ -36,7 +36,7 @@ class NameTable:
         self._table = Names(
             seen=np.zeros(min(1 << bits, _MOST_PLACES), np.uint32),
             columns=np.zeros(most, np.uint32),
-            names=np.zeros(32 * most, np.uint8),
+            names=np.zeros(32 * most + 2 * int(LONGEST_NAME), np.uint8),
             ends=np.zeros(most + 1, np.uint32),
             count=np.zeros(2, np.int64),
         )
@@ -50,6 +50,12 @@ class NameTable:
     def collisions(self) -> int:
         """Columns in which different names were seen."""
         return int(self._table.count[1])
+
+    @property
+    def is_full(self) -> bool:
+        """Whether no more names are kept; that they share columns is still noticed."""
+        table, n = self._table, len(self)
+        return n == len(table.columns) or table.ends[n] + LONGEST_NAME > len(table.names)
 
     @property
     def seen(self) -> np.ndarray:

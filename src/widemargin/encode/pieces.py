@@ -67,7 +67,7 @@ class Room:
             turns=self._get("turns", np.uint32, longest + 8),
             text=self._get("text", np.uint8, 3 * longest + 64),
             edges=self._get("edges", np.uint32, 2 * longest + 8),
-            slots=self._get("slots", np.uint32, 1 << (4 * most).bit_length()),
+            slots=self._get("slots", np.uint32, max(4096, 1 << (2 * most).bit_length())),
             where=self._get("where", np.uint64, most),
             bad=self._get("bad", np.int64, 1),
         )
@@ -78,7 +78,7 @@ class Room:
         )
         self.fresh = Fresh(
             hashes=self._get("hashes", np.uint32, names),
-            names=self._get("names", np.uint8, names * int(LONGEST_NAME)),
+            names=self._get("names", np.uint8, names * int(LONGEST_NAME) + 16),
             ends=self._get("name ends", np.uint32, names + 1),
             count=self._get("count", np.int64, 1),
         )

@@ -12,6 +12,7 @@ from widemargin.encode.names import NameTable
 from widemargin.encode.pieces import Harvest, Room, Turns, cut, most_features, spare_room
 from widemargin.errors import DataError
 from widemargin.loops.gather import BAD_BYTE, NEEDS_TABLE, Tables
+from widemargin.loops.names import FULL, NAMING, UNNAMED
 from widemargin.loops.text import How, count_documents, encode_piece
 from widemargin.readers.chunk import Texts
 from widemargin.rows import Rows, frozen
@@ -119,7 +120,7 @@ class TextEncoder:
             signed=bool(signed),
             weighting=WEIGHTINGS.index(weighting),
             l2=norm == "l2",
-            named=False,
+            named=UNNAMED,
         )
         self.names = NameTable(int(bits), int(names)) if names else None
         self.documents = 0
@@ -154,13 +155,12 @@ class TextEncoder:
     ) -> Rows:
         raw = Texts(*(frozen(array) for array in raw))
         edges, harvest, turns = cut(raw), Harvest(raw), Turns()
-        how = self.how._replace(named=names is not None)
 
         def work(number: int) -> None:
             first, last = edges[number], edges[number + 1]
             with spare_room() as room:
                 try:
-                    count = self._piece(raw, first, last, how, tables, names, room)
+                    count = self._piece(raw, first, last, tables, names, room)
                 except BaseException:
                     turns.fail(number)
                     raise
@@ -178,13 +178,15 @@ class TextEncoder:
         raw: Texts,
         first: int,
         last: int,
-        how: How,
         tables: Tables,
         names: NameTable | None,
         room: Room,
     ) -> int:
         """Encode documents first ... last - 1 into a room; returns how many features they have."""
-        seen = _NOTHING_SEEN if names is None else frozen(names.seen)
+        how, seen = self.how, _NOTHING_SEEN
+        if names is not None:
+            how = how._replace(named=FULL if names.is_full else NAMING)
+            seen = frozen(names.seen)
         texts, a, b = raw, first, last
         if self._everything:
             tables = tables._replace(wide=self._wide(True))
@@ -237,6 +239,7 @@ class TextEncoder:
 
     def feature_name(self, column: int) -> str:
         """The first name seen in a column; "~" before it says that there were others."""
+        column = int(column)
         name = None if self.names is None else self.names.get(column)
         if name is None:
             return f"#{column}"

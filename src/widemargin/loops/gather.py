@@ -181,13 +181,14 @@ def find_words(n, work):
     Looks at 64 of the n bytes that `fold` has copied at once: a run begins or ends where a bit
     differs from the one before. Returns how many such places there are.
     """
+    lowered, turns = work.lowered, work.turns
     m, before = _0, _0
     for block in range(_0, n + _1, np.uint64(64)):
-        bits = word_bits(work.lowered, block)
+        bits = word_bits(lowered, block)
         change = bits ^ ((bits << _1) | before)
         before = bits >> np.uint64(63)
         while change != _0:
-            work.turns[m] = block + lowest_bit(change)
+            turns[m] = block + lowest_bit(change)
             m += _1
             change &= change - _1
     return m
@@ -228,15 +229,19 @@ def gather_runs(buffer, a, m, ascii, tables, least, work):
 @jit()
 def gather_chars(buffer, a, b, tables, work):
     """Write the characters of buffer[a:b] into work, each run of white space as one blank."""
-    text, edges = work.text, work.edges
+    text, edges, wide = work.text, work.edges, tables.wide
     q, n, k, spaces = _0, _0, a, 0
     edges[0] = 0
     while k < b:
-        entry, after, trouble = look_up(buffer, k, b, tables.wide)
-        if trouble:
-            work.bad[0] = k
-            return trouble
-        k = after
+        if buffer[k] < 128:
+            entry = wide[buffer[k]]
+            k += _1
+        else:
+            entry, after, trouble = look_up(buffer, k, b, wide)
+            if trouble:
+                work.bad[0] = k
+                return trouble
+            k = after
         spaces = spaces + 1 if entry & SPACE else 0
         if spaces > 2:
             continue
@@ -256,15 +261,19 @@ def gather_padded(buffer, a, b, tables, work):
 
     Words are divided by white space only. They end where two blanks meet.
     """
-    text, edges = work.text, work.edges
+    text, edges, wide = work.text, work.edges, tables.wide
     q, n, k, inside = _0, _0, a, False
     edges[0] = 0
     while k < b:
-        entry, after, trouble = look_up(buffer, k, b, tables.wide)
-        if trouble:
-            work.bad[0] = k
-            return trouble
-        k = after
+        if buffer[k] < 128:
+            entry = wide[buffer[k]]
+            k += _1
+        else:
+            entry, after, trouble = look_up(buffer, k, b, wide)
+            if trouble:
+                work.bad[0] = k
+                return trouble
+            k = after
         space = entry & SPACE != 0
         if inside == space:  # a word begins or ends here
             q = put(text, q, np.uint32(32))

@@ -7,6 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 from widemargin.loops.jit import jit
+from widemargin.loops.murmur import copy_block
+from widemargin.loops.storage import prefetch
 
 #: A name is kept up to so many bytes.
 LONGEST_NAME = np.uint64(64)
@@ -14,7 +16,11 @@ LONGEST_NAME = np.uint64(64)
 _STATE, _REST = np.uint32(6), np.uint32(0xFFFFFFF9)
 SEEN, NAMED, SHARED = np.uint32(2), np.uint32(4), np.uint32(6)
 
-_1, _2 = np.uint64(1), np.uint64(2)
+#: Whether names are looked for: not at all, with their bytes, or (the table being full) only to
+#: notice columns that are shared.
+UNNAMED, NAMING, FULL = range(3)
+
+_1, _2, _16 = np.uint64(1), np.uint64(2), np.uint64(16)
 
 
 class Fresh(NamedTuple):
@@ -40,27 +46,34 @@ class Names(NamedTuple):
 def find_fresh(base, count, how, work, found, seen, fresh):
     """Of the columns base ... count - 1, write down those that the table of names must see."""
     places = np.uint64(len(seen) - 1)
+    columns, where, text = found.columns, work.where, work.text
+    hashes, names, ends = fresh.hashes, fresh.names, fresh.ends
+    full = how.named == FULL
     m = np.uint64(fresh.count[0])
     for f in range(base, count):
-        g = found.columns[f]
+        ahead = columns[min(f + _16, count - _1)]
+        prefetch(seen, np.uint64(ahead >> np.uint32(1)) & places)
+        g = columns[f]
         known = seen[np.uint64(g >> np.uint32(1)) & places]
         state = known & _STATE
         if state != 0:
             differ = (known ^ g) & _REST
             if differ == 0:
-                if state != SEEN:
+                if state != SEEN or full:
                     continue
             elif state == SHARED or (differ >> np.uint32(1)) & np.uint32(how.mask) != 0:
                 continue
-        start = work.where[f - base] >> np.uint64(32)
-        end = work.where[f - base] & np.uint64(0xFFFFFFFF)
-        q = np.uint64(fresh.ends[m])
-        fresh.hashes[m] = g
-        for p in range(start, min(end, start + LONGEST_NAME)):
-            fresh.names[q] = work.text[p]
-            q += _1
+        start = where[f - base] >> np.uint64(32)
+        end = where[f - base] & np.uint64(0xFFFFFFFF)
+        q = np.uint64(ends[m])
+        hashes[m] = g
+        if not full:
+            size = min(end - start, LONGEST_NAME)
+            for p in range(np.uint64(0), size, _16):
+                copy_block(text, start + p, names, q + p)
+            q += size
         m += _1
-        fresh.ends[m] = q
+        ends[m] = q
     fresh.count[0] = m
 
 
@@ -73,31 +86,35 @@ def note_names(fresh, names, mask):
     another. While the table is less than half full every name is kept; then only those that come
     in a second document, so that rare ones do not crowd out others.
     """
-    places = np.uint64(len(names.seen) - 1)
+    seen, columns, kept, ends = names.seen, names.columns, names.names, names.ends
+    hashes, given, given_ends = fresh.hashes, fresh.names, fresh.ends
+    places = np.uint64(len(seen) - 1)
     n, shared = np.uint64(names.count[0]), names.count[1]
-    for m in range(np.uint64(fresh.count[0])):
-        g = fresh.hashes[m]
+    last = np.uint64(fresh.count[0])
+    for m in range(last):
+        ahead = hashes[min(m + _16, last - _1)]
+        prefetch(seen, np.uint64(ahead >> np.uint32(1)) & places)
+        g = hashes[m]
+        full = n == len(columns) or ends[n] + LONGEST_NAME > len(kept)
         place = np.uint64(g >> np.uint32(1)) & places
-        known = names.seen[place]
+        known = seen[place]
         state = known & _STATE
         differ = (known ^ g) & _REST
         if state != 0 and differ != 0:
             if state != SHARED and (differ >> np.uint32(1)) & np.uint32(mask) == 0:
-                names.seen[place] = known | SHARED
+                seen[place] = known | SHARED
                 shared += 1
             continue
-        if state == 0 and n * _2 >= len(names.columns):
-            names.seen[place] = (g & _REST) | SEEN
+        if state == 0 and (full or n * _2 >= len(columns)):
+            seen[place] = (g & _REST) | SEEN
             continue
-        if state == 0 or state == SEEN:
-            names.seen[place] = (g & _REST) | NAMED
-            start, end = np.uint64(fresh.ends[m]), np.uint64(fresh.ends[m + _1])
-            q = np.uint64(names.ends[n])
-            if n < len(names.columns) and q + end - start <= len(names.names):
-                for p in range(start, end):
-                    names.names[q] = fresh.names[p]
-                    q += _1
-                names.columns[n] = (g >> np.uint32(1)) & np.uint32(mask)
-                n += _1
-                names.ends[n] = q
+        if (state == 0 or state == SEEN) and not full:
+            seen[place] = (g & _REST) | NAMED
+            start, q = np.uint64(given_ends[m]), np.uint64(ends[n])
+            size = np.uint64(given_ends[m + _1]) - start
+            for p in range(np.uint64(0), size, _16):
+                copy_block(given, start + p, kept, q + p)
+            columns[n] = (g >> np.uint32(1)) & np.uint32(mask)
+            n += _1
+            ends[n] = q + size
     names.count[0], names.count[1] = n, shared

@@ -29,6 +29,8 @@ from widemargin.loops.names import find_fresh
 WORDS, CHARS, CHARS_IN_WORDS = range(3)
 COUNT, BINARY, SUBLINEAR = range(3)
 
+#: Documents with fewer n-grams have room to spare in their table.
+_SMALL = np.uint64(1024)
 _0, _1, _2, _3, _4 = (np.uint64(number) for number in range(5))
 
 
@@ -43,7 +45,7 @@ class How(NamedTuple):
     signed: bool
     weighting: int
     l2: bool
-    named: bool
+    named: int  # whether names are looked for, see `loops.names`
 
 
 class Found(NamedTuple):
@@ -54,37 +56,23 @@ class Found(NamedTuple):
     ends: np.ndarray
 
 
-@jit(inline=True)
-def emit(g, start, end, base, count, size, how, work, found):
-    """Add the name text[start:end] with hash g to the document that began at `base`."""
-    mask = np.uint32(how.mask)
-    column = (g >> np.uint32(1)) & mask
-    value = np.float32(-1.0) if how.signed and g & np.uint32(1) else np.float32(1.0)
-    s = np.uint64(column) & size
-    at = np.uint64(work.slots[s])
-    while at > base and (found.columns[at - _1] >> np.uint32(1)) & mask != column:
-        s = (s + _1) & size
-        at = np.uint64(work.slots[s])
-    # The same stores whether it is new or not: that cannot be guessed, so no branch on it.
-    new = at <= base
-    at = count if new else at - _1
-    found.columns[at] = g
-    found.values[at] = value + (np.float32(0.0) if new else found.values[at])
-    work.where[at - base] = (start << np.uint64(32)) | end
-    work.slots[s] = at + _1
-    return count + np.uint64(new)
-
-
-@jit(inline=True)
+@jit()
 def hash_grams(first, last, low, gap, base, count, size, how, work, found):
-    """All n-grams, n >= low, of parts first ... last - 1, whose last `gap` bytes do not count."""
-    text, edges = work.text, work.edges
+    """Add all n-grams, n >= low, of parts first ... last - 1 to the document that began at base.
+
+    The last `gap` bytes of each part do not count; `size` is one less than the number of slots
+    to use. Returns the new count of features.
+    """
+    # All arrays are named before the loops, and nothing is called in them that takes one and is
+    # not a single instruction or so: else numba counts references to them, which costs more than
+    # the hash.
+    text, edges, slots, where = work.text, work.edges, work.slots, work.where
+    columns, values = found.columns, found.values
+    mask, signed, high = np.uint32(how.mask), how.signed, np.uint64(how.high)
     for i in range(first, last):
         start = np.uint64(edges[i])
         p, h = start, np.uint32(0)
-        for n in range(_1, np.uint64(how.high) + _1):
-            if i + n > last:
-                break
+        for n in range(low, min(high, last - i) + _1):
             end = np.uint64(edges[i + n]) - gap
             for _ in range(3):
                 whole = p + _4 <= end
@@ -93,10 +81,23 @@ def hash_grams(first, last, low, gap, base, count, size, how, work, found):
             while p + _4 <= end:
                 h = mix(h, load(text, p))
                 p += _4
-            if n >= low:
-                rest = np.uint32((_1 << ((end - p) << _3)) - _1)
-                g = finish(h, load(text, p) & rest, np.uint32(end - start))
-                count = emit(g, start, end, base, count, size, how, work, found)
+            rest = np.uint32((_1 << ((end - p) << _3)) - _1)
+            g = finish(h, load(text, p) & rest, np.uint32(end - start))
+            column = (g >> np.uint32(1)) & mask
+            value = np.float32(-1.0) if signed and g & np.uint32(1) else np.float32(1.0)
+            s = np.uint64(column) & size
+            at = np.uint64(slots[s])
+            while at > base and (columns[at - _1] >> np.uint32(1)) & mask != column:
+                s = (s + _1) & size
+                at = np.uint64(slots[s])
+            # The same stores whether it is new or not: that cannot be guessed, so no branch on it.
+            new = at <= base
+            at = count if new else at - _1
+            columns[at] = g
+            values[at] = value + (np.float32(0.0) if new else values[at])
+            where[at - base] = (start << np.uint64(32)) | end
+            slots[s] = at + _1
+            count += np.uint64(new)
     return count
 
 
@@ -157,9 +158,12 @@ def encode_piece(texts, begin, stop, how, tables, work, seen, found, fresh):
         if n < 0:
             work.bad[0] -= a
             return count, d, n
-        # At most a quarter of the slots get filled, so that the first is nearly always right.
+        # At most a quarter of the slots get filled, so that the first is nearly always right; half
+        # of them if the table would outgrow the nearest cache.
+        grams = np.uint64(n) * np.uint64(how.high - how.low + 1)
+        room = grams * (_4 if grams < _SMALL else _2)
         size = np.uint64(16)
-        while size < _4 * np.uint64(n) * np.uint64(how.high - how.low + 1):
+        while size < room:
             size *= _2
         size -= _1
         first, end, low = _0, np.uint64(n), np.uint64(how.low)
