@@ -23,6 +23,8 @@ from widemargin.errors import ModelFileError
 #: Written into every file. A reader refuses files of a higher format.
 FORMAT = 1
 _SEAL, _SEAL_BYTES = "sha256", 32
+#: Put before names that would else stand after the seal.
+_FIRST = "+"
 #: Longer headers than this are not believed.
 _LONGEST_HEADER = 1 << 28
 
@@ -32,7 +34,7 @@ def write_model_file(path: str | os.PathLike[str], arrays: dict[str, Any], about
     from safetensors.numpy import save
 
     described = json.dumps({"format": FORMAT, **about}, ensure_ascii=False)
-    plain = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+    plain = {_stored_name(name): np.ascontiguousarray(array) for name, array in arrays.items()}
     plain[_SEAL] = np.zeros(_SEAL_BYTES, np.uint8)
     content = bytearray(save(plain, metadata={"model": described}))
     content[-_SEAL_BYTES:] = hashlib.sha256(memoryview(content)[:-_SEAL_BYTES]).digest()
@@ -61,6 +63,11 @@ def write_bytes(path: str | os.PathLike[str], content: bytes | bytearray) -> Non
     _sync_folder(os.path.dirname(path))
 
 
+def _stored_name(name: str) -> str:
+    """What an array is called in the file, where bytes are sorted by name and the seal is last."""
+    return name if name < _SEAL else _FIRST + name
+
+
 def _sync_folder(folder: str) -> None:
     """Make sure that the new name, too, is on the disk."""
     try:
@@ -83,7 +90,7 @@ def read_model_file(path: str | os.PathLike[str]) -> tuple[dict[str, np.ndarray]
         file.seek(0)
         arrays = load(file.read())
     arrays.pop(_SEAL)
-    return arrays, about
+    return {name.removeprefix(_FIRST): array for name, array in arrays.items()}, about
 
 
 def _check(path: str, file: BinaryIO) -> dict[str, Any]:

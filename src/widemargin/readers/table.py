@@ -45,7 +45,7 @@ def read_table(
     name: str,
     format: str,
     options: TableOptions | None = None,
-    chunk_bytes: int = 1 << 24,
+    chunk_bytes: int = 1 << 22,
     threads: int = 1,
 ) -> TableChunks:
     """Read a table in chunks, in memory that does not grow with the file.
@@ -69,8 +69,8 @@ def read_table(
     -------
     TableChunks
         An iterator over chunks; the `raw` of each is a pyarrow.Table of the features, numbers as
-        float64. Types are decided by the first 4 MB of the first chunk (columns without any value
-        there are taken for numbers) and hold for all.
+        float64. Types are decided by the first chunk (at most 4 MB of it) and hold for all; a
+        column without any value there is taken for numbers.
 
     Examples
     --------
