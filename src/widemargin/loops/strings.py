@@ -1,12 +1,14 @@
-"""Strings as byte ranges of a text: numbered by which of them are equal."""
+"""Lines and strings as byte ranges of a text; strings numbered by which of them are equal."""
 
 from __future__ import annotations
 
 import numpy as np
 
+from widemargin.loops.gather import decode
 from widemargin.loops.jit import jit
 
 _1 = np.uint64(1)
+_BLOCK = np.uint64(32)
 _PRIME = np.uint64(0x100000001B3)
 #: Where the hash of a string begins.
 BASIS = np.uint64(0xCBF29CE484222325)
@@ -65,3 +67,40 @@ def _equal(text, starts, ends, a, b):
         if text[starts[a] + np.uint64(k)] != text[starts[b] + np.uint64(k)]:
             return False
     return True
+
+
+@jit()
+def find_marks(text, mark, other, starts, ends, marks):
+    """Where in each byte range one of two bytes stands first; its end if none does."""
+    for i in range(len(starts)):
+        k, end = np.uint64(starts[i]), np.uint64(ends[i])
+        while k < end and text[k] != mark and text[k] != other:
+            k += _1
+        marks[i] = k
+
+
+@jit()
+def find_bad_byte(text, k):
+    """The first byte from k on that is NUL or not UTF-8; the length of the text if none is."""
+    size = np.uint64(len(text))
+    while k < size:
+        if k + _BLOCK <= size:  # many at once, as long as they are plain
+            seen, nul = np.uint8(0), False
+            for j in range(_BLOCK):
+                c = text[k + j]
+                seen |= c
+                nul |= c == 0
+            if seen < 128 and not nul:
+                k += _BLOCK
+                continue
+        c = text[k]
+        if c == 0:
+            return k
+        if c < 128:
+            k += _1
+            continue
+        _, after = decode(text, k, size)
+        if after == k:
+            return k
+        k = after
+    return size

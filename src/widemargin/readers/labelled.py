@@ -6,9 +6,11 @@ labelled text:   spam<TAB>Win a prize now
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
-from widemargin.loops.strings import number_strings
+from widemargin.loops.strings import find_bad_byte, find_marks, number_strings
 from widemargin.readers.chunk import Flaw, Labels, Piece, Texts
 from widemargin.readers.pieces import column_of, line_start, token_at
 from widemargin.rows import frozen
@@ -21,9 +23,9 @@ _PREFIX = np.frombuffer(PREFIX.encode(), np.uint8)
 
 def parse_fasttext(text: np.ndarray, flaws: int) -> Piece:
     """Read lines that begin with a label marked `__label__`."""
-    lines, starts, ends = _lines(text)
+    found = _lines(text, (_BLANK, _TAB))
+    starts, stops, ends = found.starts, found.marks, found.ends
     marked = _begin_with(text, starts, ends, _PREFIX)
-    stops = _first_of(text, (_BLANK, _TAB), starts, ends)
     second = _begin_with(text, np.minimum(stops + 1, ends), ends, _PREFIX)
     labels = starts + len(_PREFIX)
     wrong = {
@@ -32,30 +34,30 @@ def parse_fasttext(text: np.ndarray, flaws: int) -> Piece:
         "a second label, {found}: an example has one": second,
     }
     at = np.where(second, stops + 1, starts)
-    return _piece(text, flaws, lines, (labels, stops), (stops, ends), wrong, at)
+    return _piece(text, flaws, found, (labels, stops), (stops, ends), wrong, at)
 
 
 def parse_labelled(text: np.ndarray, flaws: int) -> Piece:
     """Read lines of a label, a tab and a document."""
-    lines, starts, ends = _lines(text)
-    stops = _first_of(text, (_TAB,), starts, ends)
+    found = _lines(text, (_TAB, _TAB))
+    starts, stops, ends = found.starts, found.marks, found.ends
     wrong = {
         "expected label, tab and text, found no tab": stops == ends,
         "expected a label before the tab, found {found}": (stops == starts) & (stops < ends),
     }
-    return _piece(text, flaws, lines, (starts, stops), (stops, ends), wrong, starts)
+    return _piece(text, flaws, found, (starts, stops), (stops, ends), wrong, starts)
 
 
 def parse_plain(text: np.ndarray, flaws: int) -> Piece:
     """Read lines that are documents, without labels."""
-    lines, starts, ends = _lines(text, blank=True)
-    return _piece(text, flaws, lines, None, (starts, ends), {}, starts)
+    found = _lines(text, (_TAB, _TAB), blank=True)
+    return _piece(text, flaws, found, None, (found.starts, found.ends), {}, found.starts)
 
 
 def _piece(
     text: np.ndarray,
     flaws: int,
-    lines: np.ndarray,
+    lines: _Lines,
     labels: tuple[np.ndarray, np.ndarray] | None,
     documents: tuple[np.ndarray, np.ndarray],
     wrong: dict[str, np.ndarray],
@@ -63,24 +65,24 @@ def _piece(
 ) -> Piece:
     """What was found, without the lines that are wrong."""
     found = []
-    good = np.ones(len(lines), bool)
+    number = lines.number
+    good = np.ones(len(number), bool)
     for message, where in wrong.items():
         for i in np.flatnonzero(where & good)[:flaws].tolist():
             place = int(at[i])
             shown = message.format(found=token_at(text, place))
-            found.append(Flaw(int(lines[i]), column_of(text, place), shown))
+            found.append(Flaw(int(number[i]), column_of(text, place), shown))
         good &= ~where
     for place, message in _not_utf8(text, flaws):
         line = text[: line_start(text, place)].tobytes().count(b"\n")
         found.append(Flaw(line, column_of(text, place), message))
-        good &= lines != line
+        good &= number != line
     found = sorted(found)[:flaws]
-    lines = lines[good]
+    number = number[good]
     starts, ends = (edge[good].astype(np.uint64) for edge in documents)
     named = None if labels is None else label_strings(text, *(edge[good] for edge in labels))
     raw = Texts(frozen(text), frozen(starts), frozen(ends))
-    length = int(np.count_nonzero(text == _NEWLINE))
-    return Piece(raw, len(lines), named, None, lines, length, found)
+    return Piece(raw, len(number), named, None, number, lines.length, found)
 
 
 def label_strings(text: np.ndarray, starts: np.ndarray, ends: np.ndarray) -> Labels:
@@ -96,24 +98,26 @@ def label_strings(text: np.ndarray, starts: np.ndarray, ends: np.ndarray) -> Lab
     return Labels(np.array(strings, dtype=object), codes)
 
 
-def _lines(text: np.ndarray, blank: bool = False) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The numbers, starts and ends of the lines that are not blank, or of all."""
+class _Lines(NamedTuple):
+    """The lines that are looked at: their numbers, and byte ranges."""
+
+    number: np.ndarray
+    starts: np.ndarray
+    marks: np.ndarray
+    ends: np.ndarray
+    length: int  # how many lines there are in all
+
+
+def _lines(text: np.ndarray, marks: tuple[int, int], blank: bool = False) -> _Lines:
+    """The lines that are not blank, or all, and where a mark stands first in each."""
     ends = np.flatnonzero(text == _NEWLINE)
     starts = np.concatenate([[0], ends[:-1] + 1]).astype(np.int64)[: len(ends)]
     trimmed = ends - ((ends > starts) & (text[np.maximum(ends - 1, 0)] == _RETURN))
     kept = np.flatnonzero((trimmed > starts) | blank)
-    return kept, starts[kept], trimmed[kept]
-
-
-def _first_of(
-    text: np.ndarray, marks: tuple[int, ...], starts: np.ndarray, ends: np.ndarray
-) -> np.ndarray:
-    """The first place in each range that holds one of these bytes; its end if there is none."""
-    hit = text == marks[0]
-    for mark in marks[1:]:
-        hit |= text == mark
-    places = np.append(np.flatnonzero(hit), len(text))
-    return np.minimum(places[np.searchsorted(places, starts)], ends)
+    starts, trimmed = starts[kept], trimmed[kept]
+    firsts = np.empty(len(kept), np.int64)
+    find_marks(frozen(text), *marks, frozen(starts), frozen(trimmed), firsts)
+    return _Lines(kept, starts, firsts, trimmed, len(ends))
 
 
 def _begin_with(
@@ -129,19 +133,12 @@ def _begin_with(
 def _not_utf8(text: np.ndarray, flaws: int) -> list[tuple[int, str]]:
     """The places of bytes that are not UTF-8 or are NUL, at most one a line."""
     found: list[tuple[int, str]] = []
-    content, offset = text.tobytes(), 0
+    text, place = frozen(text), 0
     while len(found) < flaws:
-        nul = content.find(b"\0", offset)
-        try:
-            content[offset:].decode("utf-8")
-            place, message = nul, "found a NUL byte"
-        except UnicodeDecodeError as error:
-            place = offset + error.start
-            message = f"byte 0x{content[place]:02x} is not UTF-8"
-            if 0 <= nul < place:
-                place, message = nul, "found a NUL byte"
-        if place < 0:
+        place = int(find_bad_byte(text, np.uint64(place)))
+        if place == len(text):
             break
-        found.append((place, message))
-        offset = content.find(b"\n", place) + 1
+        byte = int(text[place])
+        found.append((place, f"byte 0x{byte:02x} is not UTF-8" if byte else "found a NUL byte"))
+        place += text[place:].tobytes().find(b"\n") + 1
     return found
