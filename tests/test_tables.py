@@ -929,7 +929,7 @@ class Lengths:
     def observe(self, raw):
         self.seen += len(raw.starts)
 
-    def encode(self, raw, bias, threads=1):
+    def encode(self, raw, bias, threads=1, *, note=False):
         features = [sorted({ord(c) % 8 for c in text}) for text in documents(raw)]
         starts = np.cumsum([0, *map(len, features)]).astype(np.uint64)
         indices = np.array([i for some in features for i in some], np.uint32)

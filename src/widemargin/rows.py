@@ -221,18 +221,79 @@ def stacked(parts: list[Rows]) -> Rows:
     """Rows of the same width one below the other; the bias is that of the first."""
     if len(parts) == 1:
         return parts[0]
-    first = parts[0]
-    values = np.concatenate([part.stored.values for part in parts])
-    n = sum(part.n for part in parts)
-    if not first.is_sparse:
-        return Rows(Dense(frozen(values), first.bias), n, first.width)
-    indices = np.concatenate([part.stored.indices for part in parts])
-    starts, row, value = np.zeros(n + 1, np.uint64), 0, 0
+    stack = Stack(len(parts))
     for part in parts:
-        np.add(part.stored.starts, np.uint64(value), out=starts[row : row + part.n + 1])
-        row, value = row + part.n, value + len(part.stored.values)
-    stored = Sparse(frozen(values), frozen(indices), frozen(starts), first.bias)
-    return Rows(stored, n, first.width, all(part.distinct for part in parts))
+        stack.add(part)
+    return stack.rows(parts[0].width)
+
+
+class Stack:
+    """Rows that come some at a time and are put one below the other.
+
+    They are copied at once into the place where they stay, so that what they came in can be used
+    again: fresh memory costs more than the copy.
+
+    Parameters
+    ----------
+    parts : int
+        How often rows will come, if that is known; else 0.
+    """
+
+    def __init__(self, parts: int = 0) -> None:
+        self._parts, self._added, self._n, self._filled = parts, 0, 0, 0
+        self._first: Rows | None = None
+        self._values = self._indices = self._starts = np.empty(0)
+        self._distinct = True
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that the rows take so far."""
+        if self._first is None:
+            return 0
+        each = self._values.itemsize + (self._indices.itemsize if self._first.is_sparse else 0)
+        return self._filled * each
+
+    def add(self, rows: Rows) -> None:
+        """Put rows below the others."""
+        stored, sparse = rows.stored, rows.is_sparse
+        self._added += 1
+        if self._first is None:
+            self._first = rows
+            self._values = np.empty(0, rows.dtype)
+            self._indices = np.empty(0, stored.indices.dtype if sparse else np.uint32)
+            self._starts = np.zeros(1, np.uint64)
+        values = stored.values.ravel()
+        filled, n = self._filled + len(values), self._n + rows.n
+        self._values = self._roomy(self._values, self._filled, filled)
+        self._values[self._filled : filled] = values
+        if sparse:
+            self._indices = self._roomy(self._indices, self._filled, filled)
+            self._indices[self._filled : filled] = stored.indices
+            self._starts = self._roomy(self._starts, self._n + 1, n + 1)
+            after = self._starts[self._n + 1 : n + 1]
+            np.add(stored.starts[1:], np.uint64(self._filled), out=after)
+        self._distinct &= rows.distinct
+        self._filled, self._n = filled, n
+
+    def _roomy(self, array: np.ndarray, used: int, needed: int) -> np.ndarray:
+        """The array, or a longer copy of it."""
+        if needed <= len(array):
+            return array
+        # As much as all parts will need if they are alike; what is never written takes no memory.
+        expected = needed * self._parts * 5 // (4 * self._added) if self._parts else 0
+        longer = np.empty(max(expected, needed, 3 * len(array) // 2), array.dtype)
+        longer[:used] = array[:used]
+        return longer
+
+    def rows(self, width: int) -> Rows:
+        """All rows, which have so many features; the bias is that of the first."""
+        assert self._first is not None
+        bias, values = self._first.bias, self._values[: self._filled]
+        if not self._first.is_sparse:
+            return Rows(Dense(frozen(values.reshape(self._n, width)), bias), self._n, width)
+        indices, starts = self._indices[: self._filled], self._starts[: self._n + 1]
+        stored = Sparse(frozen(values), frozen(indices), frozen(starts), bias)
+        return Rows(stored, self._n, width, self._distinct)
 
 
 def _float_type(found: np.dtype, at_least: Any) -> np.dtype:

@@ -20,7 +20,7 @@ from widemargin.problems import Window
 from widemargin.readers.chunk import Chunk, Labels
 from widemargin.readers.files import Files
 from widemargin.readers.formats import TABLES
-from widemargin.rows import Rows, frozen, stacked
+from widemargin.rows import Rows, Stack, frozen, stacked
 from widemargin.state import State
 
 #: Parsed rows take about this many times the bytes of their text, at the most.
@@ -107,7 +107,7 @@ class Encoded:
 
 def read_all(
     files: Files,
-    encoder: Encoder,
+    encoder: Any,
     classes: Classes,
     *,
     learn: bool,
@@ -134,32 +134,39 @@ def read_all(
     Encoded or None
         None if there was not enough room.
     """
-    rows: list[Rows] = []
-    chunks: list[Chunk] = []
-    size, threads, waits = 0, files.options.threads, False
+    rows, chunks = Stack(files.expected_chunks), []
+    waiting: list[Any] = []
+    size, threads, finish = 0, files.options.threads, None
     for chunk in files.chunks():
         if learn:
             if chunk.labels is None:
                 raise DataError(f"{chunk.source}: has no labels to learn from")
             classes.add(chunk.labels, chunk.source)
-            if observe:
-                encoder.observe(chunk.raw)
-        waits = learn and observe and _must_observe(encoder)
-        if waits:
-            chunks.append(chunk)
-            size += _size(chunk.raw)
+        if not learn or not observe:
+            rows.add(encoder.encode(chunk.raw, 0.0, threads, note=learn))
+        elif _only_texts(encoder, chunk.raw):
+            rows.add(encoder.encode_first(chunk.raw, 0.0, threads, note=True))
+            finish = encoder.finish
         else:
-            rows.append(encoder.encode(chunk.raw, 0.0, threads, note=learn))
-            chunks.append(chunk._replace(raw=None))
-            size += _size(rows[-1])
+            encoder.observe(chunk.raw)
+            if _must_observe(encoder):
+                waiting.append(chunk.raw)
+                size += _size(chunk.raw)
+            else:
+                rows.add(encoder.encode(chunk.raw, 0.0, threads, note=True))
+        size = max(size, rows.nbytes)
+        chunks.append(chunk._replace(raw=None))
         if budget is not None and size > budget:
             return None
     if not chunks:
         raise DataError(f"{', '.join(files.paths)}: there are no examples")
-    if waits:
-        rows = [encoder.encode(chunk.raw, 0.0, threads, note=learn) for chunk in chunks]
+    while waiting:
+        rows.add(encoder.encode(waiting.pop(0), 0.0, threads, note=True))
+    whole = rows.rows(encoder.width)
+    if finish is not None:
+        finish(whole, threads)
     return Encoded(
-        stacked([some.widened(encoder.width) for some in rows]),
+        whole,
         np.concatenate([_codes(chunk, classes) for chunk in chunks]),
         _join_weights(chunks),
         np.concatenate([chunk.lines for chunk in chunks]),
@@ -176,9 +183,14 @@ def _must_observe(encoder: Encoder) -> bool:
     texts: Any = encoder if encoder.kind == "text" else getattr(encoder, "text", None)
     if texts is not None and texts.options["idf"]:
         return True
-    return encoder.kind == "numbers" or (
-        encoder.kind == "table" and not getattr(encoder, "only_texts", False)
-    )
+    return encoder.kind in ("numbers", "table")
+
+
+def _only_texts(encoder: Any, raw: Any) -> bool:
+    """Whether all there is are texts, whose encoder need not see them twice."""
+    if encoder.kind == "table":
+        return encoder.text is not None and set(raw.column_names) <= set(encoder.text_columns)
+    return encoder.kind == "text"
 
 
 def _size(raw: Any) -> int:

@@ -8,7 +8,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from widemargin.encode.encoder import Encoder
 from widemargin.errors import DataError
 from widemargin.loops.storage import Sparse
 from widemargin.modelfile import pack_strings, unpack_strings
@@ -112,7 +111,7 @@ class TableEncoder:
     ----------
     scale : "standard", "maxabs" or "none"
         How numbers are scaled.
-    text : Encoder, optional
+    text : TextEncoder, optional
         Encodes the texts.
     text_columns : sequence of str
         Where they are; several are joined with a newline.
@@ -142,7 +141,7 @@ class TableEncoder:
     def __init__(
         self,
         scale: str = "standard",
-        text: Encoder | None = None,
+        text: Any = None,
         text_columns: Sequence[str] = (),
     ):
         if scale not in SCALES:
@@ -178,11 +177,7 @@ class TableEncoder:
 
     def observe(self, raw: Any) -> None:
         """Gather means, deviations, categories, and which columns have missing values."""
-        if self._columns is None:
-            self.schema = schema_of(raw)
-            names = [name for name in raw.column_names if name not in self.text_columns]
-            self._columns = [_Learned(name, _kind(raw, name)) for name in names]
-        self._check_columns(raw)
+        self._begin(raw)
         if self.text is not None:
             self.text.observe(texts_of_column(raw, self.text_columns))
         for column in self.columns:
@@ -195,6 +190,14 @@ class TableEncoder:
                     column.values.setdefault(value, len(column.values))
                 column.moments.count += len(cells) - cells.null_count
                 self._check_categories(column)
+
+    def _begin(self, raw: Any) -> None:
+        """Take note of the columns of the first table."""
+        if self._columns is None:
+            self.schema = schema_of(raw)
+            names = [name for name in raw.column_names if name not in self.text_columns]
+            self._columns = [_Learned(name, _kind(raw, name)) for name in names]
+        self._check_columns(raw)
 
     @staticmethod
     def _check_categories(column: _Learned) -> None:
@@ -213,11 +216,6 @@ class TableEncoder:
                 f"no column {', '.join(lacking)}, which the model needs"
                 f" (columns found: {', '.join(repr(name) for name in table.column_names)})"
             )
-
-    @property
-    def only_texts(self) -> bool:
-        """Whether no column but texts is used."""
-        return self.text is not None and not self.columns
 
     def encode(self, raw: Any, bias: float, threads: int = 1, *, note: bool = False) -> Rows:
         """A table as rows, extended by a constant feature `bias`.
@@ -239,6 +237,18 @@ class TableEncoder:
             if not self.columns:
                 return texts
         return _join(texts, self._sparse(raw), raw.num_rows, self.width, bias)
+
+    def encode_first(self, raw: Any, bias: float, threads: int = 1, *, note: bool = False) -> Rows:
+        """Like `observe` and `encode` at once, where there are only texts."""
+        assert self.text is not None
+        self._begin(raw)
+        documents = texts_of_column(raw, self.text_columns)
+        return self.text.encode_first(documents, bias, threads, note=note)
+
+    def finish(self, rows: Rows, threads: int = 1) -> None:
+        """Give rows from `encode_first` their final values, in place."""
+        assert self.text is not None
+        self.text.finish(rows, threads)
 
     def _sparse(self, table: Any) -> tuple[np.ndarray, np.ndarray]:
         """For each row and column the one feature that is not zero, and its value.
@@ -356,7 +366,7 @@ class TableEncoder:
         cls,
         about: dict[str, Any],
         arrays: dict[str, np.ndarray],
-        text_encoder: type[Encoder] | None = None,
+        text_encoder: Any = None,
     ) -> TableEncoder:
         """Undo `describe` and `arrays`; `text_encoder` restores what encodes texts."""
         text = None

@@ -13,10 +13,10 @@ from widemargin.encode.pieces import Harvest, Room, Turns, cut, most_features, s
 from widemargin.errors import DataError
 from widemargin.loops.gather import BAD_BYTE, NEEDS_TABLE, Tables
 from widemargin.loops.names import FULL, NAMING, UNNAMED
-from widemargin.loops.text import How, count_documents, encode_piece
+from widemargin.loops.text import How, count_documents, encode_piece, finish_rows
 from widemargin.readers.chunk import Texts
 from widemargin.rows import Rows, frozen
-from widemargin.threads import run_all
+from widemargin.threads import run_all, split
 
 ANALYZERS = ("word", "char", "char_wb")
 WEIGHTINGS = ("count", "binary", "sublinear")
@@ -136,9 +136,7 @@ class TextEncoder:
         """Count in how many documents each column is, if `idf` asks for it."""
         if not self.options["idf"]:
             return
-        tables = self._tables()._replace(idf=np.empty(0))
-        count_documents(self._encode(raw, 0.0, threads, tables, None).stored.indices, self._having)
-        self.documents += len(raw.starts)
+        self.encode_first(raw, 0.0, threads)
 
     def encode(self, raw: Texts, bias: float, threads: int = 1, *, note: bool = False) -> Rows:
         """Documents as rows, extended by a constant feature `bias`.
@@ -150,8 +148,45 @@ class TextEncoder:
             raise DataError("idf needs a first pass over the documents: call observe before encode")
         return self._encode(raw, bias, threads, self._tables(), self.names if note else None)
 
+    def encode_first(
+        self, raw: Texts, bias: float, threads: int = 1, *, note: bool = False
+    ) -> Rows:
+        """Like `observe` and `encode` at once, for those who keep all rows in memory.
+
+        With idf the values are not final before `finish`, after the last documents.
+        """
+        if not self.options["idf"]:
+            return self.encode(raw, bias, threads, note=note)
+        tables = self._tables()._replace(idf=np.empty(0))
+        names, bare = self.names if note else None, self.how._replace(l2=False)
+        rows = self._encode(raw, bias, threads, tables, names, bare)
+        count_documents(rows.stored.indices, self._having)
+        self.documents += rows.n
+        return rows
+
+    def finish(self, rows: Rows, threads: int = 1) -> None:
+        """Give rows from `encode_first` their final values, in place."""
+        if not self.options["idf"]:
+            return
+        stored, idf = rows.stored, self._tables().idf
+        values = stored.values.view()
+        values.setflags(write=True)
+        run_all(
+            lambda part: finish_rows(
+                stored.indices, values, stored.starts[part.start : part.stop + 1], idf, self.how.l2
+            ),
+            split(rows.n, threads),
+            threads,
+        )
+
     def _encode(
-        self, raw: Texts, bias: float, threads: int, tables: Tables, names: NameTable | None
+        self,
+        raw: Texts,
+        bias: float,
+        threads: int,
+        tables: Tables,
+        names: NameTable | None,
+        how: How | None = None,
     ) -> Rows:
         raw = Texts(*(frozen(array) for array in raw))
         edges, harvest, turns = cut(raw), Harvest(raw), Turns()
@@ -160,7 +195,7 @@ class TextEncoder:
             first, last = edges[number], edges[number + 1]
             with spare_room() as room:
                 try:
-                    count = self._piece(raw, first, last, tables, names, room)
+                    count = self._piece(raw, first, last, how or self.how, tables, names, room)
                 except BaseException:
                     turns.fail(number)
                     raise
@@ -178,12 +213,13 @@ class TextEncoder:
         raw: Texts,
         first: int,
         last: int,
+        how: How,
         tables: Tables,
         names: NameTable | None,
         room: Room,
     ) -> int:
         """Encode documents first ... last - 1 into a room; returns how many features they have."""
-        how, seen = self.how, _NOTHING_SEEN
+        seen = _NOTHING_SEEN
         if names is not None:
             how = how._replace(named=FULL if names.is_full else NAMING)
             seen = frozen(names.seen)

@@ -251,8 +251,8 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
         """
         learner, encoder, texts = self._learner(), _encoder(self), texts_of(X)
         threads = thread_count(self.n_jobs)
-        encoder.observe(texts, threads)
-        rows = encoder.encode(texts, float(learner.fit_intercept), threads, note=True)
+        rows = encoder.encode_first(texts, 0.0, threads, note=True)
+        encoder.finish(rows, threads)
         self.learner_, self.encoder_ = learner, encoder
         learner.fit(rows, y, sample_weight)
         return self
@@ -268,8 +268,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
             if self.idf:
                 raise ValueError("idf=True needs all documents at once: begin with fit")
             self.learner_, self.encoder_ = self._learner(), _encoder(self)
-        bias, threads = float(self.learner_.fit_intercept), thread_count(self.n_jobs)
-        rows = self.encoder_.encode(texts_of(X), bias, threads, note=True)
+        rows = self.encoder_.encode(texts_of(X), 0.0, thread_count(self.n_jobs), note=True)
         self.learner_.partial_fit(rows, y, classes=classes, sample_weight=sample_weight)
         return self
 

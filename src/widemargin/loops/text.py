@@ -115,22 +115,42 @@ def weigh(base, count, how, tables, found):
             size = np.float64(abs(values[f]))
             term = tables.logs[np.uint64(size)] if size < len(tables.logs) else 1.0 + np.log(size)
             values[f] = term if values[f] > 0.0 else -term if values[f] < 0.0 else 0.0
-    if len(tables.idf):
+    if len(tables.idf) or how.weighting == SUBLINEAR:
+        finish_row(columns, values, tables.idf, how.l2)
+    elif how.l2:
+        whole = 0  # whole numbers can be added in any order, and so several at once
         for f in range(len(values)):
-            values[f] *= tables.idf[columns[f]]
-    if how.l2:
+            whole += np.int64(np.int32(values[f])) * np.int64(np.int32(values[f]))
+        shorten(values, np.float64(whole))
+
+
+@jit(inline=True)
+def finish_row(columns, values, idf, l2):
+    """Multiply values by the idf of their columns, if there is any, and give them length 1."""
+    if len(idf):
+        for f in range(len(values)):
+            values[f] *= idf[columns[f]]
+    if l2:
         square = 0.0
-        if how.weighting == SUBLINEAR or len(tables.idf):
-            for f in range(len(values)):
-                square += np.float64(values[f]) * np.float64(values[f])
-        else:  # whole numbers can be added in any order, and so several at once
-            whole = 0
-            for f in range(len(values)):
-                whole += np.int64(np.int32(values[f])) * np.int64(np.int32(values[f]))
-            square = np.float64(whole)
-        norm = np.sqrt(square) if square > 0.0 else 1.0
         for f in range(len(values)):
-            values[f] = np.float64(values[f]) / norm
+            square += np.float64(values[f]) * np.float64(values[f])
+        shorten(values, square)
+
+
+@jit(inline=True)
+def shorten(values, square):
+    """Divide values by their length, whose square is given."""
+    norm = np.sqrt(square) if square > 0.0 else 1.0
+    for f in range(len(values)):
+        values[f] = np.float64(values[f]) / norm
+
+
+@jit()
+def finish_rows(columns, values, starts, idf, l2):
+    """Multiply all values of some rows by the idf of their columns, and give the rows length 1."""
+    for i in range(np.uint64(len(starts) - 1)):
+        a, b = starts[i], starts[i + _1]
+        finish_row(columns[a:b], values[a:b], idf, l2)
 
 
 @jit()

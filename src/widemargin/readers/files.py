@@ -128,6 +128,13 @@ class Files:
         """Bytes on the disk; 0 if that is not known."""
         return sum(os.stat(path).st_size for path in self.paths) if self.readable_again else 0
 
+    @property
+    def expected_chunks(self) -> int:
+        """How many chunks there will be; 0 if that is not known."""
+        if not self.readable_again or any(map(compression_of, self.paths)):
+            return 0
+        return sum(-(-os.stat(path).st_size // self.options.block) for path in self.paths)
+
     def chunks(self) -> Iterator[Chunk]:
         """Read everything from front to back."""
         for path in self.paths:
