@@ -1,0 +1,42 @@
+"""Our command and Vowpal Wabbit's, run within a warm process."""
+
+from __future__ import annotations
+
+import pathlib
+import re
+
+
+def run_command(arguments: list[str]) -> None:
+    """`widemargin ARGUMENTS`, in this process."""
+    from widemargin.cli.main import main
+
+    try:
+        main(arguments, standalone_mode=False)
+    except SystemExit as end:
+        if end.code:
+            raise
+
+
+def vw_train(options: str) -> None:
+    """Let Vowpal Wabbit read its data and save its model, in this process."""
+    from vowpalwabbit import Workspace
+
+    workspace = Workspace(f"{options} --quiet")
+    workspace.run_parser()
+    workspace.finish()
+
+
+def vw_lines(svmlight: pathlib.Path, vw: pathlib.Path) -> None:
+    """The rows of an svmlight file in Vowpal Wabbit's format."""
+    with open(svmlight) as lines, open(vw, "w") as out:
+        for line in lines:
+            label, _, features = line.partition(" ")
+            out.write(f"{label} |f {features}")
+
+
+def vw_texts(documents: list[tuple[str, str]], positive: str, vw: pathlib.Path) -> None:
+    """Labelled documents, as words in lower case, in Vowpal Wabbit's format."""
+    with open(vw, "w") as out:
+        for label, text in documents:
+            words = re.findall(r"(?u)\b\w\w+\b", text.lower())
+            out.write(f"{1 if label == positive else -1} |t {' '.join(words)}\n")

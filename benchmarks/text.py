@@ -1,0 +1,112 @@
+"""P8: from texts to a model, words and bigrams, five epochs."""
+
+from __future__ import annotations
+
+import json
+import lzma
+import math
+import pathlib
+import random
+
+import numpy as np
+
+from benchmarks.commands import run_command, vw_texts, vw_train
+from benchmarks.data import folder
+from benchmarks.harness import Comparison, Side, faster, no_worse
+
+_POSITIVE = "pos"
+
+
+def compare(toy: bool, scratch: pathlib.Path) -> Comparison:
+    """Read labelled texts from a file, learn, save the model; the test part only tells accuracy.
+
+    The settings of our sides were chosen on held-out training reviews.
+    """
+    imdb = folder("imdb")
+    most = 500 if toy else None
+    learned, unseen = (_documents(imdb / f"{part}.jsonl.xz", most) for part in ("train", "test"))
+    text, vw, test = scratch / "imdb.txt", scratch / "imdb.vw", scratch / "test.vw"
+    text.write_text("".join(f"{label}\t{words}\n" for label, words in learned))
+    vw_texts(learned, _POSITIVE, vw)
+    vw_texts(unseen, _POSITIVE, test)
+    answers = np.array([label for label, _ in unseen])
+    documents = [words for _, words in unseen]
+    noise = math.sqrt(0.9 * 0.1 / len(unseen))
+
+    def ours(name: str, *options: str) -> Side:
+        model = scratch / f"{name}.wm"
+        fixed = ["--ngrams", "2", "--epochs", "5"]
+        arguments = ["train", str(text), *fixed, *options, "--quiet", "--model", str(model)]
+
+        def accuracy(_: object) -> dict[str, float]:
+            import widemargin
+
+            return {"accuracy": widemargin.load(model).score(documents, answers)}
+
+        return Side(
+            name,
+            f"widemargin train FILE {' '.join([*fixed, *options])} --model MODEL",
+            lambda repeat: run_command(arguments),
+            accuracy,
+            threads=2,
+        )
+
+    def scikit_learn(repeat: int) -> object:
+        from sklearn.feature_extraction.text import HashingVectorizer
+        from sklearn.linear_model import SGDClassifier
+        from sklearn.pipeline import make_pipeline
+
+        model = SGDClassifier(loss="hinge", average=True, max_iter=5, tol=None, random_state=repeat)
+        lines = [line.split("\t", 1) for line in text.read_text().splitlines()]
+        pipeline = make_pipeline(HashingVectorizer(ngram_range=(1, 2)), model)
+        return pipeline.fit([words for _, words in lines], [label for label, _ in lines])
+
+    model, found = scratch / "vw.model", scratch / "vw.found"
+    options = "--ngram 2 -b 20 --loss_function hinge --passes 5 --holdout_off"
+
+    def vw_accuracy(_: object) -> dict[str, float]:
+        vw_train(f"-d {test} -t -i {model} -p {found}")
+        positive = np.loadtxt(found) >= 0.0
+        return {"accuracy": float(np.mean(positive == (answers == _POSITIVE)))}
+
+    return Comparison(
+        title="from texts to a model, words and bigrams, five epochs (P8)",
+        data=f"{len(learned)} IMDB reviews, {text.stat().st_size / 1e6:.0f} MB, in random order;"
+        f" {len(unseen)} others to test",
+        sides=(
+            ours("ours", "--learner", "pa", "--idf"),
+            ours("ours, perceptron"),
+            Side(
+                "Vowpal Wabbit",
+                f"-d FILE.vw {options} -c -k -f MODEL (the file holds the words in lower case)",
+                lambda repeat: vw_train(
+                    f"-d {vw} {options} -c -k --cache_file {scratch / 'vw.cache'} -f {model}"
+                ),
+                vw_accuracy,
+                package="vowpalwabbit",
+                threads=None,
+            ),
+            Side(
+                "scikit-learn",
+                "HashingVectorizer(ngram_range=(1, 2)), SGDClassifier(loss='hinge', average=True,"
+                " max_iter=5, tol=None)",
+                scikit_learn,
+                lambda pipeline: {"accuracy": pipeline.score(documents, answers)},
+                package="scikit-learn",
+            ),
+        ),
+        targets=(
+            faster("ours", "Vowpal Wabbit", 2.0),
+            faster("ours", "scikit-learn", 14.0),
+            no_worse("ours", "Vowpal Wabbit", "accuracy", noise),
+            no_worse("ours", "scikit-learn", "accuracy", noise),
+        ),
+    )
+
+
+def _documents(path: pathlib.Path, most: int | None) -> list[tuple[str, str]]:
+    """Label and text of every review, in random order, without line ends."""
+    with lzma.open(path, "rt") as lines:
+        found = [json.loads(line) for line in lines]
+    random.Random(0).shuffle(found)
+    return [(one["label"], " ".join(one["text"].split())) for one in found[:most]]
