@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from itertools import pairwise
 from typing import Any
+
+_HERE = threading.local()
+_POOLS: dict[Any, Any] = {}
 
 
 def thread_count(n_jobs: int | None) -> int:
@@ -24,10 +28,31 @@ def thread_count(n_jobs: int | None) -> int:
 def run_all(work: Callable[[Any], Any], parts: Iterable[Any], threads: int) -> list[Any]:
     """Call `work` on every part, side by side, and return the results in order."""
     parts = list(parts)
-    if threads == 1 or len(parts) < 2:
+    if threads == 1 or len(parts) < 2 or getattr(_HERE, "at_work", False):
         return [work(part) for part in parts]
-    with ThreadPoolExecutor(min(threads, len(parts))) as pool:
-        return list(pool.map(work, parts))
+
+    def alone(part: Any) -> Any:
+        _HERE.at_work = True  # a thread that waits for threads of the same pool waits for ever
+        try:
+            return work(part)
+        finally:
+            _HERE.at_work = False
+
+    waiting = [_pool(threads).submit(alone, part) for part in parts]
+    try:
+        return [future.result() for future in waiting]
+    finally:
+        for future in waiting:
+            future.cancel()
+        wait(waiting)
+
+
+def _pool(threads: int) -> ThreadPoolExecutor:
+    """Threads that stay: to start them costs as much as a short piece of work."""
+    if os.getpid() != _POOLS.get("process"):
+        _POOLS.clear()  # threads are not there any more in a copy of the process
+        _POOLS["process"] = os.getpid()
+    return _POOLS.setdefault(threads, ThreadPoolExecutor(threads))
 
 
 def split(n: int, threads: int, least: int = 1000) -> list[slice]:

@@ -157,7 +157,7 @@ class TextEncoder:
         """
         if not self.options["idf"]:
             return self.encode(raw, bias, threads, note=note)
-        tables = self._tables()._replace(idf=np.empty(0))
+        tables = self._tables(idf=False)
         names, bare = self.names if note else None, self.how._replace(l2=False)
         rows = self._encode(raw, bias, threads, tables, names, bare)
         count_documents(rows.stored.indices, self._having)
@@ -266,12 +266,14 @@ class TextEncoder:
     def _wide(self, everything: bool) -> np.ndarray:
         return character_table(self.options["lowercase"], everything)
 
-    def _tables(self) -> Tables:
-        idf = np.empty(0)
-        if self.options["idf"] and self.documents:
-            idf = np.log((1.0 + self.documents) / (1.0 + self._having)) + 1.0
+    def _tables(self, idf: bool = True) -> Tables:
+        weights = np.empty(0)
+        if idf and self.options["idf"] and self.documents:
+            # There are fewer different counts than columns, most of which are empty.
+            count, place = np.arange(self._having.max() + 1), self._having
+            weights = (np.log((1.0 + self.documents) / (1.0 + count)) + 1.0)[place]
         plain = byte_table(self.options["lowercase"])
-        return Tables(plain, self._wide(self._everything), _LOGS, idf)
+        return Tables(plain, self._wide(self._everything), _LOGS, weights)
 
     def feature_name(self, column: int) -> str:
         """The first name seen in a column; "~" before it says that there were others."""
