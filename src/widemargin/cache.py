@@ -18,7 +18,7 @@ from widemargin.encode.registry import restore_encoder
 from widemargin.errors import DataError
 from widemargin.loops.storage import Dense, Sparse
 from widemargin.model import plain_labels, typed_labels
-from widemargin.modelfile import pack_strings, unpack_strings, write_bytes
+from widemargin.modelfile import KINDS, pack, pack_strings, unpack_strings, write_file
 from widemargin.rows import Rows, frozen
 from widemargin.teach import Classes, Encoded
 
@@ -34,8 +34,6 @@ def write_cache(
     made_from: dict[str, Any] | None = None,
 ) -> None:
     """Write examples into a cache, whole or not at all."""
-    from safetensors.numpy import save
-
     rows, (labels, kind) = data.rows, plain_labels(classes.values)
     stored = {name: part for name, part in rows.stored._asdict().items() if name != "bias"}
     arrays = {
@@ -56,8 +54,7 @@ def write_cache(
         "encoder": {"kind": encoder.kind, **encoder.describe()},
         "sources": data.sources,
     }
-    plain = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
-    write_bytes(path, save(plain, metadata={"examples": json.dumps(about)}))
+    write_file(path, pack(arrays, {"examples": json.dumps(about)}))
 
 
 def is_cache(path: str) -> bool:
@@ -90,7 +87,7 @@ def read_cache(
     arrays = {}
     for name, spec in header.items():
         start, end = spec["data_offsets"]
-        dtype = np.dtype(_TYPES[spec["dtype"]])
+        dtype = np.dtype(KINDS[spec["dtype"]])
         if end > start:
             flat = np.memmap(path, dtype, "r", begins + start, ((end - start) // dtype.itemsize,))
             arrays[name] = frozen(np.asarray(flat)).reshape(spec["shape"])
@@ -109,18 +106,6 @@ def read_cache(
     )
     labels = typed_labels(unpack_strings("labels", arrays), about["labels"])
     return data, Classes(labels), restore_encoder(about["encoder"], mine)
-
-
-_TYPES = {
-    "F64": "<f8",
-    "F32": "<f4",
-    "I64": "<i8",
-    "U64": "<u8",
-    "U32": "<u4",
-    "I32": "<i4",
-    "U8": "u1",
-    "I8": "i1",
-}
 
 
 def _header(path: str) -> tuple[dict[str, Any], dict[str, Any], int] | None:

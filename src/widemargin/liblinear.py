@@ -8,7 +8,7 @@ import numpy as np
 
 from widemargin.errors import DataError, ModelFileError
 from widemargin.model import LinearModel
-from widemargin.modelfile import write_bytes
+from widemargin.modelfile import write_file
 from widemargin.state import State
 
 #: Solvers whose models we can be: LIBLINEAR predicts alike with all of them, but gives
@@ -46,7 +46,7 @@ def write_liblinear(model: LinearModel, path: str | os.PathLike[str]) -> None:
         "w",
     ]
     lines += [" ".join(f"{weight:.17g}" for weight in column) + " " for column in weights.T]
-    write_bytes(path, ("\n".join(lines) + "\n").encode())
+    write_file(path, [("\n".join(lines) + "\n").encode()])
 
 
 def read_liblinear(path: str | os.PathLike[str]) -> LinearModel:

@@ -23,25 +23,57 @@ from widemargin.errors import ModelFileError
 #: Written into every file. A reader refuses files of a higher format.
 FORMAT = 1
 _SEAL, _SEAL_BYTES = "sha256", 32
-#: Put before names that would else stand after the seal.
-_FIRST = "+"
+#: Types of numbers, as safetensors calls them.
+KINDS = {
+    "F64": "<f8",
+    "F32": "<f4",
+    "I64": "<i8",
+    "I32": "<i4",
+    "I8": "|i1",
+    "U64": "<u8",
+    "U32": "<u4",
+    "U8": "|u1",
+}
+_KINDS = {numpy: name for name, numpy in KINDS.items()}
 #: Longer headers than this are not believed.
 _LONGEST_HEADER = 1 << 28
 
 
 def write_model_file(path: str | os.PathLike[str], arrays: dict[str, Any], about: dict) -> None:
     """Write arrays and a description, whole or not at all."""
-    from safetensors.numpy import save
-
     described = json.dumps({"format": FORMAT, **about}, ensure_ascii=False)
-    plain = {_stored_name(name): np.ascontiguousarray(array) for name, array in arrays.items()}
-    plain[_SEAL] = np.zeros(_SEAL_BYTES, np.uint8)
-    content = bytearray(save(plain, metadata={"model": described}))
-    content[-_SEAL_BYTES:] = hashlib.sha256(memoryview(content)[:-_SEAL_BYTES]).digest()
-    write_bytes(path, content)
+    pieces = pack({**arrays, _SEAL: np.zeros(_SEAL_BYTES, np.uint8)}, {"model": described})
+    digest = hashlib.sha256()
+    for piece in pieces[:-1]:
+        digest.update(piece)
+    write_file(path, [*pieces[:-1], digest.digest()])
 
 
-def write_bytes(path: str | os.PathLike[str], content: bytes | bytearray) -> None:
+def pack(arrays: dict[str, Any], about: dict[str, str]) -> list[Any]:
+    """Arrays and strings in the layout of safetensors, as pieces to be written one by one.
+
+    The last array given is the last in the file; of the others the wide numbers come first, so
+    that all lie where they can be mapped into memory.
+    """
+    plain = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+    *others, last = plain
+    order = [*sorted(others, key=lambda name: -plain[name].itemsize), last]
+    header: dict[str, Any] = {"__metadata__": about}
+    end = 0
+    for name in order:
+        start, end = end, end + plain[name].nbytes
+        header[name] = {
+            "dtype": _KINDS[plain[name].dtype.str],
+            "shape": plain[name].shape,
+            "data_offsets": [start, end],
+        }
+    described = json.dumps(header, ensure_ascii=False).encode("utf-8", "surrogatepass")
+    described += b" " * (-len(described) % 8)
+    bodies = [plain[name].reshape(-1).view(np.uint8).data for name in order]
+    return [len(described).to_bytes(8, "little"), described, *bodies]
+
+
+def write_file(path: str | os.PathLike[str], pieces: Sequence[Any]) -> None:
     """Write a file, whole or not at all.
 
     It is written beside its target, brought safely to the disk, and then put in its place.
@@ -52,7 +84,8 @@ def write_bytes(path: str | os.PathLike[str], content: bytes | bytearray) -> Non
     beside = f"{path}.{secrets.token_hex(4)}.tmp"
     try:
         with open(beside, "xb") as file:
-            file.write(content)
+            for piece in pieces:
+                file.write(piece)
             file.flush()
             os.fsync(file.fileno())
         os.replace(beside, path)
@@ -61,11 +94,6 @@ def write_bytes(path: str | os.PathLike[str], content: bytes | bytearray) -> Non
             os.unlink(beside)
         raise
     _sync_folder(os.path.dirname(path))
-
-
-def _stored_name(name: str) -> str:
-    """What an array is called in the file, where bytes are sorted by name and the seal is last."""
-    return name if name < _SEAL else _FIRST + name
 
 
 def _sync_folder(folder: str) -> None:
@@ -90,7 +118,7 @@ def read_model_file(path: str | os.PathLike[str]) -> tuple[dict[str, np.ndarray]
         file.seek(0)
         arrays = load(file.read())
     arrays.pop(_SEAL)
-    return {name.removeprefix(_FIRST): array for name, array in arrays.items()}, about
+    return arrays, about
 
 
 def _check(path: str, file: BinaryIO) -> dict[str, Any]:

@@ -52,6 +52,11 @@ class NameTable:
         return int(self._table.count[1])
 
     @property
+    def is_half_full(self) -> bool:
+        """Whether from now on only names that come again are kept."""
+        return 2 * len(self) >= len(self._table.columns)
+
+    @property
     def is_full(self) -> bool:
         """Whether no more names are kept; that they share columns is still noticed."""
         table, n = self._table, len(self)

@@ -24,6 +24,9 @@ WEIGHTINGS = ("count", "binary", "sublinear")
 _LOGS = frozen(1.0 + np.log(np.maximum(np.arange(1024.0), 1.0)))
 _NOTHING_SEEN = frozen(np.zeros(1, np.uint32))
 
+#: Once the table of names is half full, it looks at every so many pieces: common names come again.
+_NOTED = 8
+
 
 class TextEncoder:
     """Documents as rows of hashed words, word n-grams or character n-grams.
@@ -190,20 +193,22 @@ class TextEncoder:
     ) -> Rows:
         raw = Texts(*(frozen(array) for array in raw))
         edges, harvest, turns = cut(raw), Harvest(raw), Turns()
+        everywhere = names is not None and not names.is_half_full
 
         def work(number: int) -> None:
             first, last = edges[number], edges[number + 1]
+            noted = names if everywhere or number % _NOTED == 0 else None
             with spare_room() as room:
                 try:
-                    count = self._piece(raw, first, last, how or self.how, tables, names, room)
+                    count = self._piece(raw, first, last, how or self.how, tables, noted, room)
                 except BaseException:
                     turns.fail(number)
                     raise
                 with turns.turn(number) as fine:
                     if fine:
                         harvest.take(first, last, room.found, count)
-                        if names is not None:
-                            names.note(room.fresh)
+                        if noted is not None:
+                            noted.note(room.fresh)
 
         run_all(work, range(len(edges) - 1), threads)
         return harvest.rows(bias, self.width)
