@@ -74,7 +74,7 @@ def compare(toy: bool, scratch: pathlib.Path) -> Comparison:
         data=f"{len(learned)} IMDB reviews, {text.stat().st_size / 1e6:.0f} MB, in random order;"
         f" {len(unseen)} others to test",
         sides=(
-            ours("ours", "--learner", "pa", "--idf"),
+            ours("ours", "--learner", "pa", "--idf", "--bits", "19"),
             ours("ours, perceptron"),
             Side(
                 "Vowpal Wabbit",

@@ -259,28 +259,59 @@ class Stack:
         self._added += 1
         if self._first is None:
             self._first = rows
-            self._values = np.empty(0, rows.dtype)
-            self._indices = np.empty(0, stored.indices.dtype if sparse else np.uint32)
+        self._distinct &= rows.distinct
+        indices = stored.indices if sparse else np.empty(0, np.uint32)
+        ends = stored.starts[1:] if sparse else np.empty(0, np.uint64)
+        self._append(stored.values.ravel(), indices, ends, rows.n)
+
+    def extend(self, values: np.ndarray, indices: np.ndarray, ends: np.ndarray) -> None:
+        """Put sparse rows below the others that have each column at most once.
+
+        Row i ends at ends[i] and begins where the one before ends.
+        """
+        if self._first is None:
+            nothing = Sparse(values[:0], indices[:0], np.zeros(1, np.uint64), 0.0)
+            self._first = Rows(nothing, 0, 0, distinct=True)
+        self._append(values, indices, ends, len(ends))
+
+    def _append(self, values: np.ndarray, indices: np.ndarray, ends: np.ndarray, rows: int) -> None:
+        if self._n == 0 and self._filled == 0:
+            self._values, self._indices = values[:0], indices[:0]
             self._starts = np.zeros(1, np.uint64)
-        values = stored.values.ravel()
-        filled, n = self._filled + len(values), self._n + rows.n
+        filled, n = self._filled + len(values), self._n + rows
         self._values = self._roomy(self._values, self._filled, filled)
         self._values[self._filled : filled] = values
-        if sparse:
+        if len(ends):
             self._indices = self._roomy(self._indices, self._filled, filled)
-            self._indices[self._filled : filled] = stored.indices
+            self._indices[self._filled : filled] = indices
             self._starts = self._roomy(self._starts, self._n + 1, n + 1)
-            after = self._starts[self._n + 1 : n + 1]
-            np.add(stored.starts[1:], np.uint64(self._filled), out=after)
-        self._distinct &= rows.distinct
+            np.add(ends, np.uint64(self._filled), out=self._starts[self._n + 1 : n + 1])
         self._filled, self._n = filled, n
+
+    def indices_from(self, filled: int) -> np.ndarray:
+        """The columns of the values that came after the first so many."""
+        return frozen(self._indices[filled : self._filled])
+
+    @property
+    def filled(self) -> int:
+        """How many values there are."""
+        return self._filled
+
+    @property
+    def n(self) -> int:
+        """How many rows there are."""
+        return self._n
+
+    def mark(self) -> None:
+        """Say that one of the parts that were expected is complete."""
+        self._added += 1
 
     def _roomy(self, array: np.ndarray, used: int, needed: int) -> np.ndarray:
         """The array, or a longer copy of it."""
         if needed <= len(array):
             return array
         # As much as all parts will need if they are alike; what is never written takes no memory.
-        expected = needed * self._parts * 5 // (4 * self._added) if self._parts else 0
+        expected = needed * self._parts * 5 // (4 * max(1, self._added)) if self._parts else 0
         longer = np.empty(max(expected, needed, 3 * len(array) // 2), array.dtype)
         longer[:used] = array[:used]
         return longer

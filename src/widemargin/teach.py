@@ -145,7 +145,7 @@ def read_all(
         if not learn or not observe:
             rows.add(encoder.encode(chunk.raw, 0.0, threads, note=learn))
         elif _only_texts(encoder, chunk.raw):
-            rows.add(encoder.encode_first(chunk.raw, 0.0, threads, note=True))
+            encoder.encode_first(chunk.raw, rows, threads, note=True)
             finish = encoder.finish
         else:
             encoder.observe(chunk.raw)

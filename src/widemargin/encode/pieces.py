@@ -14,7 +14,7 @@ from widemargin.loops.names import LONGEST_NAME, Fresh
 from widemargin.loops.storage import Sparse
 from widemargin.loops.text import WORDS, Found, How
 from widemargin.readers.chunk import Texts
-from widemargin.rows import Rows, frozen
+from widemargin.rows import Rows, Stack, frozen
 
 #: Documents are encoded in pieces of about so many bytes: what a cache holds, and small enough
 #: that threads finish together.
@@ -141,6 +141,17 @@ class Harvest:
         values, columns = (frozen(part[: self.filled]) for part in (self.values, self.columns))
         stored = Sparse(values, columns, frozen(self.starts), float(bias))
         return Rows(stored, self.n, width, distinct=True)
+
+
+class Pile:
+    """Takes rows that arrive piece by piece to where they stay."""
+
+    def __init__(self, stack: Stack) -> None:
+        self.stack = stack
+
+    def take(self, first: int, last: int, found: Found, count: int) -> None:
+        """Add the rows of documents first ... last - 1."""
+        self.stack.extend(found.values[:count], found.columns[:count], found.ends[: last - first])
 
 
 class Turns:

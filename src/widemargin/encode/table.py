@@ -13,7 +13,7 @@ from widemargin.loops.storage import Sparse
 from widemargin.modelfile import pack_strings, unpack_strings
 from widemargin.readers.columns import CellError, TableSchema, kind_of_type
 from widemargin.readers.table import schema_of, texts_of_column
-from widemargin.rows import Rows, frozen
+from widemargin.rows import Rows, Stack, frozen
 
 SCALES = ("standard", "maxabs", "none")
 #: From so many examples on, a column of strings half of which differ is no set of categories.
@@ -238,12 +238,12 @@ class TableEncoder:
                 return texts
         return _join(texts, self._sparse(raw), raw.num_rows, self.width, bias)
 
-    def encode_first(self, raw: Any, bias: float, threads: int = 1, *, note: bool = False) -> Rows:
-        """Like `observe` and `encode` at once, where there are only texts."""
+    def encode_first(self, raw: Any, stack: Stack, threads: int = 1, *, note: bool = False) -> None:
+        """Like `observe` and `encode` at once, on a stack, where there are only texts."""
         assert self.text is not None
         self._begin(raw)
         documents = texts_of_column(raw, self.text_columns)
-        return self.text.encode_first(documents, bias, threads, note=note)
+        self.text.encode_first(documents, stack, threads, note=note)
 
     def finish(self, rows: Rows, threads: int = 1) -> None:
         """Give rows from `encode_first` their final values, in place."""

@@ -9,13 +9,13 @@ import numpy as np
 
 from widemargin.encode.characters import CONTEXTUAL, byte_table, character_table
 from widemargin.encode.names import NameTable
-from widemargin.encode.pieces import Harvest, Room, Turns, cut, most_features, spare_room
+from widemargin.encode.pieces import Harvest, Pile, Room, Turns, cut, most_features, spare_room
 from widemargin.errors import DataError
 from widemargin.loops.gather import BAD_BYTE, NEEDS_TABLE, Tables
 from widemargin.loops.names import FULL, NAMING, UNNAMED
 from widemargin.loops.text import How, count_documents, encode_piece, finish_rows
 from widemargin.readers.chunk import Texts
-from widemargin.rows import Rows, frozen
+from widemargin.rows import Rows, Stack, frozen
 from widemargin.threads import run_all, split
 
 ANALYZERS = ("word", "char", "char_wb")
@@ -139,7 +139,7 @@ class TextEncoder:
         """Count in how many documents each column is, if `idf` asks for it."""
         if not self.options["idf"]:
             return
-        self.encode_first(raw, 0.0, threads)
+        self.encode_first(raw, Stack(), threads)
 
     def encode(self, raw: Texts, bias: float, threads: int = 1, *, note: bool = False) -> Rows:
         """Documents as rows, extended by a constant feature `bias`.
@@ -149,23 +149,25 @@ class TextEncoder:
         """
         if self.options["idf"] and not self.documents:
             raise DataError("idf needs a first pass over the documents: call observe before encode")
-        return self._encode(raw, bias, threads, self._tables(), self.names if note else None)
+        harvest = Harvest(raw)
+        names = self.names if note else None
+        self._encode(raw, threads, self._tables(), names, self.how, harvest)
+        return harvest.rows(bias, self.width)
 
     def encode_first(
-        self, raw: Texts, bias: float, threads: int = 1, *, note: bool = False
-    ) -> Rows:
-        """Like `observe` and `encode` at once, for those who keep all rows in memory.
+        self, raw: Texts, stack: Stack, threads: int = 1, *, note: bool = False
+    ) -> None:
+        """Like `observe` and `encode` at once, for those who keep all rows in memory: on a stack.
 
         With idf the values are not final before `finish`, after the last documents.
         """
-        if not self.options["idf"]:
-            return self.encode(raw, bias, threads, note=note)
-        tables = self._tables(idf=False)
-        names, bare = self.names if note else None, self.how._replace(l2=False)
-        rows = self._encode(raw, bias, threads, tables, names, bare)
-        count_documents(rows.stored.indices, self._having)
-        self.documents += rows.n
-        return rows
+        idf, names, before = self.options["idf"], self.names if note else None, stack.filled
+        how = self.how._replace(l2=False) if idf else self.how
+        self._encode(raw, threads, self._tables(idf=False), names, how, Pile(stack))
+        stack.mark()
+        if idf:
+            count_documents(stack.indices_from(before), self._having)
+            self.documents += len(raw.starts)
 
     def finish(self, rows: Rows, threads: int = 1) -> None:
         """Give rows from `encode_first` their final values, in place."""
@@ -185,14 +187,14 @@ class TextEncoder:
     def _encode(
         self,
         raw: Texts,
-        bias: float,
         threads: int,
         tables: Tables,
         names: NameTable | None,
-        how: How | None = None,
-    ) -> Rows:
+        how: How,
+        harvest: Harvest | Pile,
+    ) -> None:
         raw = Texts(*(frozen(array) for array in raw))
-        edges, harvest, turns = cut(raw), Harvest(raw), Turns()
+        edges, turns = cut(raw), Turns()
         everywhere = names is not None and not names.is_half_full
 
         def work(number: int) -> None:
@@ -200,7 +202,7 @@ class TextEncoder:
             noted = names if everywhere or number % _NOTED == 0 else None
             with spare_room() as room:
                 try:
-                    count = self._piece(raw, first, last, how or self.how, tables, noted, room)
+                    count = self._piece(raw, first, last, how, tables, noted, room)
                 except BaseException:
                     turns.fail(number)
                     raise
@@ -211,7 +213,6 @@ class TextEncoder:
                             noted.note(room.fresh)
 
         run_all(work, range(len(edges) - 1), threads)
-        return harvest.rows(bias, self.width)
 
     def _piece(
         self,
@@ -299,7 +300,9 @@ class TextEncoder:
         """The names of all features of some documents, whatever the table had room for."""
         most = most_features(self.how, int(np.sum(raw.ends - raw.starts)), len(raw.starts))
         table = NameTable(self.options["bits"], 2 * most)
-        rows = self._encode(raw, 0.0, 1, self._tables(), table)
+        harvest = Harvest(raw)
+        self._encode(raw, 1, self._tables(), table, self.how, harvest)
+        rows = harvest.rows(0.0, self.width)
         found = {}
         for column in set(rows.stored.indices.tolist()):
             name = table.get(column)

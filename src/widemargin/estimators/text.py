@@ -16,7 +16,7 @@ from widemargin.encode.text import TextEncoder, texts_of
 from widemargin.explanation import Explanation
 from widemargin.history import History
 from widemargin.model import LinearModel
-from widemargin.rows import Rows
+from widemargin.rows import Rows, Stack
 from widemargin.threads import thread_count
 
 _OPTIONS = (
@@ -251,7 +251,9 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
         """
         learner, encoder, texts = self._learner(), _encoder(self), texts_of(X)
         threads = thread_count(self.n_jobs)
-        rows = encoder.encode_first(texts, 0.0, threads, note=True)
+        stack = Stack(1)
+        encoder.encode_first(texts, stack, threads, note=True)
+        rows = stack.rows(encoder.width)
         encoder.finish(rows, threads)
         self.learner_, self.encoder_ = learner, encoder
         learner.fit(rows, y, sample_weight)
