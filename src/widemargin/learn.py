@@ -98,6 +98,7 @@ class Moment(NamedTuple):
     course: Course
     state: State
     length: int  # how many examples the window has
+    whole: bool  # whether that is all there are
     seconds: float  # since the start
     settled: bool  # no example waits for the rest of its batch: a good moment to save
 
@@ -295,7 +296,8 @@ class _Run:
 
     def _hears_stop(self, window: Window, problems: list[Problem]) -> bool:
         settled = all(problem.settled for problem in problems)
-        moment = Moment(self.course, self.state, len(window.order), self.seconds, settled)
+        whole = self.examples.whole is not None
+        moment = Moment(self.course, self.state, len(window.order), whole, self.seconds, settled)
         if self.watch is not None and self.watch(moment):
             self.course.history.stopped = "interrupted"
         elif self.seconds > self.plan.max_seconds:

@@ -11,20 +11,25 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
+from widemargin.history import History
 from widemargin.learn import Moment
 
 #: Work shorter than this needs no progress line.
 _QUIET_SECONDS = 0.5
+#: The speed shown is that of so many seconds.
+_RATE_SECONDS = 1.0
 
 
 class Watcher:
     """Answers True, to stop learning, once Ctrl-C was pressed; shows how far learning is."""
 
-    def __init__(self, visible: bool, epochs: int) -> None:
+    def __init__(self, visible: bool, epochs: int, table: bool = False) -> None:
         self.interrupted = False
-        self._visible, self._epochs = visible, epochs
+        self._visible, self._epochs, self._table = visible, epochs, table
         self._began = time.monotonic()
+        self._last = (self._began, 0)
         self._bar: Any = None
+        self.rows_shown = 0
 
     def __call__(self, moment: Moment) -> bool:
         """Take note of where learning stands; True stops it."""
@@ -33,32 +38,57 @@ class Watcher:
         return self.interrupted
 
     def _show(self, moment: Moment) -> None:
+        course, seen = moment.course, moment.state.seen
         if self._bar is None:
-            from rich.console import Console
-            from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
-
-            self._bar = Progress(
-                TextColumn("epoch {task.fields[epoch]}/{task.total:.0f}"),
-                BarColumn(),
-                TextColumn("{task.fields[mistakes]} mistakes"),
-                TextColumn("{task.fields[held_out]}"),
-                TimeRemainingColumn(),
-                console=Console(stderr=True),
-                transient=True,
-            )
-            self._task = self._bar.add_task(
-                "", total=self._epochs, epoch=1, mistakes=0, held_out=""
-            )
-            self._bar.start()
-        course = moment.course
+            self._start()
+        if self._table:
+            self._show_rows(course.history)
+        now, (before, had) = time.monotonic(), self._last
+        rate = (seen - had) / max(now - before, 1e-9) if had else 0.0
+        if now - before > _RATE_SECONDS or not had:
+            self._last = (now, seen)
         scores = [e.held_out for e in course.history if e.held_out is not None]
+        known = moment.length > 0 and moment.whole
+        part = course.done / max(1, moment.length) if known else 0.0
         self._bar.update(
             self._task,
-            completed=course.epoch + course.done / max(1, moment.length),
+            completed=course.epoch + part,
             epoch=course.epoch + 1,
             mistakes=course.mistakes,
+            loss=f"loss {course.loss / max(1, course.examples):.4g}",
             held_out=f"held out {scores[-1]:.4f}" if scores else "",
+            rate=f"{rate:,.0f} rows/s" if rate else "",
         )
+
+    def _start(self) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+        self._bar = Progress(
+            TextColumn("epoch {task.fields[epoch]}/{task.total:.0f}"),
+            BarColumn(bar_width=20),
+            TextColumn("{task.fields[mistakes]} mistakes"),
+            TextColumn("{task.fields[loss]}"),
+            TextColumn("{task.fields[held_out]}"),
+            TextColumn("{task.fields[rate]}"),
+            TimeRemainingColumn(),
+            console=Console(stderr=True),
+            transient=True,
+        )
+        nothing = {"epoch": 1, "mistakes": 0, "loss": "", "held_out": "", "rate": ""}
+        self._task = self._bar.add_task("", total=self._epochs, **nothing)
+        self._bar.start()
+
+    def _show_rows(self, history: History) -> None:
+        """The rows of the history that are new, above the line that moves."""
+        lines = repr(history).splitlines()
+        new = len(history) - self.rows_shown
+        if new > 0:
+            if self.rows_shown == 0:
+                self._bar.console.print(lines[0], highlight=False)
+            for line in lines[len(history) - new + 1 : len(history) + 1]:
+                self._bar.console.print(line, highlight=False)
+            self.rows_shown = len(history)
 
     def close(self) -> None:
         """Take the progress line away."""
@@ -67,7 +97,7 @@ class Watcher:
 
 
 @contextmanager
-def watched(progress: bool | None, epochs: int) -> Iterator[Watcher]:
+def watched(progress: bool | None, epochs: int, table: bool = False) -> Iterator[Watcher]:
     """Watch a fit.
 
     Parameters
@@ -76,12 +106,15 @@ def watched(progress: bool | None, epochs: int) -> Iterator[Watcher]:
         Show a progress line; None: if standard error is a terminal.
     epochs : int
         How many epochs there will be at the most.
+    table : bool
+        Also show a row for every epoch that is done, which stays.
 
     Ctrl-C is taken note of, so that the loop can end in good order; a second one ends at once.
     The caller looks at `interrupted` afterwards. Elsewhere than in the main thread, or where the
     program handles Ctrl-C itself, nothing is changed.
     """
-    watcher = Watcher(sys.stderr.isatty() if progress is None else bool(progress), epochs)
+    visible = sys.stderr.isatty() if progress is None else bool(progress)
+    watcher = Watcher(visible, epochs, table)
     ours = (
         threading.current_thread() is threading.main_thread()
         and signal.getsignal(signal.SIGINT) is signal.default_int_handler

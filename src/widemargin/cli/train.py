@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -26,6 +27,7 @@ from widemargin.loops.jit import is_cold
 from widemargin.model import LinearModel
 from widemargin.progress import Watcher, watched
 from widemargin.readers.files import Files, ReadOptions
+from widemargin.readers.sources import is_seekable, name_of
 from widemargin.referee import HeldOut
 from widemargin.rows import Rows
 from widemargin.teach import Classes, Encoded, EncodeOptions, FromFiles, make_encoder, read_all
@@ -90,7 +92,7 @@ def train_digits(learner: Learner, job: Job) -> int:
     model = learner.model(classes, state, rows.bias, history, rng)
     model.save(job.model)
     right = int(np.sum(model.predict(X[measured]) == y[measured]))
-    report = _Report("digits", rows.n, rows.width, learner, model, job, began)
+    report = _Report("digits", rows.n, learner, model, job, began)
     report.tell((right, len(measured)))
     return 130 if watch.interrupted else 0
 
@@ -103,61 +105,90 @@ def train_files(
     job: Job,
 ) -> int:
     """Train on files; returns the exit code."""
-    files = Files(patterns, reading)
-    settings = learner.settings
-    once = settings.epochs == 1 and settings.shuffle is False
-    if not files.readable_again and settings.epochs > 1:
-        if learner.params.get("epochs") is not None:
-            raise click.UsageError("a pipe can be read only once: give --epochs 1, or files")
-        learner = Learner(
-            learner.name, replace(settings, epochs=1), {**learner.params, "epochs": 1}
-        )
     _say_if_cold(job)
     began = time.monotonic()
-    training = _Training(files, encoding, learner, job)
-    if once or job.stream or not files.readable_again or not training.in_memory():
-        training.from_files()
+    if len(patterns) == 1 and os.path.isfile(patterns[0]) and is_cache(patterns[0]):
+        training = _Training(None, reading, encoding, learner, job)
+        training.from_cache(patterns[0])
+    else:
+        files = Files(patterns, reading)
+        training = _Training(files, reading, encoding, _for_pipes(learner, files), job)
+        settings = training.learner.settings
+        once = settings.epochs == 1 and settings.shuffle is False
+        if once or job.stream or not files.readable_again or not training.in_memory():
+            training.from_files()
     model, watch = training.finish()
     report = _Report(
-        ", ".join(patterns), training.rows, model.state.width, learner, model, job, began
+        ", ".join(map(name_of, patterns)), training.rows, training.learner, model, job, began
     )
-    report.skipped = files.patience.skipped
+    report.skipped = training.skipped
+    report.tabled = watch.rows_shown > 0 and sys.stdout.isatty()
     report.tell(training.measure(model))
     return 130 if watch.interrupted else 0
+
+
+def _for_pipes(learner: Learner, files: Files) -> Learner:
+    """What comes from a pipe is learned from once."""
+    if files.readable_again or learner.settings.epochs == 1:
+        return learner
+    if learner.params.get("epochs") is not None:
+        raise click.UsageError("a pipe can be read only once: give --epochs 1, or files")
+    once = replace(learner.settings, epochs=1)
+    return Learner(learner.name, once, {**learner.params, "epochs": 1})
 
 
 class _Training:
     """One training from files, in memory or window by window."""
 
-    def __init__(self, files: Files, encoding: EncodeOptions, learner: Learner, job: Job) -> None:
-        self.files, self.encoding, self.learner, self.job = files, encoding, learner, job
+    def __init__(
+        self,
+        files: Files | None,
+        reading: ReadOptions,
+        encoding: EncodeOptions,
+        learner: Learner,
+        job: Job,
+    ) -> None:
+        self.files, self.reading, self.encoding = files, reading, encoding
+        self.learner, self.job = learner, job
         self.rng = learner.generator()
-        self.encoder = make_encoder(files, encoding)
+        self.encoder: Any = None if files is None else make_encoder(files, encoding)
         self.classes = Classes()
+        self.inputs = [] if files is None else files.paths
         self.data: Encoded | None = None
         self.stream: FromFiles | None = None
         self.held_out: Encoded | None = None
         self.course: Course | None = None
         self.rows = 0
-        self.checkpoints, self.saved = None, None
-        if job.checkpoint is not None:
-            self.checkpoints = Checkpoints(job.checkpoint, self._task(), job.every)
-            self.saved = self.checkpoints.read() if job.resume else None
+        self.checkpoints: Checkpoints | None = None
+        self.saved: tuple[LinearModel, Course] | None = None
 
     def _task(self) -> dict[str, Any]:
         """What a checkpoint must be of to go on from."""
-        stats = [os.stat(path) for path in self.files.paths if self.files.readable_again]
+        stats = [os.stat(path) for path in self.inputs if is_seekable(path)]
         params = {name: repr(value) for name, value in self.learner.params.items()}
         return {
             "files": [[stat.st_size, stat.st_mtime_ns] for stat in stats],
             "learner": [self.learner.name, self.learner.settings.rule, params],
-            "reading": repr((self.files.format, self.files.options.table)),
+            "reading": repr((self.reading.format, self.reading.table)),
             "encoding": repr(self.encoding),
             "memory": [self.job.memory, self.job.stream],
         }
 
+    @property
+    def skipped(self) -> int:
+        """How many bad lines were skipped."""
+        return 0 if self.files is None else self.files.patience.skipped
+
+    def from_cache(self, path: str) -> None:
+        """Take examples that were parsed before."""
+        found = read_cache(path)
+        assert found is not None
+        self.data, self.classes, self.encoder = found
+        self.rows, self.inputs = self.data.rows.n, [path]
+
     def in_memory(self) -> bool:
         """Read everything, if there is room for it."""
+        assert self.files is not None
         cache = f"{self.files.paths[0]}.wmc" if self.job.cache else None
         made_from = stamp(self.files.paths, repr((self.files.options, self.encoding)))
         if cache is not None and os.path.exists(cache) and is_cache(cache):
@@ -187,12 +218,16 @@ class _Training:
             raise click.UsageError(
                 "examples that are not in memory are shuffled in blocks, or not at all"
             )
+        assert self.files is not None
         self.stream = FromFiles(
             self.files, self.encoder, self.classes, self.learner.settings, self.job.memory // 2
         )
 
     def finish(self) -> tuple[LinearModel, Watcher]:
         """Learn, and save the model."""
+        if self.job.checkpoint is not None:
+            self.checkpoints = Checkpoints(self.job.checkpoint, self._task(), self.job.every)
+            self.saved = self.checkpoints.read() if self.job.resume else None
         with _watched(self.learner, self.job) as watch:
             model = self._learn_in_memory(watch) if self.stream is None else self._learn(watch)
         if len(model.classes) < 2:
@@ -272,8 +307,9 @@ class _Training:
     def _held_out(self, bias: float) -> HeldOut | None:
         if self.job.valid is None:
             return None
-        table = replace(self.files.options.table, schema=self.files.schema)
-        files = Files(self.job.valid, replace(self.files.options, table=table))
+        schema = getattr(self.encoder, "schema", None)
+        table = replace(self.reading.table, schema=schema)
+        files = Files(self.job.valid, replace(self.reading, table=table))
         data = read_all(files, self.encoder, self.classes, learn=False)
         assert data is not None
         self.held_out = replace(data, rows=data.rows.with_bias(bias))
@@ -297,15 +333,14 @@ class _Report:
         self,
         data: str,
         rows: int,
-        width: int,
         learner: Learner,
         model: LinearModel,
         job: Job,
         began: float,
     ) -> None:
-        self.data, self.rows, self.width = data, rows, width
+        self.data, self.rows, self.width = data, rows, model.state.width
         self.learner, self.model, self.job, self.began = learner, model, job, began
-        self.skipped = 0
+        self.skipped, self.tabled = 0, False
 
     def tell(self, held_out: tuple[int, int] | None) -> None:
         """Print it, as a text or as JSON."""
@@ -342,9 +377,10 @@ class _Report:
         )
         settings = self.learner.settings
         click.echo(f"{self.learner.name}, {settings.rule} rule, {settings.keep} kept\n")
-        click.echo(repr(self.model.history))
+        if not self.tabled:
+            click.echo(repr(self.model.history) + "\n")
         click.echo(
-            f"\nmistakes while learning: {figures['mistakes']}"
+            f"mistakes while learning: {figures['mistakes']}"
             f" in {figures['epochs']} epoch{'s' * (figures['epochs'] != 1)}"
         )
         if self.skipped:
@@ -359,7 +395,8 @@ class _Report:
 
 
 def _watched(learner: Learner, job: Job) -> Any:
-    return watched(False if job.quiet or job.as_json else None, learner.settings.epochs)
+    shown = False if job.quiet or job.as_json else None
+    return watched(shown, learner.settings.epochs, table=True)
 
 
 def _say_if_cold(job: Job) -> None:
