@@ -40,9 +40,8 @@ def _fives() -> np.ndarray:
             top = power << (128 - bits) if bits <= 128 else power >> (bits - 128)
         else:
             power = 5**-e
-            # one more than the quotient: an approximation from above
-            top = (1 << (power.bit_length() + 127)) // power + 1
-            top >>= max(0, top.bit_length() - 128)
+            # From below, as above; but where the product can be exact, it must reach that.
+            top = (1 << (power.bit_length() + 127)) // power + (e >= -27)
         table[e - _LOWEST] = top >> 64, top & 0xFFFFFFFFFFFFFFFF
     return table
 
@@ -71,7 +70,7 @@ def number_at(text, i):
     d, digits, e, begun = _0, 0, 0, i
     while _ZERO <= c <= _NINE:
         d = d * _10 + np.uint64(c - _ZERO)
-        digits += d != _0
+        digits += digits > 0 or d != _0  # d may come round to 0
         i += _1
         c = text[i]
     figures = i - begun
@@ -81,7 +80,7 @@ def number_at(text, i):
         begun = i
         while _ZERO <= c <= _NINE:
             d = d * _10 + np.uint64(c - _ZERO)
-            digits += d != _0
+            digits += digits > 0 or d != _0
             i += _1
             c = text[i]
         e = -np.int64(i - begun)

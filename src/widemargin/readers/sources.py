@@ -15,6 +15,7 @@ import lzma
 import os
 import stat
 import sys
+import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -189,7 +190,7 @@ class _Guarded(io.RawIOBase):
     def read(self, size: int = -1) -> bytes:
         try:
             return self._stream.read(size) if size >= 0 else self._stream.read()
-        except (OSError, EOFError, lzma.LZMAError, ValueError) as error:
+        except (OSError, EOFError, lzma.LZMAError, zlib.error, ValueError) as error:
             raise DataError(
                 f"{name_of(self._path)}: the compressed data are damaged or cut short ({error})"
             ) from None
@@ -230,7 +231,7 @@ def lines_of(
     while True:
         piece = stream.read1(size) if live else _read_up_to(stream, size)
         if first:
-            _check_encoding(piece, source)
+            _check_encoding((rest + piece)[:2], source)
         if not piece:
             break
         cut = piece.rfind(b"\n") + 1
