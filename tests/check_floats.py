@@ -1,4 +1,4 @@
-"""Decimal numbers of every shape, against Python's `float`: `python tests/check_floats.py 10_000_000`.
+"""Decimal numbers of every shape against `float`: `python tests/check_floats.py 10_000_000`.
 
 Prints how many were compared, how many the loop read itself, how many it left to Python, and how
 many came out as another double. The families of strings are also those of `test_numbers.py`.
@@ -64,7 +64,9 @@ def many_digits(rng, n):
 def too_many_digits(rng, n):
     """20 to 60 digits, and some that come round to small numbers in 64 bits."""
     found = []
-    for size, small in zip(rng.integers(1, 6, n).tolist(), rng.integers(0, 5, n).tolist(), strict=True):
+    for size, small in zip(
+        rng.integers(1, 6, n).tolist(), rng.integers(0, 5, n).tolist(), strict=True
+    ):
         whole = int.from_bytes(rng.bytes(8 * size), "little") << 64 if size < 5 else 2**64
         found.append(f"{whole + small}e{-12 * size}")
     return found

@@ -83,7 +83,8 @@ def test_what_is_no_number(token):
 
 
 @pytest.mark.parametrize(
-    ("token", "stop"), [("1_000", 1), ("1e5.5", 3), ("1.5.2", 3), ("0x10", 1), ("1d5", 1), ("1,5", 1)]
+    ("token", "stop"),
+    [("1_000", 1), ("1e5.5", 3), ("1.5.2", 3), ("0x10", 1), ("1d5", 1), ("1,5", 1)],
 )
 def test_a_number_stops_where_it_stops_looking_like_one(token, stop):
     state, _, found = read_one(token)

@@ -165,7 +165,7 @@ def _head(text, i, known):
 
     Returns what is wrong, the place, the two numbers, and how many were `known`.
     """
-    label, weight, numbers, slow = np.nan, 1.0, 0, 0
+    label, weight, numbers, slow, after = np.nan, 1.0, 0, 0, i
     while True:
         while _is_blank(text[i]):
             i += _1
@@ -173,10 +173,11 @@ def _head(text, i, known):
         if c == _BAR:
             return DONE, i, label, weight, slow
         if c == _NEWLINE:
-            return NO_BAR, i, label, weight, slow
+            return NO_BAR, after, label, weight, slow
         begun = i
-        while not (_ends_token(text[i])):
+        while not _ends_token(text[i]):
             i += _1
+        after = i
         if c == _TICK or text[i] == _BAR:  # a tag
             continue
         state, number, stop = number_at(text, begun)

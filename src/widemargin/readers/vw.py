@@ -76,9 +76,7 @@ def parse_vw_lines(
     return Piece(raw, n, labels, weights, out.lines[:n], len(out.lines), found)
 
 
-def _parse(
-    text: np.ndarray, out: Parsed, flaws: int, largest: float
-) -> tuple[Reached, list[Flaw]]:
+def _parse(text: np.ndarray, out: Parsed, flaws: int, largest: float) -> tuple[Reached, list[Flaw]]:
     """Run the loop over the text, past bad lines, and read the numbers for it that it cannot."""
     reached, found = Reached(0, 0, 0, 0), list[Flaw]()
     nothing = known = frozen(np.empty(0))
