@@ -5,6 +5,7 @@ import gzip
 import io
 import lzma
 import os
+import subprocess
 import sys
 from itertools import pairwise
 from types import SimpleNamespace
@@ -341,6 +342,28 @@ def test_a_file_of_measurements_is_one_error(tmp_path):
         examples_of(path)
     with pytest.raises(DataError, match=r"f.svm:4001:1: the label '4000.5' is a measurement"):
         examples_of(path, skip_bad=4000)
+
+
+@pytest.mark.parametrize("format", ["svmlight", "vw", "fasttext"])
+def test_interpreted_as_compiled(format, tmp_path):
+    first, second = GOOD[format]
+    bad = {"svmlight": b"1 1:1e999\n", "vw": b"0.5 | a:1e-310\n", "fasttext": b"x\n"}[format]
+    path = tmp_path / "f"
+    path.write_bytes(first + bad + second)
+    found, _ = examples_of(path, format=format, skip_bad=1)
+    program = (
+        "import sys, warnings; warnings.simplefilter('ignore'); from test_read import examples_of\n"
+        "print(examples_of(sys.argv[1], format=sys.argv[2], skip_bad=1)[0])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, path, format],
+        check=True,
+        capture_output=True,
+        text=True,
+        cwd=os.path.dirname(__file__),
+        env={**os.environ, "NUMBA_DISABLE_JIT": "1"},
+    )
+    assert done.stdout.strip() == repr(found)
 
 
 # Whole files -------------------------------------------------------------------------------------

@@ -82,7 +82,8 @@ class Classes:
         met = labels.values[np.unique(labels.codes[labels.codes >= 0])]
         if len(self.values) and (met.dtype.kind in "OUS") != (self.values.dtype.kind in "OUS"):
             raise DataError(
-                f"{source}: labels such as {met[0]!r} do not mix with {self.values[0]!r}"
+                f"{source}: labels such as {met.tolist()[0]!r} do not mix with"
+                f" {self.values.tolist()[0]!r}"
             )
         new = np.setdiff1d(met, self.values) if len(self.values) else np.unique(met)
         if len(new):

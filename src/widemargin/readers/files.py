@@ -107,13 +107,15 @@ class Files:
         found = {}
         for path in self.paths:
             stream = open_bytes(path)
-            head = stream.peek(1 << 16)
+            try:
+                head = stream.peek(1 << 16)
+            finally:
+                if is_seekable(path):
+                    stream.close()
+                else:
+                    self._opened[path] = stream
             if head or len(self.paths) == 1:  # an empty file goes with any
                 found[format_of(name_of(path), head, self.options.among)] = name_of(path)
-            if is_seekable(path):
-                stream.close()
-            else:
-                self._opened[path] = stream
         if len(found) > 1:
             kinds = ", ".join(f"{path} is {format}" for format, path in found.items())
             raise DataError(f"files of different formats cannot be read together: {kinds}")

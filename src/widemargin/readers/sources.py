@@ -162,7 +162,7 @@ def _recognised(head: bytes) -> str:
 def open_bytes(path: str) -> io.BufferedReader:
     """Open a source for reading from front to back, decompressed."""
     raw: Any = sys.stdin.buffer if path == STANDARD_INPUT else open(path, "rb")  # noqa: SIM115
-    kind = _recognised(raw.peek(6)[:6])
+    kind, file = _recognised(raw.peek(6)[:6]), raw
     if not kind:
         return raw
     if kind == "gzip":
@@ -175,14 +175,14 @@ def open_bytes(path: str) -> io.BufferedReader:
         import pyarrow
 
         raw = pyarrow.CompressedInputStream(raw, kind)
-    return io.BufferedReader(_Guarded(raw, path), _PEEKED)
+    return io.BufferedReader(_Guarded(raw, file, path), _PEEKED)
 
 
 class _Guarded(io.RawIOBase):
     """A decompressor whose troubles are told as errors of the file."""
 
-    def __init__(self, stream: Any, path: str) -> None:
-        self._stream, self._path = stream, path
+    def __init__(self, stream: Any, file: Any, path: str) -> None:
+        self._stream, self._file, self._path = stream, file, path
 
     def readable(self) -> bool:
         return True
@@ -202,6 +202,7 @@ class _Guarded(io.RawIOBase):
 
     def close(self) -> None:
         self._stream.close()
+        self._file.close()
         super().close()
 
 
