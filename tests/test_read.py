@@ -293,7 +293,7 @@ def test_a_bad_line_is_one_clear_error_or_skipped(format, bad, column, message, 
     for block in (1, 9, 1 << 20):
         with pytest.raises(DataError) as error:
             examples_of(path, format=format, skip_bad=1, block=block)
-        assert str(error.value) == f"{path}:4:{column}: {message} (after 1 skipped line)"
+        assert str(error.value) == f"{path}:4:{column}: {message} (1 bad line skipped before)"
     found, _ = examples_of(path, format=format, skip_bad=2)
     assert [line for line, *_ in found] == [1, 3, 5]
 

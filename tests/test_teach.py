@@ -4,6 +4,7 @@ import gzip
 import io
 import os
 import sys
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -191,6 +192,26 @@ def test_a_pipe_is_learned_from_as_a_file(compress, tmp_path, monkeypatch):
     assert (files.format, files.readable_again, files.size) == ("svmlight", False, 0)
     state, _ = learned_from_files(files, EncodeOptions(), how)
     assert_same_state(state, expected)
+
+
+@pytest.mark.parametrize("shuffle", [True, False])
+@pytest.mark.parametrize("name", ["f.svm", "f.ft", "f.csv"])
+def test_a_bad_line_is_skipped_once_however_often_it_is_read(name, shuffle, tmp_path):
+    how = Settings(epochs=3, shuffle=shuffle)
+    files, encoding = prepared(tmp_path, name)
+    data, *_ = loaded(files, encoding)
+    bad = {"f.svm": "1 x\n", "f.ft": "x\n", "f.csv": "1,p\n"}[name]
+    with open(files.paths[0], "a") as file:
+        file.write(bad)
+    files = Files(files.paths, replace(files.options, skip_bad=1, block=150))
+    state, _ = learned_from_files(files, encoding, how)
+    assert files.patience.skipped == 1
+    assert state.seen == 3 * data.rows.n
+    with open(files.paths[0], "a") as file:
+        file.write(bad)
+    files = Files(files.paths, replace(files.options, skip_bad=1, block=150))
+    with pytest.raises(DataError, match=rf"{name}:\d+.* \(1 bad line skipped before\)"):
+        learned_from_files(files, encoding, how)
 
 
 @pytest.mark.parametrize("stream", [True, False])

@@ -183,7 +183,7 @@ class Files:
     def _table(self, path: str) -> Iterator[Chunk]:
         from widemargin.readers.table import read_table
 
-        left = self.patience.allowed - self.patience.skipped
+        left = self.patience.left(path)
         options = replace(self.options.table, schema=self.schema, skip_bad=left)
         with self._open(path) as stream:
             source: Any = path if self.format == "parquet" and is_seekable(path) else stream
@@ -193,4 +193,4 @@ class Files:
             for chunk in chunks:
                 self.schema = chunks.schema
                 yield chunk
-            self.patience.skipped += len(chunks.bad)
+            self.patience.known |= {(path, message) for message in chunks.bad}

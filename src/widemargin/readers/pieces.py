@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -19,23 +19,32 @@ Parse = Callable[[np.ndarray, int], Piece]
 
 @dataclass
 class Patience:
-    """How many bad lines may be skipped, and how many have been."""
+    """How many bad lines may be skipped, and which have been: a file may be read many times."""
 
     allowed: int = 0
-    skipped: int = 0
+    known: set[tuple[str, int | str]] = field(default_factory=set)
+
+    @property
+    def skipped(self) -> int:
+        """How many different lines were skipped."""
+        return len(self.known)
 
     def bear(self, source: str, flaws: Iterable[Flaw]) -> None:
         """Count bad lines; the first that is one too many is an error."""
         for flaw in flaws:
-            self.skipped += 1
-            if self.skipped > self.allowed:
+            if (source, flaw.line) not in self.known and self.skipped == self.allowed:
                 raise DataError(describe(source, flaw, self.allowed))
+            self.known.add((source, flaw.line))
+
+    def left(self, source: str) -> int:
+        """How many bad lines a source may have that is read from the front."""
+        return self.allowed - sum(name != source for name, _ in self.known)
 
 
 def describe(source: str, flaw: Flaw, allowed: int = 0) -> str:
     """A flaw in one line: file, line, column, what was found."""
     place = f"{source}:{flaw.line}" + (f":{flaw.column}" if flaw.column else "")
-    also = f" (after {allowed} skipped line{'s' * (allowed != 1)})" if allowed else ""
+    also = f" ({allowed} bad line{'s' * (allowed != 1)} skipped before)" if allowed else ""
     return f"{place}: {flaw.message}{also}"
 
 
