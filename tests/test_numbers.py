@@ -1,8 +1,10 @@
 """Numbers in text: the very double that Python's float gives, or no number at all."""
 
+import math
 import os
 import subprocess
 import sys
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -10,6 +12,7 @@ from check_floats import FAMILIES, differences, read_numbers
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from widemargin.loops import numbers
 from widemargin.loops.numbers import BAD, READ, SLOW, number_at
 from widemargin.rows import frozen
 
@@ -89,6 +92,20 @@ def test_what_is_no_number(token):
 def test_a_number_stops_where_it_stops_looking_like_one(token, stop):
     state, _, found = read_one(token)
     assert (state, found) == (READ, stop)
+
+
+def test_the_powers_of_five_are_approximated_from_below():
+    """The loop doubts a product only where more could carry: it must never be too large already.
+
+    Where 5^-e divides a number of 64 bits, the product must reach what would be exact.
+    """
+    for e, (high, low) in zip(range(-342, 309), numbers._FIVES.tolist(), strict=True):
+        found, exact = high << 64 | low, Fraction(5) ** e
+        while exact < 2**127:
+            exact *= 2
+        while exact >= 2**128:
+            exact /= 2
+        assert found == (math.ceil(exact) if -27 <= e < 0 else math.floor(exact)), e
 
 
 def test_interpreted_as_compiled():

@@ -648,7 +648,7 @@ def test_bad_lines_are_found_by_their_number_in_any_order_of_ranges(format, tmp_
 
 def test_ranges_of_several_files_are_not_taken_for_one(tmp_path):
     a, b = tmp_path / "a.svm", tmp_path / "b.svm"
-    a.write_bytes(b"1 1:1\n" * 4)
+    assert a.write_bytes(b"1 1:1 2:1 3:1 4:1 55:12\n") == 24
     b.write_bytes(b"1 1:1\n" * 6 + b"1 x\n")
     parts = [Range(str(a), 0, 24), Range(str(b), 24, 40), Range(str(b), 0, 24)]
     with pytest.raises(DataError, match=r"b.svm:7:3: "):
