@@ -61,23 +61,29 @@ def read_liblinear(path: str | os.PathLike[str]) -> LinearModel:
             if number > 10:
                 raise ModelFileError(f"{path}:{number}: expected the line w of a LIBLINEAR model")
         try:
-            rows = np.loadtxt(file, ndmin=2)
+            weights = np.array(file.read().split(), np.float64)
             classes, width = int(head["nr_class"]), int(head["nr_feature"])
             bias = float(head["bias"])
-            labels = np.array([int(label) for label in head["label"].split()])
+            labels = np.array([int(label) for label in head["label"].split()], np.int64)
             solver = head["solver_type"]
-        except (ValueError, KeyError) as error:
+        except KeyError as error:
+            raise ModelFileError(f"{path}: not a LIBLINEAR model (no line {error})") from None
+        except (ValueError, OverflowError) as error:
             raise ModelFileError(f"{path}: not a LIBLINEAR model ({error})") from None
     if solver in _REGRESSIONS:
         raise ModelFileError(f"{path}: {solver} is no classifier")
     vectors = 1 if classes == 2 and solver != _JOINT else classes
-    if rows.shape != (width + (bias >= 0), vectors) or len(labels) != classes:
+    if classes < 2 or len(np.unique(labels)) != classes or len(labels) != classes:
+        raise ModelFileError(f"{path}: has the labels {head['label']} for {classes} classes")
+    columns = width + (bias >= 0)
+    if width < 0 or weights.size != columns * vectors:
         raise ModelFileError(
-            f"{path}: has {rows.shape[0]} x {rows.shape[1]} weights where its head says"
-            f" {width + (bias >= 0)} x {vectors}"
+            f"{path}: has {weights.size} weights where its head says {columns} x {vectors}"
         )
+    if not (np.all(np.isfinite(weights)) and np.isfinite(bias)):
+        raise ModelFileError(f"{path}: has weights that are not finite numbers")
     W = np.zeros((vectors, width + 1))
-    W[:, : len(rows)] = rows.T
+    W[:, :columns] = weights.reshape(columns, vectors).T
     if vectors == 1 and labels[0] < labels[1]:
         W = -W
     elif vectors > 1:

@@ -29,6 +29,7 @@ class Watcher:
         self._began = time.monotonic()
         self._last = (self._began, 0)
         self._bar: Any = None
+        self._history = History()
         self.rows_shown = 0
 
     def __call__(self, moment: Moment) -> bool:
@@ -41,8 +42,8 @@ class Watcher:
         course, seen = moment.course, moment.state.seen
         if self._bar is None:
             self._start()
-        if self._table:
-            self._show_rows(course.history)
+        self._history = course.history
+        self._show_rows()
         now, (before, had) = time.monotonic(), self._last
         rate = (seen - had) / max(now - before, 1e-9) if had else 0.0
         if now - before > _RATE_SECONDS or not had:
@@ -79,8 +80,11 @@ class Watcher:
         self._task = self._bar.add_task("", total=self._epochs, **nothing)
         self._bar.start()
 
-    def _show_rows(self, history: History) -> None:
+    def _show_rows(self) -> None:
         """The rows of the history that are new, above the line that moves."""
+        if not self._table:
+            return
+        history = self._history
         lines = repr(history).splitlines()
         new = len(history) - self.rows_shown
         if new > 0:
@@ -93,6 +97,7 @@ class Watcher:
     def close(self) -> None:
         """Take the progress line away."""
         if self._bar is not None:
+            self._show_rows()
             self._bar.stop()
 
 

@@ -18,6 +18,9 @@ from widemargin.threads import thread_count
 
 Path = str | os.PathLike[str]
 
+#: What may be said of files that are neither tables nor texts.
+_OPTIONS: dict[str, set[str]] = {"svmlight": set(), "vw": {"bits"}}
+
 
 def read(
     paths: Path | Sequence[Path],
@@ -65,7 +68,7 @@ def read(
     >>> import pathlib, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = pathlib.Path(folder, "two.svm")
-    ...     _ = path.write_text("+1 1:0.5 3:2\\\\n-1 2:1\\\\n")
+    ...     _ = path.write_text("+1 1:0.5 3:2\\n-1 2:1\\n")
     ...     X, y = read(path)
     >>> X.toarray(), y
     (array([[0.5, 0. , 2. ],
@@ -110,7 +113,7 @@ def stream(
     encoder = make_encoder(files, encoding)
     first = True
     for chunk in files.chunks():
-        if chunk.labels is None or np.any(chunk.labels.codes < 0):
+        if chunk.labels is None:
             raise DataError(f"{chunk.source}: has no labels to learn from")
         if first:
             encoder.observe(chunk.raw)
@@ -131,6 +134,7 @@ def _prepared(
 ) -> tuple[Files, EncodeOptions]:
     table: dict[str, Any] = {}
     text: dict[str, Any] = {}
+    given = set(columns)
     scale = columns.pop("scale", "none")
     for name, value in columns.items():
         if name in TableOptions.__dataclass_fields__:
@@ -147,7 +151,11 @@ def _prepared(
         block=block,
     )
     first = None if zero_based is None else 0 if zero_based else 1
-    return Files(paths, options), EncodeOptions(first=first, scale=scale, text=text)
+    files = Files(paths, options)
+    strange = given - _OPTIONS.get(files.format, given)
+    if strange:
+        raise TypeError(f"{min(strange)!r} is no option for {files.format} files")
+    return files, EncodeOptions(first=first, scale=scale, text=text)
 
 
 def _matrix(rows: Rows, n_features: int | None) -> Any:

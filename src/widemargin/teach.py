@@ -82,7 +82,8 @@ class Classes:
         met = labels.values[np.unique(labels.codes[labels.codes >= 0])]
         if len(self.values) and (met.dtype.kind in "OUS") != (self.values.dtype.kind in "OUS"):
             raise DataError(
-                f"{source}: labels such as {met[0]!r} do not mix with {self.values[0]!r}"
+                f"{source}: labels such as {met.tolist()[0]!r} do not mix with"
+                f" {self.values.tolist()[0]!r}"
             )
         new = np.setdiff1d(met, self.values) if len(self.values) else np.unique(met)
         if len(new):
@@ -275,12 +276,14 @@ class FromFiles:
                 course.window += 1
                 course.rows += n
                 continue
-            order = rows.everything
-            if self.settings.shuffle is not False:
-                order = frozen(mixed(order, rng))
             assert chunk.labels is not None
             codes = self.classes.codes(chunk.labels)
             price = prices(self._known, codes, self.settings.class_weight, chunk.weights)
+            order = rows.everything
+            if price is not None and not np.all(price > 0.0):
+                order = frozen(order[price > 0.0])  # no weight: as if it were not there
+            if self.settings.shuffle is not False:
+                order = frozen(mixed(order, rng))
             yield Window(rows.widened(self.state.width), codes, price, order, course.rows)
 
     def _groups(self, rng: np.random.Generator) -> Iterator[list[Chunk]]:

@@ -39,11 +39,9 @@ class NumbersEncoder:
 
     def observe(self, raw: Vectors) -> None:
         """Take note of the indices that occur."""
-        if self._given is None and self.width == 0:
-            self._least = min(1, raw.least)
-        elif self._given is None:
-            self._least = min(self._least, raw.least)
-        self.width = max(self.width, raw.rows.width - self.first)
+        before = self.first
+        self._least = min(self._least, raw.least)
+        self.width = max(self.width + before - self.first, raw.rows.width - self.first)
 
     def encode(self, raw: Vectors, bias: float, threads: int = 1, *, note: bool = False) -> Rows:
         """Vectors as rows; with `note`, wider ones widen the encoder.

@@ -23,6 +23,8 @@ READ, SLOW, BAD = range(3)
 _POWERS = np.array([10.0**e for e in range(23)])
 _LOWEST, _HIGHEST = -342, 308
 _EXACT = np.uint64(1 << 53)
+#: So many digits fit into 64 bits.
+_MOST = np.uint64(19)
 _LOW = np.uint64(0xFFFFFFFF)
 _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 _0, _1, _3, _10, _32 = (np.uint64(n) for n in (0, 1, 3, 10, 32))
@@ -40,9 +42,8 @@ def _fives() -> np.ndarray:
             top = power << (128 - bits) if bits <= 128 else power >> (bits - 128)
         else:
             power = 5**-e
-            # one more than the quotient: an approximation from above
-            top = (1 << (power.bit_length() + 127)) // power + 1
-            top >>= max(0, top.bit_length() - 128)
+            # From below, as above; but where the product can be exact, it must reach that.
+            top = (1 << (power.bit_length() + 127)) // power + (e >= -27)
         table[e - _LOWEST] = top >> 64, top & 0xFFFFFFFFFFFFFFFF
     return table
 
@@ -68,10 +69,9 @@ def number_at(text, i):
     if negative or c == _PLUS:
         i += _1
         c = text[i]
-    d, digits, e, begun = _0, 0, 0, i
+    d, e, first, begun = _0, 0, i, i
     while _ZERO <= c <= _NINE:
         d = d * _10 + np.uint64(c - _ZERO)
-        digits += d != _0
         i += _1
         c = text[i]
     figures = i - begun
@@ -81,13 +81,13 @@ def number_at(text, i):
         begun = i
         while _ZERO <= c <= _NINE:
             d = d * _10 + np.uint64(c - _ZERO)
-            digits += d != _0
             i += _1
             c = text[i]
         e = -np.int64(i - begun)
         figures += i - begun
     if figures == _0:
         return BAD, 0.0, i
+    long = figures > _MOST and _significant(text, first, i) > _MOST
     if c == _SMALL_E or c == _LARGE_E:
         i += _1
         c = text[i]
@@ -104,7 +104,7 @@ def number_at(text, i):
             i += _1
             c = text[i]
         e += -power if below else power
-    if digits > 19:
+    if long:  # d has overflowed
         return SLOW, 0.0, i
     if d <= _EXACT and -22 <= e <= 22:
         value = np.float64(d)
@@ -116,6 +116,17 @@ def number_at(text, i):
         return SLOW, 0.0, i
     state, value = _nearest(d, e)
     return state, -value if negative else value, i
+
+
+@jit()
+def _significant(text, i, end):
+    """How many digits there are from the first that is not 0."""
+    n = _0
+    while i < end:
+        if text[i] != _POINT and (n > _0 or text[i] != _ZERO):
+            n += _1
+        i += _1
+    return n
 
 
 @jit()

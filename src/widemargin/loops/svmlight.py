@@ -126,7 +126,7 @@ def parse_svmlight(text, reached, out, limit, largest_value):
                     i, good = _skip_qid(text, i)
                     if good:
                         continue
-                    why = BAD_QID
+                    why, i = BAD_QID, begun
                 else:
                     why = BAD_INDEX
                 break

@@ -11,14 +11,23 @@ import numpy as np
 
 from widemargin.loops.jit import jit
 from widemargin.loops.names import LONGEST_NAME
-from widemargin.loops.numbers import BAD, READ, SLOW, number_at
+from widemargin.loops.numbers import BAD, SLOW, number_at
 from widemargin.loops.strings import BASIS, hash_on
 
 _1, _HALF, _EVEN = np.uint64(1), np.uint64(32), np.uint64(0xFFFFFFFE)
 _TAB, _NEWLINE, _RETURN, _BLANK, _TICK, _COLON, _CARET, _BAR = 9, 10, 13, 32, 39, 58, 94, 124
 
 #: Why reading stopped.
-DONE, NO_BAR, BAD_NUMBER, TOO_MANY_NUMBERS, BAD_IMPORTANCE, BAD_VALUE, HUGE_VALUE = range(7)
+(
+    DONE,
+    NO_BAR,
+    BAD_NUMBER,
+    TOO_MANY_NUMBERS,
+    BAD_IMPORTANCE,
+    BAD_VALUE,
+    HUGE_VALUE,
+    SLOW_NUMBER,
+) = range(8)
 
 
 class Parsed(NamedTuple):
@@ -43,18 +52,31 @@ class Reached(NamedTuple):
 
 
 @jit()
-def parse_vw(text, reached, out, largest_value):
+def parse_vw(text, reached, out, largest_value, known):
     """Read examples from the text, which ends with a line end, into `out`.
+
+    Parameters
+    ----------
+    text : array of uint8
+    reached : Reached
+        Where to begin.
+    out : Parsed
+        Written to; large enough for every example and feature of the text.
+    largest_value : float
+        The largest value that `out.values` can hold.
+    known : array of float64
+        The numbers of the first line that Python has read, in order.
 
     Returns
     -------
     why : int
-        DONE, or what is wrong at `place`; the example of that place is left out.
+        DONE, or what is wrong at `place`; the example of that place is left out. SLOW_NUMBER: the
+        number there must be read by Python, and the line again.
     reached : Reached
     """
     i, end = np.uint64(reached.place), np.uint64(len(text))
     line, rows, k = reached.line, reached.rows, np.uint64(reached.values)
-    why = DONE
+    why, given = DONE, len(known)
     while i < end:
         if _is_blank(text[i]):
             i += _1
@@ -64,7 +86,7 @@ def parse_vw(text, reached, out, largest_value):
             i += _1
             continue
         first = k
-        why, i, label, weight = _head(text, i)
+        why, i, label, weight, slow = _head(text, i, known[:given])
         if why != DONE:
             break
         while text[i] == _BAR:
@@ -78,9 +100,15 @@ def parse_vw(text, reached, out, largest_value):
             if text[i] == _COLON:
                 begun = i + _1
                 state, factor, i = number_at(text, begun)
-                if state != READ or not _ends_token(text[i]):
+                if state == BAD or not _ends_token(text[i]):
                     why, i = BAD_VALUE, begun
                     break
+                if state == SLOW:
+                    if slow == given:
+                        why, i = SLOW_NUMBER, begun
+                        break
+                    factor = known[slow]
+                    slow += 1
             space = BASIS
             for p in range(space_start, space_end):
                 space = hash_on(space, text[p])
@@ -99,17 +127,21 @@ def parse_vw(text, reached, out, largest_value):
                     i += _1
                     at = i
                     state, value, i = number_at(text, at)
-                    if state != READ or not _ends_token(text[i]):
+                    if state == BAD or not _ends_token(text[i]):
                         why, i = BAD_VALUE, at
                         break
+                    if state == SLOW:
+                        if slow == given:
+                            why, i = SLOW_NUMBER, at
+                            break
+                        value = known[slow]
+                        slow += 1
                 value *= factor
-                if abs(value) > largest_value:
+                if not abs(value) <= largest_value:
                     why, i = HUGE_VALUE, begun
                     break
                 out.values[k] = value
-                out.hashes[k] = np.uint32(
-                    ((h ^ (h >> np.uint64(32))) << _1) & np.uint64(0xFFFFFFFE)
-                )
+                out.hashes[k] = np.uint32(((h ^ (h >> _HALF)) << _1) & _EVEN)
                 out.names[k, 0], out.names[k, 1] = space_start, space_end
                 out.names[k, 2], out.names[k, 3] = begun, name_end
                 k += _1
@@ -123,37 +155,47 @@ def parse_vw(text, reached, out, largest_value):
         out.lines[rows] = line
         rows += 1
         out.starts[rows] = k
+        given = 0
     return why, Reached(np.int64(i), line, rows, np.int64(k))
 
 
 @jit()
-def _head(text, i):
-    """Label, importance and tag, up to the first bar: what is wrong, the place, the two numbers."""
-    label, weight, numbers = np.nan, 1.0, 0
+def _head(text, i, known):
+    """Label, importance and tag, up to the first bar.
+
+    Returns what is wrong, the place, the two numbers, and how many were `known`.
+    """
+    label, weight, numbers, slow, after = np.nan, 1.0, 0, 0, i
     while True:
         while _is_blank(text[i]):
             i += _1
         c = text[i]
         if c == _BAR:
-            return DONE, i, label, weight
+            return DONE, i, label, weight, slow
         if c == _NEWLINE:
-            return NO_BAR, i, label, weight
+            return NO_BAR, after, label, weight, slow
         begun = i
-        while not (_ends_token(text[i])):
+        while not _ends_token(text[i]):
             i += _1
+        after = i
         if c == _TICK or text[i] == _BAR:  # a tag
             continue
         state, number, stop = number_at(text, begun)
-        if state == BAD or state == SLOW or stop != i:
-            return BAD_NUMBER, begun, label, weight
+        if state == BAD or stop != i:
+            return BAD_NUMBER, begun, label, weight, slow
+        if state == SLOW:
+            if slow == len(known):
+                return SLOW_NUMBER, begun, label, weight, slow
+            number = known[slow]
+            slow += 1
         if numbers == 0:
             label = number
         elif numbers == 1:
-            if number < 0.0:
-                return BAD_IMPORTANCE, begun, label, weight
+            if not 0.0 <= number < np.inf:
+                return BAD_IMPORTANCE, begun, label, weight, slow
             weight = number
         elif numbers > 2:
-            return TOO_MANY_NUMBERS, begun, label, weight
+            return TOO_MANY_NUMBERS, begun, label, weight, slow
         numbers += 1
 
 

@@ -107,16 +107,19 @@ class Files:
         found = {}
         for path in self.paths:
             stream = open_bytes(path)
-            head = stream.peek(1 << 16)
-            found[format_of(name_of(path), head, self.options.among)] = name_of(path)
-            if is_seekable(path):
-                stream.close()
-            else:
-                self._opened[path] = stream
+            try:
+                head = stream.peek(1 << 16)
+            finally:
+                if is_seekable(path):
+                    stream.close()
+                else:
+                    self._opened[path] = stream
+            if head or len(self.paths) == 1:  # an empty file goes with any
+                found[format_of(name_of(path), head, self.options.among)] = name_of(path)
         if len(found) > 1:
             kinds = ", ".join(f"{path} is {format}" for format, path in found.items())
             raise DataError(f"files of different formats cannot be read together: {kinds}")
-        return next(iter(found))
+        return next(iter(found), "svmlight")
 
     @property
     def readable_again(self) -> bool:
@@ -158,7 +161,7 @@ class Files:
         return None if None in found else [one for some in found for one in some or []]
 
     def read(self, ranges: Sequence[Range]) -> Iterator[Chunk]:
-        """Read some ranges. The lines of errors count from the start of the first of them."""
+        """Read some ranges, in any order; the lines of chunks count from the first of them."""
         return chunks_of(ranges, self._parse, self.patience, self.options.threads)
 
     def _ranges(self, path: str) -> list[Range] | None:
@@ -173,7 +176,11 @@ class Files:
     def _parse(self) -> Parse:
         parsers: dict[str, Callable[..., Any]] = {
             "svmlight": partial(parse_lines, dtype=self.options.dtype),
-            "vw": partial(parse_vw_lines, dtype=self.options.dtype),
+            "vw": partial(
+                parse_vw_lines,
+                dtype=self.options.dtype,
+                need_label=self.options.table.need_label,
+            ),
             "fasttext": parse_fasttext,
             "labelled-text": parse_labelled,
             "text": parse_plain,
@@ -183,7 +190,7 @@ class Files:
     def _table(self, path: str) -> Iterator[Chunk]:
         from widemargin.readers.table import read_table
 
-        left = self.patience.allowed - self.patience.skipped
+        left = self.patience.left(path)
         options = replace(self.options.table, schema=self.schema, skip_bad=left)
         with self._open(path) as stream:
             source: Any = path if self.format == "parquet" and is_seekable(path) else stream
@@ -193,4 +200,4 @@ class Files:
             for chunk in chunks:
                 self.schema = chunks.schema
                 yield chunk
-            self.patience.skipped += len(chunks.bad)
+            self.patience.known |= {(path, message) for message in chunks.bad}

@@ -22,6 +22,8 @@ FORMATS = {
 TABLES = ("csv", "tsv", "parquet", "jsonl")
 _COMPRESSIONS = ("gz", "bz2", "xz", "zst")
 _LINES = 20
+#: If a file begins with a longer line, only its start was looked at.
+_LONG = 1 << 12
 
 _NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 _SVMLIGHT = re.compile(rf"{_NUMBER}(?:\s+qid:\d+)?(?:\s+\d+:\S+)*\s*(?:#.*)?")
@@ -71,6 +73,8 @@ def _recognised(head: bytes) -> str:
     lines = text.splitlines()
     if len(lines) > 1 and not text.endswith("\n"):
         lines.pop()  # it may be cut
+    elif lines and len(head) >= _LONG and not text.endswith("\n"):
+        lines[0] = lines[0].rpartition(" ")[0] or lines[0]  # its last word may be cut
     lines = [line for line in lines if line.strip()][:_LINES]
     content = [line for line in lines if not line.lstrip().startswith("#")]
     if not lines:

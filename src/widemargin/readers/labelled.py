@@ -31,9 +31,9 @@ def parse_fasttext(text: np.ndarray, flaws: int) -> Piece:
     wrong = {
         f"expected a label such as {PREFIX}spam, found {{found}}": ~marked,
         f"nothing follows {PREFIX}": marked & (labels >= stops),
-        "a second label, {found}: an example has one": second,
+        "a second label, {found}: an example has one": marked & second,
     }
-    at = np.where(second, stops + 1, starts)
+    at = np.where(marked & second, stops + 1, starts)
     return _piece(text, flaws, found, (labels, stops), (stops, ends), wrong, at)
 
 
@@ -73,10 +73,12 @@ def _piece(
             shown = message.format(found=token_at(text, place))
             found.append(Flaw(int(number[i]), column_of(text, place), shown))
         good &= ~where
+    bad = {flaw.line for flaw in found}
     for place, message in _not_utf8(text, flaws):
         line = text[: line_start(text, place)].tobytes().count(b"\n")
-        found.append(Flaw(line, column_of(text, place), message))
-        good &= number != line
+        if line not in bad:
+            found.append(Flaw(line, column_of(text, place), message))
+            good &= number != line
     found = sorted(found)[:flaws]
     number = number[good]
     starts, ends = (edge[good].astype(np.uint64) for edge in documents)

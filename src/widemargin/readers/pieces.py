@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -19,37 +19,52 @@ Parse = Callable[[np.ndarray, int], Piece]
 
 @dataclass
 class Patience:
-    """How many bad lines may be skipped, and how many have been."""
+    """How many bad lines may be skipped, and which have been: a file may be read many times."""
 
     allowed: int = 0
-    skipped: int = 0
+    known: set[tuple[str, int | str]] = field(default_factory=set)
+
+    @property
+    def skipped(self) -> int:
+        """How many different lines were skipped."""
+        return len(self.known)
 
     def bear(self, source: str, flaws: Iterable[Flaw]) -> None:
         """Count bad lines; the first that is one too many is an error."""
         for flaw in flaws:
-            self.skipped += 1
-            if self.skipped > self.allowed:
+            if (source, flaw.line) not in self.known and self.skipped == self.allowed:
                 raise DataError(describe(source, flaw, self.allowed))
+            self.known.add((source, flaw.line))
+
+    def left(self, source: str) -> int:
+        """How many bad lines a source may have that is read from the front."""
+        return self.allowed - sum(name != source for name, _ in self.known)
 
 
 def describe(source: str, flaw: Flaw, allowed: int = 0) -> str:
     """A flaw in one line: file, line, column, what was found."""
     place = f"{source}:{flaw.line}" + (f":{flaw.column}" if flaw.column else "")
-    also = f" (after {allowed} bad lines that were skipped)" if allowed else ""
+    also = f" ({allowed} bad line{'s' * (allowed != 1)} skipped before)" if allowed else ""
     return f"{place}: {flaw.message}{also}"
 
 
 def chunks_of(
     blocks: Iterable[Block], parse: Parse, patience: Patience, threads: int = 1
 ) -> Iterator[Chunk]:
-    """Read the blocks of one source, several at a time, and yield what they hold in order."""
-    line, follows = 1, 0
+    """Read blocks, several at a time, and yield what they hold in order.
+
+    The lines of ranges that do not follow each other from the start of a file are not counted: that
+    would read all that is before them. They count from the first range, unless one is bad.
+    """
+    line, follows, counted = 1, ("", 0), True
     for block, piece in _side_by_side(blocks, parse, patience.allowed + 1, threads):
         source = block.source
         if isinstance(block, Range):
-            if block.start != follows:  # in another order lines are counted when they are needed
-                line = block.first_line() if piece.flaws else 1
-            follows = block.end
+            if (source, block.start) != follows:
+                line, counted = 1, block.start == 0
+            if piece.flaws and not counted:
+                line, counted = block.first_line(), True
+            follows = (source, block.end)
         if piece.flaws:
             patience.bear(source, (flaw._replace(line=flaw.line + line) for flaw in piece.flaws))
         if piece.n:
@@ -94,6 +109,20 @@ def column_of(text: np.ndarray, place: int) -> int:
 def line_start(text: np.ndarray, place: int) -> int:
     """Where the line of a byte begins."""
     return text[:place].tobytes().rfind(b"\n") + 1
+
+
+def line_starts(text: np.ndarray) -> np.ndarray:
+    """Where each line begins."""
+    ends = np.flatnonzero(text == ord("\n"))
+    return np.append(0, ends + 1)[: len(ends)]
+
+
+def without_lines(text: np.ndarray, lines: Iterable[int]) -> np.ndarray:
+    """A copy of a text in which some lines are blank."""
+    text, starts = text.copy(), np.append(line_starts(text), len(text))
+    for line in lines:
+        text[starts[line] : starts[line + 1] - 1] = ord(" ")
+    return text
 
 
 def token_at(text: np.ndarray, place: int, ends: bytes = b" \t\r\n") -> str:

@@ -15,6 +15,7 @@ import lzma
 import os
 import stat
 import sys
+import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -161,7 +162,7 @@ def _recognised(head: bytes) -> str:
 def open_bytes(path: str) -> io.BufferedReader:
     """Open a source for reading from front to back, decompressed."""
     raw: Any = sys.stdin.buffer if path == STANDARD_INPUT else open(path, "rb")  # noqa: SIM115
-    kind = _recognised(raw.peek(6)[:6])
+    kind, file = _recognised(raw.peek(6)[:6]), raw
     if not kind:
         return raw
     if kind == "gzip":
@@ -174,14 +175,14 @@ def open_bytes(path: str) -> io.BufferedReader:
         import pyarrow
 
         raw = pyarrow.CompressedInputStream(raw, kind)
-    return io.BufferedReader(_Guarded(raw, path), _PEEKED)
+    return io.BufferedReader(_Guarded(raw, file, path), _PEEKED)
 
 
 class _Guarded(io.RawIOBase):
     """A decompressor whose troubles are told as errors of the file."""
 
-    def __init__(self, stream: Any, path: str) -> None:
-        self._stream, self._path = stream, path
+    def __init__(self, stream: Any, file: Any, path: str) -> None:
+        self._stream, self._file, self._path = stream, file, path
 
     def readable(self) -> bool:
         return True
@@ -189,7 +190,7 @@ class _Guarded(io.RawIOBase):
     def read(self, size: int = -1) -> bytes:
         try:
             return self._stream.read(size) if size >= 0 else self._stream.read()
-        except (OSError, EOFError, lzma.LZMAError, ValueError) as error:
+        except (OSError, EOFError, lzma.LZMAError, zlib.error, ValueError) as error:
             raise DataError(
                 f"{name_of(self._path)}: the compressed data are damaged or cut short ({error})"
             ) from None
@@ -201,6 +202,7 @@ class _Guarded(io.RawIOBase):
 
     def close(self) -> None:
         self._stream.close()
+        self._file.close()
         super().close()
 
 
@@ -230,7 +232,7 @@ def lines_of(
     while True:
         piece = stream.read1(size) if live else _read_up_to(stream, size)
         if first:
-            _check_encoding(piece, source)
+            _check_encoding((rest + piece)[:2], source)
         if not piece:
             break
         cut = piece.rfind(b"\n") + 1

@@ -7,8 +7,9 @@ import numpy as np
 from widemargin.loops import svmlight as loop
 from widemargin.loops.storage import Sparse
 from widemargin.loops.svmlight import Parsed, Reached, count_byte, parse_svmlight
-from widemargin.readers.chunk import Flaw, Labels, Piece, Vectors
-from widemargin.readers.pieces import column_of, line_start, token_at
+from widemargin.readers.chunk import Flaw, Piece, Vectors
+from widemargin.readers.numbered import bad_labels, whole_labels
+from widemargin.readers.pieces import column_of, token_at, without_lines
 from widemargin.rows import Rows, frozen
 
 #: The largest index that a 32-bit column number can hold.
@@ -50,7 +51,7 @@ def parse_lines(text: np.ndarray, flaws: int, dtype: type = np.float64) -> Piece
         np.empty((n + rows, 3), np.uint64),
     )
     reached = Reached(0, 0, 0, 0, 0, LARGEST_INDEX, 0)
-    largest = float(np.finfo(dtype).max)
+    largest = largest_value(dtype)
     found: list[Flaw] = []
     while True:
         why, reached = parse_svmlight(text, reached, out, np.uint64(LARGEST_INDEX), largest)
@@ -61,23 +62,30 @@ def parse_lines(text: np.ndarray, flaws: int, dtype: type = np.float64) -> Piece
         reached = reached._replace(place=after)
         if len(found) == flaws:
             break
-    too_large = _read_slow_numbers(text, out, reached, largest)
-    if too_large is not None and len(found) < flaws:
-        return _without_line(text, too_large, flaws, dtype)
     n, rows = reached.values, reached.rows
-    labels, measured = _labels(out.labels[:rows])
-    if measured >= 0 and len(found) < flaws:
-        line = int(out.lines[measured])
-        begins = 0
-        for _ in range(line):
-            begins += text[begins:].tobytes().find(b"\n") + 1
-        message = f"the label {out.labels[measured]:g} is a measurement, not a class"
-        return _commented(text, begins, Flaw(line, 1, message), flaws, dtype)
+    wrong = _read_slow_numbers(text, out, reached, largest, flaws)
+    for flaw in bad_labels(text, out.labels[:rows], out.lines[:rows], flaws):
+        wrong[flaw.line] = flaw
+    if wrong:
+        found = sorted([*found, *wrong.values()])[:flaws]
+        if len(found) < flaws:  # too rare for anything faster than to read again
+            again = parse_lines(without_lines(text, wrong), flaws, dtype)
+            return again._replace(flaws=found)
+        rows = 0
     stored = Sparse(
         frozen(out.values[:n]), frozen(out.indices[:n]), frozen(out.starts[: rows + 1]), 0.0
     )
     raw = Vectors(Rows(stored, rows, reached.largest + 1, distinct=True), reached.least)
+    labels = whole_labels(out.labels[:rows])
     return Piece(raw, rows, labels, None, out.lines[:rows], len(out.labels), found)
+
+
+def largest_value(dtype: type) -> float:
+    """The largest double that is still finite when it is rounded to a type."""
+    largest = float(np.finfo(dtype).max)
+    if dtype != np.float32:
+        return largest
+    return float(np.nextafter(largest + 2.0**103, 0.0))  # half a unit in the last place
 
 
 def _flaw(text: np.ndarray, reached: Reached, why: int) -> Flaw:
@@ -87,42 +95,20 @@ def _flaw(text: np.ndarray, reached: Reached, why: int) -> Flaw:
 
 
 def _read_slow_numbers(
-    text: np.ndarray, out: Parsed, reached: Reached, largest: float
-) -> tuple[int, str] | None:
-    """Let Python read what the loop could not; the place of a number that is too large, if any."""
+    text: np.ndarray, out: Parsed, reached: Reached, largest: float, flaws: int
+) -> dict[int, Flaw]:
+    """Let Python read what the loop could not; the first lines with a value that is too large."""
+    wrong: dict[int, Flaw] = {}
     for slot, begins, ends in out.slow[: reached.slow].tolist():
         number = text[begins:ends].tobytes().decode()
         value = float(number)
-        if abs(value) > largest:
-            return begins, number
         if slot >= 2**63:
             out.labels[~np.uint64(slot)] = value
-        else:
+        elif abs(value) <= largest:
             out.values[slot] = value
-    return None
-
-
-def _without_line(text: np.ndarray, at: tuple[int, str], flaws: int, dtype: type) -> Piece:
-    """Read again without the line of a number that is too large."""
-    place, number = at
-    begins = line_start(text, place)
-    line = text[:begins].tobytes().count(b"\n")
-    message = _REASONS[loop.HUGE_VALUE].format(found=repr(number))
-    return _commented(text, begins, Flaw(line, column_of(text, place), message), flaws, dtype)
-
-
-def _commented(text: np.ndarray, begins: int, flaw: Flaw, flaws: int, dtype: type) -> Piece:
-    """Read again with a bad line made a comment: too rare for anything faster."""
-    text = text.copy()
-    text[begins] = ord("#")
-    piece = parse_lines(text, flaws, dtype)
-    return piece._replace(flaws=sorted([flaw, *piece.flaws])[:flaws])
-
-
-def _labels(found: np.ndarray) -> tuple[Labels, int]:
-    """The labels, as whole numbers, and the first row whose label is none, or -1."""
-    values, codes = np.unique(found, return_inverse=True)
-    whole = values == np.rint(values)
-    if not np.all(whole):
-        return Labels(values, codes), int(np.flatnonzero(~whole[codes])[0])
-    return Labels(values.astype(np.int64), codes.astype(np.int64)), -1
+        elif len(wrong) < flaws:
+            row = np.searchsorted(out.starts[: reached.rows + 1], np.uint64(slot), "right") - 1
+            line = int(out.lines[row])
+            message = _REASONS[loop.HUGE_VALUE].format(found=token_at(text, begins))
+            wrong.setdefault(line, Flaw(line, column_of(text, begins), message))
+    return wrong
