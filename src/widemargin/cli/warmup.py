@@ -13,14 +13,19 @@ import click
 import numpy as np
 import scipy.sparse
 
+from widemargin.encode.hashed import HashedEncoder
+from widemargin.encode.text import TextEncoder
 from widemargin.fit import Settings, fit_linear
 from widemargin.loops.jit import cache_folder
 from widemargin.model import LinearModel
-from widemargin.rows import Rows
+from widemargin.readers.labelled import parse_labelled
+from widemargin.readers.svmlight import parse_lines
+from widemargin.readers.vw import parse_vw_lines
+from widemargin.rows import Rows, Stack
 
 
 def warmup(quiet: bool) -> None:
-    """Fit something tiny in every storage, number type and way of learning; forget old versions."""
+    """Read, encode and fit something tiny in every way; forget old versions."""
     began = time.monotonic()
     y = np.arange(12)
     X = np.eye(12)
@@ -44,6 +49,7 @@ def warmup(quiet: bool) -> None:
         model = LinearModel(labels, state, keep="vote")
         model.predict(rows)
         model.using("average").predict(rows)
+    _read_and_hash()
     folder = cache_folder()
     if folder is not None:
         forget_old_versions(folder)
@@ -51,6 +57,20 @@ def warmup(quiet: bool) -> None:
         where = "not kept" if folder is None else f"kept in {folder}"
         start = "\r" if sys.stderr.isatty() else ""
         click.echo(f"{start}compiled in {time.monotonic() - began:.0f} s, {where}", err=True)
+
+
+def _read_and_hash() -> None:
+    """Read a line of every format, and encode a document in every way."""
+    for dtype in (np.float32, np.float64):
+        parse_lines(np.frombuffer(b"1 qid:1 1:0.5 2:1e-7\n", np.uint8), 1, dtype)
+        piece = parse_vw_lines(np.frombuffer(b"1 2 'tag|a:2 b:1 c |d e\n", np.uint8), 1, dtype)
+        HashedEncoder(4).encode(piece.raw, 1.0, note=True)
+    texts = parse_labelled(np.frombuffer("a\ttwo words, ünd mehr\n".encode(), np.uint8), 1).raw
+    for analyzer in ("word", "char", "char_wb"):
+        encoder, stack = TextEncoder(analyzer=analyzer, ngrams=(1, 2), idf=True), Stack()
+        encoder.encode_first(texts, stack, note=True)
+        encoder.finish(stack.rows(encoder.width))
+        encoder.encode(texts, 1.0)
 
 
 def forget_old_versions(current: pathlib.Path) -> None:

@@ -320,6 +320,11 @@ class TableEncoder:
             return f"{learned.name}={list(learned.values)[column]}"
         return learned.name
 
+    @property
+    def has_only_texts(self) -> bool:
+        """Whether no column but texts is used."""
+        return self.text is not None and not self.columns
+
     def signs(self) -> np.ndarray | float:
         """What the named feature of each column adds: 1, or -1 where texts are hashed so."""
         if self.text is None:

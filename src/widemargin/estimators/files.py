@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
+from typing import Any
 
+from widemargin.encode.table import TableEncoder
 from widemargin.encode.text import TextEncoder
 from widemargin.errors import ModelFileError
 from widemargin.estimators.linear import LinearLearner
@@ -21,7 +24,8 @@ _LEARNERS = {
 def load(path: str | os.PathLike[str]) -> LinearLearner | TextClassifier:
     """Read a trained learner from the file that `save` or the shell wrote.
 
-    It predicts exactly as the one that was saved, and can go on learning.
+    It predicts exactly as the one that was saved, and can go on learning. A model of texts takes
+    strings; one that the shell trained on other files takes rows as `widemargin.read` gives them.
 
     Raises
     ------
@@ -32,6 +36,9 @@ def load(path: str | os.PathLike[str]) -> LinearLearner | TextClassifier:
     if model.learner not in _LEARNERS:
         raise ModelFileError(f"{path}: made by the unknown learner {model.learner!r}")
     learner = _LEARNERS[model.learner](**model.params)
-    if isinstance(model.encoder, TextEncoder):
-        return TextClassifier(learner, **model.encoder.options).restore(model)
+    encoder: Any = model.encoder
+    if isinstance(encoder, TableEncoder) and encoder.has_only_texts:
+        encoder = encoder.text
+    if isinstance(encoder, TextEncoder):
+        return TextClassifier(learner, **encoder.options).restore(replace(model, encoder=encoder))
     return learner.restore(model)
