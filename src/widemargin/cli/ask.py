@@ -17,13 +17,21 @@ from widemargin.readers.files import Files
 from widemargin.readers.formats import TABLES
 from widemargin.rows import Rows
 
-#: The formats in which examples for a model can come, by the kind of its encoder.
-_FORMATS = {
+#: The formats in which examples for a model can come, by the kind of its encoder; for texts see below.
+_FORMATS: dict[str, tuple[str, ...]] = {
     "numbers": ("svmlight",),
-    "text": ("fasttext", "labelled-text", "text", *TABLES),
     "table": TABLES,
+    "text": (),
     "vw": ("vw",),
 }
+#: Texts that are no tables.
+_TEXTS = ("fasttext", "labelled-text", "text")
+
+
+def _tables_among(patterns: Sequence[str]) -> tuple[str, ...]:
+    """The tables that a model of texts may be asked about: a line with a comma is no CSV yet."""
+    named = [name for name in ("csv", "tsv") if any(f".{name}" in path for path in patterns)]
+    return ("jsonl", "parquet", *named)
 
 
 class Question:
@@ -48,20 +56,24 @@ class Question:
         if self.model.by_name:
             raise DataError(f"{path}: was trained on dicts, which no file holds")
         encoder: Any = self.model.encoder or self._plain_encoder(given)
-        self.encoder = encoder
-        among = _FORMATS[self.encoder.kind]
-        texts = given.get("text") or ()
-        if self.encoder.kind == "text":
-            among = tuple(name for name in among if (name in TABLES) == bool(texts))
+        among = _FORMATS[encoder.kind]
         table: dict[str, Any] = {"need_label": False}
-        if self.encoder.kind == "table":
+        if encoder.kind == "table":
             table["schema"] = encoder.schema
+            if encoder.has_only_texts:
+                among = (*_TEXTS, *_tables_among(patterns))
+        elif encoder.kind == "text":
+            among = TABLES if given.get("text") else _TEXTS
         reading = options.read_options(given, **table)
         double = self.model.state.W.dtype == np.float64
         reading = replace(
             reading, among=among, live=live, dtype=np.float64 if double else np.float32
         )
         self.files = Files(patterns, reading)
+        if encoder.kind == "table" and self.files.format in _TEXTS:
+            encoder = encoder.text
+            self.model = replace(self.model, encoder=encoder)
+        self.encoder = encoder
 
     def _plain_encoder(self, given: Mapping[str, Any]) -> NumbersEncoder:
         """For a model that was trained on arrays: vectors, counted from 1 unless told otherwise."""

@@ -36,6 +36,8 @@ from widemargin.teach import Classes, Encoded, EncodeOptions, FromFiles, make_en
 _MEASURED = 0.2
 #: In one pass over a stream the history has a row after so many examples.
 _EVERY = 100_000
+#: Bytes of examples from a pipe that are shuffled together.
+_PIPED = 1 << 26
 
 
 @dataclass(frozen=True)
@@ -219,9 +221,10 @@ class _Training:
                 "examples that are not in memory are shuffled in blocks, or not at all"
             )
         assert self.files is not None
-        self.stream = FromFiles(
-            self.files, self.encoder, self.classes, self.learner.settings, self.job.memory // 2
-        )
+        room = self.job.memory // 2
+        if not self.files.readable_again:
+            room = min(room, _PIPED)
+        self.stream = FromFiles(self.files, self.encoder, self.classes, self.learner.settings, room)
 
     def finish(self) -> tuple[LinearModel, Watcher]:
         """Learn, and save the model."""
