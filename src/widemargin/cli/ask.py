@@ -17,7 +17,7 @@ from widemargin.readers.files import Files
 from widemargin.readers.formats import TABLES
 from widemargin.rows import Rows
 
-#: The formats in which examples for a model can come, by the kind of its encoder; for texts see below.
+#: The formats in which examples for a model can come, by the kind of its encoder.
 _FORMATS: dict[str, tuple[str, ...]] = {
     "numbers": ("svmlight",),
     "table": TABLES,
