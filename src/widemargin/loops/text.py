@@ -74,7 +74,7 @@ def hash_grams(first, last, low, gap, base, count, size, how, work, found):
         p, h = start, np.uint32(0)
         for n in range(low, min(high, last - i) + _1):
             end = np.uint64(edges[i + n]) - gap
-            for _ in range(3):
+            for _ in range(2):
                 whole = p + _4 <= end
                 h = absorb(h, load(text, p), whole)
                 p += np.uint64(whole) << _2
