@@ -17,9 +17,12 @@ _HOMES = {
     "OnlineLogistic": "widemargin.estimators",
     "PassiveAggressive": "widemargin.estimators",
     "Perceptron": "widemargin.estimators",
+    "boolean_network": "widemargin.networks",
+    "certify": "widemargin.separability",
     "load": "widemargin.estimators",
     "load_model": "widemargin.model",
     "losses": "widemargin",
+    "shattered": "widemargin.separability",
 }
 __all__ = list(_HOMES)
 
