@@ -11,12 +11,21 @@ from __future__ import annotations
 import itertools
 import math
 import warnings
+from fractions import Fraction
 from functools import partial
 
 import numpy as np
 import pytest
 
-from widemargin import NotSeparableWarning, OnlineLogistic, Perceptron, losses
+from widemargin import (
+    NotSeparableWarning,
+    OnlineLogistic,
+    Perceptron,
+    boolean_network,
+    certify,
+    losses,
+    shattered,
+)
 
 # The worked example (L9) and the problem set (L10).
 SIX = np.array([[-1, 2], [1, 0], [1, 1], [-1, 0], [-1, -2], [1, -1]], dtype=float)
@@ -949,3 +958,189 @@ def test_L22_no_cycle_is_looked_for_in_a_random_order():
         p = Perceptron(epochs=100, random_state=0).fit(XOR, XOR_LABELS)
     assert p.history_.cycle is None
     assert p.history_.stopped == "epochs"
+
+
+# Networks, margins, bounds
+
+
+def test_L18_every_boolean_function_is_two_levels_of_perceptrons():
+    for table in itertools.product((0, 1), repeat=8):
+        network = boolean_network(table)
+        inputs = list(itertools.product((0, 1), repeat=3))
+        assert network.predict(inputs).tolist() == list(table)
+        assert network.units <= 4
+    # One perceptron cannot compute XOR; two levels of them can.
+    assert certify(XOR, XOR_LABELS).verdict == "not separable"
+    assert boolean_network([0, 1, 1, 0]).predict(XOR).tolist() == [0, 1, 1, 0]
+
+
+def test_L19_margin_of_a_hyperplane_and_of_a_set():
+    # The margin of a set under weights is the signed minimum; it separates if that is positive.
+    p = Perceptron(keep="average", shuffle=False, epochs=1).fit(XOR, XOR_LABELS)
+    w, b = p.coef_[0], p.intercept_[0]
+    run = certify(p, XOR, XOR_LABELS)
+    assert run.margin == pytest.approx(min(XOR_LABELS * (XOR @ w + b)) / np.linalg.norm(w))
+    assert run.margin < 0
+    assert run.strict_margin == -math.inf  # as another lecture has it
+    p = textbook(fit_intercept=False).fit(SIX, SIX_LABELS)
+    w = p.coef_[0]
+    run = certify(p, SIX, SIX_LABELS)
+    achieved = run.margin
+    assert (
+        run.strict_margin
+        == achieved
+        == pytest.approx(min(SIX_LABELS * (SIX @ w)) / np.linalg.norm(w))
+    )
+    # The margin of the data set is the largest over all hyperplanes.
+    best = certify(SIX, SIX_LABELS, bias=False)
+    assert best.margin.low == pytest.approx(1.0)
+    assert achieved <= best.margin.high
+    directions = np.linspace(0, 2 * math.pi, 1000)
+    tried = [min(SIX_LABELS * (SIX @ [math.cos(t), math.sin(t)])) for t in directions]
+    assert max(tried) <= best.margin.high
+    assert max(tried) == pytest.approx(best.margin.low, abs=1e-4)
+
+
+def test_L19_the_best_line_of_the_problem_set():
+    found = certify(EIGHT, EIGHT_LABELS)
+    assert found.verdict == "separable"
+    # Halfway between (1, 1) and (-1, -1), at right angles to the line between them.
+    assert found.margin.low == pytest.approx(math.sqrt(2))
+    assert found.w[0] == pytest.approx(found.w[1])
+    assert found.b == pytest.approx(0, abs=1e-12)
+    assert set(found.support) == {0, 4}
+    for seed in range(5):
+        p = textbook(start="random", random_state=seed, epochs=100).fit(EIGHT, EIGHT_LABELS)
+        assert certify(p, EIGHT, EIGHT_LABELS).margin <= found.margin.high
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_L20_mistake_bound_and_its_proof(seed):
+    X, y = whole_numbers(seed)
+    for bias in (False, True):
+        data = certify(X, y, bias=bias)
+        if data.verdict != "separable":
+            continue
+        p = Perceptron(keep="vote", epochs=10_000, fit_intercept=bias, random_state=seed)
+        p.fit(X, y)
+        run = certify(p, X, y)
+        assert run.mistakes <= run.bound == pytest.approx((data.R / data.extended.low) ** 2)
+        # w_k . w* >= k gamma and |w_k|^2 <= k R^2 after every mistake.
+        assert len(run.progress) == run.mistakes
+        assert run.inequalities_held
+        along, least, square, most = run.progress.T
+        k = np.arange(1, run.mistakes + 1)
+        assert np.allclose(least, k * data.extended.low)
+        assert np.allclose(most, k * data.R**2)
+        assert np.all(along >= least - 1e-9)
+        assert np.all(square <= most + 1e-9)
+
+
+def test_L20_only_the_extended_margin_enters_the_bound():
+    X, y = [[0.1], [0.05]], [1, -1]
+    p = textbook(epochs=1000).fit(X, y)
+    assert p.mistakes_ == 405
+    found = certify(X, y)
+    assert round((0.1 / found.margin.low) ** 2) == 16
+    assert found.bound >= 405
+    # For any other setting there is no bound.
+    for params in ({"rule": "margin"}, {"batch": "full"}, {"start": "random"}, {"eta": (1, 0.5)}):
+        run = certify(textbook(**params, random_state=0).fit(X, y), X, y)
+        assert run.bound is None
+        assert run.no_bound
+
+
+def test_L20_classes_learned_together_double_the_square():
+    X, y = EIGHT, np.array([0, 0, 1, 1, 2, 2, 2, 2])
+    p = textbook(epochs=1000).fit(X, y)
+    run = certify(p, X, y)
+    assert run.extended_margin > 0
+    assert p.mistakes_ <= run.bound == pytest.approx(2 * (run.R / run.extended_margin) ** 2)
+
+
+def test_L22_repeated_weights_prove_inseparability():
+    found = certify(XOR, XOR_LABELS)
+    assert found.found_by == "repeated weights"
+    assert found.shares == (Fraction(1, 4),) * 4
+    total = sum(
+        float(share) * XOR_LABELS[i] * np.append(XOR[i], 1.0)
+        for i, share in zip(found.examples, found.shares, strict=True)
+    )
+    assert total.tolist() == [0.0, 0.0, 0.0]
+
+
+def test_L23_separable_or_not_and_the_margin():
+    assert certify(SIX, SIX_LABELS).verdict == "separable"
+    assert certify(XOR, XOR_LABELS).verdict == "not separable"
+    # More features than examples: separable, whatever the labels.
+    rng = np.random.default_rng(23)
+    for _ in range(10):
+        X, y = rng.normal(size=(10, 12)), rng.integers(0, 2, 10)
+        found = certify(X, y)
+        assert found.verdict == "separable"
+        assert found.verify(X, y)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 4])
+def test_L24_shattering(n):
+    corners = np.eye(n)
+    # With a free bias n + 1 points in general position, and no n + 2; through the origin n.
+    assert shattered(np.vstack([corners, np.zeros(n)]))
+    assert shattered(corners, bias=False)
+    rng = np.random.default_rng(n)
+    assert not shattered(rng.normal(size=(n + 2, n)))
+    assert not shattered(rng.normal(size=(n + 1, n)), bias=False)
+    # At margin gamma in a ball of radius R: at most (R / gamma)^2 points, reached by the corners.
+    gamma = 1 / math.sqrt(n)
+    assert shattered(corners, margin=gamma * 0.999, bias=False)
+    assert not shattered(corners, margin=gamma * 1.001, bias=False)
+
+
+def test_L24_shattering_at_a_margin_with_a_free_bias():
+    # ceil((R / gamma)^2) + 1 is 2 for R = gamma: two points at distance 2 R, and no third.
+    ends = np.array([[-1.0, 0.0], [1.0, 0.0]])
+    assert shattered(ends, margin=1.0)
+    assert not shattered(ends, margin=1.001)
+    angles = 2 * math.pi * np.arange(3) / 3
+    triangle = np.column_stack([np.cos(angles), np.sin(angles)])
+    assert shattered(triangle, margin=0.7)
+    assert not shattered(triangle, margin=0.8)
+
+
+@pytest.mark.parametrize("noise", [0, 3, 10])
+def test_L25_mistakes_bounded_with_the_hinge_loss(noise):
+    X, y = whole_numbers(25, noise=noise)
+    p = Perceptron(keep="vote", epochs=20, random_state=0).fit(X, y)
+    run = certify(p, X, y)
+    assert run.mistakes <= run.hinge_bound
+    # M <= (R / gamma)^2 + 2 L / gamma for any unit u and gamma, L over the mistakes made.
+    rows = np.array([correction.row for correction in p.log_])
+    extended = np.column_stack([X, np.ones(len(X))])
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        u = rng.normal(size=X.shape[1] + 1)
+        u /= np.linalg.norm(u)
+        gamma = rng.uniform(0.01, run.R)
+        missing = np.maximum(0.0, gamma - y[rows] * (extended[rows] @ u))
+        assert run.mistakes <= (run.R / gamma) ** 2 + 2 * missing.sum() / gamma
+
+
+def test_L25_risk_after_one_pass():
+    X, y = whole_numbers(25)
+    p = Perceptron(epochs=1, random_state=0).fit(X, y)
+    run = certify(p, X, y)
+    assert run.risk(0.05) == pytest.approx(p.mistakes_ / 40 + math.sqrt(2 * math.log(20) / 40))
+    assert certify(Perceptron(epochs=2, random_state=0).fit(X, y), X, y).risk() is None
+
+
+def test_L26_weights_are_a_signed_sum_of_the_mistakes():
+    X, y = whole_numbers(26, noise=4)
+    p = Perceptron(keep="vote", epochs=5, fit_intercept=False, random_state=0).fit(X, y)
+    total = sum(amount * X[row] for row, _, amount, _ in p.log_)
+    assert total.tolist() == p.using("last").coef_[0].tolist()
+    # So scores need products of examples only: the Gram matrix gives the same verdict and margin.
+    found, gram = certify(X, y), certify(X @ X.T, y, gram=True)
+    assert found.verdict == gram.verdict
+    X, y = EIGHT, EIGHT_LABELS
+    margin = certify(X @ X.T, y, gram=True).margin
+    assert margin.low == pytest.approx(certify(X, y).margin.low, rel=1e-5)

@@ -19,10 +19,13 @@ _HOMES = {
     "PassiveAggressive": "widemargin.estimators",
     "Perceptron": "widemargin.estimators",
     "TextClassifier": "widemargin.estimators",
+    "boolean_network": "widemargin.networks",
+    "certify": "widemargin.separability",
     "load": "widemargin.estimators",
     "load_model": "widemargin.model",
     "losses": "widemargin",
     "read": "widemargin.reading",
+    "shattered": "widemargin.separability",
     "stream": "widemargin.reading",
 }
 __all__ = list(_HOMES)

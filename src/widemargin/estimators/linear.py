@@ -16,6 +16,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
+from widemargin.certificate import RunCertificate
 from widemargin.encode.labels import check_labels, codes_of, encode_labels
 from widemargin.errors import DataError
 from widemargin.explanation import Explanation
@@ -26,6 +27,7 @@ from widemargin.model import LinearModel
 from widemargin.progress import watched
 from widemargin.referee import HeldOut
 from widemargin.rows import Rows
+from widemargin.runs import begin_run
 from widemargin.state import State
 from widemargin.threads import thread_count
 
@@ -250,6 +252,11 @@ class LinearLearner(ClassifierMixin, BaseEstimator):
     def mistakes_(self) -> int:
         """Mistakes made while learning, in all epochs."""
         return self._fitted().history.mistakes
+
+    @property
+    def certificate_(self) -> RunCertificate:
+        """What the fit alone tells; `widemargin.certify(learner, X, y)` tells the rest."""
+        return begin_run(self._fitted())
 
     @property
     def log_(self) -> list[Correction]:

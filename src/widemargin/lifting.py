@@ -1,0 +1,189 @@
+"""Exact weights by p-adic lifting (Dixon): a linear system is solved digit by digit modulo p^t.
+
+Elimination in fractions needs numbers as long as the answer in every step. Here all work is on
+numbers below a prime p < 2^22, whose products floats hold exactly; only the answer is long.
+
+Reference: J. D. Dixon, Exact solution of linear equations using p-adic expansions (1982).
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+
+from widemargin.loops.separability import invert_modulo, lift_pass
+
+#: Primes below 2^22, 2^21, 2^20: if one divides the determinant, the next is tried.
+_PRIMES = {22: (4194301, 4194287, 4194277), 21: (2097143, 2097133), 20: (1048573, 1048571)}
+
+
+def convex_dependency(vectors: np.ndarray) -> list[Fraction] | None:
+    """Weights, none negative, adding up to 1, with which the rows add up to zero.
+
+    Parameters
+    ----------
+    vectors : array (k, d) of floats
+        Rows of which the first k - 1 are independent.
+
+    Returns
+    -------
+    list of Fraction or None
+        None if there are none, or if these rows are not of that kind. The weights solve d
+        equations of which k - 1 were looked at: whoever needs a proof multiplies out.
+
+    Examples
+    --------
+    >>> convex_dependency(np.array([[1.0, 2.0], [-3.0, 0.0], [0.0, -0.5]]))
+    [Fraction(3, 16), Fraction(1, 16), Fraction(3, 4)]
+    """
+    k = len(vectors)
+    vectors = vectors[:, np.any(vectors != 0.0, axis=0)]
+    if k == 1:
+        return [Fraction(1)] if vectors.shape[1] == 0 else None
+    if vectors.shape[1] < k - 1:
+        return None
+    # The last row is a combination of the others: solve for it, in k - 1 independent columns.
+    last = k - 1
+    lengths = np.max(np.abs(vectors), axis=0)
+    columns = scipy.linalg.lu(vectors[:last].T / lengths[:, None], p_indices=True)[0]
+    columns = np.argsort(columns)[:last] if len(columns) > last else columns
+    square = vectors[:, columns]
+    whole = np.column_stack([_whole(column) for column in square.T])
+    solved = solve_exactly(whole[:last].T, -whole[last])
+    if solved is None:
+        return None
+    weights, below = solved
+    if below < 0:
+        weights, below = [-weight for weight in weights], -below
+    if any(weight < 0 for weight in weights):
+        return None
+    total = sum(weights) + below
+    return [Fraction(weight, total) for weight in [*weights, below]]
+
+
+def solve_exactly(A: np.ndarray, b: np.ndarray) -> tuple[list[int], int] | None:
+    """Solve A x = b in whole numbers: x = numerators / denominator, or None if A is singular.
+
+        r = b;  for t = 0, 1, ...:  x_t = A^-1 r mod p;  r = (r - A x_t) / p
+
+    Then x = sum of x_t p^t modulo p^t, from which the fractions are read off.
+
+    Parameters
+    ----------
+    A, b : object arrays of int
+        A square system.
+
+    Examples
+    --------
+    >>> solve_exactly(np.array([[2, 1], [1, 3]], object), np.array([1, 1], object))
+    ([2, 1], 5)
+    """
+    k = len(A)
+    bits = min(22, (52 - max(1, k).bit_length()) // 2)
+    primes = _PRIMES.get(bits, ())
+    for p in primes:
+        inverse = np.empty((k, k))
+        if invert_modulo((A % p).astype(np.float64), float(p), inverse):
+            break
+    else:
+        return None
+    limbs = _limbs(A, bits)
+    steps = math.ceil((2.0 * _hadamard_bits(A, b) + 8) / math.log2(p)) + 1
+    # The rest never grows beyond this: b at first, then about k times the entries of A.
+    longest = max(len(limbs), len(_limbs(b, bits))) + 2
+    r = np.zeros((k, longest), np.int64)
+    for level, limb in enumerate(_limbs(b, bits)):
+        r[:, level] = limb
+    digits = np.empty((0, k), np.int64)
+    while len(digits) < steps:
+        # Only small numbers have answers that are much shorter than they could be.
+        many = max(8, steps // 8, len(digits)) if len(limbs) == 1 else steps
+        more = np.empty((min(many, steps - len(digits)), k), np.int64)
+        lift_pass(inverse, limbs, r, float(p), bits, more)
+        digits = np.concatenate([digits, more])
+        # One number tells cheaply whether there are enough digits for all.
+        if len(digits) < steps and _read_off(digits[:, :1], p, slack=64) is not None:
+            found = _read_off(digits, p, slack=64)
+            if found is not None and _solves(A[:1], b[:1], *found):
+                return found
+    return _read_off(digits, p, slack=0)
+
+
+def _solves(A: np.ndarray, b: np.ndarray, above: list[int], below: int) -> bool:
+    return not np.any(A @ np.array(above, object) != b * below)
+
+
+def _read_off(digits: np.ndarray, p: int, slack: int) -> tuple[list[int], int] | None:
+    """The fractions that have these digits, with one denominator; None if they are too long.
+
+    They must be shorter by `slack` bits than they could be: a wrong guess is then hardly possible.
+    """
+    modulus = p ** len(digits)
+    values = _horner(digits, p)
+    limit = math.isqrt(modulus // 2) >> slack
+    below = 1
+    for value in values:
+        rest = value * below % modulus
+        if min(rest, modulus - rest) > limit:
+            more = _denominator(rest, modulus, limit)
+            if more is None or below * more > limit:
+                return None
+            below *= more
+    above = [value * below % modulus for value in values]
+    above = [value if 2 * value < modulus else value - modulus for value in above]
+    return (above, below) if max(map(abs, above)) <= limit else None
+
+
+def _denominator(value: int, modulus: int, limit: int) -> int | None:
+    """The smallest q > 0 for which q value is at most `limit` modulo the modulus, by Euclid."""
+    a, b, u, v = modulus, value, 0, 1
+    while b > limit:
+        quotient, rest = divmod(a, b)
+        a, b, u, v = b, rest, v, u - quotient * v
+    return abs(v) if 0 < abs(v) <= limit else None
+
+
+def _horner(digits: np.ndarray, p: int) -> list[int]:
+    """The sum of digits[t] p^t, by halves, so that numbers grow late."""
+    base = p
+    while len(digits) > 1:
+        if len(digits) % 2:
+            digits = np.concatenate([digits, np.zeros_like(digits[:1])])
+        digits = digits[::2] + digits[1::2] * base
+        base *= base
+        digits = digits.astype(object)
+    return digits[0].tolist()
+
+
+def _limbs(A: np.ndarray, bits: int) -> np.ndarray:
+    """Whole numbers as sums of floats below 2^bits times powers of 2^bits."""
+    signs: Any = np.where(A < 0, -1, 1)
+    rest: Any = abs(A)
+    limbs: list[np.ndarray] = []
+    while np.any(rest) or not limbs:
+        limbs.append((signs * (rest % (1 << bits))).astype(np.float64))
+        rest = rest >> bits
+    return np.array(limbs)
+
+
+def _hadamard_bits(A: np.ndarray, b: np.ndarray) -> float:
+    """More bits than a determinant of columns of A and b has."""
+    squares = [int(np.dot(column, column)) for column in [*A.T, b]]
+    return sum(square.bit_length() / 2.0 for square in squares if square) + 2.0
+
+
+def _whole(values: np.ndarray) -> np.ndarray:
+    """Floats as whole numbers, all multiplied by the same number."""
+    if np.all(values == np.rint(values)) and np.max(np.abs(values)) < 2.0**53:
+        return values.astype(np.int64).astype(object)
+    pairs = [float(value).as_integer_ratio() for value in values]
+    common = max(below for _, below in pairs)
+    scaled = [above * (common // below) for above, below in pairs]
+    divisor = math.gcd(*scaled) or 1
+    whole = np.empty(len(values), object)
+    whole[:] = [value // divisor for value in scaled]
+    return whole
