@@ -230,6 +230,35 @@ def convert(source: str, target: str, **given: object) -> None:
 
 
 @main.command()
+@click.argument("files", nargs=-1, required=True)
+@options.reading
+@options.encoding
+@click.option("--no-bias", is_flag=True, help="Only hyperplanes through the origin.")
+@click.option("--margin", type=float, help="Ask for at least this margin.")
+@click.option("--tol", type=float, default=1e-6, show_default=True, help="Of the margin.")
+@click.option(
+    "--multiclass",
+    type=click.Choice(["pairs", "rest"]),
+    default="pairs",
+    show_default=True,
+    help="Several classes: two at a time, or each against the rest.",
+)
+@click.option("--max-seconds", type=float, help="Give up after about this time.")
+@click.option("--verify", is_flag=True, help="Check the proof again, in exact arithmetic.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead.")
+def certify(files: tuple[str, ...], **given: object) -> None:
+    """Decide, with proof, whether a hyperplane separates the classes in FILES.
+
+    \b
+    Example:
+      widemargin certify train.svm --verify
+    """
+    from widemargin.cli.certify import certify as work
+
+    work(files, given)
+
+
+@main.command()
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def completion(shell: str) -> None:
     """Print what makes SHELL complete commands and options.

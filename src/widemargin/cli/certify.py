@@ -1,0 +1,141 @@
+"""`widemargin certify`: whether a hyperplane separates the classes of a file, and the proof."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import click
+import numpy as np
+
+from widemargin.certificate import Certificate, CertificateTable
+from widemargin.cli import options
+from widemargin.errors import DataError
+from widemargin.readers.files import Files
+from widemargin.separability import certify as decide
+from widemargin.teach import Classes, Encoded, make_encoder, read_all
+
+#: Examples that are named at the most.
+_SHOWN = 10
+
+
+def certify(patterns: Sequence[str], given: Mapping[str, Any]) -> None:
+    """Read examples, decide, and tell."""
+    files = Files(patterns, options.read_options({**given, "double": True}))
+    classes = Classes()
+    data = read_all(files, make_encoder(files, options.encode_options(given)), classes, learn=True)
+    assert data is not None
+    if len(classes.values) < 2:
+        raise DataError(f"{', '.join(patterns)}: only one class is present, nothing to separate")
+    X, y = data.rows.to_matrix(), classes.values[data.codes]
+    places = _Places(data, y)
+    found = decide(
+        X,
+        y,
+        bias=not given["no_bias"],
+        tol=given["tol"],
+        margin=given["margin"],
+        multiclass=given["multiclass"],
+        max_seconds=given["max_seconds"],
+    )
+    if given["verify"]:
+        found.verify(X, y)  # type: ignore[union-attr]
+    if given["as_json"]:
+        click.echo(json.dumps({**_figures(found, places), "verified": given["verify"]}))
+    elif isinstance(found, CertificateTable):
+        click.echo(f"{found.verdict}: {len(found)} questions")
+        for which, part in found.parts.items():
+            click.echo(f"\n{' or '.join(map(str, which)) if isinstance(which, tuple) else which}")
+            _tell(part, places.of(which))
+    else:
+        assert isinstance(found, Certificate)
+        _tell(found, places)
+    if given["verify"] and not given["as_json"]:
+        click.echo("checked again in exact arithmetic: right")
+
+
+def _tell(found: Certificate, places: _Places) -> None:
+    """One verdict in plain words."""
+    if found.verdict == "separable":
+        click.echo(
+            f"separable: a hyperplane has all {found.n} examples of"
+            f" {found.classes[0]} and {found.classes[1]} on their sides"
+        )
+        if found.margin is not None:
+            click.echo(f"margin: {found.margin} (the largest distance that all of them can keep)")
+        if found.extended is not None:
+            click.echo(f"a perceptron makes at most {found.bound:.6g} mistakes, in whatever order")
+        if len(found.support):
+            click.echo(f"on the margin: {places.listed(found.support)}")
+    elif found.verdict == "not separable":
+        asked = f" with a margin of {found.asked:g}" if found.asked else ""
+        click.echo(
+            f"not separable: no hyperplane has the {found.n} examples of {found.classes[0]} and"
+            f" {found.classes[1]} on their sides{asked}"
+        )
+        click.echo(
+            f"the proof: {len(found.examples)} examples whose classes' hulls meet:"
+            f" {places.listed(found.examples)}"
+        )
+    else:
+        click.echo("undecided: neither a hyperplane nor a proof against one was found")
+        if found.margin is not None:
+            click.echo(f"if there is a margin, it is in {found.margin}")
+    click.echo(f"found by {found.found_by or '-'} in {found.seconds:.3f} s")
+
+
+class _Places:
+    """Where examples stand in the files."""
+
+    def __init__(self, data: Encoded, y: np.ndarray, which: np.ndarray | None = None) -> None:
+        self._data, self._y = data, y
+        self._which = np.arange(len(y)) if which is None else which
+
+    def of(self, question: Any) -> _Places:
+        """The places of the examples of one question: two classes of several, or all."""
+        if not isinstance(question, tuple):
+            return self
+        return _Places(self._data, self._y, np.flatnonzero(np.isin(self._y, question)))
+
+    def all(self, examples: np.ndarray) -> list[str]:
+        """Each as file:line."""
+        return [f"{source}:{line}" for source, line in map(self._place, examples.tolist())]
+
+    def listed(self, examples: np.ndarray) -> str:
+        """Some of them in words, by file."""
+        lines: dict[str, list[str]] = {}
+        for source, line in map(self._place, sorted(examples.tolist())[:_SHOWN]):
+            lines.setdefault(source, []).append(str(line))
+        shown = "; ".join(f"{source} lines {', '.join(some)}" for source, some in lines.items())
+        return shown + (f" and {len(examples) - _SHOWN} more" if len(examples) > _SHOWN else "")
+
+    def _place(self, example: int) -> tuple[str, int]:
+        row, before = int(self._which[example]), 0
+        for source, rows in self._data.sources:
+            if row < before + rows:
+                return source, int(self._data.lines[row])
+            before += rows
+        raise IndexError(row)
+
+
+def _figures(found: Any, places: _Places) -> dict[str, Any]:
+    """One object; of several classes one for each question."""
+    if isinstance(found, CertificateTable):
+        parts = {
+            str(which): _figures(part, places.of(which)) for which, part in found.parts.items()
+        }
+        return {"verdict": found.verdict, "parts": parts}
+    return {
+        "verdict": found.verdict,
+        "classes": found.classes.tolist(),
+        "rows": found.n,
+        "features": found.width,
+        "margin": None if found.margin is None else list(found.margin),
+        "bound": found.bound if found.extended is not None else None,
+        "examples": places.all(found.examples),
+        "shares": [str(share) for share in found.shares],
+        "support": places.all(found.support),
+        "found_by": found.found_by,
+        "seconds": found.seconds,
+    }
