@@ -12,6 +12,7 @@ _HOMES = {
     "DataError": "widemargin.errors",
     "History": "widemargin.history",
     "LinearModel": "widemargin.model",
+    "LinearSVM": "widemargin.estimators",
     "ModelFileError": "widemargin.errors",
     "NotSeparableWarning": "widemargin.errors",
     "OnlineLogistic": "widemargin.estimators",

@@ -19,6 +19,7 @@ class Epoch(NamedTuple):
     change: float | None
     held_out: float | None
     seconds: float
+    gap: float | None = None
 
 
 class Cycle(NamedTuple):
@@ -44,10 +45,11 @@ class History:
         `mistakes` made while learning; `updates`, the examples that changed the weights; the mean
         `loss`, each example's taken before it was learned from; `change`, how far the weights
         moved (not measured in streams); `held_out`, the accuracy of what would be deployed, on
-        examples not learned from; `seconds` since the start.
+        examples not learned from; `seconds` since the start. For an SVM `loss` is its objective
+        and `gap` the relative duality gap, as they looked during the pass.
     stopped : str
-        Why learning ended: "no mistakes", "small change", "epochs", "deadline", "no improvement"
-        or "interrupted".
+        Why learning ended: "no mistakes", "small change", "epochs", "deadline", "no improvement",
+        "interrupted" or, for an SVM, "gap reached".
     best : int or None
         The epoch whose weights were given back, if examples were held out.
     cycle : Cycle or None
@@ -127,12 +129,12 @@ class History:
         )
 
     def __repr__(self) -> str:
+        heads = ["epoch", "mistakes", "updates", "loss", "change", "held out", "gap", "seconds"]
         cells = [
-            (*e[:3], _short(e.loss), _short(e.change), _short(e.held_out), f"{e.seconds:.2f}")
+            (*e[:3], *map(_short, (e.loss, e.change, e.held_out, e.gap)), f"{e.seconds:.2f}")
             for e in self.epochs
         ]
-        shown = [j for j in range(len(Epoch._fields)) if any(row[j] != "" for row in cells)]
-        heads = [name.replace("_", " ") for name in Epoch._fields]
+        shown = [j for j in range(len(heads)) if any(row[j] != "" for row in cells)]
         widths = [max([len(heads[j])] + [len(str(row[j])) for row in cells]) for j in shown]
         lines = [
             "  ".join(f"{row[j]:>{width}}" for j, width in zip(shown, widths, strict=True))

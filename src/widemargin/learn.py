@@ -143,7 +143,7 @@ def learn(
     problems = _problems(rows, y, state, plan, price, len(which))
     referee = None if held_out is None else _Referee(held_out, state, plan)
     cycles = _CycleFinder(rows, state, plan, price) if _CycleFinder.can_find(plan) else None
-    pace = _Pace(rows, len(state.W))
+    pace = Pace(rows, len(state.W))
 
     while len(history) < plan.epochs and not history.stopped:
         epoch, order = len(history) + 1, next(turns)
@@ -209,7 +209,7 @@ def learn_stream(rows: Rows, y: np.ndarray, state: State, plan: Plan) -> Tally:
     return Tally(int(mistakes), int(updates), float(loss), logged, bad)
 
 
-class _Pace:
+class Pace:
     """Cuts an epoch into pieces of about a tenth of a second; what is learned is the same."""
 
     def __init__(self, rows: Rows, classes: int) -> None:

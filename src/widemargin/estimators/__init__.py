@@ -1,8 +1,9 @@
 """The scikit-learn face of widemargin."""
 
 from widemargin.estimators.files import load
+from widemargin.estimators.linear_svm import LinearSVM
 from widemargin.estimators.online_logistic import OnlineLogistic
 from widemargin.estimators.passive_aggressive import PassiveAggressive
 from widemargin.estimators.perceptron import Perceptron
 
-__all__ = ["OnlineLogistic", "PassiveAggressive", "Perceptron", "load"]
+__all__ = ["LinearSVM", "OnlineLogistic", "PassiveAggressive", "Perceptron", "load"]

@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import os
+from typing import Any
 
 from widemargin.errors import ModelFileError
-from widemargin.estimators.linear import LinearLearner
+from widemargin.estimators.answers import LinearAnswers
+from widemargin.estimators.linear_svm import LinearSVM
 from widemargin.estimators.online_logistic import OnlineLogistic
 from widemargin.estimators.passive_aggressive import PassiveAggressive
 from widemargin.estimators.perceptron import Perceptron
 from widemargin.model import load_model
 
-_LEARNERS = {
-    learner.__name__: learner for learner in (Perceptron, PassiveAggressive, OnlineLogistic)
+_LEARNERS: dict[str, Any] = {
+    learner.__name__: learner
+    for learner in (Perceptron, PassiveAggressive, OnlineLogistic, LinearSVM)
 }
 
 
-def load(path: str | os.PathLike[str]) -> LinearLearner:
+def load(path: str | os.PathLike[str]) -> LinearAnswers:
     """Read a trained learner from the file that `save` or the shell wrote.
 
-    It predicts exactly as the one that was saved, and can go on learning.
+    It predicts exactly as the one that was saved; learners from mistakes can go on learning.
 
     Raises
     ------

@@ -1,0 +1,261 @@
+"""One two-class SVM: passes of dual coordinate descent until the duality gap is small enough."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Generator, Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from widemargin.errors import DataError
+from widemargin.gap import Binary, GapCertificate, measure_binary, relative, weights_of
+from widemargin.learn import Pace
+from widemargin.loops.dual import Sweep, dual_pass
+from widemargin.loops.steps import REACH, Rule
+from widemargin.order import stirred
+from widemargin.rows import Rows, frozen
+
+#: Examples at a bound fall asleep when held there by so much of the last pass's largest slope.
+_DROWSY = 0.25
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Two classes to be told apart, and when to be content.
+
+    Attributes
+    ----------
+    rows : Rows
+        The examples, with each column stored at most once a row.
+    y : array of int8
+        -1 or +1.
+    price : array of float64
+        What multiplies the cost of every row; empty if nothing does. Rows of price 0 are left out.
+    C : float
+        What an error costs; infinity forbids errors.
+    squared : bool
+        Whether an error costs its square.
+    free_bias : bool
+        Whether a bias is added that costs nothing. (Otherwise it is a feature of the rows.)
+    tol : float
+        The relative gap to reach.
+    epochs : int
+        Passes at the most.
+    """
+
+    rows: Rows
+    y: np.ndarray
+    price: np.ndarray
+    C: float = 1.0
+    squared: bool = False
+    free_bias: bool = False
+    tol: float = 1e-3
+    epochs: int = 1000
+
+    @property
+    def rule(self) -> Rule:
+        """The step rule: that of the passive-aggressive learners."""
+        if self.squared and math.isfinite(self.C):
+            return Rule(REACH, target=1.0, soft=1.0 / (2.0 * self.C))
+        return Rule(REACH, target=1.0, cap=self.C)
+
+    @property
+    def costs(self) -> np.ndarray:
+        """C times the price of every row."""
+        if not len(self.price):
+            return np.full(self.rows.n, self.C)
+        return np.multiply(self.C, self.price, where=self.price > 0.0, out=np.zeros(self.rows.n))
+
+
+class Report(NamedTuple):
+    """Where a solver stands, told after every slice of work."""
+
+    epoch: int
+    done: float  # the part of this epoch that is done, 0 to 1
+    mistakes: int
+    updates: int
+    primal: float  # estimated from what the pass saw; known when done is 1
+    gap: float
+
+
+@dataclass
+class Orders:
+    """What the driver tells a solver between slices of work."""
+
+    stop: bool = False
+
+
+@dataclass
+class Solution:
+    """The weights (bias last), the dual values, and what they are worth."""
+
+    w: np.ndarray
+    alpha: np.ndarray
+    certificate: GapCertificate
+    reached: bool
+
+
+Solver = Generator[Report, None, Solution]
+
+
+def solve(
+    problem: Problem, rng: np.random.Generator, orders: Orders, start: np.ndarray | None = None
+) -> Solver:
+    """Solve a problem slice by slice; a deadline leaves what was found, with its true gap.
+
+        repeat:
+            one pass of dual coordinate descent over the examples that are awake
+            if the estimate of the gap is small enough:
+                measure the gap; if it is small enough too, stop; wake everybody up
+
+    Parameters
+    ----------
+    problem : Problem
+        What to solve.
+    rng : numpy Generator
+        Where the orders of the passes come from.
+    orders : Orders
+        Looked at after every slice.
+    start : array, optional
+        Dual values to begin with, within their bounds.
+    """
+    climb = _Climb(problem, rng, start)
+    trust = 1.0
+    while True:
+        yield from climb.epoch(orders)
+        last = orders.stop or climb.epochs == problem.epochs
+        if not (last or climb.idle or climb.likely * trust <= problem.tol):
+            climb.shrink()
+            continue
+        w, b, found = climb.measure()
+        if last or found.gap <= problem.tol:
+            w[-1] = b if problem.free_bias else w[-1]
+            return Solution(w, climb.alpha, found, found.gap <= problem.tol)
+        trust = max(trust, min(10.0, found.gap / max(climb.likely, 1e-300)))
+        climb.wake()
+
+
+def carried(problem: Problem, alpha: np.ndarray) -> np.ndarray:
+    """Dual values of the same problem with another C, made fit for this one.
+
+    They are multiplied by what makes the dual largest, and no more than keeps them within bounds.
+    """
+    costs = problem.costs
+    used = (alpha > 0.0) & (costs > 0.0)
+    w = weights_of(problem.rows, np.where(used, alpha, 0.0) * problem.y)
+    resistance = float(w @ w)
+    room = math.inf
+    if problem.rule.soft > 0.0:
+        resistance += float(np.sum(0.5 * alpha[used] ** 2 / costs[used]))
+    else:
+        room = float(np.min(costs[used] / alpha[used], initial=math.inf))
+    best = float(np.sum(alpha[used])) / resistance if resistance > 0.0 else 1.0
+    carried = np.where(used, min(best, room) * alpha, 0.0)
+    return carried if problem.rule.soft > 0.0 else np.minimum(carried, costs)
+
+
+class _Climb:
+    """The state of one ascent in the dual."""
+
+    def __init__(
+        self, problem: Problem, rng: np.random.Generator, start: np.ndarray | None
+    ) -> None:
+        self.problem, self.rng, self.rule = problem, rng, problem.rule
+        rows = problem.rows
+        which = rows.everything
+        if len(problem.price):
+            which = frozen(np.flatnonzero(problem.price > 0.0).astype(np.uint64))
+        self.which = which
+        self.costs = problem.costs
+        self.alpha = np.zeros(rows.n) if start is None else np.array(start, np.float64)
+        self.w = np.zeros(rows.width + 1)
+        self.b = 0.0
+        self.q = np.full(rows.n, -1.0)
+        self.asleep = np.zeros(rows.n, np.uint8)
+        self.pace = Pace(rows, 1)
+        self.epochs, self.dual = 0, 0.0
+        self.gap, self.likely, self.idle = 1.0, 1.0, False
+        if start is not None:
+            self.measure()
+        self.wake()
+
+    def wake(self) -> None:
+        """Look at all examples again."""
+        self.awake = self.which
+        self.asleep[:] = 0
+        self.limits = (math.inf, math.inf)
+
+    def shrink(self) -> None:
+        """Leave out the examples that fell asleep."""
+        self.awake = self.awake[self.asleep[self.awake] == 0]
+
+    def epoch(self, orders: Orders) -> Iterator[Report]:
+        """One pass over the examples that are awake."""
+        problem = self.problem
+        self.epochs += 1
+        order = frozen(stirred(self.awake, self.rng)) if len(self.awake) else self.awake
+        done, total = 0, Sweep(0, 0, 0.0, 0.0, 0.0, 0.0, -1)
+        for piece in self.pace.slices(order):
+            found = dual_pass(
+                problem.rows.stored,
+                problem.y,
+                problem.price,
+                piece,
+                self.rule,
+                self.b,
+                self.limits,
+                self.w,
+                self.alpha,
+                self.q,
+                self.asleep,
+            )
+            if found.bad >= 0:
+                _explain_bad_score(problem.rows, found.bad)
+            total = _added(total, found)
+            done += len(piece)
+            if done < len(order):
+                yield Report(self.epochs, done / len(order), total.mistakes, total.updates, 0, 1.0)
+                if orders.stop:
+                    break
+        self.dual += total.gain
+        primal, before = self.dual + total.gap, self.gap
+        self.gap = relative(primal, self.dual)
+        # Every example's part was taken before its step: the gap now is what it will be seen to be
+        # in the next pass, or less.
+        self.likely = self.gap * min(1.0, self.gap / max(before, 1e-300))
+        self.idle = total.updates == 0
+        self.limits = (_DROWSY * total.up or math.inf, _DROWSY * total.down or math.inf)
+        yield Report(self.epochs, 1.0, total.mistakes, total.updates, primal, self.gap)
+
+    def measure(self) -> tuple[np.ndarray, float, GapCertificate]:
+        """The true gap, from scratch; also rids the weights of rounding errors."""
+        problem = self.problem
+        binary = Binary(problem.rows, problem.y, self.costs, problem.squared, problem.free_bias)
+        w, b, found = measure_binary(binary, self.alpha)
+        self.w[:] = w
+        self.dual = found.dual
+        return w, b, found
+
+
+def _added(one: Sweep, two: Sweep) -> Sweep:
+    """Two sweeps as one."""
+    return Sweep(
+        int(one.mistakes + two.mistakes),
+        int(one.updates + two.updates),
+        one.gap + two.gap,
+        one.gain + two.gain,
+        max(one.up, two.up),
+        max(one.down, two.down),
+        -1,
+    )
+
+
+def _explain_bad_score(rows: Rows, row: int) -> None:
+    """Say why the score of a row is not a finite number."""
+    rows.check_finite()
+    raise DataError(
+        f"row {row}: its score or norm is too large for a float, so nothing can be learned from it;"
+        " scale the features down"
+    )
