@@ -10,15 +10,21 @@ from typing import NamedTuple
 import numpy as np
 
 from widemargin.errors import DataError
+from widemargin.face import Block, climb_block, gram
 from widemargin.gap import Binary, GapCertificate, measure_binary, relative, weights_of
 from widemargin.learn import Pace
-from widemargin.loops.dual import Sweep, dual_pass
+from widemargin.loops.dual import Sweep, combine, dual_pass
 from widemargin.loops.steps import REACH, Rule
 from widemargin.order import stirred
 from widemargin.rows import Rows, frozen
+from widemargin.scores import scores
 
 #: Examples at a bound fall asleep when held there by so much of the last pass's largest slope.
 _DROWSY = 0.25
+#: Newton steps are tried when at least so many more passes seem to be needed, judging by the last few.
+_LONG, _LOOK_BACK = 20, 5
+#: Alphas in a block of Newton steps at the most.
+_BLOCK = 600
 
 
 @dataclass(frozen=True)
@@ -128,6 +134,8 @@ def solve(
         last = orders.stop or climb.epochs == problem.epochs
         if not (last or climb.idle or climb.likely * trust <= problem.tol):
             climb.shrink()
+            if climb.creeps:
+                climb.leap()
             continue
         w, b, found = climb.measure()
         if last or found.gap <= problem.tol:
@@ -177,6 +185,8 @@ class _Climb:
         self.pace = Pace(rows, 1)
         self.epochs, self.dual = 0, 0.0
         self.gap, self.likely, self.idle = 1.0, 1.0, False
+        self.gain, self.gaps = 0.0, [1.0]
+        self.pause, self.next_leap = 4, 2 * _LOOK_BACK
         if start is not None:
             self.measure()
         self.wake()
@@ -220,14 +230,55 @@ class _Climb:
                 if orders.stop:
                     break
         self.dual += total.gain
+        self.gain = total.gain
         primal, before = self.dual + total.gap, self.gap
         self.gap = relative(primal, self.dual)
         # Every example's part was taken before its step: the gap now is what it will be seen to be
         # in the next pass, or less.
         self.likely = self.gap * min(1.0, self.gap / max(before, 1e-300))
+        self.gaps.append(self.gap)
         self.idle = total.updates == 0
         self.limits = (_DROWSY * total.up or math.inf, _DROWSY * total.down or math.inf)
         yield Report(self.epochs, 1.0, total.mistakes, total.updates, primal, self.gap)
+
+    @property
+    def creeps(self) -> bool:
+        """Whether coordinate descent alone would take long, and a Newton step has its turn."""
+        if self.epochs < self.next_leap:
+            return False
+        back = self.gaps[-_LOOK_BACK]
+        rate = (self.gap / back) ** (1.0 / (_LOOK_BACK - 1)) if back > 0.0 else 1.0
+        ahead = math.log(self.problem.tol / self.gap) / math.log(rate) if rate < 1.0 else math.inf
+        return ahead > _LONG
+
+    def leap(self) -> None:
+        """Newton steps for the alphas between their bounds (for some of them, if they are many)."""
+        problem, caps = self.problem, self.costs
+        if self.rule.soft > 0.0:
+            caps = np.full(len(caps), np.inf)
+        awake = self.awake.astype(np.int64)
+        alpha = self.alpha[awake]
+        which = awake[(alpha > 0.0) & (alpha < caps[awake])]
+        if len(which) > _BLOCK:
+            which = np.sort(self.rng.choice(which, _BLOCK, replace=False))
+        if len(which):
+            which = which.astype(np.uint64)
+            signs = problem.y[which].astype(np.float64)
+            margins = signs * (scores(problem.rows, which, self.w[None, :]) + self.b)
+            soft = 0.5 / self.costs[which] if self.rule.soft > 0.0 else np.zeros(len(which))
+            K = gram(problem.rows, which, signs)
+            K[np.diag_indices(len(K))] += soft
+            before = self.alpha[which]
+            slope = 1.0 - margins - soft * before
+            after, gain = climb_block(Block(K, slope, before, caps[which]))
+            self.alpha[which] = after
+            combine(problem.rows.stored, frozen(which), (after - before) * signs, self.w)
+            self.dual += gain
+            better = gain > self.gain
+        else:
+            better = False
+        self.pause = max(1, self.pause // 2) if better else self.pause * 2
+        self.next_leap = self.epochs + self.pause
 
     def measure(self) -> tuple[np.ndarray, float, GapCertificate]:
         """The true gap, from scratch; also rids the weights of rounding errors."""
