@@ -12,6 +12,7 @@ import numpy as np
 from widemargin.errors import DataError
 from widemargin.face import Block, climb_block, gram
 from widemargin.gap import Binary, GapCertificate, measure_binary, relative, weights_of
+from widemargin.interior import Quadratic, affordable, interior_point, matrix_of
 from widemargin.learn import Pace
 from widemargin.loops.dual import Sweep, combine, dual_pass
 from widemargin.loops.steps import REACH, Rule
@@ -25,6 +26,11 @@ _DROWSY = 0.25
 _LONG, _LOOK_BACK = 20, 5
 #: Alphas in a block of Newton steps at the most.
 _BLOCK = 600
+#: More alphas between bounds than so many times the features, or so many leaps in vain: go through
+#: the interior.
+_MANY, _LEAPS = 3, 6
+#: What comes out of the interior so near to a bound is put onto it.
+_TIDY = 1e-7
 
 
 @dataclass(frozen=True)
@@ -177,6 +183,10 @@ class _Climb:
             which = frozen(np.flatnonzero(problem.price > 0.0).astype(np.uint64))
         self.which = which
         self.costs = problem.costs
+        self.caps, self.soft = self.costs, np.zeros(rows.n)
+        if self.rule.soft > 0.0:
+            self.caps = np.full(rows.n, np.inf)
+            np.divide(0.5, self.costs, out=self.soft, where=self.costs > 0.0)
         self.alpha = np.zeros(rows.n) if start is None else np.array(start, np.float64)
         self.w = np.zeros(rows.width + 1)
         self.b = 0.0
@@ -187,6 +197,7 @@ class _Climb:
         self.gap, self.likely, self.idle = 1.0, 1.0, False
         self.gain, self.gaps = 0.0, [1.0]
         self.pause, self.next_leap = 4, 2 * _LOOK_BACK
+        self.leaps, self.been_inside = 0, False
         if start is not None:
             self.measure()
         self.wake()
@@ -252,33 +263,61 @@ class _Climb:
         return ahead > _LONG
 
     def leap(self) -> None:
-        """Newton steps for the alphas between their bounds (for some of them, if they are many)."""
-        problem, caps = self.problem, self.costs
-        if self.rule.soft > 0.0:
-            caps = np.full(len(caps), np.inf)
+        """Go on by other means: Newton steps in the dual, or once through the interior."""
         awake = self.awake.astype(np.int64)
         alpha = self.alpha[awake]
-        which = awake[(alpha > 0.0) & (alpha < caps[awake])]
-        if len(which) > _BLOCK:
-            which = np.sort(self.rng.choice(which, _BLOCK, replace=False))
-        if len(which):
-            which = which.astype(np.uint64)
-            signs = problem.y[which].astype(np.float64)
-            margins = signs * (scores(problem.rows, which, self.w[None, :]) + self.b)
-            soft = 0.5 / self.costs[which] if self.rule.soft > 0.0 else np.zeros(len(which))
-            K = gram(problem.rows, which, signs)
-            K[np.diag_indices(len(K))] += soft
-            before = self.alpha[which]
-            slope = 1.0 - margins - soft * before
-            after, gain = climb_block(Block(K, slope, before, caps[which]))
-            self.alpha[which] = after
-            combine(problem.rows.stored, frozen(which), (after - before) * signs, self.w)
-            self.dual += gain
-            better = gain > self.gain
+        free = awake[(alpha > 0.0) & (alpha < self.caps[awake])]
+        many = len(free) > _MANY * (self.problem.rows.width + 1) or self.leaps >= _LEAPS
+        if many and not self.been_inside and affordable(self.problem.rows):
+            self.pass_through()
         else:
-            better = False
-        self.pause = max(1, self.pause // 2) if better else self.pause * 2
+            gain = self.newton(free)
+            self.leaps += 1
+            self.pause = max(1, self.pause // 2) if gain > self.gain else self.pause * 2
         self.next_leap = self.epochs + self.pause
+
+    def newton(self, free: np.ndarray) -> float:
+        """Newton steps for alphas between their bounds (for some of them, if they are many)."""
+        problem = self.problem
+        if len(free) > _BLOCK:
+            free = np.sort(self.rng.choice(free, _BLOCK, replace=False))
+        if not len(free):
+            return 0.0
+        which = frozen(free.astype(np.uint64))
+        signs = problem.y[which].astype(np.float64)
+        margins = signs * (scores(problem.rows, which, self.w[None, :]) + self.b)
+        K = gram(problem.rows, which, signs)
+        soft = self.soft[which]
+        K.flat[:: len(K) + 1] += soft
+        before = self.alpha[which]
+        slope = 1.0 - margins - soft * before
+        after, gain = climb_block(Block(K, slope, before, self.caps[which]))
+        self.alpha[which] = after
+        combine(problem.rows.stored, which, (after - before) * signs, self.w)
+        self.dual += gain
+        return gain
+
+    def pass_through(self) -> None:
+        """Take over what an interior-point method finds, if it is better."""
+        problem, which = self.problem, self.which
+        self.been_inside = True
+        signs = problem.y[which].astype(np.float64)
+        soft = np.empty(0) if np.any(np.isfinite(self.caps[which])) else self.soft[which]
+        A = matrix_of(problem.rows, which, signs)
+        inside = interior_point(
+            Quadratic(A, signs, self.costs[which], soft, problem.free_bias), 0.1 * problem.tol
+        )
+        before, dual = self.alpha.copy(), self.dual
+        for tidy in (_TIDY, 0.0):
+            cap = self.caps[which]
+            near = np.where(inside < tidy * np.minimum(cap, np.max(inside)), 0.0, inside)
+            near = np.where(cap - near < tidy * cap, cap, near)
+            self.alpha[which] = np.minimum(near, cap)
+            if self.measure()[2].dual >= dual:
+                self.wake()
+                return
+        self.alpha[:] = before
+        self.measure()
 
     def measure(self) -> tuple[np.ndarray, float, GapCertificate]:
         """The true gap, from scratch; also rids the weights of rounding errors."""
