@@ -100,7 +100,7 @@ class GapCertificate:
 
 
 def together(parts: list[GapCertificate]) -> GapCertificate:
-    """The certificate of problems that were solved apart, as of one whose objective is their sum."""
+    """One certificate for problems that were solved apart: their objectives add up."""
     if len(parts) == 1:
         return parts[0]
     primal, dual = sum(part.primal for part in parts), sum(part.dual for part in parts)
@@ -141,20 +141,16 @@ def weights_of(rows: Rows, amounts: np.ndarray) -> np.ndarray:
     """sum_i amounts_i x_i in float64, the weight of the constant feature last."""
     w = np.empty(rows.width + 1)
     amounts = np.ascontiguousarray(amounts, np.float64)
-    if rows.is_sparse:
-        rebuild_sparse(*rows.stored, amounts, w)
-    else:
-        rebuild_dense(*rows.stored, amounts, w)
+    rebuild: Any = rebuild_sparse if rows.is_sparse else rebuild_dense
+    rebuild(*rows.stored, amounts, w)
     return w
 
 
 def scores_of(rows: Rows, w: np.ndarray) -> np.ndarray:
     """W . x of every row, in float64."""
     out = np.empty(rows.n)
-    if rows.is_sparse:
-        scores_sparse(*rows.stored, w, out)
-    else:
-        scores_dense(*rows.stored, w, out)
+    score: Any = scores_sparse if rows.is_sparse else scores_dense
+    score(*rows.stored, w, out)
     return out
 
 

@@ -13,6 +13,7 @@ corrector are Mehrotra's.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -55,8 +56,8 @@ def matrix_of(rows: Rows, which: np.ndarray, signs: np.ndarray) -> Any:
     return signs[:, None] * np.column_stack([matrix, np.full(len(which), rows.bias)])
 
 
-def interior_point(problem: Quadratic, tol: float) -> np.ndarray:
-    """Dual values strictly within their bounds, at a relative gap of about `tol`."""
+def interior_point(problem: Quadratic, tol: float) -> Iterator[np.ndarray]:
+    """Yield dual values within their bounds, the best so far, until their gap is at most `tol`."""
     A, y, c, soft, free_bias = problem
     n, d = A.shape
     hinge = not len(soft)
@@ -75,6 +76,7 @@ def interior_point(problem: Quadratic, tol: float) -> np.ndarray:
         gap = _gap(A, b, a, c, soft, y)
         if gap < best_gap:
             best, best_gap = a.copy(), gap
+        yield best
         if best_gap <= tol or mu < 1e-300:
             break
         theta = 1.0 / (s / a + (xi / z if hinge else soft))
@@ -82,7 +84,7 @@ def interior_point(problem: Quadratic, tol: float) -> np.ndarray:
         if not factor.good:
             break
 
-        def direction(r1: np.ndarray, r2: np.ndarray) -> tuple[np.ndarray, ...]:
+        def direction(r1: np.ndarray, r2: np.ndarray) -> tuple[Any, ...]:
             rho = r1 / a - rp - (r2 / z if hinge else 0.0)  # noqa: B023
             dw, db = factor.solve(A.T @ (theta * rho) - rd, float(y @ (theta * rho)) - rb)  # noqa: B023
             da = theta * (rho - A @ dw - y * db)  # noqa: B023
@@ -104,7 +106,6 @@ def interior_point(problem: Quadratic, tol: float) -> np.ndarray:
         w, b = w + t * dw, b + t * float(db)
         a, s, xi = a + t * da, s + t * ds, xi + t * dxi
         z = z - t * da if hinge else z
-    return best
 
 
 class _Factor:
@@ -162,9 +163,7 @@ def _room(
     return longest
 
 
-def _gap(
-    A: Any, b: float, a: np.ndarray, c: np.ndarray, soft: np.ndarray, y: np.ndarray
-) -> float:
+def _gap(A: Any, b: float, a: np.ndarray, c: np.ndarray, soft: np.ndarray, y: np.ndarray) -> float:
     """The relative gap between the primal at the dual's own weights and the dual."""
     v = A.T @ a
     margins = A @ v + y * b

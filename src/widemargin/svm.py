@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from widemargin.ascent import Orders, Problem, Report, Solution, Solver, carried, solve
+from widemargin.ascent import Solution, Solver, carried, solve
+from widemargin.climb import Orders, Problem, Report
 from widemargin.errors import DataError
 from widemargin.fit import prices
 from widemargin.gap import GapCertificate, together
@@ -136,7 +137,8 @@ def fit_svm(
     certificate = together([solution.certificate for solution in solutions])
     if not history.stopped:
         reached = all(solution.reached for solution in solutions)
-        history.stopped = "gap reached" if reached else "epochs"
+        lost = certificate.separates is False
+        history.stopped = "not separable" if lost else "gap reached" if reached else "epochs"
     return Trained(
         state,
         history,

@@ -41,7 +41,7 @@ class LinearSVM(LinearAnswers):
     tol : float
         The relative duality gap to reach.
     fit_intercept : bool or float
-        Whether there is a bias b. A number is the constant feature of a regularised bias; True is 1.
+        Whether there is a bias b. A number is the constant feature of a regularised bias (True: 1).
     bias : {"regularised", "free"}
         Regularised: b = B v, where v is the weight of a constant feature B (`fit_intercept`) and
         costs 1/2 v^2 like the others, so b costs 1/2 (b/B)^2 (scikit-learn's LinearSVC has
@@ -166,7 +166,10 @@ class LinearSVM(LinearAnswers):
     @property
     def certificate_(self) -> GapCertificate:
         """What the model is worth."""
-        return self._fitted().certificate
+        found = self._fitted().certificate
+        if found is None:
+            raise AttributeError("this model has no certificate")
+        return found
 
     def restore(self, model: LinearModel) -> Self:
         """Take over a model that was read from a file."""

@@ -1,4 +1,4 @@
-"""Dual coordinate descent: the passive-aggressive step, except that an example's past is remembered.
+"""Dual coordinate descent: the passive-aggressive step, each example's past remembered.
 
 The SVM is the problem
 
@@ -60,9 +60,9 @@ def dual_pass(rows, y, price, order, rule, b, limits, w, alpha, q, asleep):
         C loss(1 - m) + soft alpha^2 / 2 - alpha (1 - m) >= 0,
 
     is at hand here, so their sum tells for nothing when it is time to measure the gap. Examples
-    asleep have no part in it. `limits` are the largest slopes (up, down) of the pass before: an example at a bound that is
-    held there by more than these falls asleep. Changes w, alpha, q and asleep in place. Costs a
-    dot product an example, and an addition if its alpha changes.
+    asleep have no part in it. `limits` are slopes (up, down): an example at a bound that is held
+    there by more falls asleep. Changes w, alpha, q and asleep in place. Costs a dot product an
+    example, and an addition if its alpha changes.
     """
     mistakes, updates, bad = 0, 0, -1
     gap, gain, up, down = 0.0, 0.0, 0.0, 0.0
