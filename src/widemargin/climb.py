@@ -21,7 +21,7 @@ from widemargin.rows import Rows, frozen
 from widemargin.scores import scores
 
 #: Examples at a bound fall asleep when held there by so much of the last pass's largest slope.
-_DROWSY = 0.25
+DROWSY = 0.25
 #: Newton steps are tried when so many more passes seem to be needed, judging by the last few.
 _LONG, _LOOK_BACK = 20, 5
 #: Alphas in a block of Newton steps at the most.
@@ -90,8 +90,8 @@ class Report(NamedTuple):
     done: float  # the part of this epoch that is done, 0 to 1
     mistakes: int
     updates: int
-    primal: float  # estimated from what the pass saw; known when done is 1
-    gap: float
+    primal: float = 0.0  # estimated from what the pass saw; known when done is 1
+    dual: float = 0.0
 
 
 @dataclass
@@ -186,13 +186,11 @@ class Climb:
                 self.asleep,
             )
             if found.bad >= 0:
-                _explain_bad_score(problem.rows, found.bad)
-            total = _added(total, found)
+                explain_bad_score(problem.rows, found.bad)
+            total = added(total, found)
             done += len(piece)
             if done < len(order):
-                yield Report(
-                    self.epochs, done / len(order), total.mistakes, total.updates, 0.0, 1.0
-                )
+                yield Report(self.epochs, done / len(order), total.mistakes, total.updates)
                 if orders.stop:
                     break
         self.dual += total.gain
@@ -204,10 +202,10 @@ class Climb:
         self.likely = self.gap * min(1.0, self.gap / max(before, 1e-300))
         self.gaps.append(self.gap)
         self.idle = total.updates == 0
-        self.limits = (_DROWSY * total.up or math.inf, _DROWSY * total.down or math.inf)
+        self.limits = (DROWSY * total.up or math.inf, DROWSY * total.down or math.inf)
         if problem.free_bias:
             self.shift()
-        yield Report(self.epochs, 1.0, total.mistakes, total.updates, primal, self.gap)
+        yield Report(self.epochs, 1.0, total.mistakes, total.updates, primal, self.dual)
 
     def shift(self) -> None:
         """Move the free bias to where the weight of the constant feature pulls it."""
@@ -285,7 +283,7 @@ class Climb:
         for inside in interior_point(  # noqa: B007 - the last one counts
             Quadratic(A, signs, self.costs[which], soft, problem.free_bias), 0.1 * problem.tol
         ):
-            yield Report(self.epochs + 1, 0.0, 0, 0, 0.0, 1.0)
+            yield Report(self.epochs + 1, 0.0, 0, 0)
             if orders.stop:
                 return
         before, worth = (self.alpha.copy(), self.b), self.measure()[2].gap
@@ -345,7 +343,7 @@ def _typical_length(rows: Rows) -> float:
     )
 
 
-def _added(one: Sweep, two: Sweep) -> Sweep:
+def added(one: Sweep, two: Sweep) -> Sweep:
     """Two sweeps as one."""
     return Sweep(
         int(one.mistakes + two.mistakes),
@@ -358,7 +356,7 @@ def _added(one: Sweep, two: Sweep) -> Sweep:
     )
 
 
-def _explain_bad_score(rows: Rows, row: int) -> None:
+def explain_bad_score(rows: Rows, row: int) -> None:
     """Say why the score of a row is not a finite number."""
     rows.check_finite()
     raise DataError(

@@ -154,6 +154,14 @@ def scores_of(rows: Rows, w: np.ndarray) -> np.ndarray:
     return out
 
 
+def longest_row(rows: Rows) -> float:
+    """The length of the longest row, the constant feature included."""
+    matrix = rows.to_matrix()
+    squares = matrix.multiply(matrix) if rows.is_sparse else np.square(matrix, dtype=np.float64)
+    lengths = np.asarray(squares.sum(axis=1, dtype=np.float64))
+    return math.sqrt(float(np.max(lengths, initial=0.0)) + rows.bias**2)
+
+
 def measure_binary(problem: Binary, alpha: np.ndarray) -> tuple[np.ndarray, float, GapCertificate]:
     """Recompute everything from dual values: the weights, the free bias (or 0), the certificate.
 
@@ -186,7 +194,10 @@ def measure_binary(problem: Binary, alpha: np.ndarray) -> tuple[np.ndarray, floa
     if hard:
         # For any alpha >= 0 a unit separator u has gamma sum alpha <= u . w <= |w|.
         worst = float(np.min(margins[counted], initial=np.inf))
-        bound = math.sqrt(length) / total if total > 0.0 else math.inf
+        bound = math.inf
+        if total > 0.0:
+            rounding = (np.count_nonzero(alpha) + 2) * np.finfo(np.float64).eps
+            bound = math.sqrt(length) / total + rounding * longest_row(rows)
         if worst > 0.0 and length > 0.0:
             margin = worst / math.sqrt(length), bound
             # The best multiple of alpha, and w such that all margins are at least 1.
@@ -207,6 +218,39 @@ def measure_binary(problem: Binary, alpha: np.ndarray) -> tuple[np.ndarray, floa
         alpha=alpha,
     )
     return w, b, found
+
+
+def measure_joint(
+    rows: Rows, y: np.ndarray, costs: np.ndarray, alpha: np.ndarray
+) -> tuple[np.ndarray, GapCertificate]:
+    """Recompute weights and certificate of all classes learned together (Crammer and Singer).
+
+    Parameters
+    ----------
+    rows, y, costs
+        The examples, their classes 0 ... k - 1, and what an error on each costs.
+    alpha : array (n, k)
+        The dual values.
+    """
+    classes, each = alpha.shape[1], np.arange(rows.n)
+    W = np.stack([weights_of(rows, alpha[:, c]) for c in range(classes)])
+    slopes = np.stack([scores_of(rows, w) for w in W], axis=1) + 1.0
+    slopes[each, y] -= 1.0
+    length, top = float(np.sum(W * W)), slopes.max(axis=1)
+    primal = 0.5 * length + float(costs @ (top - slopes[each, y]))
+    dual = float(alpha[each, y].sum()) - 0.5 * length
+    caps = np.zeros_like(alpha)
+    caps[each, y] = costs
+    least = np.min(np.where(alpha < caps, slopes, np.inf), axis=1)
+    found = GapCertificate(
+        primal,
+        dual,
+        relative(primal, dual),
+        int(np.count_nonzero((alpha != 0.0).any(axis=1))),
+        float(np.max((top - least)[costs > 0.0], initial=0.0)),
+        alpha=alpha,
+    )
+    return W, found
 
 
 def best_bias(scores: np.ndarray, y: np.ndarray, costs: np.ndarray, squared: bool) -> float:

@@ -14,8 +14,9 @@ from widemargin.ascent import Solution, Solver, carried, solve
 from widemargin.climb import Orders, Problem, Report
 from widemargin.errors import DataError
 from widemargin.fit import prices
-from widemargin.gap import GapCertificate, together
+from widemargin.gap import GapCertificate, relative, together
 from widemargin.history import Epoch, History
+from widemargin.joint import JointProblem, solve_joint
 from widemargin.learn import Moment, Watch
 from widemargin.rows import Rows, frozen
 from widemargin.state import State
@@ -60,6 +61,11 @@ class SVMSettings:
         if not 0.0 <= float(self.fit_intercept) < math.inf:
             raise ValueError(
                 f"fit_intercept={self.fit_intercept!r} must be True, False or a positive number"
+            )
+        if self.multiclass == "joint" and (self.loss != "hinge" or self.free or math.isinf(self.C)):
+            raise ValueError(
+                "multiclass='joint' has the hinge loss, a regularised bias and a finite C; for the"
+                " others use multiclass='ovr'"
             )
         thread_count(self.n_jobs)
 
@@ -158,6 +164,18 @@ def _solvers(
     start: Start | None,
 ) -> list[Solver]:
     """The problems to solve side by side, each with a chance of its own."""
+    if classes > 2 and settings.multiclass == "joint":
+        joint = JointProblem(
+            rows,
+            frozen(codes.astype(np.int64)),
+            price,
+            classes,
+            C=float(settings.C),
+            tol=float(settings.tol),
+            epochs=int(settings.epochs),
+        )
+        first = None if start is None else start.alphas[0] * (settings.C / start.C)
+        return [solve_joint(joint, rng, orders, first)]
     positive = [1] if classes == 2 else range(classes)
     solvers = []
     for number, (c, own) in enumerate(zip(positive, rng.spawn(len(positive)), strict=True)):
@@ -222,7 +240,7 @@ def _history(reports: list[list[tuple[Report, float]]], stopped: str) -> History
         fresh = [told[e] for told in reports if e < len(told)]
         latest = [told[min(e, len(told) - 1)][0] for told in reports]
         primal = sum(report.primal for report in latest)
-        dual = sum(report.primal * (1.0 - report.gap) for report in latest)
+        dual = sum(report.dual for report in latest)
         history.add(
             Epoch(
                 e + 1,
@@ -232,7 +250,7 @@ def _history(reports: list[list[tuple[Report, float]]], stopped: str) -> History
                 None,
                 None,
                 max(seconds for _, seconds in fresh),
-                gap=(primal - dual) / primal if primal > 0.0 else 0.0,
+                gap=relative(primal, dual),
             )
         )
     return history

@@ -164,7 +164,11 @@ def joint_pass(rows, y, price, order, C, limit, W, alpha, q, asleep):
             continue
         up = max(up, best - least)
         changed = False
-        if q[i] > 0.0:
+        if q[i] <= 0.0:  # a zero row: nothing but its own alpha feels it
+            other = 1 if right == 0 else 0
+            a[right], a[other], changed = cap, -cap, True
+            gain += cap
+        else:
             level = water_level(g, a, q[i], right, cap, tops)
             for c in range(k):
                 top = cap if c == right else 0.0
