@@ -57,6 +57,7 @@ def sets() -> Iterator[tuple[str, Callable[[], tuple[Any, np.ndarray]]]]:
 def _svmlight(path: str, positive: float | None = None) -> tuple[Any, np.ndarray]:
     name, file = path.split("/")
     X, y = load_svmlight_file(str(folder(name) / file))
+    X.indices, X.indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)  # for LIBLINEAR
     return X, y == (y.max() if positive is None else positive)
 
 

@@ -65,8 +65,7 @@ def solve(
             climb.wake()
         else:
             climb.shrink()
-        if climb.creeps:
-            yield from climb.leap(orders)
+        yield from climb.leap(orders)
 
 
 def _hopeless(found: GapCertificate, rows: Rows) -> bool:

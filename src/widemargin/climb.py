@@ -22,8 +22,10 @@ from widemargin.scores import scores
 
 #: Examples at a bound fall asleep when held there by so much of the last pass's largest slope.
 DROWSY = 0.25
-#: Newton steps are tried when so many more passes seem to be needed, judging by the last few.
-_LONG, _LOOK_BACK = 20, 5
+#: Passes by which the speed of the ascent is judged, and passes after which everybody is woken up.
+_LOOK_BACK, _NIGHT = 5, 30
+#: What a pass or a Newton step costs at least, in multiplications; steps of either kind, usually.
+_PASS, _NEWTON_STEPS, _INNER_STEPS = 5e5, 20, 25
 #: Alphas in a block of Newton steps at the most.
 _BLOCK = 600
 #: More alphas between bounds than so many times the features, or so many leaps in vain: go through
@@ -134,6 +136,7 @@ class Climb:
         self.asleep = np.zeros(n, np.uint8)
         self.pace = Pace(self.rows, 1)
         self.epochs, self.next_look, self.idle, self.distrust = 0, _LOOK, False, 1.0
+        self.drowsy = DROWSY
         self.gap, self.likely, self.gain, self.gaps = 1.0, 1.0, 0.0, [1.0]
         self.pause, self.next_leap, self.leaps, self.been_inside = 4, 2 * _LOOK_BACK, 0, False
         if start is not None:
@@ -152,13 +155,16 @@ class Climb:
 
     def wake(self) -> None:
         """Look at all examples again."""
-        self.awake = self.which
+        self.awake, self.woken = self.which, self.epochs
         self.asleep[:] = 0
         self.limits = (math.inf, math.inf)
 
     def shrink(self) -> None:
-        """Leave out the examples that fell asleep."""
-        self.awake = self.awake[self.asleep[self.awake] == 0]
+        """Leave out the examples that fell asleep; after many passes look at all of them again."""
+        if self.epochs - self.woken >= _NIGHT:
+            self.wake()
+        else:
+            self.awake = self.awake[self.asleep[self.awake] == 0]
 
     @property
     def all_awake(self) -> bool:
@@ -202,7 +208,7 @@ class Climb:
         self.likely = self.gap * min(1.0, self.gap / max(before, 1e-300))
         self.gaps.append(self.gap)
         self.idle = total.updates == 0
-        self.limits = (DROWSY * total.up or math.inf, DROWSY * total.down or math.inf)
+        self.limits = (self.drowsy * total.up or math.inf, self.drowsy * total.down or math.inf)
         if problem.free_bias:
             self.shift()
         yield Report(self.epochs, 1.0, total.mistakes, total.updates, primal, self.dual)
@@ -224,28 +230,38 @@ class Climb:
         return True
 
     def doubt(self, gap: float) -> None:
-        """Remember that the gap was larger than it looked."""
+        """Remember that the gap was larger than it looked: who fell asleep was missed."""
+        self.drowsy = min(1.0, 2.0 * self.drowsy)
         self.distrust = max(self.distrust, min(10.0, gap / max(self.likely, 1e-300)))
 
-    @property
-    def creeps(self) -> bool:
-        """Whether coordinate descent alone would take long, and a Newton step has its turn."""
-        if self.epochs < self.next_leap or self.gap <= self.problem.tol:
-            return False
-        back = self.gaps[-_LOOK_BACK]
-        rate = (self.gap / back) ** (1.0 / (_LOOK_BACK - 1)) if back > 0.0 else 1.0
-        ahead = math.log(self.problem.tol / self.gap) / math.log(rate) if rate < 1.0 else math.inf
-        return ahead > _LONG
+    def ahead(self) -> float:
+        """How many more passes it seems to take, judging by the last few."""
+        if self.epochs < _LOOK_BACK or self.gap <= self.problem.tol:
+            return 0.0
+        before = max(self.gaps[-_LOOK_BACK], np.finfo(np.float64).tiny)
+        rate = (self.gap / before) ** (1.0 / (_LOOK_BACK - 1))
+        return math.log(self.problem.tol / self.gap) / math.log(rate) if rate < 1.0 else math.inf
 
     def leap(self, orders: Orders) -> Slices:
-        """Go on by other means: Newton steps in the dual, or once through the interior."""
+        """Go on by other means if they look cheaper: Newton steps, or once through the interior.
+
+        Costs are counted in multiplications, roughly.
+        """
+        if self.epochs < self.next_leap:
+            return
+        rows, n = self.problem.rows, len(self.which)
+        per_row = rows.stored_values / rows.n + 1.0
+        worth = self.ahead() * (_PASS + 3.0 * per_row * len(self.awake))
         awake = self.awake.astype(np.int64)
         alpha = self.alpha[awake]
         free = awake[(alpha > 0.0) & (alpha < self.caps[awake])]
-        many = len(free) > _MANY * (self.problem.rows.width + 1) or self.leaps >= _LEAPS
-        if many and not self.been_inside and affordable(self.problem.rows):
+        block = min(len(free), _BLOCK)
+        newton = _NEWTON_STEPS * (_PASS + block**3 / 3.0) + block**2 * per_row
+        inside = _INNER_STEPS * (n * (per_row**2 + 20.0 * per_row + 40.0) + (rows.width + 1) ** 3)
+        many = len(free) > _MANY * (rows.width + 1) or self.leaps >= _LEAPS
+        if many and worth > inside and not self.been_inside and affordable(rows):
             yield from self.pass_through(orders)
-        else:
+        elif worth > newton:
             gain = self.newton(free)
             self.leaps += 1
             self.pause = max(1, self.pause // 2) if gain > self.gain else self.pause * 2

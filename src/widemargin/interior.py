@@ -19,9 +19,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotrs
 
-from widemargin.rows import Rows
+from widemargin.loops.dual import weigh
+from widemargin.rows import Rows, frozen
 
-_STEPS = 100
+#: Steps at the most, and steps that bring nothing.
+_STEPS, _IN_VAIN = 100, 8
 #: How close to its bound a step may come, as a part of the way.
 _SHORT = 0.995
 #: Features, and multiplications a step, at the most.
@@ -42,7 +44,8 @@ def affordable(rows: Rows) -> bool:
     """Whether a step costs little enough."""
     width = rows.width + 1
     per_row = rows.stored_values / max(1, rows.n) + 1.0
-    return width <= _WIDEST and rows.n * per_row**2 + width**3 <= _WORK
+    most = _WORK / 10 if rows.is_sparse else _WORK
+    return width <= _WIDEST and rows.n * per_row**2 + width**3 <= most
 
 
 def matrix_of(rows: Rows, which: np.ndarray, signs: np.ndarray) -> Any:
@@ -52,7 +55,9 @@ def matrix_of(rows: Rows, which: np.ndarray, signs: np.ndarray) -> Any:
         import scipy.sparse
 
         constant = scipy.sparse.csr_matrix(np.full((len(which), 1), rows.bias))
-        return scipy.sparse.diags(signs) @ scipy.sparse.hstack([matrix, constant], "csr")
+        A = scipy.sparse.diags(signs) @ scipy.sparse.hstack([matrix, constant], "csr")
+        A.sort_indices()  # the lower half of A' Theta A is what a factor is made from
+        return A
     return signs[:, None] * np.column_stack([matrix, np.full(len(which), rows.bias)])
 
 
@@ -66,8 +71,8 @@ def interior_point(problem: Quadratic, tol: float) -> Iterator[np.ndarray]:
     w, b = np.zeros(d), 0.0
     xi = np.ones(n) if hinge else soft * a
     s = np.ones(n)
-    best, best_gap = a, np.inf
-    for _ in range(_STEPS):
+    best, best_gap, best_step = a, np.inf, 0
+    for number in range(_STEPS):
         margins = A @ w + y * b
         rp = margins - 1.0 + xi - s
         rd = w - A.T @ a
@@ -75,9 +80,9 @@ def interior_point(problem: Quadratic, tol: float) -> Iterator[np.ndarray]:
         mu = (a @ s + (z @ xi if hinge else 0.0)) / (2 * n if hinge else n)
         gap = _gap(A, b, a, c, soft, y)
         if gap < best_gap:
-            best, best_gap = a.copy(), gap
+            best, best_gap, best_step = a.copy(), gap, number
         yield best
-        if best_gap <= tol or mu < 1e-300:
+        if best_gap <= tol or number > best_step + _IN_VAIN:
             break
         theta = 1.0 / (s / a + (xi / z if hinge else soft))
         factor = _Factor(A, theta, y, free_bias)
@@ -112,15 +117,18 @@ class _Factor:
     """The Cholesky factor of D + A' Theta A, every column scaled to length one."""
 
     def __init__(self, A: Any, theta: np.ndarray, y: np.ndarray, free_bias: bool) -> None:
-        H = A.T @ (A.multiply(theta[:, None]) if hasattr(A, "multiply") else A * theta[:, None])
-        H = H.toarray() if hasattr(H, "toarray") else H
+        if hasattr(A, "indptr"):
+            H = np.zeros((A.shape[1], A.shape[1]))
+            weigh(frozen(A.data), frozen(A.indices), frozen(A.indptr), theta, H)
+        else:
+            H = A.T @ (A * theta[:, None])
         H.flat[:: len(H) + 1] += 1.0
         self.scale = 1.0 / np.sqrt(np.diag(H))
         H *= self.scale[:, None]
         H *= self.scale
         ridge = 0.0
         for _ in range(3):
-            self.factor, trouble = dpotrf(H + ridge * np.eye(len(H)), lower=1)
+            self.factor, trouble = dpotrf(H + ridge * np.eye(len(H)), lower=1, clean=0)
             self.good = trouble == 0 and bool(np.all(np.isfinite(self.scale)))
             if self.good:
                 break

@@ -113,6 +113,17 @@ def combine(rows, which, amounts, w):
 
 
 @jit()
+def weigh(values, indices, starts, theta, H):
+    """Add up: H += sum_i theta[i] x_i x_i', the lower half only if columns ascend in every row."""
+    for i in range(len(theta)):
+        for j in range(starts[i], starts[i + 1]):
+            v = theta[i] * values[j]
+            h = H[indices[j]]
+            for k in range(starts[i], j + 1):
+                h[indices[k]] += v * values[k]
+
+
+@jit()
 def joint_pass(rows, y, price, order, C, limit, W, alpha, q, asleep):
     """One weight vector a class, all learned together (Crammer and Singer); y in {0, ..., k - 1}.
 
