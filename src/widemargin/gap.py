@@ -162,6 +162,7 @@ def longest_row(rows: Rows) -> float:
     return math.sqrt(float(np.max(lengths, initial=0.0)) + rows.bias**2)
 
 
+@np.errstate(over="ignore")  # an objective beyond all floats is infinite, and so is its gap
 def measure_binary(problem: Binary, alpha: np.ndarray) -> tuple[np.ndarray, float, GapCertificate]:
     """Recompute everything from dual values: the weights, the free bias (or 0), the certificate.
 
