@@ -11,7 +11,7 @@ from benchmarks.harness import LeftOut, measure
 from benchmarks.report import machine, section, tables, update
 
 #: The modules with a comparison, in the order of the results file.
-BENCHMARKS = ("epoch", "multiclass", "startup")
+BENCHMARKS = ("epoch", "multiclass", "linear_svm", "startup")
 
 
 def main() -> None:

@@ -976,7 +976,7 @@ def test_L23_more_features_than_examples_are_separable(seed):
 @pytest.mark.parametrize("bias", [False, True])
 def test_L24_points_in_general_position_are_shattered_up_to_their_number(bias):
     # With a free bias three points of the plane can be shattered, four not; without, two and three.
-    points = np.array([[1.0, 0.0], [0.0, 1.0], [-1.0, -1.5], [0.3, 0.4]])[: 4 if bias else 3]
+    points = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.5], [0.3, 0.4]])[: 4 if bias else 3]
     how = {"bias": "free"} if bias else {"fit_intercept": False}
 
     def shattered(X):

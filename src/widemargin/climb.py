@@ -216,7 +216,9 @@ class Climb:
     def shift(self) -> None:
         """Move the free bias to where the weight of the constant feature pulls it."""
         v = float(self.w[-1])
-        self.b += self.rows.bias * v
+        b = self.b + self.rows.bias * v
+        self.idle = self.idle and b == self.b
+        self.b = b
         self.dual -= v * v
 
     @property

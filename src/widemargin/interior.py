@@ -171,6 +171,7 @@ def _room(
     return longest
 
 
+@np.errstate(over="ignore")  # far from the optimum a square may be infinite
 def _gap(A: Any, b: float, a: np.ndarray, c: np.ndarray, soft: np.ndarray, y: np.ndarray) -> float:
     """The relative gap between the primal at the dual's own weights and the dual."""
     v = A.T @ a
