@@ -24,6 +24,8 @@ from widemargin.scores import scores
 DROWSY = 0.25
 #: Passes by which the speed of the ascent is judged, and passes after which everybody is woken up.
 _LOOK_BACK, _NIGHT = 5, 30
+#: So many times the passes so far is the most that is believed to lie ahead.
+_PATIENCE = 3
 #: What a pass or a Newton step costs at least, in multiplications; steps of either kind, usually.
 _PASS, _NEWTON_STEPS, _INNER_STEPS = 5e5, 20, 25
 #: Alphas in a block of Newton steps at the most.
@@ -242,7 +244,10 @@ class Climb:
             return 0.0
         before = max(self.gaps[-_LOOK_BACK], np.finfo(np.float64).tiny)
         rate = (self.gap / before) ** (1.0 / (_LOOK_BACK - 1))
-        return math.log(self.problem.tol / self.gap) / math.log(rate) if rate < 1.0 else math.inf
+        most = float(_PATIENCE * self.epochs)
+        if rate >= 1.0:
+            return most
+        return min(most, math.log(self.problem.tol / self.gap) / math.log(rate))
 
     def leap(self, orders: Orders) -> Slices:
         """Go on by other means if they look cheaper: Newton steps, or once through the interior.
