@@ -62,7 +62,6 @@ def solve(
                 w[-1] = b if problem.free_bias else w[-1]
                 return Solution(w, climb.alpha, found, reached)
             climb.doubt(found.gap)
-            climb.wake()
         else:
             climb.shrink()
         yield from climb.leap(orders)

@@ -234,7 +234,9 @@ class Climb:
         return True
 
     def doubt(self, gap: float) -> None:
-        """Remember that the gap was larger than it looked: who fell asleep was missed."""
+        """Go on, knowing that the gap was larger than it looked: who fell asleep was missed."""
+        self.settle()  # also rids the weights of rounding errors
+        self.wake()
         self.drowsy = min(1.0, 2.0 * self.drowsy)
         self.distrust = max(self.distrust, min(10.0, gap / max(self.likely, 1e-300)))
 
@@ -302,37 +304,45 @@ class Climb:
         signs = problem.y[which].astype(np.float64)
         soft = np.empty(0) if np.any(np.isfinite(self.caps[which])) else self.soft[which]
         A = matrix_of(problem.rows, which, signs)
-        inside = np.empty(0)
-        for inside in interior_point(  # noqa: B007 - the last one counts
+        steps = interior_point(
             Quadratic(A, signs, self.costs[which], soft, problem.free_bias), 0.1 * problem.tol
-        ):
+        )
+        inside = self.alpha[which]
+        while True:
+            with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+                found = next(steps, None)  # at the very end values may meet their bounds
+            if found is None:
+                break
+            inside = found
             yield Report(self.epochs + 1, 0.0, 0, 0)
             if orders.stop:
                 return
-        before, worth = (self.alpha.copy(), self.b), self.measure()[2].gap
+        worth = self.measure()[2].gap
+        before = self.alpha.copy()
         cap = self.caps[which]
         for tidy in (_TIDY, 0.0):
             near = np.where(inside < tidy * np.minimum(cap, np.max(inside)), 0.0, inside)
-            near = np.where(cap - near < tidy * cap, cap, near)
-            self.alpha[which] = np.minimum(near, cap)
-            _, b, found = self.measure()
-            if found.gap <= worth:
+            at_top = np.isfinite(cap) & (near > (1.0 - tidy) * np.where(np.isfinite(cap), cap, 1.0))
+            self.alpha[which] = np.where(at_top, cap, np.minimum(near, cap))
+            _, b, certificate = self.measure()
+            if certificate.gap <= worth:
                 self.b = b
                 self.settle()
                 self.wake()
                 return
-        self.alpha[:], self.b = before
+        self.alpha[:] = before
         self.settle()
 
     def measure(self) -> tuple[np.ndarray, float, GapCertificate]:
-        """The true gap, from scratch; also rids the weights of rounding errors."""
+        """The weights and free bias to deploy and their true gap, from scratch.
+
+        A free bias wants balanced dual values; who goes on from them must `settle`.
+        """
         problem = self.problem
         if problem.free_bias:
             self.alpha = balanced(self.alpha, problem.y, self.caps)
         binary = Binary(problem.rows, problem.y, self.costs, problem.squared, problem.free_bias)
-        w, b, found = measure_binary(binary, self.alpha.copy())
-        self.settle()
-        return w, b, found
+        return measure_binary(binary, self.alpha.copy())
 
 
 def balanced(alpha: np.ndarray, y: np.ndarray, caps: np.ndarray) -> np.ndarray:
