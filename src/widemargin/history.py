@@ -49,7 +49,8 @@ class History:
         and `gap` the relative duality gap, as they looked during the pass.
     stopped : str
         Why learning ended: "no mistakes", "small change", "epochs", "deadline", "no improvement",
-        "interrupted" or, for an SVM, "gap reached" or "not separable".
+        "interrupted" or, for an SVM, "gap reached", "not separable" or "no progress" (floats
+        hold no better).
     best : int or None
         The epoch whose weights were given back, if examples were held out.
     cycle : Cycle or None

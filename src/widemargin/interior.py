@@ -138,6 +138,7 @@ class _Factor:
             self.column = A.T @ (theta * y)  # what couples w and b
             self.half = self._solve(self.column)
             self.rest = float(theta.sum() - self.column @ self.half)
+            self.good = self.rest > 0.0
 
     def _solve(self, right: np.ndarray) -> np.ndarray:
         return self.scale * dpotrs(self.factor, self.scale * right, lower=1)[0]

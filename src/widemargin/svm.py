@@ -144,7 +144,8 @@ def fit_svm(
     if not history.stopped:
         reached = all(solution.reached for solution in solutions)
         lost = certificate.separates is False
-        history.stopped = "not separable" if lost else "gap reached" if reached else "epochs"
+        tired = "epochs" if len(history) >= settings.epochs else "no progress"
+        history.stopped = "not separable" if lost else "gap reached" if reached else tired
     return Trained(
         state,
         history,

@@ -236,7 +236,7 @@ def _warn(trained: Trained) -> None:
     certificate = trained.certificate
     if certificate.separates is False:
         warnings.warn(str(certificate).splitlines()[2], NotSeparableWarning, stacklevel=4)
-    elif trained.history.stopped == "epochs":
+    elif trained.history.stopped in ("epochs", "no progress"):
         epochs = len(trained.history)
         warnings.warn(
             f"relative gap {certificate.gap:.2g} after {epochs} epochs: the objective"
