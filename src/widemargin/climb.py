@@ -33,6 +33,8 @@ _BLOCK = 600
 #: More alphas between bounds than so many times the features, or so many leaps in vain: go through
 #: the interior.
 _MANY, _LEAPS = 3, 6
+#: After so many leaps they become rarer, however much they bring.
+_MOST_LEAPS = 25
 #: What comes out of the interior so near to a bound is put onto it.
 _TIDY = 1e-7
 #: With no errors allowed, the gap is measured after so many passes, and then ever more rarely.
@@ -273,7 +275,8 @@ class Climb:
         elif worth > newton:
             gain = self.newton(free)
             self.leaps += 1
-            self.pause = max(1, self.pause // 2) if gain > self.gain else self.pause * 2
+            better = gain > self.gain and self.leaps <= _MOST_LEAPS
+            self.pause = max(1, self.pause // 2) if better else self.pause * 2
         self.next_leap = self.epochs + self.pause
 
     def newton(self, free: np.ndarray) -> float:

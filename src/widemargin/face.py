@@ -19,7 +19,7 @@ from scipy.linalg.lapack import dposv
 from widemargin.rows import Rows
 
 #: Newton steps at the most.
-_ROUNDS = 100
+_ROUNDS = 40
 #: The last step's part of the gain when it is time to look at the other examples again.
 _ENOUGH = 1e-2
 #: Added to the diagonal, as a part of it, so that rows which depend on each other do no harm.
