@@ -11,7 +11,16 @@ from benchmarks.harness import LeftOut, measure
 from benchmarks.report import machine, section, tables, update
 
 #: The modules with a comparison, in the order of the results file.
-BENCHMARKS = ("files", "epoch", "multiclass", "text", "separability", "startup", "growth")
+BENCHMARKS = (
+    "files",
+    "epoch",
+    "multiclass",
+    "text",
+    "linear_svm",
+    "separability",
+    "startup",
+    "growth",
+)
 
 
 def main() -> None:

@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 
 from widemargin import (
+    LinearSVM,
     NotSeparableWarning,
     OnlineLogistic,
     Perceptron,
@@ -1144,3 +1145,136 @@ def test_L26_weights_are_a_signed_sum_of_the_mistakes():
     X, y = EIGHT, EIGHT_LABELS
     margin = certify(X @ X.T, y, gram=True).margin
     assert margin.low == pytest.approx(certify(X, y).margin.low, rel=1e-5)
+
+
+def hard_margin(X, y, **params):
+    """The separator with the largest margin."""
+    return LinearSVM(C=math.inf, **{"tol": 1e-9, "random_state": 0, **params}).fit(X, y)
+
+
+def test_L23_the_hard_margin_says_whether_data_is_separable_and_its_margin():
+    found = hard_margin(EIGHT, EIGHT_LABELS, fit_intercept=False).certificate_
+    assert found.separates
+    assert found.margin == pytest.approx((math.sqrt(2), math.sqrt(2)))
+    with pytest.warns(NotSeparableWarning, match="no separator"):
+        found = hard_margin(XOR, XOR_LABELS, bias="free").certificate_
+    assert not found.separates
+    assert found.margin[1] < 1e-9
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_L23_more_features_than_examples_are_separable(seed):
+    rng = np.random.default_rng(seed)
+    X, y = rng.normal(size=(10, 12)), np.tile([-1, 1], 5)
+    assert hard_margin(X, y, fit_intercept=False).certificate_.separates
+
+
+@pytest.mark.parametrize("bias", [False, True])
+def test_L24_points_in_general_position_are_shattered_up_to_their_number(bias):
+    # With a free bias three points of the plane can be shattered, four not; without, two and three.
+    points = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.5], [0.3, 0.4]])[: 4 if bias else 3]
+    how = {"bias": "free"} if bias else {"fit_intercept": False}
+
+    def shattered(X):
+        for signs in itertools.product([-1, 1], repeat=len(X)):
+            if len(set(signs)) == 2 and not hard_margin(X, signs, **how).certificate_.separates:
+                return False
+        return True
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NotSeparableWarning)
+        assert shattered(points[:-1])
+        assert not shattered(points)
+
+
+def test_L24_the_bound_by_margin_holds_for_points_that_are_shattered():
+    # Unit vectors along the axes have margin 1 / sqrt(n), and (R / gamma)^2 = n of them there are.
+    for n in (2, 3, 4):
+        for signs in itertools.product([-1, 1], repeat=n):
+            if len(set(signs)) == 2:
+                low, _ = hard_margin(np.eye(n), signs, fit_intercept=False).certificate_.margin
+                assert (1.0 / low) ** 2 == pytest.approx(n)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_L25_the_svms_direction_bounds_mistakes_on_data_that_is_nearly_separable(seed):
+    X, y = whole_numbers(seed, noise=3)
+    svm = LinearSVM(fit_intercept=False, random_state=0).fit(X, y)
+    length = np.linalg.norm(svm.coef_)
+    u, gamma, R = svm.coef_[0] / length, 1.0 / length, np.linalg.norm(X, axis=1).max()
+    p = textbook(keep="vote", fit_intercept=False, epochs=1).fit(X, y)
+    wrong = [row for row, _, _, _ in p.log_]
+    total = np.maximum(0.0, gamma - y[wrong] * (X[wrong] @ u)).sum()
+    assert len(wrong) <= (R / gamma) ** 2 + 2 * total / gamma
+
+
+def test_L30_the_hard_margin_gives_the_best_line_of_the_problem_set():
+    for how in ({"fit_intercept": False}, {"bias": "free"}):
+        svm = hard_margin(EIGHT, EIGHT_LABELS, **how)
+        np.testing.assert_allclose(svm.coef_, [[0.5, 0.5]], atol=1e-8)
+        assert abs(float(svm.intercept_[0])) < 1e-8
+        margins = EIGHT_LABELS * (EIGHT @ svm.coef_[0])
+        assert margins.min() == pytest.approx(1.0)
+        assert 1.0 / np.linalg.norm(svm.coef_) == pytest.approx(svm.certificate_.margin[0])
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_L30_no_other_separator_has_a_larger_margin(seed):
+    X, y = whole_numbers(seed)
+    low, high = hard_margin(X, y, bias="free").certificate_.margin
+    rng = np.random.default_rng(seed)
+    best = -math.inf
+    for _ in range(200):
+        w, b = rng.normal(size=X.shape[1]), rng.normal()
+        best = max(best, np.min(y * (X @ w + b)) / np.linalg.norm(w))
+    for epochs in (50, 200):
+        p = Perceptron(keep="last", epochs=epochs, random_state=seed).fit(X, y)
+        best = max(best, np.min(y * p.decision_function(X)) / np.linalg.norm(p.coef_))
+    assert best <= high
+    assert low == pytest.approx(high, rel=1e-6)
+
+
+@pytest.mark.parametrize("C", [0.1, 1.0, 10.0])
+def test_L31_the_soft_margin_costs_less_than_any_other_weights(C):
+    X, y = whole_numbers(0, noise=4)
+    svm = LinearSVM(C=C, fit_intercept=False, tol=1e-9, random_state=0).fit(X, y)
+
+    def lecture(w, C):
+        """|w|^2 + C sum xi, as printed: its C is twice ours."""
+        return w @ w + C * losses.hinge(y * (X @ w)).sum()
+
+    least = lecture(svm.coef_[0], 2 * C)
+    assert svm.certificate_.primal == pytest.approx(least / 2)
+    rng = np.random.default_rng(0)
+    for size in (1e-3, 0.1, 1.0):
+        for _ in range(50):
+            assert lecture(svm.coef_[0] + size * rng.normal(size=X.shape[1]), 2 * C) >= least
+    mistakes = np.sum(y * (X @ svm.coef_[0]) <= 0)
+    assert mistakes <= losses.hinge(y * (X @ svm.coef_[0])).sum() + 1e-9
+
+
+def test_L32_the_dual_has_the_same_value_and_makes_the_weights():
+    X, y = whole_numbers(0, noise=4)
+    svm = LinearSVM(C=0.5, bias="free", tol=1e-9, random_state=0).fit(X, y)
+    alpha, b = svm.certificate_.alpha, svm.intercept_[0]
+    assert np.all((alpha >= 0.0) & (alpha <= 0.5))
+    assert abs(alpha @ y) < 1e-9
+    K = X @ X.T
+    dual = alpha.sum() - (alpha * y) @ K @ (alpha * y) / 2
+    primal = svm.coef_[0] @ svm.coef_[0] / 2
+    primal += 0.5 * losses.hinge(y * svm.decision_function(X)).sum()
+    assert dual == pytest.approx(primal, rel=1e-8)
+    # classify by the support vectors alone
+    support = svm.certificate_.support
+    assert np.all(alpha[support] > 0.0)
+    assert len(support) < len(y)
+    scores = (alpha * y)[support] @ K[support] + b
+    np.testing.assert_allclose(scores, svm.decision_function(X), atol=1e-9)
+
+
+def test_L32_other_examples_could_be_left_out():
+    X, y = whole_numbers(1)
+    svm = hard_margin(X, y, bias="free")
+    support = svm.certificate_.support
+    alone = hard_margin(X[support], y[support], bias="free")
+    np.testing.assert_allclose(alone.coef_, svm.coef_, rtol=1e-6)

@@ -13,6 +13,7 @@ _HOMES = {
     "HashedText": "widemargin.estimators",
     "History": "widemargin.history",
     "LinearModel": "widemargin.model",
+    "LinearSVM": "widemargin.estimators",
     "ModelFileError": "widemargin.errors",
     "NotSeparableWarning": "widemargin.errors",
     "OnlineLogistic": "widemargin.estimators",

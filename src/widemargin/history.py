@@ -20,6 +20,7 @@ class Epoch(NamedTuple):
     held_out: float | None
     seconds: float
     examples: int = 0
+    gap: float | None = None
 
 
 class Cycle(NamedTuple):
@@ -46,9 +47,12 @@ class History:
         `loss`, each example's taken before it was learned from; `change`, how far the weights
         moved (not measured in streams); `held_out`, the accuracy of what would be deployed, on
         examples not learned from; `seconds` since the start; how many `examples` were looked at.
+        For an SVM `loss` is its objective and `gap` the relative duality gap, as they looked
+        during the pass.
     stopped : str
-        Why learning ended: "no mistakes", "small change", "epochs", "deadline", "no improvement"
-        or "interrupted".
+        Why learning ended: "no mistakes", "small change", "epochs", "deadline", "no improvement",
+        "interrupted" or, for an SVM, "gap reached", "not separable" or "no progress" (floats
+        hold no better).
     best : int or None
         The epoch whose weights were given back, if examples were held out.
     cycle : Cycle or None
@@ -129,19 +133,18 @@ class History:
 
     def __repr__(self) -> str:
         streamed = len({e.epoch for e in self.epochs}) < len(self.epochs)
+        heads = ["epoch", "mistakes", "updates", "loss", "change", "held out", "gap", "seconds"]
+        heads.append("examples")
         cells = [
             (
                 *e[:3],
-                _short(e.loss),
-                _short(e.change),
-                _short(e.held_out),
+                *map(_short, (e.loss, e.change, e.held_out, e.gap)),
                 f"{e.seconds:.2f}",
                 e.examples if streamed else "",
             )
             for e in self.epochs
         ]
-        shown = [j for j in range(len(Epoch._fields)) if any(row[j] != "" for row in cells)]
-        heads = [name.replace("_", " ") for name in Epoch._fields]
+        shown = [j for j in range(len(heads)) if any(row[j] != "" for row in cells)]
         widths = [max([len(heads[j])] + [len(str(row[j])) for row in cells]) for j in shown]
         lines = [
             "  ".join(f"{row[j]:>{width}}" for j, width in zip(shown, widths, strict=True))

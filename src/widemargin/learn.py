@@ -95,12 +95,16 @@ class Course:
 class Moment(NamedTuple):
     """Where learning stands, as told to whoever watches it."""
 
-    course: Course
-    state: State
-    length: int  # how many examples the window has
-    whole: bool  # whether that is all there are
-    seconds: float  # since the start
-    settled: bool  # no example waits for the rest of its batch: a good moment to save
+    epoch: int  # from 1
+    part: float  # of the epoch that is done, 0 to 1; 0 if that is not known
+    mistakes: int  # in this epoch so far
+    loss: float  # its mean in this epoch so far
+    history: History  # the epochs before
+    seen: int = 0  # examples since the start
+    seconds: float = 0.0
+    course: Course | None = None
+    state: State | None = None
+    settled: bool = False  # no example waits for the rest of its batch: a good moment to save
 
 
 #: Told every tenth of a second or so; learning stops when it answers True.
@@ -274,7 +278,10 @@ class _Run:
         self.state.lay_out(window.rows.is_sparse)
         problems = problems_of(window, self.state, plan.rule, plan.batch)
         until_row = (lambda: plan.every - course.examples) if plan.every else None
-        for piece in self.pace.slices(window, course.done, problems[0], until_row):
+        first = problems[0]
+        for piece in self.pace.slices(
+            window.order, window.rows, len(first.W), course.done, first.size, until_row
+        ):
             ends = course.done + len(piece) == len(window.order)
             found = run_all(lambda problem: problem.run(piece, ends), problems, plan.threads)  # noqa: B023
             course.count(len(piece), [tally for tally, _ in found])
@@ -295,9 +302,19 @@ class _Run:
                 self.referee.hear(part)
 
     def _hears_stop(self, window: Window, problems: list[Problem]) -> bool:
-        settled = all(problem.settled for problem in problems)
-        whole = self.examples.whole is not None
-        moment = Moment(self.course, self.state, len(window.order), whole, self.seconds, settled)
+        course = self.course
+        moment = Moment(
+            epoch=course.epoch + 1,
+            part=course.done / len(window.order) if self.examples.whole is not None else 0.0,
+            mistakes=course.mistakes,
+            loss=course.loss / max(1, course.examples),
+            history=course.history,
+            seen=self.state.seen,
+            seconds=self.seconds,
+            course=course,
+            state=self.state,
+            settled=all(problem.settled for problem in problems),
+        )
         if self.watch is not None and self.watch(moment):
             self.course.history.stopped = "interrupted"
         elif self.seconds > self.plan.max_seconds:

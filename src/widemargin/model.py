@@ -14,6 +14,7 @@ from widemargin.encode.encoder import Encoder
 from widemargin.encode.registry import restore_encoder
 from widemargin.errors import DataError, ModelFileError
 from widemargin.explanation import Explanation, Reason
+from widemargin.gap import GapCertificate
 from widemargin.history import History
 from widemargin.loops.passes import Log
 from widemargin.mistakes import MistakeLog, Part
@@ -54,6 +55,8 @@ class LinearModel:
         Names of the columns.
     by_name : bool
         Whether examples are given as dicts from feature name to value.
+    certificate : GapCertificate or None
+        What the weights are worth, if they are the solution of a stated problem.
     chance : dict or None
         Where the generator of random numbers stands, so that learning can go on as if it had
         never stopped.
@@ -71,6 +74,7 @@ class LinearModel:
     history: History = field(default_factory=History)
     feature_names: Sequence[str] | None = None
     by_name: bool = False
+    certificate: GapCertificate | None = None
     chance: Mapping[str, Any] | None = None
     encoder: Encoder | None = None
 
@@ -279,6 +283,7 @@ class LinearModel:
             "chance": pack_value(self.chance),
             "history": self.history.to_dict(),
             "encoder": encoder,
+            "certificate": None if self.certificate is None else self.certificate.to_dict(),
         }
         return arrays, about
 
@@ -296,6 +301,7 @@ class LinearModel:
             history=History.from_dict(about["history"]),
             feature_names=unpack_strings("names", arrays) if about["names"] else None,
             by_name=about["by_name"],
+            certificate=_read_certificate(about.get("certificate")),
             chance=unpack_value(about["chance"]),
             encoder=_read_encoder(arrays, about.get("encoder")),
         )
@@ -395,6 +401,11 @@ def typed_labels(labels: list[str], kind: str) -> np.ndarray:
     typed = np.empty(len(labels), dtype)
     typed[:] = [convert.get(letter, str)(label) for label in labels]
     return typed
+
+
+def _read_certificate(found: dict[str, Any] | None) -> GapCertificate | None:
+    """The certificate in a file's description, if there is one."""
+    return None if found is None else GapCertificate.from_dict(found)
 
 
 def _log_arrays(log: MistakeLog) -> dict[str, np.ndarray]:

@@ -17,6 +17,8 @@ SHUFFLES = (True, False, *get_args(get_args(Shuffle)[1]))
 
 #: `mixed` takes rows in turn from so many runs of so many neighbouring rows.
 _RUN, _STREAMS = 64, 32
+#: `stirred` shuffles so many runs together.
+_STIRRED = 16
 
 
 def orders(which: np.ndarray, shuffle: Shuffle, rng: np.random.Generator) -> Iterator[np.ndarray]:
@@ -81,6 +83,37 @@ def mixed(which: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     edges = np.r_[:cut, cut + len(inside) : n].astype(np.uint64)
     at[len(inside) :] = rng.permutation(edges)
     return at if is_all(which) else which[at]
+
+
+def stirred(which: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Permute rows so that the memory can keep up and no row keeps its neighbours.
+
+    In `mixed` a row always follows its neighbour at the same distance. A learner that comes back
+    to the same rows until nothing changes (dual coordinate descent) then settles into a cycle of
+    errors that repeat. So here runs of 64 rows are permuted as there, but 16 runs at a time are
+    shuffled together. Few rows are simply permuted.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> order = stirred(np.arange(10_000, dtype=np.uint64), np.random.default_rng(0))
+    >>> np.array_equal(np.sort(order), np.arange(10_000))
+    True
+    """
+    n, window = len(which), _RUN * _STIRRED
+    if n <= 2 * window:
+        return rng.permutation(which)
+    cut = int(rng.integers(_RUN))
+    runs = rng.permutation((n - cut) // _RUN) * _RUN + cut
+    inside = len(runs) * _RUN
+    at = np.empty(n, np.int64)
+    np.add(runs[:, None], np.arange(_RUN), out=at[:inside].reshape(-1, _RUN))
+    at[inside:] = np.r_[:cut, cut + inside : n]
+    whole = n // window * window
+    # One shuffle for all windows: they hold other rows every time, and a draw for each costs more.
+    at[:whole] = at[:whole].reshape(-1, window)[:, rng.permutation(window)].ravel()
+    rng.shuffle(at[whole:])
+    return which[at]
 
 
 def is_all(which: np.ndarray) -> bool:

@@ -105,17 +105,22 @@ class Pace:
         self.values = _SLICE_VALUES
 
     def slices(
-        self, window: Window, begin: int, problem: Problem, stop: Callable[[], int] | None = None
+        self,
+        order: np.ndarray,
+        rows: Rows,
+        classes: int,
+        begin: int = 0,
+        batch: int = 1,
+        stop: Callable[[], int] | None = None,
     ) -> Iterator[np.ndarray]:
         """Yield the order piece by piece, longer or shorter as the last one took.
 
         Pieces end where batches do, and after at most `stop()` examples.
         """
-        rows, order = window.rows, window.order
-        row = max(1, rows.stored_values * len(problem.W) // max(1, rows.n))
+        row = max(1, rows.stored_values * classes // max(1, rows.n))
         while begin < len(order):
             length = max(1, self.values // row)
-            whole = length - length % problem.size if length > problem.size else length
+            whole = length - length % batch if length > batch else length
             piece = whole if stop is None else min(whole, stop())
             clock = time.monotonic()
             yield frozen(order[begin : begin + piece])

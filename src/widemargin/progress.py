@@ -39,24 +39,21 @@ class Watcher:
         return self.interrupted
 
     def _show(self, moment: Moment) -> None:
-        course, seen = moment.course, moment.state.seen
         if self._bar is None:
             self._start()
-        self._history = course.history
+        self._history = moment.history
         self._show_rows()
         now, (before, had) = time.monotonic(), self._last
-        rate = (seen - had) / max(now - before, 1e-9) if had else 0.0
+        rate = (moment.seen - had) / max(now - before, 1e-9) if had else 0.0
         if now - before > _RATE_SECONDS or not had:
-            self._last = (now, seen)
-        scores = [e.held_out for e in course.history if e.held_out is not None]
-        known = moment.length > 0 and moment.whole
-        part = course.done / max(1, moment.length) if known else 0.0
+            self._last = (now, moment.seen)
+        scores = [e.held_out for e in moment.history if e.held_out is not None]
         self._bar.update(
             self._task,
-            completed=course.epoch + part,
-            epoch=course.epoch + 1,
-            mistakes=course.mistakes,
-            loss=f"loss {course.loss / max(1, course.examples):.4g}",
+            completed=moment.epoch - 1 + moment.part,
+            epoch=moment.epoch,
+            mistakes=moment.mistakes,
+            loss=f"loss {moment.loss:.4g}",
             held_out=f"held out {scores[-1]:.4f}" if scores else "",
             rate=f"{rate:,.0f} rows/s" if rate else "",
         )

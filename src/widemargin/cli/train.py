@@ -300,7 +300,8 @@ class _Training:
     def _note(self, moment: Moment, bias: float, watch: Watcher) -> bool:
         """Write a checkpoint if it is time."""
         if self.checkpoints is not None and moment.settled and self.checkpoints.due():
-            model = self._model(moment.state, bias, moment.course.history)
+            assert moment.course is not None
+            model = self._model(moment.state, bias, moment.history)
             self.checkpoints.write(model, moment.course, moment.seconds)
         return watch(moment)
 

@@ -1,6 +1,7 @@
 """The scikit-learn face of widemargin."""
 
 from widemargin.estimators.files import load
+from widemargin.estimators.linear_svm import LinearSVM
 from widemargin.estimators.online_logistic import OnlineLogistic
 from widemargin.estimators.passive_aggressive import PassiveAggressive
 from widemargin.estimators.perceptron import Perceptron
@@ -8,6 +9,7 @@ from widemargin.estimators.text import HashedText, TextClassifier
 
 __all__ = [
     "HashedText",
+    "LinearSVM",
     "OnlineLogistic",
     "PassiveAggressive",
     "Perceptron",

@@ -9,23 +9,26 @@ from typing import Any
 from widemargin.encode.table import TableEncoder
 from widemargin.encode.text import TextEncoder
 from widemargin.errors import ModelFileError
-from widemargin.estimators.linear import LinearLearner
+from widemargin.estimators.answers import LinearAnswers
+from widemargin.estimators.linear_svm import LinearSVM
 from widemargin.estimators.online_logistic import OnlineLogistic
 from widemargin.estimators.passive_aggressive import PassiveAggressive
 from widemargin.estimators.perceptron import Perceptron
 from widemargin.estimators.text import TextClassifier
 from widemargin.model import load_model
 
-_LEARNERS = {
-    learner.__name__: learner for learner in (Perceptron, PassiveAggressive, OnlineLogistic)
+_LEARNERS: dict[str, Any] = {
+    learner.__name__: learner
+    for learner in (Perceptron, PassiveAggressive, OnlineLogistic, LinearSVM)
 }
 
 
-def load(path: str | os.PathLike[str]) -> LinearLearner | TextClassifier:
+def load(path: str | os.PathLike[str]) -> LinearAnswers | TextClassifier:
     """Read a trained learner from the file that `save` or the shell wrote.
 
-    It predicts exactly as the one that was saved, and can go on learning. A model of texts takes
-    strings; one that the shell trained on other files takes rows as `widemargin.read` gives them.
+    It predicts exactly as the one that was saved; learners from mistakes can go on learning. A
+    model of texts takes strings; one that the shell trained on other files takes rows as
+    `widemargin.read` gives them.
 
     Raises
     ------

@@ -1,15 +1,12 @@
-"""What all linear estimators do: fit, go on learning, predict, explain, save."""
+"""What all learners from mistakes do: fit, go on learning, answer as another keep."""
 
 from __future__ import annotations
 
 import copy
-import os
 from dataclasses import fields, replace
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import (
     _check_sample_weight,
     column_or_1d,
@@ -19,7 +16,7 @@ from sklearn.utils.validation import (
 from widemargin.certificate import RunCertificate
 from widemargin.encode.labels import check_labels, codes_of, encode_labels
 from widemargin.errors import DataError
-from widemargin.explanation import Explanation
+from widemargin.estimators.answers import LinearAnswers
 from widemargin.fit import Settings, begin, fit_linear, make_room
 from widemargin.history import History
 from widemargin.mistakes import Correction
@@ -29,10 +26,9 @@ from widemargin.referee import HeldOut
 from widemargin.rows import Rows
 from widemargin.runs import begin_run
 from widemargin.state import State
-from widemargin.threads import thread_count
 
 
-class LinearLearner(ClassifierMixin, BaseEstimator):
+class LinearLearner(LinearAnswers):
     """A linear classifier that learns from mistakes. Its subclasses choose the rules."""
 
     #: The rules a subclass offers; a subclass without the parameter `rule` offers one.
@@ -164,17 +160,6 @@ class LinearLearner(ClassifierMixin, BaseEstimator):
 
     # Asking
 
-    def decision_function(self, X: Any) -> np.ndarray:
-        """The score of every row: positive for the second of two classes, else one for each class.
-
-        With `keep="vote"` the mean vote of all hypotheses, from -1 to 1, or each class's share.
-        """
-        return self._fitted().decision_function(self._rows_to_ask(X), thread_count(self.n_jobs))
-
-    def predict(self, X: Any) -> np.ndarray:
-        """The label of every row."""
-        return self._fitted().predict(self._rows_to_ask(X), thread_count(self.n_jobs))
-
     def using(self, keep: str) -> Self:
         """The same training, answering as another perceptron: "last", "average" or "vote".
 
@@ -186,19 +171,6 @@ class LinearLearner(ClassifierMixin, BaseEstimator):
         other.keep = keep
         other.model_ = self._fitted().using(keep)
         return other
-
-    def explain(self, x: Any, top: int = 10) -> Explanation:
-        """The features that decided the prediction of one example, the strongest first.
-
-        If the log of mistakes was kept, also the rows whose mistakes made their weights.
-        """
-        if not (hasattr(x, "tocsr") or hasattr(x, "columns")):
-            x = np.atleast_2d(x)
-        return self._fitted().explain(self._rows_to_ask(x), top)
-
-    def equation(self, digits: int = 4) -> str:
-        """The hyperplane that divides two classes, as an equation w.x + b = 0."""
-        return self._fitted().equation(digits)
 
     def restore(self, model: LinearModel) -> Self:
         """Take over a model that was read from a file."""
@@ -217,36 +189,7 @@ class LinearLearner(ClassifierMixin, BaseEstimator):
             self.feature_names_in_ = np.array(model.feature_names, dtype=object)
         return self
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write what was learned into one file; `widemargin.load` reads it back."""
-        self._fitted().save(path)
-
     # What was learned
-
-    @property
-    def classes_(self) -> np.ndarray:
-        """The labels, sorted."""
-        return self._fitted().classes
-
-    @property
-    def coef_(self) -> np.ndarray:
-        """The weights: one row for two classes, else one a class. (For a vote, its average's.)"""
-        return self._fitted().coef
-
-    @property
-    def intercept_(self) -> np.ndarray:
-        """The biases."""
-        return self._fitted().intercept
-
-    @property
-    def history_(self) -> History:
-        """What happened in each epoch."""
-        return self._fitted().history
-
-    @property
-    def n_iter_(self) -> int:
-        """Epochs that were run."""
-        return len(self._fitted().history)
 
     @property
     def mistakes_(self) -> int:
@@ -266,11 +209,6 @@ class LinearLearner(ClassifierMixin, BaseEstimator):
             raise AttributeError("the mistake log was not kept: train with keep='vote'")
         return list(log)
 
-    def _fitted(self) -> LinearModel:
-        if "model_" not in vars(self):
-            raise NotFittedError(f"this {type(self).__name__} is not fitted yet: call fit first")
-        return self.model_
-
     # Within
 
     def _settings(self) -> Settings:
@@ -284,12 +222,6 @@ class LinearLearner(ClassifierMixin, BaseEstimator):
         settings = Settings(**{**given, "rule": rule})
         settings.plan()
         return settings
-
-    def _generator(self) -> np.random.Generator:
-        seed = self.random_state
-        if isinstance(seed, np.random.RandomState):
-            seed = seed.randint(2**31)
-        return np.random.default_rng(seed)
 
     def _validate(self, X: Any, y: Any, reset: bool) -> tuple[Any, np.ndarray]:
         """X as an array or CSR matrix and y as an array, as scikit-learn checks them."""
@@ -311,23 +243,6 @@ class LinearLearner(ClassifierMixin, BaseEstimator):
         else:
             X, y = validate_data(self, X, y, reset=reset, **how)
         return X, check_labels(column_or_1d(y, warn=True))
-
-    def _rows_to_ask(self, X: Any) -> Rows:
-        model = self._fitted()
-        if model.by_name:
-            raise ValueError("this learner was trained on dicts: ask it with predict_one")
-        if isinstance(X, Rows):
-            return X
-        X = validate_data(
-            self,
-            X,
-            reset=False,
-            accept_sparse="csr",
-            dtype=(np.float64, np.float32),
-            order="C",
-            ensure_all_finite=False,
-        )
-        return Rows.of(X, bias=model.bias, dtype=model.state.W.dtype)
 
     def _known_classes(self, y: np.ndarray, also: Any = None) -> tuple[np.ndarray, np.ndarray]:
         """The classes so far with those of y added, and the codes of y."""
@@ -388,8 +303,3 @@ class LinearLearner(ClassifierMixin, BaseEstimator):
         }
         self.model_ = LinearModel(**{**given, **more})
         self._rng = rng
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags

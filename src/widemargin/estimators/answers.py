@@ -1,0 +1,111 @@
+"""What every estimator with a linear model can be asked, however it was trained."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import validate_data
+
+from widemargin.explanation import Explanation
+from widemargin.history import History
+from widemargin.model import LinearModel
+from widemargin.rows import Rows
+from widemargin.threads import thread_count
+
+
+class LinearAnswers(ClassifierMixin, BaseEstimator):
+    """Scores, predictions and explanations of a fitted linear model, `model_`."""
+
+    # Asking
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """The score of every row: positive for the second of two classes, else one for each class.
+
+        With `keep="vote"` the mean vote of all hypotheses, from -1 to 1, or each class's share.
+        """
+        return self._fitted().decision_function(self._rows_to_ask(X), thread_count(self.n_jobs))
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The label of every row."""
+        return self._fitted().predict(self._rows_to_ask(X), thread_count(self.n_jobs))
+
+    def explain(self, x: Any, top: int = 10) -> Explanation:
+        """The features that decided the prediction of one example, the strongest first.
+
+        If the log of mistakes was kept, also the rows whose mistakes made their weights.
+        """
+        if not (hasattr(x, "tocsr") or hasattr(x, "columns")):
+            x = np.atleast_2d(x)
+        return self._fitted().explain(self._rows_to_ask(x), top)
+
+    def equation(self, digits: int = 4) -> str:
+        """The hyperplane that divides two classes, as an equation w.x + b = 0."""
+        return self._fitted().equation(digits)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write what was learned into one file; `widemargin.load` reads it back."""
+        self._fitted().save(path)
+
+    # What was learned
+
+    @property
+    def classes_(self) -> np.ndarray:
+        """The labels, sorted."""
+        return self._fitted().classes
+
+    @property
+    def coef_(self) -> np.ndarray:
+        """The weights: one row for two classes, else one a class. (For a vote, its average's.)"""
+        return self._fitted().coef
+
+    @property
+    def intercept_(self) -> np.ndarray:
+        """The biases."""
+        return self._fitted().intercept
+
+    @property
+    def history_(self) -> History:
+        """What happened in each epoch."""
+        return self._fitted().history
+
+    @property
+    def n_iter_(self) -> int:
+        """Epochs that were run."""
+        return len(self._fitted().history)
+
+    def _fitted(self) -> LinearModel:
+        if "model_" not in vars(self):
+            raise NotFittedError(f"this {type(self).__name__} is not fitted yet: call fit first")
+        return self.model_
+
+    def _rows_to_ask(self, X: Any) -> Rows:
+        model = self._fitted()
+        if model.by_name:
+            raise ValueError("this learner was trained on dicts: ask it with predict_one")
+        if isinstance(X, Rows):
+            return X
+        X = validate_data(
+            self,
+            X,
+            reset=False,
+            accept_sparse="csr",
+            dtype=(np.float64, np.float32),
+            order="C",
+            ensure_all_finite=False,
+        )
+        return Rows.of(X, bias=model.bias, dtype=model.state.W.dtype)
+
+    def _generator(self) -> np.random.Generator:
+        seed = self.random_state
+        if isinstance(seed, np.random.RandomState):
+            seed = seed.randint(2**31)
+        return np.random.default_rng(seed)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags

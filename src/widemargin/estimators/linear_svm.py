@@ -1,0 +1,249 @@
+"""The linear support vector machine."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import _check_sample_weight, column_or_1d, validate_data
+
+from widemargin.encode.labels import check_labels, encode_labels
+from widemargin.errors import DataError, NotSeparableWarning
+from widemargin.estimators.answers import LinearAnswers
+from widemargin.gap import GapCertificate
+from widemargin.model import LinearModel
+from widemargin.progress import watched
+from widemargin.rows import Rows
+from widemargin.svm import Start, SVMSettings, Trained, fit_svm
+
+
+class LinearSVM(LinearAnswers):
+    """The widest margin, errors allowed at a price, with a proof of how good the answer is.
+
+        min  1/2 w.w + C sum_i loss(1 - y_i (w.x_i + b)),      loss(s) = max(0, s) or max(0, s)^2
+
+    It is solved in the dual, one example at a time, with the step of `PassiveAggressive`; but each
+    example remembers how much of it is in w. Training stops when the gap between the two sides is
+    at most `tol` of the objective: then no weights can be better by more than that.
+
+    Parameters
+    ----------
+    C : float
+        What an error costs. Infinity forbids errors (the hard margin): the answer is the separator
+        with the largest margin, or a warning with a bound on the margin that there can be.
+    loss : {"hinge", "squared_hinge"}
+        The cost of an example short of its margin by s: s or s^2, times C.
+    tol : float
+        The relative duality gap to reach.
+    fit_intercept : bool or float
+        Whether there is a bias b. A number is the constant feature of a regularised bias (True: 1).
+    bias : {"regularised", "free"}
+        Regularised: b = B v, where v is the weight of a constant feature B (`fit_intercept`) and
+        costs 1/2 v^2 like the others, so b costs 1/2 (b/B)^2 (scikit-learn's LinearSVC has
+        intercept_scaling for B). Free: b costs nothing, as in LIBSVM, whatever the number is.
+    multiclass : {"ovr", "joint"}
+        More than two classes: each against the rest, or all together (Crammer and Singer: the
+        right class must lead the others by 1; its C is LIBLINEAR's). Two classes are always one
+        problem.
+    epochs : int
+        Passes over the examples at the most.
+    max_seconds : float or None
+        Stop after so much time, with the true gap of what was found.
+    class_weight : dict, "balanced" or None
+        What multiplies C for the examples of each class.
+    n_jobs : int or None
+        Threads for one-vs-rest problems; the result is the same.
+    random_state : int, Generator or None
+        Where the order of the examples comes from.
+    progress : bool or None
+        Show a progress line; None: on a terminal.
+
+    Attributes
+    ----------
+    certificate_ : GapCertificate
+        Primal, dual, relative gap, support vectors, largest violation, recomputed from scratch in
+        float64.
+    history_ : History
+        A row an epoch; `loss` is the primal objective and `gap` the relative gap as they looked
+        during the pass.
+
+    Examples
+    --------
+    >>> from widemargin import LinearSVM
+    >>> X, y = [[0.0, 1.0], [1.0, 0.0], [2.0, 1.0]], ["no", "yes", "yes"]
+    >>> svm = LinearSVM(random_state=0).fit(X, y)
+    >>> svm.predict([[3.0, 0.0]])
+    array(['yes'], dtype='<U3')
+    >>> bool(svm.certificate_.gap <= 1e-3)
+    True
+
+    References
+    ----------
+    C.-J. Hsieh, K.-W. Chang, C.-J. Lin, S. S. Keerthi and S. Sundararajan (2008), A dual
+    coordinate descent method for large-scale linear SVM, ICML (algorithm 3).
+    K. Crammer and Y. Singer (2001), On the algorithmic implementation of multiclass kernel-based
+    vector machines, JMLR 2.
+    """
+
+    def __init__(
+        self,
+        *,
+        C: float = 1.0,
+        loss: str = "hinge",
+        tol: float = 1e-3,
+        fit_intercept: bool | float = True,
+        bias: str = "regularised",
+        multiclass: str = "ovr",
+        epochs: int = 1000,
+        max_seconds: float | None = None,
+        class_weight: Mapping[Any, float] | str | None = None,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        progress: bool | None = None,
+    ) -> None:
+        self.C = C
+        self.loss = loss
+        self.tol = tol
+        self.fit_intercept = fit_intercept
+        self.bias = bias
+        self.multiclass = multiclass
+        self.epochs = epochs
+        self.max_seconds = max_seconds
+        self.class_weight = class_weight
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.progress = progress
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Train on examples.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n, d)
+            The examples, one a row. float32 is not copied to float64.
+        y : array of n labels
+            Their classes: whole numbers or strings.
+        sample_weight : array of n numbers, optional
+            What multiplies C for each example.
+
+        Returns
+        -------
+        self
+            Also after Ctrl-C, which raises KeyboardInterrupt once what was found is in place.
+        """
+        self._fit(X, y, sample_weight, None)
+        return self
+
+    def path(
+        self, X: Any, y: Any, Cs: Sequence[float], sample_weight: Any = None
+    ) -> list[LinearSVM]:
+        """Train for several C, each from where the one before ended.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As for `fit`.
+        Cs : sequence of float
+            Ascending values are fastest.
+
+        Returns
+        -------
+        list of LinearSVM
+            A fitted one for every C, each with its own certificate. This one is not changed.
+        """
+        fitted, start = [], None
+        for C in Cs:
+            one = clone(self).set_params(C=C)
+            start = one._fit(X, y, sample_weight, start).start
+            fitted.append(one)
+        return fitted
+
+    @property
+    def certificate_(self) -> GapCertificate:
+        """What the model is worth."""
+        found = self._fitted().certificate
+        if found is None:
+            raise AttributeError("this model has no certificate")
+        return found
+
+    def restore(self, model: LinearModel) -> Self:
+        """Take over a model that was read from a file."""
+        self.model_ = model
+        self.n_features_in_ = model.state.width
+        if model.feature_names is not None:
+            self.feature_names_in_ = np.array(model.feature_names, dtype=object)
+        return self
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any, start: Start | None) -> Trained:
+        """Fit, from dual values of another C if there are some."""
+        params = self.get_params(deep=False)
+        known = {field.name for field in fields(SVMSettings)}
+        settings = SVMSettings(**{name: params[name] for name in params if name in known})
+        settings.check()
+        if isinstance(X, Rows):  # an encoder of ours has made and so checked them
+            self.n_features_in_ = X.width
+        else:
+            X, y = validate_data(
+                self,
+                X,
+                y,
+                accept_sparse="csr",
+                dtype=(np.float64, np.float32),
+                order="C",
+                ensure_all_finite=False,  # a NaN or infinity shows in the norms
+            )
+        classes, codes = encode_labels(check_labels(column_or_1d(y, warn=True)))
+        if len(classes) < 2:
+            raise DataError(
+                f"only one class ({classes[0]!r}) is present: at least two are needed to learn"
+            )
+        if sample_weight is not None:
+            sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64)
+        with watched(self.progress, settings.epochs) as watch:
+            trained = fit_svm(
+                Rows.of(X, bias=settings.constant),
+                classes,
+                codes,
+                settings,
+                self._generator(),
+                sample_weight=sample_weight,
+                start=start,
+                watch=watch,
+            )
+        names = getattr(self, "feature_names_in_", None)
+        self.model_ = LinearModel(
+            classes=classes,
+            state=trained.state,
+            keep="last",
+            rule=self.loss,
+            bias=1.0 if settings.free else settings.constant,
+            learner=type(self).__name__,
+            params=params,
+            history=trained.history,
+            feature_names=None if names is None else list(names),
+            certificate=trained.certificate,
+        )
+        if watch.interrupted:
+            raise KeyboardInterrupt
+        _warn(trained)
+        return trained
+
+
+def _warn(trained: Trained) -> None:
+    """Say what is true of the model if it is not what was asked for."""
+    certificate = trained.certificate
+    if certificate.separates is False:
+        warnings.warn(str(certificate).splitlines()[2], NotSeparableWarning, stacklevel=4)
+    elif trained.history.stopped in ("epochs", "no progress"):
+        epochs = len(trained.history)
+        warnings.warn(
+            f"relative gap {certificate.gap:.2g} after {epochs} epochs: the objective"
+            f" {certificate.primal:.6g} may be so much above the least",
+            ConvergenceWarning,
+            stacklevel=4,
+        )

@@ -1,0 +1,216 @@
+"""Dual coordinate descent: the passive-aggressive step, each example's past remembered.
+
+The SVM is the problem
+
+    min  1/2 w.w + sum_i C_i loss(1 - y_i (w . x_i + b)),      loss(s) = max(0, s) or max(0, s)^2
+
+and its dual, for a fixed b,
+
+    max  sum_i alpha_i (1 - y_i b) - 1/2 w.w - 1/2 sum_i soft_i alpha_i^2,
+    w = sum_i alpha_i y_i x_i,    0 <= alpha_i <= cap_i
+
+with cap = C, soft = 0 for the hinge and cap = inf, soft = 1/2C for the squared hinge. The step
+REACH of `widemargin.loops.steps` is the best change of one alpha, so a pass is that of the
+perceptrons: see Hsieh, Chang, Lin, Keerthi and Sundararajan (2008), A dual coordinate descent
+method for large-scale linear SVM, ICML, algorithm 3.
+
+What a pass changes in place:
+
+w, W     the weights, always float64: in float32 the gap stalls near 5e-6
+alpha    the dual value of every example
+q        its squared length; -1 until an example is first met, when its row is at hand anyway
+asleep   1 for examples at a bound that look as if they will stay there (shrinking)
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from widemargin.loops.jit import jit
+from widemargin.loops.steps import step
+from widemargin.loops.storage import add, dot, dots, look_ahead, norm2
+
+
+class Sweep(NamedTuple):
+    """What happened in a pass."""
+
+    mistakes: int
+    updates: int  # examples whose dual value changed
+    gap: float  # the duality gap, each example's part taken before its step
+    gain: float  # by how much the dual grew
+    up: float  # the largest slope of the dual at an alpha that could grow
+    down: float  # the same at one that could shrink
+    bad: int  # the example whose score is not finite, or -1
+
+
+@jit()
+def dual_pass(rows, y, price, order, rule, b, limits, w, alpha, q, asleep):
+    """Coordinate ascent in the dual, y in {-1, +1}.
+
+        for i in order:
+            m = y[i] (w . x[i] + b)
+            a = clip(alpha[i] + (1 - m - soft alpha[i]) / (q[i] + soft), 0, cap)
+            w += (a - alpha[i]) y[i] x[i]
+            alpha[i] = a
+
+    The gap is a sum over examples, as w.w = sum_i alpha_i y_i w.x_i: every part of it,
+
+        C loss(1 - m) + soft alpha^2 / 2 - alpha (1 - m) >= 0,
+
+    is at hand here, so their sum tells for nothing when it is time to measure the gap. Examples
+    asleep have no part in it. `limits` are slopes (up, down): an example at a bound that is held
+    there by more falls asleep. Changes w, alpha, q and asleep in place. Costs a dot product an
+    example, and an addition if its alpha changes.
+    """
+    mistakes, updates, bad = 0, 0, -1
+    gap, gain, up, down = 0.0, 0.0, 0.0, 0.0
+    for j in range(len(order)):
+        look_ahead(rows, order, j)
+        i = order[j]
+        if q[i] < 0.0:
+            q[i] = norm2(rows, i)
+        m = y[i] * (dot(rows, i, w) + b)
+        if not np.isfinite(m + q[i]):
+            bad = np.int64(i)
+            break
+        weight = price[i] if len(price) else 1.0
+        soft, cap = rule.soft / weight, rule.cap * weight
+        a = alpha[i]
+        short = rule.target - m
+        slope = short - soft * a
+        if a == 0.0 and slope <= 0.0:
+            asleep[i] = slope < -limits[1]
+            continue
+        mistakes += m <= 0.0
+        if a == cap and slope >= 0.0:
+            asleep[i] = slope > limits[0]
+            continue
+        gap += a * (0.5 * soft * a - short)
+        if short > 0.0:
+            gap += cap * short if soft == 0.0 else short * short / (2.0 * soft)
+        up, down = max(up, slope), max(down, -slope)
+        if q[i] + soft > 0.0:
+            tau = step(rule, m, False, q[i], a, 1.0, weight)
+        else:  # a zero row: nothing but its own alpha feels it
+            tau = (cap if slope > 0.0 and cap < np.inf else 0.0) - a
+        if tau != 0.0:
+            updates += 1
+            gain += tau * (slope - 0.5 * tau * (q[i] + soft))
+            alpha[i] = a + tau
+            add(w, tau * y[i], rows, i)
+    return Sweep(mistakes, updates, gap, gain, up, down, bad)
+
+
+@jit()
+def combine(rows, which, amounts, w):
+    """Add up: w += sum_j amounts[j] x for row which[j]."""
+    for j in range(len(which)):
+        look_ahead(rows, which, j)
+        if amounts[j] != 0.0:
+            add(w, amounts[j], rows, which[j])
+
+
+@jit()
+def weigh(values, indices, starts, theta, H):
+    """Add up: H += sum_i theta[i] x_i x_i', the lower half only if columns ascend in every row."""
+    for i in range(len(theta)):
+        for j in range(starts[i], starts[i + 1]):
+            v = theta[i] * values[j]
+            h = H[indices[j]]
+            for k in range(starts[i], j + 1):
+                h[indices[k]] += v * values[k]
+
+
+@jit()
+def joint_pass(rows, y, price, order, C, limit, W, alpha, q, asleep):
+    """One weight vector a class, all learned together (Crammer and Singer); y in {0, ..., k - 1}.
+
+        min  1/2 sum_c W[c].W[c] + sum_i C_i max over c of (c != y_i) + W[c].x_i - W[y_i].x_i
+
+    In the dual every example has a value for each class, alpha[i, c] <= (C_i if c is right else 0),
+    which add up to zero, and W[c] = sum_i alpha[i, c] x_i.
+
+        for i in order:
+            g[c] = W[c] . x[i] + (c != y[i])
+            choose alpha[i] anew, so that the dual is largest
+            W[c] += (its change) x[i]
+
+    Changes W, alpha, q and asleep in place. Costs k dot products an example.
+    """
+    k = len(W)
+    mistakes, updates, bad = 0, 0, -1
+    gap, gain, up = 0.0, 0.0, 0.0
+    g, tops = np.empty(k), np.empty(k)
+    for j in range(len(order)):
+        look_ahead(rows, order, j)
+        i = order[j]
+        if q[i] < 0.0:
+            q[i] = norm2(rows, i)
+        dots(rows, i, W, g)
+        right = y[i]
+        cap = C * (price[i] if len(price) else 1.0)
+        a = alpha[i]
+        best, least, rival, finite = -np.inf, np.inf, -np.inf, np.isfinite(q[i])
+        for c in range(k):
+            finite &= np.isfinite(g[c])
+            if c != right:
+                g[c] += 1.0
+                rival = max(rival, g[c])
+            best = max(best, g[c])
+            if a[c] < (cap if c == right else 0.0):
+                least = min(least, g[c])
+        if not finite:
+            bad = np.int64(i)
+            break
+        gap += cap * max(0.0, rival - g[right])
+        for c in range(k):
+            gap += a[c] * g[c]
+        mistakes += rival - 1.0 >= g[right]
+        if a[right] == 0.0 and rival <= g[right]:
+            asleep[i] = rival - g[right] < -limit
+            continue
+        if best - least <= 0.0:
+            continue
+        up = max(up, best - least)
+        changed = False
+        if q[i] <= 0.0:  # a zero row: nothing but its own alpha feels it
+            other = 1 if right == 0 else 0
+            a[right], a[other], changed = cap, -cap, True
+            gain += cap
+        else:
+            level = water_level(g, a, q[i], right, cap, tops)
+            for c in range(k):
+                top = cap if c == right else 0.0
+                tau = min(top, a[c] + (level - g[c]) / q[i]) - a[c]
+                if tau != 0.0:
+                    changed = True
+                    gain -= tau * (g[c] + 0.5 * tau * q[i])
+                    a[c] += tau
+                    add(W[c], tau, rows, i)
+        updates += changed
+    return Sweep(mistakes, updates, gap, gain, up, up, bad)
+
+
+@jit(inline=True)
+def water_level(g, a, q, right, cap, tops):
+    """The level at which sum_c min(cap_c, a[c] + (level - g[c]) / q) = 0, where cap_c is 0 or C.
+
+    With tops[c] = g[c] - q a[c] + q cap_c that is sum_c max(0, tops[c] - level) = q C: pour off
+    the tops, the highest first.
+    """
+    for c in range(len(g)):
+        tops[c] = g[c] - q * a[c] + (q * cap if c == right else 0.0)
+    over, count = -q * cap, 0
+    while count < len(g):
+        high = 0
+        for c in range(1, len(g)):
+            if tops[c] > tops[high]:
+                high = c
+        if count and tops[high] * count <= over:
+            break
+        over += tops[high]
+        count += 1
+        tops[high] = -np.inf
+    return over / count
