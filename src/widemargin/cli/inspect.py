@@ -36,6 +36,8 @@ def inspect(path: str, top: int, as_json: bool) -> None:
     click.echo("told: " + (", ".join(f"{name}={value!r}" for name, value in given.items()) or "-"))
     click.echo(f"file: {os.stat(path).st_size:,} bytes, weights {state.W.dtype}")
     _history(model.history)
+    if model.certificate is not None:
+        click.echo(f"\n{model.certificate}")
     click.echo("\nstrongest features")
     side = max(map(len, labels[:_CLASSES]))
     for label, features in list(model.top_features(top).items())[:_CLASSES]:

@@ -49,6 +49,23 @@ def run_train(files: Sequence[str], learner: str, given: Mapping[str, Any]) -> i
     )
     if job.resume and job.checkpoint is None:
         raise click.UsageError("--resume needs --checkpoint, the folder to go on from")
+    if learner == "svm":
+        from widemargin.cli.svm import LACKS, train_svm
+
+        for name in LACKS:
+            if learning.get(name) is not None:
+                raise click.UsageError(f"--{name} is no option of the learner svm")
+        asked = ("C", "loss", "tol", "bias", "multiclass", "epochs", "max_seconds", "seed")
+        return train_svm(
+            files,
+            options.read_options(given),
+            options.encode_options(given),
+            {name: given[name] for name in asked},
+            job,
+        )
+    for name in ("loss", "tol", "bias"):
+        if given[name] is not None:
+            raise click.UsageError(f"--{name} is an option of the learner svm only")
     if not files:
         if valid is not None:
             raise click.UsageError("--valid FILE needs FILES to train on")
