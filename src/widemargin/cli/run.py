@@ -10,7 +10,7 @@ import click
 
 from widemargin.cli import options
 from widemargin.cli.learners import Learner
-from widemargin.cli.train import Job, train_digits, train_files
+from widemargin.cli.report import Job
 
 _LEARNING = (
     "rule",
@@ -69,7 +69,11 @@ def run_train(files: Sequence[str], learner: str, given: Mapping[str, Any]) -> i
     if not files:
         if valid is not None:
             raise click.UsageError("--valid FILE needs FILES to train on")
+        from widemargin.cli.embedded import train_digits
+
         return train_digits(Learner.of(learner, learning), job)
+    from widemargin.cli.train import train_files
+
     return train_files(
         files,
         options.read_options(given),

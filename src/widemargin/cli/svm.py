@@ -13,7 +13,8 @@ import click
 import numpy as np
 
 from widemargin.cli.digits import read_digits
-from widemargin.cli.train import Job
+from widemargin.cli.embedded import MEASURED
+from widemargin.cli.report import Job
 from widemargin.encode.labels import encode_labels
 from widemargin.errors import DataError
 from widemargin.fit import split
@@ -27,7 +28,6 @@ from widemargin.teach import Classes, EncodeOptions, make_encoder, read_all
 
 #: Options of the other learners, which an SVM does not have.
 LACKS = ("rule", "keep", "eta", "power", "l2", "batch", "shuffle", "patience", "validation")
-_MEASURED = 0.2
 
 
 def train_svm(
@@ -59,7 +59,7 @@ def train_svm(
     else:
         X, y = read_digits()
         classes, every = encode_labels(y)
-        learned, measured = (part.astype(np.int64) for part in split(every, _MEASURED, rng))
+        learned, measured = (part.astype(np.int64) for part in split(every, MEASURED, rng))
         rows, codes, weights, name = Rows.of(X[learned]), every[learned], None, "digits"
     if len(classes) < 2:
         raise DataError(f"only one class ({classes.tolist()[0]!r}) is present: two are needed")

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import click
@@ -15,88 +14,23 @@ import numpy as np
 
 from widemargin.cache import is_cache, read_cache, stamp, write_cache
 from widemargin.checkpoint import Checkpoints
-from widemargin.cli.digits import read_digits
 from widemargin.cli.learners import Learner
-from widemargin.encode.labels import encode_labels
+from widemargin.cli.report import Job, Report, say_if_cold, watch_of
 from widemargin.errors import DataError
-from widemargin.fit import fit_linear, split
+from widemargin.fit import fit_linear
 from widemargin.history import History
-from widemargin.intervals import wilson
 from widemargin.learn import Course, Moment, learn
-from widemargin.loops.jit import is_cold
 from widemargin.model import LinearModel
-from widemargin.progress import Watcher, watched
+from widemargin.progress import Watcher
 from widemargin.readers.files import Files, ReadOptions
 from widemargin.readers.sources import is_seekable, name_of
 from widemargin.referee import HeldOut
-from widemargin.rows import Rows
 from widemargin.teach import Classes, Encoded, EncodeOptions, FromFiles, make_encoder, read_all
 
-#: The part of the embedded set that is only used to measure.
-_MEASURED = 0.2
 #: In one pass over a stream the history has a row after so many examples.
 _EVERY = 100_000
 #: Bytes of examples from a pipe that are shuffled together.
 _PIPED = 1 << 26
-
-
-@dataclass(frozen=True)
-class Job:
-    """What `train` is asked to do, apart from the files and the learner.
-
-    Attributes
-    ----------
-    model : str
-        Where to save.
-    valid : str or None
-        A file of held-out examples.
-    memory : int
-        Bytes that examples may take; more are read again in every epoch.
-    stream : bool
-        Read them again in any case.
-    checkpoint : str or None
-        The folder for checkpoints.
-    every : float
-        Seconds between them at the least.
-    resume : bool
-        Go on from the last one.
-    cache : bool
-        Keep the parsed examples beside the first file, for the next time.
-    as_json, quiet : bool
-        What to print.
-    """
-
-    model: str
-    valid: str | None = None
-    memory: int = 1 << 31
-    stream: bool = False
-    checkpoint: str | None = None
-    every: float = 30.0
-    resume: bool = False
-    cache: bool = False
-    as_json: bool = False
-    quiet: bool = False
-
-
-def train_digits(learner: Learner, job: Job) -> int:
-    """Train on the embedded set; returns the exit code."""
-    _say_if_cold(job)
-    began = time.monotonic()
-    X, y = read_digits()
-    classes, codes = encode_labels(y)
-    rng = learner.generator()
-    learned, measured = (part.astype(np.int64) for part in split(codes, _MEASURED, rng))
-    rows = learner.settings.extend(Rows.of(X[learned]))
-    with _watched(learner, job) as watch:
-        state, history = fit_linear(
-            rows, classes, codes[learned], learner.settings, rng, watch=watch
-        )
-    model = learner.model(classes, state, rows.bias, history, rng)
-    model.save(job.model)
-    right = int(np.sum(model.predict(X[measured]) == y[measured]))
-    report = _Report("digits", rows.n, learner, model, job, began)
-    report.tell((right, len(measured)))
-    return 130 if watch.interrupted else 0
 
 
 def train_files(
@@ -107,7 +41,7 @@ def train_files(
     job: Job,
 ) -> int:
     """Train on files; returns the exit code."""
-    _say_if_cold(job)
+    say_if_cold(job)
     began = time.monotonic()
     if len(patterns) == 1 and os.path.isfile(patterns[0]) and is_cache(patterns[0]):
         training = _Training(None, reading, encoding, learner, job)
@@ -120,7 +54,7 @@ def train_files(
         if once or job.stream or not files.readable_again or not training.in_memory():
             training.from_files()
     model, watch = training.finish()
-    report = _Report(
+    report = Report(
         ", ".join(map(name_of, patterns)), training.rows, training.learner, model, job, began
     )
     report.skipped = training.skipped
@@ -231,7 +165,7 @@ class _Training:
         if self.job.checkpoint is not None:
             self.checkpoints = Checkpoints(self.job.checkpoint, self._task(), self.job.every)
             self.saved = self.checkpoints.read() if self.job.resume else None
-        with _watched(self.learner, self.job) as watch:
+        with watch_of(self.learner, self.job) as watch:
             model = self._learn_in_memory(watch) if self.stream is None else self._learn(watch)
         if len(model.classes) < 2:
             raise DataError(
@@ -328,81 +262,3 @@ class _Training:
         answers = np.where(self.held_out.codes >= 0, self.held_out.codes, 0)
         right = (found == self.classes.values[answers]) & (self.held_out.codes >= 0)
         return int(np.sum(right)), rows.n
-
-
-class _Report:
-    """Says what was trained."""
-
-    def __init__(
-        self,
-        data: str,
-        rows: int,
-        learner: Learner,
-        model: LinearModel,
-        job: Job,
-        began: float,
-    ) -> None:
-        self.data, self.rows, self.width = data, rows, model.state.width
-        self.learner, self.model, self.job, self.began = learner, model, job, began
-        self.skipped, self.tabled = 0, False
-
-    def tell(self, held_out: tuple[int, int] | None) -> None:
-        """Print it, as a text or as JSON."""
-        settings, history = self.learner.settings, self.model.history
-        epochs = len({epoch.epoch for epoch in history})
-        figures: dict[str, Any] = {
-            "learner": self.learner.name,
-            "rule": settings.rule,
-            "keep": settings.keep,
-            "rows": self.rows,
-            "features": self.width,
-            "classes": len(self.model.classes),
-            "epochs": epochs,
-            "mistakes": history.mistakes,
-            "stopped": history.stopped,
-        }
-        if held_out is not None:
-            right, n = held_out
-            figures["held_out_rows"] = n
-            figures["accuracy"], figures["accuracy_interval"] = right / n, wilson(right, n)
-        if self.skipped:
-            figures["skipped_lines"] = self.skipped
-        figures["seconds"] = time.monotonic() - self.began
-        figures["model"] = os.path.abspath(self.job.model)
-        if self.job.as_json:
-            click.echo(json.dumps(figures))
-        elif not self.job.quiet:
-            self._print(figures)
-
-    def _print(self, figures: dict[str, Any]) -> None:
-        click.echo(
-            f"{self.data}: {self.rows} rows, {self.width} features,"
-            f" {len(self.model.classes)} classes"
-        )
-        settings = self.learner.settings
-        click.echo(f"{self.learner.name}, {settings.rule} rule, {settings.keep} kept\n")
-        if not self.tabled:
-            click.echo(repr(self.model.history) + "\n")
-        click.echo(
-            f"mistakes while learning: {figures['mistakes']}"
-            f" in {figures['epochs']} epoch{'s' * (figures['epochs'] != 1)}"
-        )
-        if self.skipped:
-            click.echo(f"bad lines skipped: {self.skipped}")
-        if "accuracy" in figures:
-            low, high = figures["accuracy_interval"]
-            click.echo(
-                f"held-out accuracy: {figures['accuracy']:.4f} on {figures['held_out_rows']} rows"
-                f" (95 % interval {low:.4f} to {high:.4f})"
-            )
-        click.echo(f"model saved to {figures['model']}")
-
-
-def _watched(learner: Learner, job: Job) -> Any:
-    shown = False if job.quiet or job.as_json else None
-    return watched(shown, learner.settings.epochs, table=True)
-
-
-def _say_if_cold(job: Job) -> None:
-    if is_cold() and not job.quiet:
-        click.echo("compiling the loops: some seconds, once", err=True)
