@@ -124,10 +124,12 @@ class Report:
 
 
 def watch_of(learner: Learner, job: Job) -> Any:
+    """Watch a training: a table on terminals, unless nothing is to be printed."""
     shown = False if job.quiet or job.as_json else None
     return watched(shown, learner.settings.epochs, table=True)
 
 
 def say_if_cold(job: Job) -> None:
+    """Say why the first training takes its time."""
     if is_cold() and not job.quiet:
         click.echo("compiling the loops: some seconds, once", err=True)

@@ -1,0 +1,80 @@
+"""`widemargin certify` and `widemargin train --learner svm`, on small files."""
+
+import json
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import widemargin
+from widemargin.cli.main import main
+
+AND = "# and\n-1 1:0 2:0\n-1 1:0 2:1\n\n-1 1:1 2:0\n+1 1:1 2:1\n"
+XOR = "# xor\n-1 1:0 2:0\n+1 1:0 2:1\n\n+1 1:1 2:0\n-1 1:1 2:1\n"
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+    def run(*words, code=0):
+        done = CliRunner().invoke(main, words)
+        assert done.exit_code == code, done.output
+        return done.stdout
+
+    return run
+
+
+def test_a_separable_file_has_a_margin_and_support_by_line(run, tmp_path):
+    (tmp_path / "and.svm").write_text(AND)
+    told = run("certify", "and.svm", "--verify")
+    assert told.startswith("separable: a hyperplane has all 4 examples of -1 and 1 on their sides")
+    assert "margin: 0.353553" in told
+    assert "on the margin: and.svm lines 3, 5, 6" in told
+    assert "checked again in exact arithmetic: right" in told
+    found = json.loads(run("certify", "and.svm", "--json"))
+    assert found["verdict"] == "separable"
+    low, high = found["margin"]
+    assert low <= np.sqrt(0.125) <= high
+    assert found["support"] == ["and.svm:3", "and.svm:5", "and.svm:6"]
+
+
+def test_a_file_that_is_not_separable_names_the_lines_that_clash(run, tmp_path):
+    (tmp_path / "xor.svm").write_text(XOR)
+    told = run("certify", "xor.svm", "--verify")
+    assert told.startswith("not separable")
+    assert "4 examples whose classes' hulls meet: xor.svm lines 2, 3, 5, 6" in told
+    assert json.loads(run("certify", "xor.svm", "--json"))["shares"] == ["1/4"] * 4
+
+
+def test_pairs_of_several_classes_keep_their_own_lines(run, tmp_path):
+    rows = ["0 1:0", "1 1:5", "2 1:9", "1 1:9", "2 1:9.5"]
+    (tmp_path / "three.svm").write_text("\n".join(rows) + "\n")
+    found = json.loads(run("certify", "three.svm", "--json"))
+    assert found["verdict"] == "not separable"
+    clash = found["parts"]["(1, 2)"]
+    assert clash["verdict"] == "not separable"
+    assert sorted(clash["examples"]) == ["three.svm:3", "three.svm:4"]
+
+
+def test_one_class_is_an_error(run, tmp_path):
+    (tmp_path / "one.svm").write_text("1 1:1\n1 2:1\n")
+    done = CliRunner().invoke(main, ["certify", "one.svm"])
+    assert done.exit_code == 1
+    assert done.stderr == "widemargin: one.svm: only one class is present, nothing to separate\n"
+
+
+def test_an_svm_from_the_shell_tells_its_gap_and_loads_in_python(run, tmp_path):
+    found = json.loads(run("train", "--learner", "svm", "--C", "0.001", "--json"))
+    assert 0.0 <= found["gap"] <= 1e-3
+    assert found["dual"] <= found["primal"]
+    svm = widemargin.load(tmp_path / "digits.wm")
+    assert isinstance(svm, widemargin.LinearSVM)
+    assert svm.certificate_.gap == found["gap"]
+    assert "relative gap" in run("inspect", "digits.wm")
+
+
+def test_options_that_an_svm_lacks_are_refused(run):
+    run("train", "--learner", "svm", "--keep", "vote", code=2)
+    run("train", "--learner", "svm", "--stream", code=2)
+    run("train", "--loss", "hinge", code=2)
