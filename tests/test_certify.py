@@ -18,7 +18,9 @@ from naive_separability import separable
 from strategies import real_numbers, whole_numbers
 
 from widemargin import DataError, PassiveAggressive, Perceptron, certify
-from widemargin.cascade import (
+from widemargin.certificate import Bracket, Certificate
+from widemargin.rows import Rows
+from widemargin.separation.cascade import (
     Problem,
     _decide_exactly,
     _look_for_duplicates,
@@ -26,11 +28,9 @@ from widemargin.cascade import (
     _seek_nearest,
     _solve_program,
 )
-from widemargin.certificate import Bracket, Certificate
-from widemargin.lifting import convex_dependency, solve_exactly
-from widemargin.margins import radius
-from widemargin.rational import decide_exactly
-from widemargin.rows import Rows
+from widemargin.separation.lifting import convex_dependency, solve_exactly
+from widemargin.separation.margins import radius
+from widemargin.separation.rational import decide_exactly
 from widemargin.verifier import UNDECIDED, CertificateError
 
 HERE = pathlib.Path(__file__).parent

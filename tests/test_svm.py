@@ -19,13 +19,13 @@ from sklearn.svm import SVC, LinearSVC
 
 import widemargin
 from widemargin import DataError, LinearSVM, NotSeparableWarning
-from widemargin.climb import Climb, Orders, Problem, balanced
-from widemargin.face import Block, climb_block
 from widemargin.gap import best_bias
-from widemargin.interior import Quadratic, interior_point
 from widemargin.loops.dual import dual_pass, joint_pass
 from widemargin.order import stirred
 from widemargin.rows import Rows, frozen
+from widemargin.svm.climb import Climb, Orders, Problem, balanced
+from widemargin.svm.face import Block, climb_block
+from widemargin.svm.interior import Quadratic, interior_point
 
 HERE = pathlib.Path(__file__).parent
 LOSSES = ("hinge", "squared_hinge")

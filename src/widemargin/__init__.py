@@ -21,12 +21,12 @@ _HOMES = {
     "Perceptron": "widemargin.estimators",
     "TextClassifier": "widemargin.estimators",
     "boolean_network": "widemargin.networks",
-    "certify": "widemargin.separability",
+    "certify": "widemargin.separation.decide",
     "load": "widemargin.estimators",
     "load_model": "widemargin.model",
     "losses": "widemargin",
     "read": "widemargin.reading",
-    "shattered": "widemargin.separability",
+    "shattered": "widemargin.separation.decide",
     "stream": "widemargin.reading",
 }
 __all__ = list(_HOMES)

@@ -13,7 +13,7 @@ from widemargin.certificate import Certificate, CertificateTable
 from widemargin.cli import options
 from widemargin.errors import DataError
 from widemargin.readers.files import Files
-from widemargin.separability import certify as decide
+from widemargin.separation.decide import certify as decide
 from widemargin.teach import Classes, Encoded, make_encoder, read_all
 
 #: Examples that are named at the most.

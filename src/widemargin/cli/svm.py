@@ -23,7 +23,7 @@ from widemargin.model import LinearModel
 from widemargin.progress import watched
 from widemargin.readers.files import Files, ReadOptions
 from widemargin.rows import Rows
-from widemargin.svm import SVMSettings, fit_svm
+from widemargin.svm.solve import SVMSettings, fit_svm
 from widemargin.teach import Classes, EncodeOptions, make_encoder, read_all
 
 #: Options of the other learners, which an SVM does not have.

@@ -24,7 +24,7 @@ from widemargin.model import LinearModel
 from widemargin.progress import watched
 from widemargin.referee import HeldOut
 from widemargin.rows import Rows
-from widemargin.runs import begin_run
+from widemargin.separation.runs import begin_run
 from widemargin.state import State
 
 

@@ -19,7 +19,7 @@ from widemargin.gap import GapCertificate
 from widemargin.model import LinearModel
 from widemargin.progress import watched
 from widemargin.rows import Rows
-from widemargin.svm import Start, SVMSettings, Trained, fit_svm
+from widemargin.svm.solve import Start, SVMSettings, Trained, fit_svm
 
 
 class LinearSVM(LinearAnswers):

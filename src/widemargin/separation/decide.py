@@ -12,14 +12,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from widemargin.cascade import Problem, decide
 from widemargin.certificate import Bracket, Certificate, CertificateTable, RunCertificate
 from widemargin.encode.labels import encode_labels
 from widemargin.errors import DataError
-from widemargin.margins import Measured, measure, radius, sharpen
 from widemargin.model import LinearModel
 from widemargin.rows import Rows
-from widemargin.runs import inspect_run
+from widemargin.separation.cascade import Problem, decide
+from widemargin.separation.margins import Measured, measure, radius, sharpen
+from widemargin.separation.runs import inspect_run
 from widemargin.verifier import NOT_SEPARABLE, SEPARABLE, UNDECIDED, require_exact
 
 #: More points than this have more labellings than anyone can wait for.

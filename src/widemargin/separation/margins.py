@@ -11,8 +11,8 @@ import numpy as np
 
 from widemargin.certificate import Bracket, Evidence
 from widemargin.loops.separability import near_dots
-from widemargin.nearest import Points, Step, approach, two_groups
 from widemargin.rows import Rows, frozen
+from widemargin.separation.nearest import Points, Step, approach, two_groups
 
 #: The unit of rounding, times what makes our bounds a little wider than a checker's.
 _SLACK = 4.0 * 2.0**-52

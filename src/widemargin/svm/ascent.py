@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from widemargin.climb import Climb, Orders, Problem, Report
 from widemargin.gap import GapCertificate, weights_of
 from widemargin.rows import Rows
+from widemargin.svm.climb import Climb, Orders, Problem, Report
 
 
 @dataclass

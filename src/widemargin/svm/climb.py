@@ -10,15 +10,15 @@ from typing import NamedTuple
 import numpy as np
 
 from widemargin.errors import DataError
-from widemargin.face import Block, climb_block, gram
 from widemargin.gap import Binary, GapCertificate, measure_binary, relative, weights_of
-from widemargin.interior import Quadratic, affordable, interior_point, matrix_of
 from widemargin.loops.dual import Sweep, combine, dual_pass
 from widemargin.loops.steps import REACH, Rule
 from widemargin.order import stirred
 from widemargin.problems import Pace
 from widemargin.rows import Rows, frozen
 from widemargin.scores import scores
+from widemargin.svm.face import Block, climb_block, gram
+from widemargin.svm.interior import Quadratic, affordable, interior_point, matrix_of
 
 #: Examples at a bound fall asleep when held there by so much of the last pass's largest slope.
 DROWSY = 0.25

@@ -10,16 +10,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from widemargin.ascent import Solution, Solver, carried, solve
-from widemargin.climb import Orders, Problem, Report
 from widemargin.errors import DataError
 from widemargin.fit import prices
 from widemargin.gap import GapCertificate, relative, together
 from widemargin.history import Epoch, History
-from widemargin.joint import JointProblem, solve_joint
 from widemargin.learn import Moment, Watch
 from widemargin.rows import Rows, frozen
 from widemargin.state import State
+from widemargin.svm.ascent import Solution, Solver, carried, solve
+from widemargin.svm.climb import Orders, Problem, Report
+from widemargin.svm.joint import JointProblem, solve_joint
 from widemargin.threads import run_all, thread_count
 
 LOSSES = ("hinge", "squared_hinge")

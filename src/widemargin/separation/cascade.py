@@ -18,11 +18,11 @@ from typing import Any
 import numpy as np
 
 from widemargin.certificate import Certificate
-from widemargin.lifting import convex_dependency
 from widemargin.loops.separability import correct_pass, mark_rows, reach_pass
-from widemargin.nearest import Points, approach
-from widemargin.rational import decide_exactly
 from widemargin.rows import Rows, frozen
+from widemargin.separation.lifting import convex_dependency
+from widemargin.separation.nearest import Points, approach
+from widemargin.separation.rational import decide_exactly
 from widemargin.verifier import NOT_SEPARABLE, SEPARABLE, CertificateError
 
 #: Epochs of the perceptron; then, if few mistakes are left, of dual coordinate descent without

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from widemargin.ascent import Solution
-from widemargin.climb import DROWSY, Orders, Report, Slices, added, explain_bad_score
 from widemargin.gap import GapCertificate, measure_joint, relative
 from widemargin.loops.dual import Sweep, joint_pass
 from widemargin.order import stirred
 from widemargin.problems import Pace
 from widemargin.rows import Rows, frozen
+from widemargin.svm.ascent import Solution
+from widemargin.svm.climb import DROWSY, Orders, Report, Slices, added, explain_bad_score
 
 
 @dataclass(frozen=True)

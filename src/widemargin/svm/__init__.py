@@ -1,0 +1,1 @@
+"""Linear SVMs: dual coordinate descent, and what helps it where it creeps."""
