@@ -12,7 +12,9 @@ import numpy as np
 
 from benchmarks.commands import run_command, vw_texts, vw_train
 from benchmarks.data import folder
-from benchmarks.harness import Comparison, Side, faster, no_worse
+from benchmarks.harness import Comparison, Outcome, Side, Target, faster, no_worse
+from widemargin.encode.text import TextEncoder
+from widemargin.readers.files import Files
 
 _POSITIVE = "pos"
 
@@ -69,6 +71,14 @@ def compare(toy: bool, scratch: pathlib.Path) -> Comparison:
         positive = np.loadtxt(found) >= 0.0
         return {"accuracy": float(np.mean(positive == (answers == _POSITIVE)))}
 
+    chunks = [chunk.raw for chunk in Files(str(text)).chunks()]
+    hashed = sum(int(np.sum(raw.ends - raw.starts)) for raw in chunks) / 1e6
+
+    def hash_words(repeat: int) -> None:
+        encoder = TextEncoder(weighting="count")
+        for raw in chunks:
+            encoder.encode(raw, 0.0)
+
     return Comparison(
         title="from texts to a model, words and bigrams, five epochs (P8)",
         data=f"{len(learned)} IMDB reviews, {text.stat().st_size / 1e6:.0f} MB, in random order;"
@@ -76,6 +86,7 @@ def compare(toy: bool, scratch: pathlib.Path) -> Comparison:
         sides=(
             ours("ours", "--learner", "pa", "--idf", "--bits", "19"),
             ours("ours, perceptron"),
+            Side("hashing words", "TextEncoder(weighting='count').encode, one core", hash_words),
             Side(
                 "Vowpal Wabbit",
                 f"-d FILE.vw {options} -c -k -f MODEL (the file holds the words in lower case)",
@@ -100,8 +111,18 @@ def compare(toy: bool, scratch: pathlib.Path) -> Comparison:
             faster("ours", "scikit-learn", 14.0),
             no_worse("ours", "Vowpal Wabbit", "accuracy", noise),
             no_worse("ours", "scikit-learn", "accuracy", noise),
+            _speed("hashing words", hashed, 150.0),
         ),
     )
+
+
+def _speed(side: str, megabytes: float, least: float) -> Target:
+    """Promise so many megabytes a second."""
+
+    def found(mine: Outcome) -> tuple[str, bool]:
+        return f"{megabytes / mine.best:.0f} MB/s", megabytes / mine.best >= least
+
+    return Target(f"{side}: >= {least:g} MB/s", (side,), found)
 
 
 def _documents(path: pathlib.Path, most: int | None) -> list[tuple[str, str]]:
