@@ -140,7 +140,10 @@ def test_ctrl_c_saves_what_was_learned_and_exits_130(tmp_path):
     )
     time.sleep(4.0)
     process.send_signal(signal.SIGINT)
-    told, errors = process.communicate(timeout=60)
+    try:
+        told, errors = process.communicate(timeout=60)
+    finally:
+        process.kill()
     assert process.returncode == 130, errors
     assert "stopped: interrupted" in told
     assert widemargin.load_model(tmp_path / "digits.wm").history.stopped == "interrupted"
@@ -152,7 +155,10 @@ def test_progress_is_shown_on_a_terminal_and_only_there(tmp_path):
     process = subprocess.Popen(
         [*PROGRAM, *words], cwd=tmp_path, stdout=subprocess.PIPE, stderr=follower
     )
-    process.communicate(timeout=120)
+    try:
+        process.communicate(timeout=120)
+    finally:
+        process.kill()
     os.close(follower)
     shown = os.read(leader, 100_000).decode(errors="replace")
     assert "epoch" in shown

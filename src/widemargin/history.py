@@ -8,6 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+#: A table of more rows than this is shown without its middle.
+_SHOWN = 60
+
 
 class Epoch(NamedTuple):
     """One row of the table."""
@@ -131,6 +134,12 @@ class History:
             None if found["cycle"] is None else Cycle(*found["cycle"]),
         )
 
+    def _few(self) -> list[Epoch]:
+        """The rows to show: of very many the first and the last."""
+        if len(self.epochs) <= _SHOWN:
+            return self.epochs
+        return self.epochs[: _SHOWN // 2] + self.epochs[-_SHOWN // 2 :]
+
     def __repr__(self) -> str:
         streamed = len({e.epoch for e in self.epochs}) < len(self.epochs)
         heads = ["epoch", "mistakes", "updates", "loss", "change", "held out", "gap", "seconds"]
@@ -142,7 +151,7 @@ class History:
                 f"{e.seconds:.2f}",
                 e.examples if streamed else "",
             )
-            for e in self.epochs
+            for e in self._few()
         ]
         shown = [j for j in range(len(heads)) if any(row[j] != "" for row in cells)]
         widths = [max([len(heads[j])] + [len(str(row[j])) for row in cells]) for j in shown]
@@ -150,6 +159,8 @@ class History:
             "  ".join(f"{row[j]:>{width}}" for j, width in zip(shown, widths, strict=True))
             for row in [heads, *cells]
         ]
+        if len(cells) < len(self.epochs):
+            lines.insert(1 + _SHOWN // 2, f"... {len(self.epochs) - len(cells)} more")
         if self.stopped:
             lines.append(f"stopped: {self.stopped}")
         if self.best is not None:

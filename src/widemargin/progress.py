@@ -18,6 +18,10 @@ from widemargin.learn import Moment
 _QUIET_SECONDS = 0.5
 #: The speed shown is that of so many seconds.
 _RATE_SECONDS = 1.0
+#: Rows of the table come no faster than this, and then no more than so many of them.
+_ROW_SECONDS, _ROWS_AT_ONCE = 0.5, 3
+_ROW = "{:>5}  {:>9}  {:>9}  {:>10}  {:>8}  {:>8}"
+_HEADS = ("epoch", "mistakes", "updates", "loss", "held out", "seconds")
 
 
 class Watcher:
@@ -29,8 +33,7 @@ class Watcher:
         self._began = time.monotonic()
         self._last = (self._began, 0)
         self._bar: Any = None
-        self._history = History()
-        self.rows_shown = 0
+        self._history, self._shown, self._last_row = History(), 0, 0.0
 
     def __call__(self, moment: Moment) -> bool:
         """Take note of where learning stands; True stops it."""
@@ -77,24 +80,27 @@ class Watcher:
         self._task = self._bar.add_task("", total=self._epochs, **nothing)
         self._bar.start()
 
-    def _show_rows(self) -> None:
-        """The rows of the history that are new, above the line that moves."""
-        if not self._table:
+    def _show_rows(self, every: bool = False) -> None:
+        """Rows of the history above the line that moves; of very short epochs only some."""
+        history, now = self._history, time.monotonic()
+        if not self._table or len(history) <= self._shown:
             return
-        history = self._history
-        lines = repr(history).splitlines()
-        new = len(history) - self.rows_shown
-        if new > 0:
-            if self.rows_shown == 0:
-                self._bar.console.print(lines[0], highlight=False)
-            for line in lines[len(history) - new + 1 : len(history) + 1]:
-                self._bar.console.print(line, highlight=False)
-            self.rows_shown = len(history)
+        if not every and now - self._last_row < _ROW_SECONDS:
+            return
+        if self._last_row == 0.0:
+            self._bar.console.print(_ROW.format(*_HEADS), highlight=False)
+        self._last_row = now
+        for row in history.epochs[max(self._shown, len(history) - _ROWS_AT_ONCE) :]:
+            held_out = "" if row.held_out is None else f"{row.held_out:.4f}"
+            cells = (row.epoch, row.mistakes, row.updates, f"{row.loss:.4g}", held_out)
+            line = _ROW.format(*cells, f"{row.seconds:.2f}")
+            self._bar.console.print(line, highlight=False)
+        self._shown = len(history)
 
     def close(self) -> None:
         """Take the progress line away."""
         if self._bar is not None:
-            self._show_rows()
+            self._show_rows(every=True)
             self._bar.stop()
 
 

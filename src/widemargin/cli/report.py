@@ -69,7 +69,7 @@ class Report:
     ) -> None:
         self.data, self.rows, self.width = data, rows, model.state.width
         self.learner, self.model, self.job, self.began = learner, model, job, began
-        self.skipped, self.tabled = 0, False
+        self.skipped = 0
 
     def tell(self, held_out: tuple[int, int] | None) -> None:
         """Print it, as a text or as JSON."""
@@ -106,8 +106,7 @@ class Report:
         )
         settings = self.learner.settings
         click.echo(f"{self.learner.name}, {settings.rule} rule, {settings.keep} kept\n")
-        if not self.tabled:
-            click.echo(repr(self.model.history) + "\n")
+        click.echo(repr(self.model.history) + "\n")
         click.echo(
             f"mistakes while learning: {figures['mistakes']}"
             f" in {figures['epochs']} epoch{'s' * (figures['epochs'] != 1)}"

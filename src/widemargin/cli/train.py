@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 import time
 from collections.abc import Sequence
 from dataclasses import replace
@@ -58,7 +57,6 @@ def train_files(
         ", ".join(map(name_of, patterns)), training.rows, training.learner, model, job, began
     )
     report.skipped = training.skipped
-    report.tabled = watch.rows_shown > 0 and sys.stdout.isatty()
     report.tell(training.measure(model))
     return 130 if watch.interrupted else 0
 
