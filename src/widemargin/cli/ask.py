@@ -53,6 +53,8 @@ class Question:
         texts = given.get("text") or ()
         if self.encoder.kind == "text":
             among = tuple(name for name in among if (name in TABLES) == bool(texts))
+        if live and not given.get("format") and self._takes_lines(patterns):
+            among = ("jsonl", "text")
         table: dict[str, Any] = {"need_label": False}
         if self.encoder.kind == "table":
             table["schema"] = encoder.schema
@@ -62,6 +64,15 @@ class Question:
             reading, among=among, live=live, dtype=np.float64 if double else np.float32
         )
         self.files = Files(patterns, reading)
+        options.check_meaning(given, self.files.format)
+        if self.encoder.kind == "table" and self.files.format == "text":
+            self.encoder = encoder.text
+
+    def _takes_lines(self, patterns: Sequence[str]) -> bool:
+        """Whether a model of one column of texts is asked through a pipe: a line may be a text."""
+        encoder = self.encoder
+        only_texts = encoder.kind == "table" and encoder.text is not None and not encoder.columns
+        return only_texts and len(encoder.text_columns) == 1 and list(patterns) == ["-"]
 
     def _plain_encoder(self, given: Mapping[str, Any]) -> NumbersEncoder:
         """For a model that was trained on arrays: vectors, counted from 1 unless told otherwise."""
