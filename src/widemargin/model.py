@@ -127,9 +127,14 @@ class LinearModel:
             return np.repeat(self.classes, len(found))
         return self.classes[best_class(found)]
 
+    @property
+    def has_probabilities(self) -> bool:
+        """Whether its scores say how probable classes are."""
+        return self.rule == "logistic" and self.keep != "vote"
+
     def predict_proba(self, X: Any, threads: int = 1) -> np.ndarray:
         """The probability of every class, which only the logistic rule gives."""
-        if self.rule != "logistic" or self.keep == "vote":
+        if not self.has_probabilities:
             raise AttributeError(
                 "probabilities come from the logistic rule with keep='last' or 'average';"
                 " to calibrate another model's scores use scikit-learn's CalibratedClassifierCV"
