@@ -154,7 +154,9 @@ class Files:
             with self._open(path) as stream:
                 live = not is_seekable(path) and self.options.live
                 blocks = lines_of(stream, name_of(path), self.options.block, live)
-                yield from chunks_of(blocks, self._parse, self.patience, self.options.threads)
+                # Several threads would wait for more blocks before they give the first.
+                threads = 1 if live else self.options.threads
+                yield from chunks_of(blocks, self._parse, self.patience, threads)
 
     def ranges(self) -> list[Range] | None:
         """The byte ranges in which the files can be read in any order; None if they cannot."""
