@@ -25,6 +25,7 @@ from widemargin.modelfile import (
     unpack_value,
     write_model_file,
 )
+from widemargin.readers.chunk import Vectors
 from widemargin.rows import Rows
 from widemargin.scores import best_class, deployed_scores, votes_on
 from widemargin.state import KEEPS, State
@@ -95,7 +96,9 @@ class LinearModel:
 
     def rows(self, X: Any) -> Rows:
         """Examples as this model reads them; with an encoder, raw ones are encoded."""
-        if self.encoder is not None and not isinstance(X, Rows):
+        of_numbers = getattr(self.encoder, "kind", "numbers") == "numbers"
+        encodes = isinstance(X, Vectors) or not (of_numbers or isinstance(X, Rows))
+        if self.encoder is not None and encodes:
             return self.encoder.encode(X, self.bias)
         rows = X if isinstance(X, Rows) else Rows.of(X, bias=self.bias, dtype=self.state.W.dtype)
         if rows.width != self.state.width and not self.by_name:
