@@ -26,6 +26,7 @@ from widemargin.modelfile import (
     unpack_value,
     write_model_file,
 )
+from widemargin.readers.chunk import Vectors
 from widemargin.rows import Rows
 from widemargin.scores import best_class, deployed_scores, votes_on
 from widemargin.state import KEEPS, State
@@ -99,7 +100,9 @@ class LinearModel:
 
     def rows(self, X: Any) -> Rows:
         """Examples as this model reads them; with an encoder, raw ones are encoded."""
-        if self.encoder is not None and not isinstance(X, Rows):
+        of_numbers = getattr(self.encoder, "kind", "numbers") == "numbers"
+        encodes = isinstance(X, Vectors) or not (of_numbers or isinstance(X, Rows))
+        if self.encoder is not None and encodes:
             return self.encoder.encode(X, self.bias)
         rows = X if isinstance(X, Rows) else Rows.of(X, bias=self.bias, dtype=self.state.W.dtype)
         if rows.width != self.state.width and not self.by_name:
@@ -131,9 +134,14 @@ class LinearModel:
             return np.repeat(self.classes, len(found))
         return self.classes[best_class(found)]
 
+    @property
+    def has_probabilities(self) -> bool:
+        """Whether its scores say how probable classes are."""
+        return self.rule == "logistic" and self.keep != "vote"
+
     def predict_proba(self, X: Any, threads: int = 1) -> np.ndarray:
         """The probability of every class, which only the logistic rule gives."""
-        if self.rule != "logistic" or self.keep == "vote":
+        if not self.has_probabilities:
             raise AttributeError(
                 "probabilities come from the logistic rule with keep='last' or 'average';"
                 " to calibrate another model's scores use scikit-learn's CalibratedClassifierCV"

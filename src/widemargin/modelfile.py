@@ -89,9 +89,11 @@ def write_file(path: str | os.PathLike[str], pieces: Sequence[Any]) -> None:
             file.flush()
             os.fsync(file.fileno())
         os.replace(beside, path)
-    except BaseException:
+    except BaseException as error:
         if os.path.exists(beside):
             os.unlink(beside)
+        if isinstance(error, OSError):
+            error.filename = path  # nobody knows the name of the file beside it
         raise
     _sync_folder(os.path.dirname(path))
 

@@ -190,7 +190,7 @@ def _must_observe(encoder: Encoder) -> bool:
 def _only_texts(encoder: Any, raw: Any) -> bool:
     """Whether all there is are texts, whose encoder need not see them twice."""
     if encoder.kind == "table":
-        return encoder.text is not None and set(raw.column_names) <= set(encoder.text_columns)
+        return encoder.has_only_texts(raw)
     return encoder.kind == "text"
 
 

@@ -60,7 +60,7 @@ class Question:
         table: dict[str, Any] = {"need_label": False}
         if encoder.kind == "table":
             table["schema"] = encoder.schema
-            if encoder.has_only_texts:
+            if encoder.only_texts and len(encoder.text_columns) == 1:
                 among = (*_TEXTS, *_tables_among(patterns))
         elif encoder.kind == "text":
             among = TABLES if given.get("text") else _TEXTS
@@ -70,6 +70,7 @@ class Question:
             reading, among=among, live=live, dtype=np.float64 if double else np.float32
         )
         self.files = Files(patterns, reading)
+        options.check_meaning(given, self.files.format)
         if encoder.kind == "table" and self.files.format in _TEXTS:
             encoder = encoder.text
             self.model = replace(self.model, encoder=encoder)

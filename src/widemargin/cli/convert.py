@@ -31,6 +31,7 @@ def convert(source: str, target: str, given: Mapping[str, Any]) -> None:
         click.echo(f"{target}: a LIBLINEAR model")
         return
     files = Files(source, options.read_options(given))
+    options.check_meaning(given, files.format)
     encoder, classes = make_encoder(files, options.encode_options(given)), Classes()
     data = read_all(files, encoder, classes, learn=True)
     assert data is not None

@@ -139,10 +139,14 @@ def explain(
 
 def _one(raw: Any, i: int) -> Any:
     """One example of a chunk."""
-    from widemargin.readers.chunk import Texts, Vectors
+    from widemargin.readers.chunk import Hashed, Texts, Vectors
 
     if isinstance(raw, Texts):
         return Texts(raw.buffer, raw.starts[i : i + 1], raw.ends[i : i + 1])
     if isinstance(raw, Vectors):
         return Vectors(raw.rows.take(np.array([i], np.uint64)), raw.least)
+    if isinstance(raw, Hashed):
+        mine = slice(int(raw.starts[i]), int(raw.starts[i + 1]))
+        starts = raw.starts[i : i + 2] - raw.starts[i]
+        return Hashed(raw.values[mine], raw.hashes[mine], starts, raw.text, raw.names[mine])
     return raw.slice(i, 1)

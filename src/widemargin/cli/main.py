@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
+from typing import Any
 
 import click
 
@@ -13,13 +15,39 @@ from widemargin.cli import options
 class Program(click.Group):
     """Turns errors into one line and an exit code: 1 bad data or model, 2 usage, 130 Ctrl-C."""
 
+    def main(
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        complete_var: str | None = None,
+        standalone_mode: bool = True,
+        **extra: Any,
+    ) -> Any:
+        """Run the program."""
+        try:
+            code = super().main(args, prog_name, complete_var, False, **extra)
+        except click.exceptions.NoArgsIsHelpError as error:
+            error.show()
+            sys.exit(2)
+        except click.UsageError as error:
+            command = error.ctx.command_path if error.ctx else "widemargin"
+            _end(f"{error.format_message()} ({command} --help tells more)", 2)
+        except click.Abort:
+            _end("interrupted", 130)
+        if standalone_mode:
+            sys.exit(code if isinstance(code, int) else 0)
+
     def invoke(self, ctx: click.Context) -> None:
         """Run a command."""
         from widemargin.errors import DataError, ModelFileError
 
         try:
             super().invoke(ctx)
-        except (DataError, ModelFileError, OSError) as error:
+        except BrokenPipeError:
+            raise  # who reads has seen enough: click ends the program without a word
+        except OSError as error:
+            _end(f"{error.filename}: {error.strerror}" if error.filename else str(error), 1)
+        except (DataError, ModelFileError) as error:
             _end(str(error), 1)
         except ValueError as error:
             _end(str(error), 2)
@@ -89,14 +117,18 @@ def main() -> None:
 @click.option("--valid", help="Early stopping: a file, or a fraction of the examples.")
 @click.option("--patience", type=int, help="Epochs to wait for a better held-out score (5).")
 @click.option("--max-seconds", type=float, help="Stop after this time.")
-@click.option("--seed", type=int, default=0, show_default=True, help="The seed of chance.")
+@click.option(
+    "--seed", type=click.IntRange(0), default=0, show_default=True, help="The seed of chance."
+)
 @options.reading
 @options.encoding
 @click.option("--memory", default="2GB", show_default=True, help="Room for the examples.")
 @click.option("--stream", is_flag=True, help="Read the files anew in every epoch.")
 @click.option("--cache", is_flag=True, help="Keep the parsed examples in FILE.wmc.")
 @click.option("--checkpoint", help="A folder in which to save now and then.")
-@click.option("--checkpoint-every", type=float, default=30.0, help="Seconds between (30).")
+@click.option(
+    "--checkpoint-every", type=click.FloatRange(0), default=30.0, help="Seconds between (30)."
+)
 @click.option("--resume", is_flag=True, help="Go on from the last checkpoint.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead.")
 @click.option("--quiet", is_flag=True, help="Print nothing but errors.")
@@ -164,7 +196,9 @@ def test(model: str, files: tuple[str, ...], **given: object) -> None:
 
 @main.command()
 @click.argument("model")
-@click.option("--top", type=int, default=10, show_default=True, help="Features a class.")
+@click.option(
+    "--top", type=click.IntRange(0), default=10, show_default=True, help="Features a class."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead.")
 def inspect(model: str, top: int, as_json: bool) -> None:
     """Show what MODEL is, how it was trained, and its strongest features."""
@@ -177,7 +211,9 @@ def inspect(model: str, top: int, as_json: bool) -> None:
 @click.argument("model")
 @click.argument("files", nargs=-1, required=True)
 @click.option("--row", type=click.IntRange(1), default=1, show_default=True, help="Which example.")
-@click.option("--top", type=int, default=10, show_default=True, help="How many features.")
+@click.option(
+    "--top", type=click.IntRange(0), default=10, show_default=True, help="How many features."
+)
 @options.reading
 @click.option("--text", multiple=True, help="Table: the column of texts.")
 def explain(model: str, files: tuple[str, ...], row: int, top: int, **given: object) -> None:

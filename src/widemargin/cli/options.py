@@ -23,8 +23,10 @@ _READING = [
     click.option("--format", type=click.Choice(FORMATS), help="What the files are (they tell)."),
     click.option("--label", help="Table: the column of the labels, by name or number."),
     click.option("--header/--no-header", default=None, help="Table: whether line 1 has names."),
-    click.option("--skip-bad", type=int, default=0, help="Skip up to so many bad lines (0)."),
-    click.option("--threads", type=int, help="Threads that read and encode (every core)."),
+    click.option(
+        "--skip-bad", type=click.IntRange(0), default=0, help="Skip so many bad lines (0)."
+    ),
+    click.option("--threads", type=click.IntRange(1), help="Threads that read (every core)."),
 ]
 _ENCODING = [
     click.option("--text", multiple=True, help="Table: a column of texts; only texts are used."),
@@ -43,7 +45,7 @@ _ENCODING = [
         type=click.Choice(["word", "char", "char_wb"]),
         help="Text: what n-grams are made of (word).",
     ),
-    click.option("--bits", type=int, help="Hash into 2^BITS features (20)."),
+    click.option("--bits", type=click.IntRange(4, 30), help="Hash into 2^BITS features (20)."),
     click.option(
         "--weighting",
         type=click.Choice(["count", "binary", "sublinear"]),
@@ -69,20 +71,28 @@ def _add(command: Callable[..., Any], options: list[Any]) -> Callable[..., Any]:
     return command
 
 
-READING = ("format", "label", "header", "skip_bad", "threads")
-ENCODING = (
-    "text",
-    "columns",
-    "drop",
-    "scale",
-    "zero_based",
-    "double",
-    "ngrams",
-    "analyzer",
-    "bits",
-    "weighting",
-    "idf",
-)
+_OF_TABLES = {"label", "header", "text", "columns", "drop", "scale"}
+_OF_VECTORS = {"zero_based", "double"}
+_OF_TEXTS = {"ngrams", "analyzer", "bits", "weighting", "idf"}
+#: What can be said of files that are no tables; of tables everything that is not of vectors.
+_MEANING = {
+    "svmlight": _OF_VECTORS,
+    "vw": {"bits", "double"},
+    "fasttext": _OF_TEXTS,
+    "labelled-text": _OF_TEXTS,
+    "text": _OF_TEXTS,
+}
+
+
+def check_meaning(given: Mapping[str, Any], format: str) -> None:
+    """Refuse options that mean nothing for files of this format."""
+    meaning = _MEANING.get(format, _OF_TABLES | (_OF_TEXTS if given.get("text") else set()))
+    for name in sorted((_OF_TABLES | _OF_VECTORS | _OF_TEXTS) - meaning):
+        if given.get(name) in (None, (), False):
+            continue
+        option = {"columns": "column", "zero_based": "zero-based"}.get(name, name)
+        told = " without --text" if name in _OF_TEXTS and format not in _MEANING else ""
+        raise click.UsageError(f"--{option} means nothing for {format} files{told}")
 
 
 def read_options(given: Mapping[str, Any], **table: Any) -> Any:

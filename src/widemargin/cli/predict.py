@@ -6,6 +6,8 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import click
+
 from widemargin.cli.ask import Question
 
 
@@ -13,6 +15,11 @@ def predict(path: str, files: Sequence[str], given: Mapping[str, Any]) -> None:
     """Print the label of every example, with its scores or probabilities if asked for."""
     question = Question(path, files or ["-"], given, live=True)
     model, threads = question.model, question.threads
+    if given["proba"] and not model.has_probabilities:
+        raise click.UsageError(
+            f"--proba: {path} has no probabilities, which come from --learner logistic with"
+            " --keep last or average; --scores gives what it has"
+        )
     for _, rows in question.chunks():
         labels = [str(label) for label in model.predict(rows, threads).tolist()]
         if given["proba"]:

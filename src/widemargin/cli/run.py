@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -80,6 +81,7 @@ def run_train(files: Sequence[str], learner: str, given: Mapping[str, Any]) -> i
         options.encode_options(given),
         Learner.of(learner, learning, fit_intercept="auto"),
         job,
+        lambda format: options.check_meaning(given, format),
     )
 
 
@@ -89,6 +91,8 @@ def _valid(given: str | None) -> tuple[str | None, float | None]:
         return None, None
     if re.fullmatch(r"0?\.\d+|0", given):
         return None, float(given)
+    if re.fullmatch(r"[-+]?\d*\.?\d+%?", given) and not os.path.exists(given):
+        raise click.UsageError(f"--valid {given}: expected a file, or a fraction such as 0.1")
     return given, None
 
 

@@ -85,7 +85,9 @@ def _print(measures: Measures) -> None:
         )
     unknown = int(measures.confusion[-1].sum())
     if unknown:
-        click.echo(f"\n{unknown} rows have a label that the model does not know: mistakes")
+        click.echo(
+            f"\nrows with a label that the model does not know, counted as mistakes: {unknown}"
+        )
     if len(measures.labels) <= _SHOWN:
         _print_confusion(measures)
     else:

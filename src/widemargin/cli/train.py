@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -22,7 +22,7 @@ from widemargin.learn import Course, Moment, learn
 from widemargin.model import LinearModel
 from widemargin.progress import Watcher
 from widemargin.readers.files import Files, ReadOptions
-from widemargin.readers.sources import is_seekable, name_of
+from widemargin.readers.sources import find_files, is_seekable, name_of
 from widemargin.referee import HeldOut
 from widemargin.teach import Classes, Encoded, EncodeOptions, FromFiles, make_encoder, read_all
 
@@ -38,8 +38,9 @@ def train_files(
     encoding: EncodeOptions,
     learner: Learner,
     job: Job,
+    check: Callable[[str], None] = lambda format: None,
 ) -> int:
-    """Train on files; returns the exit code."""
+    """Train on files, whose format is checked first; returns the exit code."""
     say_if_cold(job)
     began = time.monotonic()
     if len(patterns) == 1 and os.path.isfile(patterns[0]) and is_cache(patterns[0]):
@@ -47,6 +48,7 @@ def train_files(
         training.from_cache(patterns[0])
     else:
         files = Files(patterns, reading)
+        check(files.format)
         training = _Training(files, reading, encoding, _for_pipes(learner, files), job)
         settings = training.learner.settings
         once = settings.epochs == 1 and settings.shuffle is False
@@ -99,9 +101,12 @@ class _Training:
     def _task(self) -> dict[str, Any]:
         """What a checkpoint must be of to go on from."""
         stats = [os.stat(path) for path in self.inputs if is_seekable(path)]
+        valid = [] if self.job.valid is None else find_files(self.job.valid)
+        held_out = [os.stat(path) for path in valid if os.path.isfile(path)]
         params = {name: repr(value) for name, value in self.learner.params.items()}
         return {
             "files": [[stat.st_size, stat.st_mtime_ns] for stat in stats],
+            "valid": [[stat.st_size, stat.st_mtime_ns] for stat in held_out],
             "learner": [self.learner.name, self.learner.settings.rule, params],
             "reading": repr((self.reading.format, self.reading.table)),
             "encoding": repr(self.encoding),

@@ -191,9 +191,26 @@ class TableEncoder:
                 column.moments.count += len(cells) - cells.null_count
                 self._check_categories(column)
 
+    def has_only_texts(self, raw: Any) -> bool:
+        """Whether a table like the first has no columns but texts."""
+        if self.text is None:
+            return False
+        self._find_texts(raw)
+        return set(raw.column_names) <= set(self.text_columns)
+
+    def _find_texts(self, raw: Any) -> None:
+        """Call columns that were asked for by number by the names that the table gives them."""
+        schema = schema_of(raw)
+        if schema is None or set(self.text_columns) <= set(raw.column_names):
+            return
+        found = tuple(column.name for column in schema.columns if column.kind == "text")
+        if len(found) == len(self.text_columns):
+            self.text_columns = found
+
     def _begin(self, raw: Any) -> None:
         """Take note of the columns of the first table."""
         if self._columns is None:
+            self._find_texts(raw)
             self.schema = schema_of(raw)
             names = [name for name in raw.column_names if name not in self.text_columns]
             self._columns = [_Learned(name, _kind(raw, name)) for name in names]
@@ -321,7 +338,7 @@ class TableEncoder:
         return learned.name
 
     @property
-    def has_only_texts(self) -> bool:
+    def only_texts(self) -> bool:
         """Whether no column but texts is used."""
         return self.text is not None and not self.columns
 

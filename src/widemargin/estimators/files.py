@@ -40,7 +40,7 @@ def load(path: str | os.PathLike[str]) -> LinearAnswers | TextClassifier:
         raise ModelFileError(f"{path}: made by the unknown learner {model.learner!r}")
     learner = _LEARNERS[model.learner](**model.params)
     encoder: Any = model.encoder
-    if isinstance(encoder, TableEncoder) and encoder.has_only_texts:
+    if isinstance(encoder, TableEncoder) and encoder.only_texts:
         encoder = encoder.text
     if isinstance(encoder, TextEncoder):
         return TextClassifier(learner, **encoder.options).restore(replace(model, encoder=encoder))

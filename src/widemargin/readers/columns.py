@@ -134,6 +134,12 @@ class TableOptions:
     need_label: bool = True
     schema: TableSchema | None = None
 
+    @property
+    def is_told(self) -> bool:
+        """Whether it was said which columns are used, and for what."""
+        named = (*self.text, *self.drop, *self.columns, *self.categories)
+        return bool(named) or self.label is not None or self.header is not None
+
     def asked_for(self) -> set[str]:
         """The names of all columns that must be there."""
         named = [*self.text, *self.drop, *self.columns, *self.categories, self.label]
@@ -195,7 +201,8 @@ def choose(names: Sequence[str], options: TableOptions, source: str) -> Choice:
 def _label(names: Sequence[str], options: TableOptions, other: set[str], source: str) -> str | None:
     """The column of the labels: the one named, one that is called so, or the last."""
     if options.label is not None:
-        if not options.need_label and options.label not in names:
+        named = isinstance(options.label, str)
+        if named and not options.need_label and options.label not in names:
             return None
         return _find(options.label, names, source)
     free = [name for name in names if name not in other]

@@ -104,6 +104,9 @@ class Files:
         self.format = self.options.format or self._find_format()
 
     def _find_format(self) -> str:
+        among = self.options.among
+        if self.options.table.is_told:  # of which columns only a table has
+            among = tuple(name for name in among if name != "labelled-text")
         found = {}
         for path in self.paths:
             stream = open_bytes(path)
@@ -115,7 +118,7 @@ class Files:
                 else:
                     self._opened[path] = stream
             if head or len(self.paths) == 1:  # an empty file goes with any
-                found[format_of(name_of(path), head, self.options.among)] = name_of(path)
+                found[format_of(name_of(path), head, among)] = name_of(path)
         if len(found) > 1:
             kinds = ", ".join(f"{path} is {format}" for format, path in found.items())
             raise DataError(f"files of different formats cannot be read together: {kinds}")
@@ -151,7 +154,9 @@ class Files:
             with self._open(path) as stream:
                 live = not is_seekable(path) and self.options.live
                 blocks = lines_of(stream, name_of(path), self.options.block, live)
-                yield from chunks_of(blocks, self._parse, self.patience, self.options.threads)
+                # Several threads would wait for more blocks before they give the first.
+                threads = 1 if live else self.options.threads
+                yield from chunks_of(blocks, self._parse, self.patience, threads)
 
     def ranges(self) -> list[Range] | None:
         """The byte ranges in which the files can be read in any order; None if they cannot."""

@@ -33,8 +33,9 @@ _VW = re.compile(rf"(?:{_NUMBER}\s+){{0,3}}(?:'?[^\s|]+)?\s*\|.*")
 def format_of(name: str, head: bytes, among: tuple[str, ...] = tuple(FORMATS)) -> str:
     """The format of a file with this name that begins with these bytes.
 
-    What is none of those it may be `among` is plain text, a document a line, if that is one of
-    them and was not to be told from labelled text otherwise.
+    A TSV file of labels and documents, without names of columns, is labelled text. What neither
+    its name nor its first lines say to be one of those it may be `among` is plain text, a document
+    a line, if that is one of them and was not to be told from labelled text otherwise.
 
     Examples
     --------
@@ -43,10 +44,13 @@ def format_of(name: str, head: bytes, among: tuple[str, ...] = tuple(FORMATS)) -
     >>> format_of("-", b"+1 3:0.5 7:1\\n-1 2:1\\n")
     'svmlight'
     """
-    found = _format_of(name, head)
+    named = _named(name)
+    if named == "tsv" and "labelled-text" in among and _holds_documents(head):
+        return "labelled-text"
+    found = named or _recognised(head)
     if found in among:
         return found
-    if "text" in among and len(among) < len(FORMATS):
+    if "text" in among and len(among) < len(FORMATS) and not named:
         return "text"
     if not found:
         raise DataError(
@@ -56,26 +60,42 @@ def format_of(name: str, head: bytes, among: tuple[str, ...] = tuple(FORMATS)) -
     raise DataError(f"{name}: is {found}, where {' or '.join(among)} is needed")
 
 
-def _format_of(name: str, head: bytes) -> str:
+def _named(name: str) -> str:
+    """The format that the ending of a name means, or nothing."""
     endings = name.lower().split(".")[1:]
     while endings and endings[-1] in _COMPRESSIONS:
         endings.pop()
     for format, known in FORMATS.items():
         if endings and endings[-1] in known:
             return format
-    return _recognised(head)
+    return ""
 
 
-def _recognised(head: bytes) -> str:
-    if head.startswith(b"PAR1"):
-        return "parquet"
+def _holds_documents(head: bytes) -> bool:
+    """Whether each line is a word, a tab and a document, from the first on."""
+    cells = [line.split("\t") for line in _lines(head)]
+    return (
+        bool(cells)
+        and " " in cells[0][-1].strip()
+        and all(len(some) == 2 and " " not in some[0].strip() for some in cells)
+    )
+
+
+def _lines(head: bytes) -> list[str]:
+    """The first lines that say something, the last of which may be cut off."""
     text = head.decode("utf-8", "replace").removeprefix("\ufeff")
     lines = text.splitlines()
     if len(lines) > 1 and not text.endswith("\n"):
         lines.pop()  # it may be cut
     elif lines and len(head) >= _LONG and not text.endswith("\n"):
         lines[0] = lines[0].rpartition(" ")[0] or lines[0]  # its last word may be cut
-    lines = [line for line in lines if line.strip()][:_LINES]
+    return [line for line in lines if line.strip()][:_LINES]
+
+
+def _recognised(head: bytes) -> str:
+    if head.startswith(b"PAR1"):
+        return "parquet"
+    lines = _lines(head)
     content = [line for line in lines if not line.lstrip().startswith("#")]
     if not lines:
         return "svmlight"  # an empty file has no examples in any format
@@ -83,7 +103,8 @@ def _recognised(head: bytes) -> str:
         return "jsonl"
     if all(line.startswith("__label__") for line in lines):
         return "fasttext"
-    if content and all(_SVMLIGHT.fullmatch(line.strip()) for line in content) and ":" in text:
+    vectors = all(_SVMLIGHT.fullmatch(line.strip()) for line in content)
+    if content and vectors and any(":" in line for line in lines):
         return "svmlight"
     if all(_VW.fullmatch(line) for line in lines):
         return "vw"
