@@ -43,7 +43,8 @@ def inspect(path: str, top: int, as_json: bool) -> None:
     for label, features in list(model.top_features(top).items())[:_CLASSES]:
         listed = ", ".join(f"{name} {weight:.3g}" for name, weight in features) or "-"
         click.echo(f"{label!s:<{side}}  {listed}")
-    names = getattr(model.encoder, "names", None)
+    texts = getattr(model.encoder, "text", None) or model.encoder
+    names = getattr(texts, "names", None)
     if names is not None and len(names):
         click.echo(f"\nnames kept: {len(names):,}; columns with several: {names.collisions:,}")
 
