@@ -288,20 +288,6 @@ class Stack:
             np.add(ends, np.uint64(self._filled), out=self._starts[self._n + 1 : n + 1])
         self._filled, self._n = filled, n
 
-    def indices_from(self, filled: int) -> np.ndarray:
-        """The columns of the values that came after the first so many."""
-        return frozen(self._indices[filled : self._filled])
-
-    @property
-    def filled(self) -> int:
-        """How many values there are."""
-        return self._filled
-
-    @property
-    def n(self) -> int:
-        """How many rows there are."""
-        return self._n
-
     def mark(self) -> None:
         """Say that one of the parts that were expected is complete."""
         self._added += 1

@@ -12,13 +12,13 @@ from widemargin.errors import DataError
 from widemargin.loops.gather import Work
 from widemargin.loops.names import LONGEST_NAME, Fresh
 from widemargin.loops.storage import Sparse
-from widemargin.loops.text import WORDS, Found, How
+from widemargin.loops.text import WORDS, Found, How, count_documents
 from widemargin.readers.chunk import Texts
 from widemargin.rows import Rows, Stack, frozen
 
-#: Documents are encoded in pieces of about so many bytes: what a cache holds, and small enough
-#: that threads finish together.
-PIECE = 1 << 18
+#: Documents are encoded in pieces of about so many bytes: few enough that handing them out costs
+#: nothing, and small enough that threads finish together.
+PIECE = 1 << 20
 #: Positions within a piece are numbers of 32 bits, and a document is never cut.
 _LONGEST = 1 << 28
 #: Rooms that are larger than this many bytes are not kept for later.
@@ -144,14 +144,25 @@ class Harvest:
 
 
 class Pile:
-    """Takes rows that arrive piece by piece to where they stay."""
+    """Takes rows that arrive piece by piece to where they stay, and counts where columns occur.
 
-    def __init__(self, stack: Stack) -> None:
-        self.stack = stack
+    Parameters
+    ----------
+    stack : Stack
+        Where they stay.
+    having : array of uint32
+        In how many documents each column is; empty if that is not to be counted.
+    """
+
+    def __init__(self, stack: Stack, having: np.ndarray) -> None:
+        self.stack, self.having = stack, having
 
     def take(self, first: int, last: int, found: Found, count: int) -> None:
         """Add the rows of documents first ... last - 1."""
-        self.stack.extend(found.values[:count], found.columns[:count], found.ends[: last - first])
+        columns = found.columns[:count]
+        self.stack.extend(found.values[:count], columns, found.ends[: last - first])
+        if len(self.having):
+            count_documents(frozen(columns), self.having)
 
 
 class Turns:

@@ -13,7 +13,7 @@ from widemargin.encode.pieces import Harvest, Pile, Room, Turns, cut, most_featu
 from widemargin.errors import DataError
 from widemargin.loops.gather import BAD_BYTE, NEEDS_TABLE, Tables
 from widemargin.loops.names import FULL, NAMING, UNNAMED
-from widemargin.loops.text import How, count_documents, encode_piece, finish_rows
+from widemargin.loops.text import How, encode_piece, finish_rows
 from widemargin.readers.chunk import Texts
 from widemargin.rows import Rows, Stack, frozen
 from widemargin.threads import run_all, split
@@ -161,12 +161,11 @@ class TextEncoder:
 
         With idf the values are not final before `finish`, after the last documents.
         """
-        idf, names, before = self.options["idf"], self.names if note else None, stack.filled
+        idf, names = self.options["idf"], self.names if note else None
         how = self.how._replace(l2=False) if idf else self.how
-        self._encode(raw, threads, self._tables(idf=False), names, how, Pile(stack))
+        self._encode(raw, threads, self._tables(idf=False), names, how, Pile(stack, self._having))
         stack.mark()
         if idf:
-            count_documents(stack.indices_from(before), self._having)
             self.documents += len(raw.starts)
 
     def finish(self, rows: Rows, threads: int = 1) -> None:
