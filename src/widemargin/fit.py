@@ -193,6 +193,14 @@ def fit_linear(
     return state, history
 
 
+def check_classes(classes: np.ndarray) -> None:
+    """Raise an error if there is nothing to tell apart."""
+    if len(classes) < 2:
+        raise DataError(
+            f"only one class ({classes.tolist()[0]!r}) is present: at least two are needed to learn"
+        )
+
+
 def prices(
     classes: np.ndarray,
     codes: np.ndarray,

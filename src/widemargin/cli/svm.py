@@ -6,7 +6,6 @@ import json
 import os
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import click
@@ -14,10 +13,10 @@ import numpy as np
 
 from widemargin.cli.digits import read_digits
 from widemargin.cli.embedded import MEASURED
+from widemargin.cli.held_out import answered_right, read_held_out
 from widemargin.cli.report import Job
 from widemargin.encode.labels import encode_labels
-from widemargin.errors import DataError
-from widemargin.fit import split
+from widemargin.fit import check_classes, split
 from widemargin.intervals import wilson
 from widemargin.model import LinearModel
 from widemargin.progress import watched
@@ -61,8 +60,7 @@ def train_svm(
         classes, every = encode_labels(y)
         learned, measured = (part.astype(np.int64) for part in split(every, MEASURED, rng))
         rows, codes, weights, name = Rows.of(X[learned]), every[learned], None, "digits"
-    if len(classes) < 2:
-        raise DataError(f"only one class ({classes.tolist()[0]!r}) is present: two are needed")
+    check_classes(classes)
     with watched(False if job.quiet or job.as_json else None, settings.epochs) as watch:
         trained = fit_svm(
             rows.with_bias(settings.constant),
@@ -105,7 +103,8 @@ def train_svm(
         asked = Rows.of(X[measured]).with_bias(model.bias)
         right = model.predict(asked) == classes[every[measured]]
     elif job.valid is not None:
-        right = _right(model, encoder, known, reading, job.valid)
+        held_out = read_held_out(job.valid, reading, encoder, known, model.bias)
+        right = answered_right(model, held_out)
     if right is not None:
         figures["held_out_rows"] = len(right)
         figures["accuracy"] = float(np.mean(right))
@@ -129,15 +128,3 @@ def train_svm(
             )
         click.echo(f"model saved to {figures['model']}")
     return 130 if watch.interrupted else 0
-
-
-def _right(
-    model: LinearModel, encoder: Any, known: Classes, reading: ReadOptions, path: str
-) -> np.ndarray:
-    """Which of the held-out examples the model gets right."""
-    table = replace(reading.table, schema=getattr(encoder, "schema", None))
-    data = read_all(Files(path, replace(reading, table=table)), encoder, known, learn=False)
-    assert data is not None
-    rows = data.rows.with_bias(model.bias).widened(max(data.rows.width, model.state.width))
-    answers = known.values[np.maximum(data.codes, 0)]
-    return (model.predict(rows) == answers) & (data.codes >= 0)

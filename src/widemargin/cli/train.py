@@ -13,10 +13,10 @@ import numpy as np
 
 from widemargin.cache import is_cache, read_cache, stamp, write_cache
 from widemargin.checkpoint import Checkpoints
+from widemargin.cli.held_out import answered_right, read_held_out
 from widemargin.cli.learners import Learner
 from widemargin.cli.report import Job, Report, say_if_cold, watch_of
-from widemargin.errors import DataError
-from widemargin.fit import fit_linear
+from widemargin.fit import check_classes, fit_linear
 from widemargin.history import History
 from widemargin.learn import Course, Moment, learn
 from widemargin.model import LinearModel
@@ -170,11 +170,7 @@ class _Training:
             self.saved = self.checkpoints.read() if self.job.resume else None
         with watch_of(self.learner, self.job) as watch:
             model = self._learn_in_memory(watch) if self.stream is None else self._learn(watch)
-        if len(model.classes) < 2:
-            raise DataError(
-                f"only one class ({model.classes.tolist()[0]!r}) is present:"
-                " at least two are needed to learn"
-            )
+        check_classes(model.classes)
         model.save(self.job.model)
         if self.checkpoints is not None and not watch.interrupted:
             self.checkpoints.remove()
@@ -184,11 +180,7 @@ class _Training:
         data, settings = self.data, self.learner.settings
         assert data is not None
         classes = self.classes.values
-        if len(classes) < 2:
-            raise DataError(
-                f"only one class ({classes.tolist()[0]!r}) is present:"
-                " at least two are needed to learn"
-            )
+        check_classes(classes)
         rows = settings.extend(data.rows)
         held_out = self._held_out(rows.bias)
         state = None
@@ -248,20 +240,15 @@ class _Training:
     def _held_out(self, bias: float) -> HeldOut | None:
         if self.job.valid is None:
             return None
-        schema = getattr(self.encoder, "schema", None)
-        table = replace(self.reading.table, schema=schema)
-        files = Files(self.job.valid, replace(self.reading, table=table))
-        data = read_all(files, self.encoder, self.classes, learn=False)
-        assert data is not None
-        self.held_out = replace(data, rows=data.rows.with_bias(bias))
-        return HeldOut(self.held_out.rows, self.held_out.rows.everything, data.codes)
+        self.held_out = read_held_out(
+            self.job.valid, self.reading, self.encoder, self.classes, bias
+        )
+        rows = self.held_out.rows
+        return HeldOut(rows, rows.everything, self.held_out.codes)
 
     def measure(self, model: LinearModel) -> tuple[int, int] | None:
         """How many of the held-out examples the model gets right, if there are any."""
         if self.held_out is None:
             return None
-        rows = self.held_out.rows.widened(max(self.held_out.rows.width, model.state.width))
-        found = model.predict(rows)
-        answers = np.where(self.held_out.codes >= 0, self.held_out.codes, 0)
-        right = (found == self.classes.values[answers]) & (self.held_out.codes >= 0)
-        return int(np.sum(right)), rows.n
+        right = answered_right(model, self.held_out)
+        return int(np.sum(right)), len(right)

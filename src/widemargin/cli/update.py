@@ -26,6 +26,8 @@ def update(path: str, files: Sequence[str], target: str, given: Mapping[str, Any
     began = time.monotonic()
     question = Question(path, files, given)
     model, encoder = question.model, question.encoder
+    if model.certificate is not None:
+        raise DataError(f"{path}: an SVM does not go on learning: train it again on all examples")
     if given.get("text") and encoder.kind == "text":
         raise click.UsageError(
             "update reads texts as the model did: give it fastText or label<TAB>text"

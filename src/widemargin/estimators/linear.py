@@ -17,7 +17,7 @@ from widemargin.certificate import RunCertificate
 from widemargin.encode.labels import check_labels, codes_of, encode_labels
 from widemargin.errors import DataError
 from widemargin.estimators.answers import LinearAnswers
-from widemargin.fit import Settings, begin, fit_linear, make_room
+from widemargin.fit import Settings, begin, check_classes, fit_linear, make_room
 from widemargin.history import History
 from widemargin.mistakes import Correction
 from widemargin.model import LinearModel
@@ -79,10 +79,7 @@ class LinearLearner(LinearAnswers):
         if again:
             classes, codes = self._known_classes(y)
             state = self._state_for(rows, classes, settings).copy()
-        if len(classes) < 2:
-            raise DataError(
-                f"only one class ({classes[0]!r}) is present: at least two are needed to learn"
-            )
+        check_classes(classes)
         held_out = self._held_out(X_val, y_val, classes, rows.bias)
         with watched(self.progress, settings.epochs) as watch:
             state, history = fit_linear(

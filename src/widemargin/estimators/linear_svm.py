@@ -13,8 +13,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import _check_sample_weight, column_or_1d, validate_data
 
 from widemargin.encode.labels import check_labels, encode_labels
-from widemargin.errors import DataError, NotSeparableWarning
+from widemargin.errors import NotSeparableWarning
 from widemargin.estimators.answers import LinearAnswers
+from widemargin.fit import check_classes
 from widemargin.gap import GapCertificate
 from widemargin.model import LinearModel
 from widemargin.progress import watched
@@ -198,10 +199,7 @@ class LinearSVM(LinearAnswers):
                 ensure_all_finite=False,  # a NaN or infinity shows in the norms
             )
         classes, codes = encode_labels(check_labels(column_or_1d(y, warn=True)))
-        if len(classes) < 2:
-            raise DataError(
-                f"only one class ({classes[0]!r}) is present: at least two are needed to learn"
-            )
+        check_classes(classes)
         if sample_weight is not None:
             sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64)
         with watched(self.progress, settings.epochs) as watch:

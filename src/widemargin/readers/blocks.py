@@ -8,6 +8,7 @@ from typing import Any, BinaryIO, NamedTuple
 import numpy as np
 
 from widemargin.errors import DataError
+from widemargin.readers.sources import read_up_to
 
 #: A single record may be so long (a quote that is never closed would read the whole file).
 _LONGEST = 1 << 26
@@ -56,7 +57,8 @@ def cut_blocks(
     rest, line = b"", 1
     first, final = True, False
     while not final:
-        piece, final = _read_full(stream, size)
+        piece = read_up_to(stream, size)
+        final = len(piece) < size
         data = rest + piece if rest else piece
         if first:
             first = False
@@ -76,19 +78,6 @@ def cut_blocks(
         if data:
             yield Block(data, starts, lines + line, cut)
             line += data.count(b"\n")
-
-
-def _read_full(stream: BinaryIO, size: int) -> tuple[bytes, bool]:
-    """As many bytes as asked for, though a pipe may give fewer at a time; and whether it ended."""
-    piece = stream.read(size)
-    if len(piece) == size:
-        return piece, False
-    pieces, have = [piece], len(piece)
-    while piece and have < size:
-        piece = stream.read(size - have)
-        pieces.append(piece)
-        have += len(piece)
-    return b"".join(pieces), not piece
 
 
 def find_lines(content: np.ndarray) -> np.ndarray:

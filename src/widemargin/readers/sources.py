@@ -81,7 +81,7 @@ class Range:
             start = max(0, self.start - 1)
             inside = self.end - start
             file.seek(start)
-            text = _read_up_to(file, inside + _BEYOND)
+            text = read_up_to(file, inside + _BEYOND)
             if self.start == 0:
                 _check_encoding(text, self.source)
             begins = text.find(b"\n") + 1 if self.start > 0 else 0
@@ -206,15 +206,6 @@ class _Guarded(io.RawIOBase):
         super().close()
 
 
-def blocks_of(path: str, size: int = BLOCK_BYTES) -> Iterator[Block]:
-    """A source in blocks of about `size` bytes."""
-    if is_seekable(path) and not compression_of(path):
-        yield from ranges_of(path, size)
-        return
-    with open_bytes(path) as stream:
-        yield from lines_of(stream, name_of(path), size)
-
-
 def ranges_of(path: str, size: int = BLOCK_BYTES) -> list[Range]:
     """Cut an uncompressed file into ranges, each of about `size` bytes."""
     length = os.stat(path).st_size
@@ -230,7 +221,7 @@ def lines_of(
     """
     first, rest = True, b""
     while True:
-        piece = stream.read1(size) if live else _read_up_to(stream, size)
+        piece = stream.read1(size) if live else read_up_to(stream, size)
         if first:
             _check_encoding((rest + piece)[:2], source)
         if not piece:
@@ -246,7 +237,7 @@ def lines_of(
         yield Lines(source, _as_lines(rest, first))
 
 
-def _read_up_to(file: Any, size: int) -> bytes:
+def read_up_to(file: Any, size: int) -> bytes:
     """Read so many bytes, or fewer if the source ends; a pipe gives them bit by bit."""
     pieces, missing = [], size
     while missing > 0:
