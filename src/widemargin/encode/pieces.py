@@ -62,18 +62,20 @@ class Room:
         features = most_features(how, int(lengths.sum()), last - first)
         most = most_features(how, longest)
         names = features if how.named else 0
+        slots = max(4096, 1 << (2 * most).bit_length())
         self.work = Work(
             lowered=self._get("lowered", np.uint8, longest + 128),
             turns=self._get("turns", np.uint32, longest + 8),
             text=self._get("text", np.uint8, 3 * longest + 64),
             edges=self._get("edges", np.uint32, 2 * longest + 8),
-            slots=self._get("slots", np.uint32, max(4096, 1 << (2 * most).bit_length())),
+            keys=self._get("keys", np.uint64, slots),
+            places=self._get("places", np.uint32, slots),
             where=self._get("where", np.uint64, most),
             bad=self._get("bad", np.int64, 1),
         )
         self.found = Found(
             columns=self._get("columns", np.uint32, features),
-            values=self._get("values", np.float32, features),
+            values=self._get("values", np.float32, features + 1),
             ends=self._get("row ends", np.uint64, last - first),
         )
         self.fresh = Fresh(

@@ -46,7 +46,8 @@ class Work(NamedTuple):
     turns: np.ndarray  # where its words begin and end
     text: np.ndarray
     edges: np.ndarray  # word or character i is text[edges[i]:edges[i + 1]], its blank included
-    slots: np.ndarray  # one more than where in Found a column is; older entries are void
+    keys: np.ndarray  # slots: a document's number above a column; those of other documents are void
+    places: np.ndarray  # where in Found the column of a slot is
     where: np.ndarray  # the slice of text that each column of the document came from
     bad: np.ndarray  # one number: the byte that is not UTF-8
 

@@ -31,6 +31,8 @@ COUNT, BINARY, SUBLINEAR = range(3)
 
 #: Documents with fewer n-grams have room to spare in their table.
 _SMALL = np.uint64(1024)
+#: Columns are smaller, and so is the difference of the keys of two columns of one document.
+_COLUMNS = np.uint64(0xFFFFFFFF)
 _0, _1, _2, _3, _4 = (np.uint64(number) for number in range(5))
 
 
@@ -57,18 +59,21 @@ class Found(NamedTuple):
 
 
 @jit()
-def hash_grams(first, last, low, gap, base, count, size, how, work, found):
+def hash_grams(first, last, low, gap, stamp, base, count, size, how, work, found):
     """Add all n-grams, n >= low, of parts first ... last - 1 to the document that began at base.
 
-    The last `gap` bytes of each part do not count; `size` is one less than the number of slots
-    to use. Returns the new count of features.
+    The last `gap` bytes of each part do not count; `stamp` is the document's number, above 32
+    bits for a column; `size` is one less than the number of slots to use. Returns the new count
+    of features.
     """
     # All arrays are named before the loops, and nothing is called in them that takes one and is
     # not a single instruction or so: else numba counts references to them, which costs more than
     # the hash.
-    text, edges, slots, where = work.text, work.edges, work.slots, work.where
+    text, edges, where = work.text, work.edges, work.where
+    keys, places = work.keys, work.places
     columns, values = found.columns, found.values
     mask, signed, high = np.uint32(how.mask), how.signed, np.uint64(how.high)
+    values[count] = 0.0
     for i in range(first, last):
         start = np.uint64(edges[i])
         p, h = start, np.uint32(0)
@@ -83,21 +88,26 @@ def hash_grams(first, last, low, gap, base, count, size, how, work, found):
                 p += _4
             rest = np.uint32((_1 << ((end - p) << _3)) - _1)
             g = finish(h, load(text, p) & rest, np.uint32(end - start))
-            column = (g >> np.uint32(1)) & mask
+            column = np.uint64((g >> np.uint32(1)) & mask)
             value = np.float32(-1.0) if signed and g & np.uint32(1) else np.float32(1.0)
-            s = np.uint64(column) & size
-            at = np.uint64(slots[s])
-            while at > base and (columns[at - _1] >> np.uint32(1)) & mask != column:
+            # Whether a column came before cannot be guessed, so there is no branch on it: `other`
+            # is 0 if it did and large if the slot is void, and what is stored is the same.
+            key = stamp | column
+            s = column & size
+            other = keys[s] ^ key
+            while other - _1 < _COLUMNS:  # another column of this document
                 s = (s + _1) & size
-                at = np.uint64(slots[s])
-            # The same stores whether it is new or not: that cannot be guessed, so no branch on it.
-            new = at <= base
-            at = count if new else at - _1
+                other = keys[s] ^ key
+            new = other != _0
+            place = np.uint64(places[s])
+            at = count if new else place
+            keys[s] = key
+            places[s] = at
             columns[at] = g
-            values[at] = value + (np.float32(0.0) if new else values[at])
+            values[at] += value
             where[at - base] = (start << np.uint64(32)) | end
-            slots[s] = at + _1
             count += np.uint64(new)
+            values[count] = 0.0
     return count
 
 
@@ -161,8 +171,8 @@ def encode_piece(texts, begin, stop, how, tables, work, seen, found, fresh):
     document, trouble): trouble is 0, or why encoding stopped at that document. Costs about the
     hash of every n-gram and one look at a table that fits the cache.
     """
-    for s in range(len(work.slots)):
-        work.slots[s] = 0
+    for s in range(len(work.keys)):
+        work.keys[s] = 0
     fresh.count[0] = 0
     count = _0
     for d in range(begin, stop):
@@ -186,13 +196,14 @@ def encode_piece(texts, begin, stop, how, tables, work, seen, found, fresh):
         while size < room:
             size *= _2
         size -= _1
+        stamp = (d - begin + _1) << np.uint64(32)
         first, end, low = _0, np.uint64(n), np.uint64(how.low)
         gap = _1 if how.analyzer == WORDS else _0
         while first < np.uint64(n):
             if how.analyzer == CHARS_IN_WORDS:
                 end = end_of_word(first, work)
                 low = min(np.uint64(how.low), end - first)  # a shorter word counts whole
-            count = hash_grams(first, end, low, gap, base, count, size, how, work, found)
+            count = hash_grams(first, end, low, gap, stamp, base, count, size, how, work, found)
             first = end
         if how.named:
             find_fresh(base, count, how, work, found, seen, fresh)
