@@ -7,6 +7,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
+from widemargin.loops.orders import RUN, keep_awake, stir
 from widemargin.rows import frozen
 
 #: False: as given. "once": permuted once. "rows": every epoch in a fresh permutation.
@@ -16,7 +17,7 @@ Shuffle = bool | Literal["once", "rows", "draw"]
 SHUFFLES = (True, False, *get_args(get_args(Shuffle)[1]))
 
 #: `mixed` takes rows in turn from so many runs of so many neighbouring rows.
-_RUN, _STREAMS = 64, 32
+_RUN, _STREAMS = int(RUN), 32
 #: `stirred` shuffles so many runs together.
 _STIRRED = 16
 
@@ -104,16 +105,24 @@ def stirred(which: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     if n <= 2 * window:
         return rng.permutation(which)
     cut = int(rng.integers(_RUN))
-    runs = rng.permutation((n - cut) // _RUN) * _RUN + cut
-    inside = len(runs) * _RUN
-    at = np.empty(n, np.int64)
-    np.add(runs[:, None], np.arange(_RUN), out=at[:inside].reshape(-1, _RUN))
-    at[inside:] = np.r_[:cut, cut + inside : n]
-    whole = n // window * window
+    runs = rng.permutation(np.arange((n - cut) // _RUN, dtype=np.uint64))
     # One shuffle for all windows: they hold other rows every time, and a draw for each costs more.
-    at[:whole] = at[:whole].reshape(-1, window)[:, rng.permutation(window)].ravel()
-    rng.shuffle(at[whole:])
-    return which[at]
+    together, rest = (
+        rng.permutation(np.arange(length, dtype=np.uint64)) for length in (window, n % window)
+    )
+    out = np.empty(n, np.uint64)
+    stir(frozen(which), runs, np.uint64(cut), together, rest, out)
+    return out
+
+
+def awake_of(which: np.ndarray, asleep: np.ndarray) -> np.ndarray:
+    """The rows of `which` that are not asleep.
+
+    >>> awake_of(np.array([0, 2, 3], np.uint64), np.array([0, 0, 1, 0], np.uint8)).tolist()
+    [0, 3]
+    """
+    out = np.empty(len(which), np.uint64)
+    return frozen(out[: keep_awake(frozen(which), asleep, out)])
 
 
 def is_all(which: np.ndarray) -> bool:

@@ -183,10 +183,10 @@ def _check_combination(certificate: Any, examples: _Examples) -> None:
     """Convex weights with which the hulls meet, or come closer than was asked for."""
     which, shares = np.asarray(certificate.examples), certificate.shares
     _check_members(which, len(shares), examples)
-    if any(share <= 0 for share in shares) or sum(shares) != 1:
-        raise CertificateError("the weights are not positive or do not add up to 1")
     common = math.lcm(*(share.denominator for share in shares))
     weights = [share.numerator * (common // share.denominator) for share in shares]
+    if any(weight <= 0 for weight in weights) or sum(weights) != common:
+        raise CertificateError("the weights are not positive or do not add up to 1")
     signed = [w * int(s) for w, s in zip(weights, examples.signs[which], strict=True)]
     total, exponent = _combine(signed, examples.rows(which))
     left = [*total, *([sum(signed)] if examples.constant else [])]

@@ -539,3 +539,24 @@ def lift_pass(inverse, limbs, r, p, bits, digits):
                 v = v * base + r[i, level]
                 r[i, level] = v // prime
                 v -= r[i, level] * prime
+
+
+#: So many leading bits of two numbers are looked at by `euclid_steps`.
+LEADING_BITS = 61
+
+
+@jit()
+def euclid_steps(a, b):
+    """The steps of Euclid's algorithm that two long numbers a > b share if they begin like this.
+
+    Returns A, B, C, D: after these steps the numbers are A a + B b and C a + D b. No step is
+    certain if B is 0. See Knuth, The Art of Computer Programming, 4.5.2, algorithm L.
+    """
+    A, B, C, D = 1, 0, 0, 1
+    while b + C != 0 and b + D != 0:
+        q = (a + A) // (b + C)
+        if q != (a + B) // (b + D):
+            break
+        A, B, C, D = C, D, A - q * C, B - q * D
+        a, b = b, a - q * b
+    return A, B, C, D

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
-from widemargin.loops.separability import invert_modulo, lift_pass
+from widemargin.loops.separability import LEADING_BITS, euclid_steps, invert_modulo, lift_pass
 
 #: Primes below 2^22, 2^21, 2^20: if one divides the determinant, the next is tried.
 _PRIMES = {22: (4194301, 4194287, 4194277), 21: (2097143, 2097133), 20: (1048573, 1048571)}
@@ -52,7 +52,7 @@ def convex_dependency(vectors: np.ndarray) -> list[Fraction] | None:
     columns = scipy.linalg.lu(vectors[:last].T / lengths[:, None], p_indices=True)[0]
     columns = np.argsort(columns)[:last] if len(columns) > last else columns
     square = vectors[:, columns]
-    whole = np.column_stack([_whole(column) for column in square.T])
+    whole = _whole_columns(square)
     solved = solve_exactly(whole[:last].T, -whole[last])
     if solved is None:
         return None
@@ -84,10 +84,10 @@ def solve_exactly(A: np.ndarray, b: np.ndarray) -> tuple[list[int], int] | None:
     """
     k = len(A)
     bits = min(22, (52 - max(1, k).bit_length()) // 2)
-    primes = _PRIMES.get(bits, ())
+    primes, short = _PRIMES.get(bits, ()), _short(A)
     for p in primes:
         inverse = np.empty((k, k))
-        if invert_modulo((A % p).astype(np.float64), float(p), inverse):
+        if invert_modulo((short % p).astype(np.float64), float(p), inverse):
             break
     else:
         return None
@@ -125,25 +125,47 @@ def _read_off(digits: np.ndarray, p: int, slack: int) -> tuple[list[int], int] |
     modulus = p ** len(digits)
     values = _horner(digits, p)
     limit = math.isqrt(modulus // 2) >> slack
-    below = 1
+    # Nearly always the denominator of a mixture of them is that of all.
+    mixture = sum(k * value for k, value in enumerate(values, 1)) % modulus
+    for below in (_denominator(mixture, modulus, limit), 1):
+        found = below and _over_one(values, modulus, limit, below)
+        if found:
+            return found
+    return None
+
+
+def _over_one(
+    values: list[int], modulus: int, limit: int, below: int
+) -> tuple[list[int], int] | None:
+    """Numerators and the one denominator, a multiple of `below`; None if they are too long."""
+    above: list[int] = []
     for value in values:
         rest = value * below % modulus
         if min(rest, modulus - rest) > limit:
             more = _denominator(rest, modulus, limit)
             if more is None or below * more > limit:
                 return None
-            below *= more
-    above = [value * below % modulus for value in values]
-    above = [value if 2 * value < modulus else value - modulus for value in above]
+            below, rest = below * more, rest * more % modulus
+            above = [number * more for number in above]
+        above.append(rest if rest <= limit else rest - modulus)
     return (above, below) if max(map(abs, above)) <= limit else None
 
 
 def _denominator(value: int, modulus: int, limit: int) -> int | None:
-    """The smallest q > 0 for which q value is at most `limit` modulo the modulus, by Euclid."""
+    """The smallest q > 0 for which q value is at most `limit` modulo the modulus, by Euclid.
+
+    Many steps at once are read off the leading bits (Lehmer); those near the limit go singly.
+    """
     a, b, u, v = modulus, value, 0, 1
     while b > limit:
-        quotient, rest = divmod(a, b)
-        a, b, u, v = b, rest, v, u - quotient * v
+        shift = max(0, a.bit_length() - LEADING_BITS)
+        A, B, C, D = euclid_steps(a >> shift, b >> shift)
+        after = C * a + D * b
+        if B and after > limit:
+            a, b, u, v = A * a + B * b, after, A * u + B * v, C * u + D * v
+        else:
+            quotient, rest = divmod(a, b)
+            a, b, u, v = b, rest, v, u - quotient * v
     return abs(v) if 0 < abs(v) <= limit else None
 
 
@@ -161,6 +183,7 @@ def _horner(digits: np.ndarray, p: int) -> list[int]:
 
 def _limbs(A: np.ndarray, bits: int) -> np.ndarray:
     """Whole numbers as sums of floats below 2^bits times powers of 2^bits."""
+    A = _short(A)
     signs: Any = np.where(A < 0, -1, 1)
     rest: Any = abs(A)
     limbs: list[np.ndarray] = []
@@ -170,20 +193,28 @@ def _limbs(A: np.ndarray, bits: int) -> np.ndarray:
     return np.array(limbs)
 
 
+def _short(A: np.ndarray) -> np.ndarray:
+    """The same whole numbers, as those of the machine if they are small enough."""
+    return A.astype(np.int64) if max(map(abs, A.flat), default=0) < 1 << 62 else A
+
+
 def _hadamard_bits(A: np.ndarray, b: np.ndarray) -> float:
     """More bits than a determinant of columns of A and b has."""
     squares = [int(np.dot(column, column)) for column in [*A.T, b]]
     return sum(square.bit_length() / 2.0 for square in squares if square) + 2.0
 
 
-def _whole(values: np.ndarray) -> np.ndarray:
-    """Floats as whole numbers, all multiplied by the same number."""
-    if np.all(values == np.rint(values)) and np.max(np.abs(values)) < 2.0**53:
-        return values.astype(np.int64).astype(object)
-    pairs = [float(value).as_integer_ratio() for value in values]
-    common = max(below for _, below in pairs)
-    scaled = [above * (common // below) for above, below in pairs]
-    divisor = math.gcd(*scaled) or 1
-    whole = np.empty(len(values), object)
-    whole[:] = [value // divisor for value in scaled]
-    return whole
+def _whole_columns(values: np.ndarray) -> np.ndarray:
+    """Floats as whole numbers, every column multiplied by a number of its own."""
+    fraction, power = np.frexp(values)
+    mantissa = (fraction * 2.0**53).astype(np.int64)
+    zeros = np.maximum(np.frexp((mantissa & -mantissa).astype(np.float64))[1] - 1, 0)
+    odd, power = mantissa >> zeros, power + zeros
+    used = odd != 0
+    lowest = np.min(np.where(used, power, np.max(power)), axis=0)
+    shift = np.where(used, power - lowest, 0)
+    if np.max(53 - zeros + shift) >= 63:
+        odd, shift = odd.astype(object), shift.astype(object)
+    whole = odd << shift
+    divisor = np.gcd.reduce(whole, axis=0)
+    return (whole // np.where(divisor == 0, 1, divisor)).astype(object)

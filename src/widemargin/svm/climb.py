@@ -13,7 +13,7 @@ from widemargin.errors import DataError
 from widemargin.gap import Binary, GapCertificate, measure_binary, relative, weights_of
 from widemargin.loops.dual import Sweep, combine, dual_pass
 from widemargin.loops.steps import REACH, Rule
-from widemargin.order import stirred
+from widemargin.order import awake_of, stirred
 from widemargin.problems import Pace
 from widemargin.rows import Rows, frozen
 from widemargin.scores import scores
@@ -166,9 +166,11 @@ class Climb:
     def shrink(self) -> None:
         """Leave out the examples that fell asleep; after many passes look at all of them again."""
         if self.epochs - self.woken >= _NIGHT:
+            limits = self.limits  # who is held as firmly as before may fall asleep at once
             self.wake()
+            self.limits = limits
         else:
-            self.awake = self.awake[self.asleep[self.awake] == 0]
+            self.awake = awake_of(self.awake, self.asleep)
 
     @property
     def all_awake(self) -> bool:

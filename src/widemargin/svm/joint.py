@@ -10,7 +10,7 @@ import numpy as np
 
 from widemargin.gap import GapCertificate, measure_joint, relative
 from widemargin.loops.dual import Sweep, joint_pass
-from widemargin.order import stirred
+from widemargin.order import awake_of, stirred
 from widemargin.problems import Pace
 from widemargin.rows import Rows, frozen
 from widemargin.svm.ascent import Solution
@@ -101,7 +101,7 @@ class _JointClimb:
 
     def shrink(self) -> None:
         """Leave out the examples that fell asleep."""
-        self.awake = self.awake[self.asleep[self.awake] == 0]
+        self.awake = awake_of(self.awake, self.asleep)
 
     def epoch(self, orders: Orders) -> Slices:
         """One pass over the examples that are awake."""
