@@ -146,7 +146,7 @@ class _Lines:
         ragged = np.flatnonzero(found != width)
         if len(ragged):
             at, kind = ragged[0], "tabs" if between == "\t" else "blanks"
-            several = f"{found[at]} column{'s' * (found[at] != 1)}"
+            several = f"{found[at]} column{'s' * int(found[at] != 1)}"
             self.fail(rows[at], f"{several} between {kind}, where {expected} {width}")
         edges = np.empty((len(rows), width + 1), self.ends.dtype)
         edges[:, 0], edges[:, width] = begins, ends + 1
