@@ -67,7 +67,7 @@ def _hash_text(codes, a, b):
 
 @jit(inline=True)
 def _hash_shape(codes, a, b, classes, runs):
-    """Letters as x or X, digits as d, other characters as they are; runs says to cut runs to one."""
+    """Letters as x or X, digits as d, others as they are; `runs` cuts every run to one."""
     h = _BASIS
     before = np.uint32(0)
     for k in range(a, b):
