@@ -66,6 +66,12 @@ def _hash_text(codes, a, b):
 
 
 @jit(inline=True)
+def word_hash(codes, edges, i):
+    """The hash of the word i as it is written; never 0."""
+    return _hash_text(codes, edges[0, i], edges[0, i + _1] - _1) | _1
+
+
+@jit(inline=True)
 def _hash_shape(codes, a, b, classes, runs):
     """Letters as x or X, digits as d, others as they are; `runs` cuts every run to one."""
     h = _BASIS
