@@ -1,0 +1,1 @@
+"""Structured prediction: tags, trees and whatever else an argmax can find."""
