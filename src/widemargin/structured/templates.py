@@ -189,6 +189,48 @@ h.w on.t d.t
 way far
 """
 
+#: The features of an arc when nothing else is known of the tree. The tags between the two words are
+#: added to these, one by one, together with the tags of the arc.
+ARC_TEMPLATES = """
+h.w h.t way far
+h.w way far
+h.t way far
+d.w d.t way far
+d.w way far
+d.t way far
+h.w d.w
+h.w h.t d.w d.t
+h.t d.w d.t way
+h.w d.w d.t way
+h.w h.t d.t way
+h.w h.t d.w
+h.t d.t way far
+h.x d.x way far
+h.w d.t way far
+h.t d.w way far
+h.t hn.t dp.t d.t
+hp.t h.t dp.t d.t
+h.t hn.t d.t dn.t
+hp.t h.t d.t dn.t
+hn.t dp.t d.t way
+h.t dp.t d.t way
+h.t hn.t d.t way
+h.t d.t dn.t way
+hp.t h.t d.t way
+h.x hn.x dp.x d.x
+hp.x h.x d.x dn.x
+h.e d.e way
+h.e d.t way far
+h.t d.e way far
+h.w dp.t d.t way
+h.w d.t dn.t way
+hn.t h.w d.t way
+dp.w d.t h.t way
+dn.w d.t h.t way
+dp.t d.w h.t way
+d.w dn.t h.t way
+"""
+
 
 def key_of(name: str) -> int:
     """A random odd number that is always the same for a name."""
