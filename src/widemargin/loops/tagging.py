@@ -15,7 +15,6 @@ import numpy as np
 
 from widemargin.loops.jit import jit
 from widemargin.loops.steps import REACH
-from widemargin.loops.storage import prefetch
 from widemargin.loops.templates import (
     Index,
     Table,
@@ -33,7 +32,6 @@ from widemargin.loops.viterbi import backward, best_path, path_score
 WHOLE, EARLY, VIOLATION = range(3)
 
 _0, _1 = np.uint64(0), np.uint64(1)
-_LINE = np.uint64(16)
 _LOW = np.float32(-np.inf)
 
 
@@ -71,16 +69,10 @@ class Tally(NamedTuple):
 @jit(inline=True)
 def score_tokens(W, ids, first, m, T, s):
     """s[i] = the sum of the rows of token i; the rows of the next token are fetched meanwhile."""
-    width = np.uint64(W.shape[1])
     last = first + (m - _1) * T
     for i in range(m):
         at = first + i * T
-        ahead = min(at + T, last)
-        for k in range(ahead, ahead + T):
-            row = np.uint64(ids[k]) * width
-            for j in range(_0, width, _LINE):
-                prefetch(W, row + j)
-        add_rows(W, ids, at, T, s, i)
+        add_rows(W, ids, at, T, min(at + T, last), s, i)
 
 
 @jit(inline=True)

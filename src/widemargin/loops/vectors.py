@@ -3,8 +3,8 @@
 A row holds a number for each label and is padded to a power of two, at least 8. The compiler, left
 alone, keeps the sums in memory; here they stay in registers while many rows are added.
 
-    add_rows(W, ids, first, count, s, at)     s[at] = the sum of the rows W[ids[first:first + count]]
-    max_plus(v, j, n, A, k, s, i, out, at)    out[at][y] = s[i][y] + max over z < n of v[j][z] + A[k + z][y]
+    add_rows(W, ids, first, count, ahead, s, at)    s[at] = the sum of W[ids[first:first + count]]
+    max_plus(v, j, n, A, k, s, i, out, at)          out[at] = s[i] + max of v[j][z] + A[k + z]
 
 All arrays are C-ordered float32 matrices of the same width, but for ids, which is flat. With the
 compiler off the plain functions below do the same, to the bit.
@@ -18,13 +18,19 @@ from numba import types
 from numba.extending import intrinsic, overload
 
 from widemargin.loops.jit import INLINE, OPTIONS
+from widemargin.loops.storage import emit_prefetch
 
 _F32, _I64 = ir.FloatType(), ir.IntType(64)
+#: Numbers in a cache line.
+_LINE = 16
 _8, _16, _32 = np.uint64(8), np.uint64(16), np.uint64(32)
 
 
-def add_rows(W, ids, first, count, s, at):
-    """s[at] = the sum of the rows of W that ids[first:first + count] names."""
+def add_rows(W, ids, first, count, ahead, s, at):
+    """s[at] = the sum of the rows of W that ids[first:first + count] names.
+
+    Those that ids[ahead:ahead + count] names are fetched meanwhile: they are wanted next.
+    """
     s[at] = 0
     for k in ids[int(first) : int(first) + int(count)]:
         s[at] += W[k]
@@ -73,17 +79,24 @@ def _make_add_rows(lanes):
     vector = ir.VectorType(_F32, lanes)
 
     @intrinsic
-    def add(typingctx, W, ids, first, count, width, block, s, at):
+    def add(typingctx, W, ids, first, count, ahead, width, block, s, at):
         def codegen(context, builder, signature, args):
-            _, _, first, count, width, block, _, at = args
+            _, _, first, count, ahead, width, block, _, at = args
             rows = _data(context, builder, signature.args[0], args[0])
             named = _data(context, builder, signature.args[1], args[1])
-            out = _data(context, builder, signature.args[6], args[6])
+            out = _data(context, builder, signature.args[7], args[7])
+
+            def place(k):
+                row = builder.load(builder.gep(named, [k]))
+                row = builder.zext(row, _I64) if row.type.width < 64 else row
+                return builder.add(builder.mul(row, width), block)
 
             def body(k, sums):
-                row = builder.load(builder.gep(named, [builder.add(first, k)]))
-                row = builder.zext(row, _I64) if row.type.width < 64 else row
-                start = builder.add(builder.mul(row, width), block)
+                after = place(builder.add(ahead, k))
+                for line in range(0, lanes, _LINE):
+                    address = builder.gep(rows, [builder.add(after, _I64(line))])
+                    emit_prefetch(builder, address)
+                start = place(builder.add(first, k))
                 return builder.fadd(sums, builder.load(_at(builder, rows, start, vector), align=4))
 
             sums = _loop(builder, count, ir.Constant(vector, [0.0] * lanes), body)
@@ -92,7 +105,7 @@ def _make_add_rows(lanes):
             return context.get_dummy_value()
 
         u = types.uint64
-        return types.void(W, ids, u, u, u, u, s, u), codegen
+        return types.void(W, ids, u, u, u, u, u, s, u), codegen
 
     return add
 
@@ -140,16 +153,16 @@ _max_8, _max_16, _max_32 = (_make_max_plus(lanes) for lanes in (8, 16, 32))
 
 
 @overload(add_rows, jit_options=OPTIONS | INLINE)
-def _add_rows(W, ids, first, count, s, at):
-    def add(W, ids, first, count, s, at):
+def _add_rows(W, ids, first, count, ahead, s, at):
+    def add(W, ids, first, count, ahead, s, at):
         width = np.uint64(W.shape[1])
         if width == _8:
-            _add_8(W, ids, first, count, width, np.uint64(0), s, at)
+            _add_8(W, ids, first, count, ahead, width, np.uint64(0), s, at)
         elif width == _16:
-            _add_16(W, ids, first, count, width, np.uint64(0), s, at)
+            _add_16(W, ids, first, count, ahead, width, np.uint64(0), s, at)
         else:
             for block in range(np.uint64(0), width, _32):
-                _add_32(W, ids, first, count, width, block, s, at)
+                _add_32(W, ids, first, count, ahead, width, block, s, at)
 
     return add
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import compress
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
 from widemargin.errors import DataError
+from widemargin.readers.cells import Cells, Columns, LazyLines, split_lines
 from widemargin.readers.corpus import Corpus, Layout, joined
 from widemargin.readers.formats import CORPORA, format_of
 from widemargin.readers.sources import find_files, name_of, open_bytes
@@ -26,6 +26,7 @@ _NAMES = {
 }
 _DOCUMENT = "-DOCSTART-"
 _BOM = "\ufeff"
+_NEWLINE = 10
 _BLANKS = re.compile("[ \t]+")
 _SPECIAL = re.compile(r"[1-9][0-9]*-[1-9][0-9]*|(?:0|[1-9][0-9]*)\.[1-9][0-9]*")
 #: A file in which none of these stands has no blanks but between columns.
@@ -109,43 +110,79 @@ def _decode(content: bytes, source: str, encoding: str) -> str:
 
 
 class _Lines:
-    """A text, cut into lines; those that hold something, and where sentences end.
+    """A file as bytes, its lines, and which of them are blank.
 
-    `shown` are the lines as they will be written again, `plain` as they are parsed.
+    `text` is parsed: it ends with a line end, and blanks at the ends of lines are gone. What is
+    written again is the content itself.
     """
 
-    def __init__(self, text: str, source: str) -> None:
-        self.source = source
-        self.shown = text.split("\n")
-        self.open_end = self.shown[-1] != ""
-        if not self.open_end:
-            self.shown.pop()
-        self.plain = self.shown
-        if text.startswith((_BOM, " ", "\t")) or any(mark in text for mark in _ODD):
-            self.plain = [line.strip(" \r") for line in self.shown]
-            self.plain = ["" if line.isspace() and "\t" in line else line for line in self.plain]
-            self.plain[0] = self.plain[0].removeprefix(_BOM)
+    def __init__(self, content: str, source: str) -> None:
+        self.source, self.content = source, content
+        self.open_end = bool(content) and not content.endswith("\n")
+        plain = content + "\n" * self.open_end
+        if plain.startswith((_BOM, " ", "\t")) or any(mark in plain for mark in _ODD):
+            lines = [line.strip(" \r") for line in plain.removeprefix(_BOM).split("\n")]
+            plain = "\n".join("" if line.strip("\t ") == "" else line for line in lines)
+        self.text = np.frombuffer(plain.encode(), np.uint8)
+        small = np.int32 if len(self.text) < 1 << 31 else np.int64
+        self.ends = np.flatnonzero(self.text == _NEWLINE).astype(small)
+        self.begins = np.concatenate([np.zeros(min(1, len(self.ends)), small), self.ends[:-1] + 1])
+        self.blank = self.begins == self.ends
 
-    def corpus(self, rows: np.ndarray, columns: Mapping[str, list[str]], format: str) -> Corpus:
+    def holding(self, mark: int) -> np.ndarray:
+        """Lines that are not blank and do not begin with a character."""
+        return np.flatnonzero(~self.blank & (self.text[self.begins] != mark))
+
+    def line(self, row: int) -> str:
+        """One line."""
+        return self.text[self.begins[row] : self.ends[row]].tobytes().decode()
+
+    def cells(self, rows: np.ndarray, between: str, width: int, expected: str) -> Cells:
+        """Where the cells of some lines are; an error if one has not `width` of them."""
+        marks = np.flatnonzero(self.text == ord(between)).astype(self.ends.dtype)
+        begins, ends = self.begins[rows], self.ends[rows]
+        first = np.searchsorted(marks, begins)
+        found = np.searchsorted(marks, ends) - first + 1
+        ragged = np.flatnonzero(found != width)
+        if len(ragged):
+            at, kind = ragged[0], "tabs" if between == "\t" else "blanks"
+            several = f"{found[at]} column{'s' * int(found[at] != 1)}"
+            self.fail(rows[at], f"{several} between {kind}, where {expected} {width}")
+        edges = np.empty((len(rows), width + 1), self.ends.dtype)
+        edges[:, 0], edges[:, width] = begins, ends + 1
+        for j in range(1, width):
+            edges[:, j] = marks[first + (j - 1)] + 1
+        for j in range(width):
+            empty = np.flatnonzero(edges[:, j + 1] - edges[:, j] == 1)
+            if len(empty):
+                self.fail(rows[empty[0]], f"column {j + 1} is empty; write _ there")
+        return Cells(self.text, edges)
+
+    def corpus(self, rows: np.ndarray, columns: Columns, format: str) -> Corpus:
         """Sentences, given the numbers of the lines that are tokens, and what these hold."""
-        blank = np.array([not line for line in self.plain], np.bool_)
-        sentence = np.cumsum(blank)[rows] if len(rows) else rows
-        starts = np.flatnonzero(np.diff(sentence, prepend=-1)) if len(rows) else rows
-        # The lines of a sentence begin behind the blank lines after the one before.
-        ends = np.flatnonzero(blank)
-        lasts = rows[starts[1:] - 1]
-        after = ends[np.searchsorted(ends, lasts)] + 1 if len(lasts) else lasts
-        blocks = np.concatenate([np.zeros(min(1, len(starts)), np.int64), after, [len(blank)]])
+        sentence = np.cumsum(self.blank)[rows]
+        starts = np.flatnonzero(np.diff(sentence, prepend=-1))
+        # The lines of a sentence begin behind the first blank line after the one before.
+        blanks = np.flatnonzero(self.blank)
+        blocks = np.zeros(len(starts) + 1, np.int64)
+        if len(starts) > 1:
+            blocks[1:-1] = blanks[np.searchsorted(blanks, rows[starts[1:] - 1])] + 1
+        blocks[-1] = len(self.blank)
         return Corpus(
-            dict(columns),
+            columns,
             np.append(starts, len(rows)).astype(np.int64),
             rows + 1,
             ((0, self.source),),
             format,
-            Layout(self.shown, rows, blocks.astype(np.int64), self.open_end),
+            Layout(
+                LazyLines(split_lines, self.content),
+                rows,
+                blocks,
+                self.open_end,
+            ),
         )
 
-    def fail(self, row: int, message: str) -> None:
+    def fail(self, row: int, message: str) -> NoReturn:
         """Complain of a line."""
         raise DataError(f"{self.source}:{row + 1}: {message}")
 
@@ -153,95 +190,55 @@ class _Lines:
 def _parse_columns(text: str, source: str, names: Sequence[str] | None) -> Corpus:
     """The columns of CoNLL-2000, 2002 and 2003."""
     lines = _Lines(text, source)
-    rows = np.array(
-        [i for i, line in enumerate(lines.plain) if line and not line.startswith(_DOCUMENT)],
-        np.int64,
-    )
-    tokens = [lines.plain[i] for i in rows.tolist()]
-    between = "\t" if tokens and "\t" in tokens[0] else " "
-    width = tokens[0].count(between) + 1 if tokens else len(names or ("word",))
-    cells = _split(tokens, between, width)
-    if cells is None and between == " ":
-        # Several blanks between columns, or tabs here and there.
-        tokens = [_BLANKS.sub(" ", line) for line in tokens]
-        width = tokens[0].count(" ") + 1
-        cells = _split(tokens, " ", width)
-    if cells is None:
-        _explain_ragged(lines, rows, tokens, between, width)
-    assert cells is not None
+    rows = np.flatnonzero(~lines.blank)
+    if _DOCUMENT in text:
+        suspects = rows[lines.text[lines.begins[rows]] == ord("-")].tolist()
+        breaks = [row for row in suspects if lines.line(row).startswith(_DOCUMENT)]
+        rows = np.setdiff1d(rows, breaks, assume_unique=True)
+    head = lines.line(rows[0]) if len(rows) else ""
+    between = "\t" if "\t" in head else " "
+    if between == " " and ("  " in text or "\t" in text):
+        # Several blanks between columns, or tabs here and there: one blank will do.
+        made = _Lines(_BLANKS.sub(" ", text), source)
+        made.content, lines, head = text, made, _BLANKS.sub(" ", head)
+    width = head.count(between) + 1
+    cells = lines.cells(rows, between, width, "the first line has")
     if names is None:
         names = _NAMES.get(width) or ("word", *map(str, range(2, width + 1)))
     elif len(names) != width or len(set(names)) != width:
         found = f"{width} column{'s' * (width != 1)}"
         raise DataError(f"{source}: has {found}; the names given are {', '.join(names)}")
-    return lines.corpus(rows, dict(zip(names, cells, strict=True)), "conll")
+    columns = Columns({}, cells, {name: j for j, name in enumerate(names)})
+    return lines.corpus(rows, columns, "conll")
 
 
 def _parse_conllu(text: str, source: str) -> Corpus:
     """CoNLL-U. Ranges and empty nodes are no tokens, but are written again."""
     lines = _Lines(text, source)
-    rows = np.array([i for i, line in enumerate(lines.plain) if line and line[0] != "#"], np.int64)
-    tokens = [lines.plain[i] for i in rows.tolist()]
-    width = len(CONLLU) + 1
-    cells = _split(tokens, "\t", width)
-    if cells is None:
-        _explain_ragged(lines, rows, tokens, "\t", width)
-    assert cells is not None
-    numbers, *cells = cells
+    rows = lines.holding(ord("#"))
+    cells = lines.cells(rows, "\t", len(CONLLU) + 1, "CoNLL-U has")
+    numbers = cells.column(0)
     words = [number.isdecimal() for number in numbers]
     if not all(words):
         for row, number, word in zip(rows.tolist(), numbers, words, strict=True):
             if not word and not _SPECIAL.fullmatch(number):
                 lines.fail(row, f"{number!r} is no number of a token, a range or an empty node")
-        rows = rows[np.array(words)]
-        numbers, *cells = (list(compress(column, words)) for column in (numbers, *cells))
-    corpus = lines.corpus(rows, dict(zip(CONLLU, cells, strict=True)), "conllu")
+        chosen = np.array(words)
+        rows, cells = rows[chosen], cells._replace(edges=cells.edges[chosen])
+        numbers = list(compress(numbers, words))
+    columns = Columns({}, cells, {name: j + 1 for j, name in enumerate(CONLLU)})
+    corpus = lines.corpus(rows, columns, "conllu")
     place = np.arange(corpus.tokens) - np.repeat(corpus.starts[:-1], corpus.lengths) + 1
     expected = list(map(str, place.tolist()))
     if numbers != expected:
         at = next(i for i, number in enumerate(numbers) if number != expected[i])
-        lines.fail(int(rows[at]), f"the token's number is {numbers[at]}, not {expected[at]}")
+        lines.fail(rows[at], f"the token's number is {numbers[at]}, not {expected[at]}")
     return corpus
-
-
-def _split(tokens: list[str], between: str, width: int) -> list[list[str]] | None:
-    """The columns of lines, all at once; None if some line has not `width` cells, all filled.
-
-    A line end between any two lines, as a cell of its own, must be found after every `width`.
-    """
-    if not tokens:
-        return [[] for _ in range(width)]
-    cells = f"{between}\n{between}".join(tokens).split(between)
-    ends = cells[width :: width + 1]
-    if len(cells) != len(tokens) * (width + 1) - 1 or ends.count("\n") != len(tokens) - 1:
-        return None
-    columns = [cells[j :: width + 1] for j in range(width)]
-    return None if any("" in column for column in columns) else columns
-
-
-def _explain_ragged(
-    lines: _Lines, rows: np.ndarray, tokens: list[str], between: str, width: int
-) -> None:
-    """Find the line that is to blame."""
-    kind = "tabs" if between == "\t" else "blanks"
-    for row, line in zip(rows.tolist(), tokens, strict=True):
-        cells = line.split(between)
-        if len(cells) != width:
-            expected = "CoNLL-U has" if width == len(CONLLU) + 1 else "the first line has"
-            lines.fail(
-                row,
-                f"{len(cells)} column{'s' * (len(cells) != 1)} between {kind}, where"
-                f" {expected} {width}",
-            )
-        if "" in cells:
-            lines.fail(row, f"column {cells.index('') + 1} is empty; write _ there")
 
 
 def _parse_text(text: str, source: str) -> Corpus:
     """A sentence a line; an empty line is a sentence without words."""
-    lines = text.removeprefix(_BOM).split("\n")
-    if not lines[-1]:
-        lines.pop()
+    lines = split_lines(text.removeprefix(_BOM))
     sentences = [line.split() for line in lines]
     made = Corpus.of(sentences)
     numbers = np.repeat(np.arange(len(lines)) + 1, made.lengths)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 from widemargin.errors import DataError
@@ -54,7 +55,7 @@ def conll_text(
             raise DataError(f"column {name!r}: {len(cells)} cells for {corpus.tokens} tokens")
     if corpus.layout is None or format not in (None, corpus.format):
         return _made_anew(corpus, replaced, format or "conll")
-    lines, layout = list(corpus.layout.lines), corpus.layout
+    lines, layout = list(corpus.layout.text.lines), corpus.layout
     if replaced:
         _replace(lines, corpus, layout, replaced)
     return "\n".join(lines) + "\n" * (not layout.open_end and len(lines) > 0)
@@ -116,5 +117,5 @@ def _made_anew(corpus: Corpus, replaced: Mapping[str, Sequence[str]], format: st
         raise DataError(f"format={format!r} cannot be written; choose conll or conllu")
     lines = list(map("\t".join, zip(*made, strict=True)))
     starts = corpus.starts.tolist()
-    blocks = ["\n".join([*lines[a:b], "\n"]) for a, b in zip(starts[:-1], starts[1:], strict=True)]
+    blocks = ["\n".join([*lines[a:b], "\n"]) for a, b in pairwise(starts)]
     return "".join(blocks)

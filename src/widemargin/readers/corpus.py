@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import accumulate, chain
+from itertools import accumulate, chain, pairwise
 from typing import Any
 
 import numpy as np
 
 from widemargin.errors import DataError
+from widemargin.readers.cells import Columns, LazyLines
 
 #: Either name means the column of the words.
 _WORDS = ("word", "form")
@@ -22,7 +23,7 @@ class Layout:
 
     Attributes
     ----------
-    lines : list of str
+    text : LazyLines
         All lines without their line ends: comments and blank lines, too.
     rows : array of int64
         The line of every token, counted from 0 through all lines.
@@ -32,7 +33,7 @@ class Layout:
         Whether the last line has no line end.
     """
 
-    lines: list[str]
+    text: LazyLines
     rows: np.ndarray
     blocks: np.ndarray
     open_end: bool = False
@@ -44,7 +45,7 @@ class Corpus:
 
     Attributes
     ----------
-    columns : dict of str to list of str
+    columns : mapping of str to list of str
         Each holds one string for every token, all sentences end to end.
     starts : array of int64, one longer than there are sentences
         Sentence i has the tokens from starts[i] up to starts[i + 1].
@@ -66,7 +67,7 @@ class Corpus:
     [['it', 'barks']]
     """
 
-    columns: dict[str, list[str]]
+    columns: Columns
     starts: np.ndarray
     lines: np.ndarray = field(default_factory=lambda: _NO_ROWS)
     sources: tuple[tuple[int, str], ...] = ()
@@ -103,7 +104,7 @@ class Corpus:
             if set(map(type, flat[name])) - {str}:
                 _check_types(name, column)
         assert lengths is not None
-        return cls(flat, np.array([0, *accumulate(lengths)], np.int64))
+        return cls(Columns(flat), np.array([0, *accumulate(lengths)], np.int64))
 
     def __len__(self) -> int:
         """How many sentences there are."""
@@ -127,7 +128,7 @@ class Corpus:
     @property
     def words(self) -> list[str]:
         """The first column: the words."""
-        return next(iter(self.columns.values()))
+        return self.columns[self.names[0]]
 
     @property
     def lengths(self) -> np.ndarray:
@@ -164,7 +165,7 @@ class Corpus:
     def sentences(self, column: str | int = 1) -> list[list[str]]:
         """A column, one list for every sentence; the words, if none is named."""
         cells, starts = self.column(column), self.starts.tolist()
-        return [cells[a:b] for a, b in zip(starts[:-1], starts[1:], strict=True)]
+        return [cells[a:b] for a, b in pairwise(starts)]
 
     def where(self, token: int) -> str:
         """The file and line of a token, for an error; or its sentence, if there was no file."""
@@ -201,14 +202,14 @@ class Corpus:
         if layout is not None:
             c, d = int(layout.blocks[first]), int(layout.blocks[last])
             layout = Layout(
-                layout.lines[c:d],
+                layout.text.stretch(c, d),
                 layout.rows[a:b] - c,
                 layout.blocks[first : last + 1] - c,
-                layout.open_end and d == len(layout.lines),
+                layout.open_end and d == int(layout.blocks[-1]),
             )
         return replace(
             self,
-            columns={name: column[a:b] for name, column in self.columns.items()},
+            columns=self.columns.stretch(a, b),
             starts=self.starts[first : last + 1] - a,
             lines=self.lines[a:b],
             sources=tuple(dict(sources).items()),
@@ -219,7 +220,7 @@ class Corpus:
         """A corpus with another column, or with other content of one."""
         if len(cells) != self.tokens:
             raise DataError(f"column {name!r}: {len(cells)} cells for {self.tokens} tokens")
-        return replace(self, columns={**self.columns, name: list(cells)})
+        return replace(self, columns=self.columns.replaced(name, list(cells)))
 
     def __repr__(self) -> str:
         return f"Corpus({len(self)} sentences, {self.tokens} tokens: {', '.join(self.names)})"
@@ -247,10 +248,7 @@ def joined(parts: Sequence[Corpus], like: Corpus | None = None) -> Corpus:
                 sources.append((at + shift, name))
     layouts = [part.layout for part in parts]
     return Corpus(
-        {
-            name: list(chain.from_iterable(part.columns[name] for part in parts))
-            for name in first.names
-        },
+        Columns.joined([part.columns for part in parts]),
         _end_to_end([part.starts for part in parts], before),
         np.concatenate([part.lines for part in parts]),
         tuple(sources),
@@ -260,9 +258,9 @@ def joined(parts: Sequence[Corpus], like: Corpus | None = None) -> Corpus:
 
 
 def _joined_layout(parts: list[Layout]) -> Layout:
-    before = [0, *accumulate(len(part.lines) for part in parts)]
+    before = [0, *accumulate(int(part.blocks[-1]) for part in parts)]
     return Layout(
-        list(chain.from_iterable(part.lines for part in parts)),
+        LazyLines.joined([part.text for part in parts]),
         np.concatenate([part.rows + shift for part, shift in zip(parts, before, strict=False)]),
         _end_to_end([part.blocks for part in parts], before),
         parts[-1].open_end,
