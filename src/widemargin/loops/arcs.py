@@ -11,9 +11,12 @@ from widemargin.loops.jit import jit
 from widemargin.loops.spanning import best_projective, best_spanning
 
 _0, _1, _2 = np.uint64(0), np.uint64(1), np.uint64(2)
-_5, _10, _20 = np.uint64(5), np.uint64(10), np.uint64(20)
+_5, _10 = np.uint64(5), np.uint64(10)
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 _BETWEEN = np.uint64(0xD1B54A32D192ED03)
+#: How many words after the first of an arc the words between are looked at.
+FAR = 20
+_FAR = np.uint64(FAR)
 #: The column of the tags.
 _TAG = _1
 
@@ -50,7 +53,7 @@ def _features(C, base, n, h, d, templates, desk, ids):
     shift = templates.shift[0]
     pair = (C[base + h, _TAG] * _MIX ^ C[base + d, _TAG]) * _BETWEEN + counts[0]
     # Further on, what is near both ends tells enough.
-    for k in range(_1, min(far, _20)):
+    for k in range(_1, min(far, _FAR)):
         x = (pair + C[base + first + k, _TAG]) * _MIX
         ids[size] = (x ^ (x >> np.uint64(31))) * _BETWEEN >> shift
         size += _1

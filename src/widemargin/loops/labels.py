@@ -89,11 +89,12 @@ def _find_arc(S, n, d, nodes, counts):
 
 
 @jit()
-def give_labels(sentences, chosen, heads, W, templates, allowed, desk, work, labels):
+def give_labels(sentences, chosen, heads, sure, W, templates, allowed, desk, work, labels):
     """Write the labels of the arcs of the chosen sentences. Ties go to the first label.
 
-    `allowed[k, label]` says whether an arc from the root (k = 0), to the left (1) or to the right
-    (2) can have a label.
+    `labels` holds the transitions that made the arcs; where `sure` knows what label a transition
+    stands for, that is taken. `allowed[k, label]` says whether an arc from the root (k = 0), to the
+    left (1) or to the right (2) can have a label.
     """
     C, starts = sentences.columns, sentences.starts
     S, ids, s = work.state, work.ids, work.scores
@@ -103,6 +104,10 @@ def give_labels(sentences, chosen, heads, W, templates, allowed, desk, work, lab
         n = starts[i + _1] - base - _2
         _plant(S, n, heads, base)
         for d in range(_1, n + _1):
+            label = sure[labels[base + d]]
+            if label < K:
+                labels[base + d] = label
+                continue
             _find_arc(S, n, d, desk.nodes, desk.counts)
             hash_features(S, C, base, templates, desk, ids)
             fetch_rows(W, ids)
