@@ -20,6 +20,8 @@ from widemargin.loops.templates import Table
 from widemargin.rows import frozen
 
 _PART = re.compile(r"([^\[\]|]+?)(?:\[([+-]?[0-9]+)\])?")
+#: Spans of more types than this are taken for chunks.
+_FEW = 5
 #: No template looks further than this.
 _FURTHEST = 100
 
@@ -99,15 +101,15 @@ _BESIDE = [
 def default_templates(tags: Sequence[str], inputs: Sequence[str]) -> list[str]:
     """Templates that suit the tags, given which columns the input has beside the words.
 
-    Tags such as B-NP and I-NP are of spans: chunks if there is a column of parts of speech but no
-    other, else names. All others are taken for parts of speech.
+    Tags such as B-NP and I-NP are of spans: of chunks if they have many types and there is one
+    column beside the words (parts of speech), else of names. Others are parts of speech.
     """
     spans = any(tag[:2] in ("B-", "I-") for tag in tags)
     if not spans:
         return list(WORDS)
-    if len(inputs) == 1:
-        if len({tag[2:] for tag in tags if tag[1:2] == "-"}) > 5:
-            return [template.replace("POS", inputs[0]) for template in CHUNKS]
+    kinds = {tag[2:] for tag in tags if tag[1:2] == "-"}
+    if len(inputs) == 1 and len(kinds) > _FEW:
+        return [template.replace("POS", inputs[0]) for template in CHUNKS]
     beside = [one.replace("POS", name) for name in inputs for one in _BESIDE]
     return list(dict.fromkeys([*NAMES, *beside]))
 

@@ -317,9 +317,7 @@ def grow_ids(codes, edges, classes, reader, starts, j, used, keys, rows, ids):
     columns = _room(reader, starts, 0, len(starts) - 1)
     while j < len(starts) - 1:
         m = _read_columns(codes, edges, classes, reader, starts, j, columns)
-        found = add_to_dictionary(
-            columns, m, reader.table, keys, rows, used, ids, starts[j] * T
-        )
+        found = add_to_dictionary(columns, m, reader.table, keys, rows, used, ids, starts[j] * T)
         if found < 0:
             break
         used = found

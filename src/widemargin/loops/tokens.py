@@ -71,6 +71,13 @@ def word_hash(codes, edges, i):
     return _hash_text(codes, edges[0, i], edges[0, i + _1] - _1) | _1
 
 
+@jit()
+def hash_words(codes, edges, hashes):
+    """The hashes of all words."""
+    for i in range(np.uint64(len(hashes))):
+        hashes[i] = word_hash(codes, edges, i)
+
+
 @jit(inline=True)
 def _hash_shape(codes, a, b, classes, runs):
     """Letters as x or X, digits as d, others as they are; `runs` cuts every run to one."""

@@ -226,7 +226,9 @@ def n_best(s, m, n, D, order, many, paths, scores):
     back = np.zeros((m, states, many), np.int64)
     for y in range(n):
         first = n * n + y if order == 2 else y
-        v[0, first, 0] = np.float64(s[0, y]) + np.float64(D[n * (n + 1) + n if order == 2 else n, y])
+        v[0, first, 0] = np.float64(s[0, y]) + np.float64(
+            D[n * (n + 1) + n if order == 2 else n, y]
+        )
     for i in range(1, m):
         for state in range(states):
             y = state % n
