@@ -124,6 +124,19 @@ def read_model_file(path: str | os.PathLike[str]) -> tuple[dict[str, np.ndarray]
     return arrays, about
 
 
+def learner_of(path: str | os.PathLike[str]) -> str:
+    """Which learner a file says that it comes from; nothing is checked yet. "" if it does not."""
+    with open(path, "rb") as file:
+        size = int.from_bytes(file.read(8), "little")
+        if size > min(os.fstat(file.fileno()).st_size, _LONGEST_HEADER):
+            return ""
+        try:
+            about = json.loads(json.loads(file.read(size))["__metadata__"]["model"])
+            return str(about.get("learner", ""))
+        except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+            return ""
+
+
 def _check(path: str, file: BinaryIO) -> dict[str, Any]:
     """Believe nothing before sizes, format and digest fit; returns the description."""
     length = os.fstat(file.fileno()).st_size

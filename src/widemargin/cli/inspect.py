@@ -10,8 +10,10 @@ from typing import Any
 import click
 import numpy as np
 
+from widemargin.cli.ask import SENTENCE_LEARNERS
 from widemargin.history import History
 from widemargin.model import LinearModel, load_model
+from widemargin.modelfile import learner_of
 
 _WIDTH = 40
 _BLOCKS = " ▏▎▍▌▋▊▉█"
@@ -23,6 +25,11 @@ _CLASSES = 20
 
 def inspect(path: str, top: int, as_json: bool) -> None:
     """Print a model's description, the chart of its training, and its strongest features."""
+    if learner_of(path) in SENTENCE_LEARNERS:
+        from widemargin.cli.structured_test import inspect as work
+
+        work(path, top, as_json)
+        return
     model = load_model(path)
     if as_json:
         click.echo(json.dumps(_figures(path, model, top)))
@@ -35,7 +42,7 @@ def inspect(path: str, top: int, as_json: bool) -> None:
     given = {name: value for name, value in model.params.items() if value is not None}
     click.echo("told: " + (", ".join(f"{name}={value!r}" for name, value in given.items()) or "-"))
     click.echo(f"file: {os.stat(path).st_size:,} bytes, weights {state.W.dtype}")
-    _history(model.history)
+    show_history(model.history)
     if model.certificate is not None:
         click.echo(f"\n{model.certificate}")
     click.echo("\nstrongest features")
@@ -68,7 +75,8 @@ def _bias(model: LinearModel) -> str:
     return ", ".join(f"{b:.4g}" for b in model.intercept[:_CLASSES])
 
 
-def _history(history: History) -> None:
+def show_history(history: History) -> None:
+    """Print how a training went, with a chart."""
     if not len(history):
         return
     epochs = len({epoch.epoch for epoch in history})

@@ -28,6 +28,10 @@ _LEARNING = (
     "max_seconds",
     "seed",
 )
+#: What only learners of sentences understand.
+_OF_SENTENCES = (
+    *("order", "beam", "system", "tags", "templates", "dictionary", "prune", "half", "encoding"),
+)
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
 
@@ -50,6 +54,16 @@ def run_train(files: Sequence[str], learner: str, given: Mapping[str, Any]) -> i
     )
     if job.resume and job.checkpoint is None:
         raise click.UsageError("--resume needs --checkpoint, the folder to go on from")
+    if learner in ("tagger", "parser"):
+        from widemargin.cli.structured import train_sentences
+
+        return train_sentences(files, learner, given, valid if fraction is None else fraction, job)
+    for name in _OF_SENTENCES:
+        if given[name] not in (None, (), False):
+            option = {"templates": "template"}.get(name, name)
+            raise click.UsageError(
+                f"--{option} is an option of the learners tagger and parser only"
+            )
     if learner == "svm":
         from widemargin.cli.svm import LACKS, train_svm
 

@@ -62,6 +62,11 @@ class Columns(Mapping[str, list[str]]):
         self._made = dict(made)
         self._names = [*self._places, *(name for name in made if name not in self._places)]
 
+    @classmethod
+    def of(cls, columns: Mapping[str, list[str]]) -> Columns:
+        """Columns from any mapping."""
+        return columns if isinstance(columns, Columns) else cls(columns)
+
     def __getitem__(self, name: str) -> list[str]:
         if name not in self._made:
             if self._cells is None:

@@ -38,6 +38,7 @@ def read_conll(
     columns: Sequence[str] | None = None,
     format: str | None = None,
     encoding: str = "utf-8",
+    plain: bool = False,
 ) -> Corpus:
     """Read sentences from files, compressed or not.
 
@@ -55,6 +56,8 @@ def read_conll(
         line, words between blanks. None: as the name or the first lines say.
     encoding : str
         How characters are written.
+    plain : bool
+        Take what does not look like columns for text.
 
     Raises
     ------
@@ -64,11 +67,11 @@ def read_conll(
     """
     if hasattr(source, "read"):
         name = str(getattr(source, "name", "sentences"))
-        return _parse(source.read(), name, columns, format, encoding)
+        return _parse(source.read(), name, columns, format, encoding, plain)
     parts = []
     for path in find_files(source):
         with open_bytes(path) as file:
-            parts.append(_parse(file.read(), name_of(path), columns, format, encoding))
+            parts.append(_parse(file.read(), name_of(path), columns, format, encoding, plain))
     if len({part.format for part in parts}) > 1:
         kinds = ", ".join(f"{part.source} is {part.format}" for part in parts)
         raise DataError(f"files of different formats cannot be read together: {kinds}")
@@ -81,10 +84,12 @@ def _parse(
     columns: Sequence[str] | None,
     format: str | None,
     encoding: str,
+    plain: bool,
 ) -> Corpus:
     text = content if isinstance(content, str) else _decode(content, source, encoding)
     if format is None:
-        format = format_of(source, text[: 1 << 14].encode("utf-8", "replace"), tuple(CORPORA))
+        among = (*CORPORA, "text") if plain else tuple(CORPORA)
+        format = format_of(source, text[: 1 << 14].encode("utf-8", "replace"), among)
     if format == "conllu":
         if columns is not None:
             raise DataError(f"{source}: the columns of CoNLL-U have names already")

@@ -67,7 +67,7 @@ class Corpus:
     [['it', 'barks']]
     """
 
-    columns: Columns
+    columns: Mapping[str, list[str]]
     starts: np.ndarray
     lines: np.ndarray = field(default_factory=lambda: _NO_ROWS)
     sources: tuple[tuple[int, str], ...] = ()
@@ -209,7 +209,7 @@ class Corpus:
             )
         return replace(
             self,
-            columns=self.columns.stretch(a, b),
+            columns=Columns.of(self.columns).stretch(a, b),
             starts=self.starts[first : last + 1] - a,
             lines=self.lines[a:b],
             sources=tuple(dict(sources).items()),
@@ -220,7 +220,7 @@ class Corpus:
         """A corpus with another column, or with other content of one."""
         if len(cells) != self.tokens:
             raise DataError(f"column {name!r}: {len(cells)} cells for {self.tokens} tokens")
-        return replace(self, columns=self.columns.replaced(name, list(cells)))
+        return replace(self, columns=Columns.of(self.columns).replaced(name, list(cells)))
 
     def __repr__(self) -> str:
         return f"Corpus({len(self)} sentences, {self.tokens} tokens: {', '.join(self.names)})"
@@ -248,7 +248,7 @@ def joined(parts: Sequence[Corpus], like: Corpus | None = None) -> Corpus:
                 sources.append((at + shift, name))
     layouts = [part.layout for part in parts]
     return Corpus(
-        Columns.joined([part.columns for part in parts]),
+        Columns.joined([Columns.of(part.columns) for part in parts]),
         _end_to_end([part.starts for part in parts], before),
         np.concatenate([part.lines for part in parts]),
         tuple(sources),

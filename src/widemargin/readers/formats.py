@@ -56,8 +56,8 @@ def format_of(name: str, head: bytes, among: tuple[str, ...] = tuple(FORMATS)) -
     found = named or _recognised(head)
     if found in among:
         return found
-    if set(among) == set(CORPORA):  # whatever else has columns between blanks
-        return "conll"
+    if set(CORPORA) <= set(among):  # whatever else has columns between blanks
+        return "text" if "text" in among and not _has_columns(head) else "conll"
     if "text" in among and len(among) < len(FORMATS) and not named:
         return "text"
     if not found:
@@ -141,3 +141,10 @@ def _recognised_sentences(lines: list[str]) -> str:
     ):
         return "conll"
     return ""
+
+
+def _has_columns(head: bytes) -> bool:
+    """Whether there are blank lines, and as many cells, two or more, in all others."""
+    text = head.decode("utf-8", "replace").replace("\r", "")
+    widths = {len(line.split()) for line in _lines(head)}
+    return "\n\n" in text and len(widths) == 1 and min(widths) > 1

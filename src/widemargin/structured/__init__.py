@@ -8,8 +8,10 @@ from typing import Any
 #: Public names, and the modules that they are loaded from when first used.
 _HOMES = {
     "Corpus": "widemargin.readers.corpus",
+    "Parser": "widemargin.structured.parser",
     "Score": "widemargin.structured.task",
     "StructuredPerceptron": "widemargin.structured.perceptron",
+    "Tagger": "widemargin.structured.tagger",
     "Task": "widemargin.structured.task",
     "check_decoder": "widemargin.structured.task",
     "check_trees": "widemargin.structured.trees",
@@ -17,6 +19,8 @@ _HOMES = {
     "find_illegal": "widemargin.structured.spans",
     "find_spans": "widemargin.structured.spans",
     "heads_of": "widemargin.structured.trees",
+    "load_parser": "widemargin.structured.parser_model",
+    "load_tagger": "widemargin.structured.tagger_model",
     "measure_spans": "widemargin.structured.spans",
     "measure_trees": "widemargin.structured.trees",
     "read_conll": "widemargin.readers.conll",

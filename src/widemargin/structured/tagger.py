@@ -33,7 +33,7 @@ from widemargin.structured.tagger_fit import (
     learn_tags,
     read_again,
 )
-from widemargin.structured.tagger_model import Answer, TaggerModel, Weight, row_width
+from widemargin.structured.tagger_model import Answer, TaggerModel, Weight, known_words, row_width
 
 _UPDATES = {"whole": WHOLE, "early": EARLY, "max-violation": VIOLATION}
 _RULES = ("perceptron", "pa", "pa1", "pa2")
@@ -298,6 +298,7 @@ class Tagger:
             history=history,
             certificate=certify_run(course, history, len(corpus)),
             names=names,
+            known=known_words(corpus.words),
         )
 
     def _plan(self, tags: int) -> TaggerPlan:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import Any, NamedTuple
+from zlib import crc32
 
 import numpy as np
 
@@ -111,6 +112,8 @@ class TaggerModel:
         What the learner was told, and what happened.
     names : FeatureNames or None
         The names of the features.
+    known : array of uint32
+        Checksums of the words that were learned from, sorted: to tell words that are new.
     half : bool
         Whether all weights are numbers of 16 bits, and saved as such.
     """
@@ -130,6 +133,13 @@ class TaggerModel:
     certificate: RunCertificate | None = None
     names: FeatureNames | None = None
     half: bool = False
+    known: np.ndarray = field(default_factory=lambda: np.empty(0, np.uint32))
+
+    def is_known(self, words: Sequence[str]) -> np.ndarray:
+        """Which of the words were learned from."""
+        sums = _checksums(words)
+        at = np.minimum(np.searchsorted(self.known, sums), max(0, len(self.known) - 1))
+        return self.known[at] == sums if len(self.known) else np.zeros(len(sums), bool)
 
     @property
     def features(self) -> int:
@@ -395,6 +405,7 @@ class TaggerModel:
             "lexicon.rows": self.lexicon.rows,
             "lexicon.masks": self.lexicon.masks,
             "allowed": self.allowed.astype(np.uint8),
+            "known": self.known,
             **pack_strings("tags", self.tags),
         }
         named = names and self.names is not None
@@ -446,6 +457,7 @@ class TaggerModel:
             certificate=None if certificate is None else RunCertificate(**certificate),
             names=FeatureNames.stored(rows, arrays) if about["names"] else None,
             half=about["half"],
+            known=arrays["known"],
         )
 
     def __repr__(self) -> str:
@@ -460,6 +472,16 @@ _NO_LEXICON = Lexicon(
     frozen(np.empty(0, np.uint32)),
     frozen(np.zeros((1, 8), np.float32)),
 )
+
+
+def known_words(words: Sequence[str]) -> np.ndarray:
+    """Checksums of words, as a model keeps them."""
+    return np.unique(_checksums(list(set(words))))
+
+
+def _checksums(words: Sequence[str]) -> np.ndarray:
+    sums = (crc32(word.encode("utf-8", "surrogatepass")) for word in words)
+    return np.fromiter(sums, np.uint32, len(words))
 
 
 def load_tagger(path: str | os.PathLike[str]) -> TaggerModel:
