@@ -144,7 +144,10 @@ def _recognised_sentences(lines: list[str]) -> str:
 
 
 def _has_columns(head: bytes) -> bool:
-    """Whether there are blank lines, and as many cells, two or more, in all others."""
+    """Whether blank lines part blocks of several lines, all with as many cells, two or more."""
     text = head.decode("utf-8", "replace").replace("\r", "")
-    widths = {len(line.split()) for line in _lines(head)}
-    return "\n\n" in text and len(widths) == 1 and min(widths) > 1
+    blocks = [block for block in text.split("\n\n") if block.strip()]
+    lines = [line for line in text.split("\n") if line.strip()]
+    widths = {len(line.split()) for line in lines[:-1]}  # the last may be cut
+    several = "\n\n" in text and len(lines) >= 2 * len(blocks)
+    return several and len(widths) == 1 and min(widths) > 1
