@@ -21,6 +21,7 @@ _HOMES = {
     "OnlineLogistic": "widemargin.estimators",
     "PassiveAggressive": "widemargin.estimators",
     "Perceptron": "widemargin.estimators",
+    "StructuredPerceptron": "widemargin.structured",
     "TextClassifier": "widemargin.estimators",
     "boolean_network": "widemargin.networks",
     "certify": "widemargin.separation.decide",
@@ -32,6 +33,7 @@ _HOMES = {
     "read": "widemargin.reading",
     "shattered": "widemargin.separation.decide",
     "stream": "widemargin.reading",
+    "structured": "widemargin",
 }
 __all__ = list(_HOMES)
 

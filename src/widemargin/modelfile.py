@@ -27,6 +27,7 @@ _SEAL, _SEAL_BYTES = "sha256", 32
 KINDS = {
     "F64": "<f8",
     "F32": "<f4",
+    "F16": "<f2",
     "I64": "<i8",
     "I32": "<i4",
     "I8": "|i1",
@@ -121,6 +122,19 @@ def read_model_file(path: str | os.PathLike[str]) -> tuple[dict[str, np.ndarray]
         arrays = load(file.read())
     arrays.pop(_SEAL)
     return arrays, about
+
+
+def learner_of(path: str | os.PathLike[str]) -> str:
+    """Which learner a file says that it comes from; nothing is checked yet. "" if it does not."""
+    with open(path, "rb") as file:
+        size = int.from_bytes(file.read(8), "little")
+        if size > min(os.fstat(file.fileno()).st_size, _LONGEST_HEADER):
+            return ""
+        try:
+            about = json.loads(json.loads(file.read(size))["__metadata__"]["model"])
+            return str(about.get("learner", ""))
+        except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+            return ""
 
 
 def _check(path: str, file: BinaryIO) -> dict[str, Any]:

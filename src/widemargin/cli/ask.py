@@ -12,6 +12,7 @@ from widemargin.cli import options
 from widemargin.encode.numbers import NumbersEncoder
 from widemargin.errors import DataError
 from widemargin.model import load_model
+from widemargin.modelfile import learner_of
 from widemargin.readers.chunk import Chunk
 from widemargin.readers.files import Files
 from widemargin.readers.formats import TABLES
@@ -24,6 +25,8 @@ _FORMATS: dict[str, tuple[str, ...]] = {
     "text": (),
     "vw": ("vw",),
 }
+#: Learners of sentences, and the commands that ask what they learned.
+SENTENCE_LEARNERS = {"Tagger": "tag", "Parser": "parse"}
 #: Texts that are no tables.
 _TEXTS = ("fasttext", "labelled-text", "text")
 
@@ -52,6 +55,10 @@ class Question:
     def __init__(
         self, path: str, patterns: Sequence[str], given: Mapping[str, Any], live: bool = False
     ) -> None:
+        learner = learner_of(path)
+        if learner in SENTENCE_LEARNERS:
+            asks = f"widemargin {SENTENCE_LEARNERS[learner]}"
+            raise DataError(f"{path}: is a {learner}, which {asks} asks")
         self.model = load_model(path)
         if self.model.by_name:
             raise DataError(f"{path}: was trained on dicts, which no file holds")

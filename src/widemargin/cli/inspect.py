@@ -10,9 +10,11 @@ from typing import Any
 import click
 import numpy as np
 
+from widemargin.cli.ask import SENTENCE_LEARNERS
 from widemargin.history import History
 from widemargin.kernelmodel import KernelModel
 from widemargin.model import LinearModel, load_model
+from widemargin.modelfile import learner_of
 
 _WIDTH = 40
 _BLOCKS = " ▏▎▍▌▋▊▉█"
@@ -24,6 +26,11 @@ _CLASSES = 20
 
 def inspect(path: str, top: int, as_json: bool) -> None:
     """Print a model's description, the chart of its training, and its strongest features."""
+    if learner_of(path) in SENTENCE_LEARNERS:
+        from widemargin.cli.structured_test import inspect as work
+
+        work(path, top, as_json)
+        return
     model = load_model(path)
     if isinstance(model, KernelModel):
         from widemargin.cli.inspect_kernel import inspect_kernel
@@ -76,7 +83,7 @@ def _bias(model: LinearModel) -> str:
 
 
 def show_history(history: History) -> None:
-    """Print how a training went."""
+    """Print how a training went, with a chart."""
     if not len(history):
         return
     epochs = len({epoch.epoch for epoch in history})

@@ -82,7 +82,9 @@ def main() -> None:
 @click.option("--model", "path", help="Where to save (model.wm; the embedded set: digits.wm).")
 @click.option(
     "--learner",
-    type=click.Choice(["perceptron", "pa", "logistic", "svm", "kernel-perceptron"]),
+    type=click.Choice(
+        ["perceptron", "pa", "logistic", "svm", "kernel-perceptron", "tagger", "parser"]
+    ),
     default="perceptron",
     show_default=True,
     help="What learns.",
@@ -131,6 +133,7 @@ def main() -> None:
     "--checkpoint-every", type=click.FloatRange(0), default=30.0, help="Seconds between (30)."
 )
 @click.option("--resume", is_flag=True, help="Go on from the last checkpoint.")
+@options.sentences
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead.")
 @click.option("--quiet", is_flag=True, help="Print nothing but errors.")
 def train(files: tuple[str, ...], learner: str, **given: object) -> None:
@@ -138,7 +141,8 @@ def train(files: tuple[str, ...], learner: str, **given: object) -> None:
 
     FILES may be svmlight, VW, CSV, TSV, Parquet, JSON lines or labelled text, compressed or not,
     patterns, or - for standard input. Without any, it trains on the embedded set, scikit-learn's
-    handwritten digits, with a fifth held out to measure the result.
+    handwritten digits, with a fifth held out to measure the result. A tagger learns from CoNLL
+    columns or CoNLL-U, a parser from CoNLL-U.
 
     \b
     Examples:
@@ -148,6 +152,8 @@ def train(files: tuple[str, ...], learner: str, **given: object) -> None:
       widemargin train --learner kernel-perceptron --kernel rbf --gamma scale
       widemargin train reviews.jsonl.xz --text text --label label --ngrams 2 --model m.wm
       zcat logs.svm.gz | widemargin train - --model logs.wm
+      widemargin train --learner tagger --column upos train.conllu --valid dev.conllu
+      widemargin train --learner parser train.conllu --valid dev.conllu --model en.wm
     """
     from widemargin.cli.run import run_train
 
@@ -183,15 +189,60 @@ def predict(model: str, files: tuple[str, ...], **given: object) -> None:
 @click.argument("files", nargs=-1, required=True)
 @options.reading
 @click.option("--text", multiple=True, help="Table: the column of texts.")
+@click.option("--column", help="Tagger: the column of the right tags (as in training).")
+@click.option("--encoding", help="Sentences: how characters are written (utf-8).")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead.")
 def test(model: str, files: tuple[str, ...], **given: object) -> None:
     """Measure MODEL on the labelled examples of FILES.
 
+    Of a tagger: accuracy, also on unseen words, F1 of spans as conlleval counts it. Of a parser:
+    UAS and LAS. Of both the commonest errors, with examples.
+
     \b
-    Example:
+    Examples:
       widemargin test m.wm test.jsonl.xz
+      widemargin test en.wm test.conllu
     """
     from widemargin.cli.test import test as work
+
+    work(model, files, given)
+
+
+@main.command()
+@click.argument("model")
+@click.argument("files", nargs=-1)
+@options.asking
+@click.option("--column", help="Where to write the tags (the column that was learned).")
+@click.option("--write", type=click.Choice(["conll", "conllu"]), help="Plain text: what to write.")
+def tag(model: str, files: tuple[str, ...], **given: object) -> None:
+    """Print the sentences of FILES, or of standard input, with the tags that MODEL gives.
+
+    A CoNLL-U file is written as it was but for the tags; other columns get one more unless they
+    have that of the tags; plain text, a sentence a line, becomes columns.
+
+    \b
+    Examples:
+      widemargin tag en.wm new.conllu > tagged.conllu
+      echo "Time flies like an arrow" | widemargin tag en.wm -
+    """
+    from widemargin.cli.annotate import tag as work
+
+    work(model, files, given)
+
+
+@main.command()
+@click.argument("model")
+@click.argument("files", nargs=-1)
+@options.asking
+def parse(model: str, files: tuple[str, ...], **given: object) -> None:
+    """Print the sentences of FILES, or of standard input, with trees, as CoNLL-U.
+
+    \b
+    Examples:
+      widemargin parse en.wm new.conllu > parsed.conllu
+      echo "Time flies like an arrow" | widemargin parse en.wm
+    """
+    from widemargin.cli.annotate import parse as work
 
     work(model, files, given)
 

@@ -17,6 +17,8 @@ FORMATS = (
     "jsonl",
     "fasttext",
     "labelled-text",
+    "conll",
+    "conllu",
 )
 
 
@@ -88,6 +90,35 @@ _ENCODING = [
     ),
     click.option("--idf", is_flag=True, default=None, help="Text: rare words count more."),
 ]
+_ENCODED = click.option("--encoding", help="Sentences: how characters are written (utf-8).")
+_SENTENCES = [
+    click.option("--order", type=click.IntRange(1, 2), help="Tagger: tags before that decide (1)."),
+    click.option(
+        "--system",
+        type=click.Choice(["arc-hybrid", "eisner", "cle"]),
+        help="Parser: by transitions (arc-hybrid), or the best projective or any tree.",
+    ),
+    click.option("--beam", type=click.IntRange(1), help="Search with a beam of this width."),
+    click.option("--tags", help="Parser: tags that are its own (own), gold, or a column's."),
+    click.option(
+        "--template", "templates", multiple=True, help="Tagger: a feature, as 'word[-1]|word[0]'."
+    ),
+    click.option(
+        "--dictionary", type=click.IntRange(1), help="Tagger: words seen so often keep their tags."
+    ),
+    click.option("--prune", type=click.FloatRange(0), help="Leave out weights up to this size."),
+    click.option("--half", is_flag=True, help="Tagger: save weights of 16 bits."),
+    _ENCODED,
+]
+_ASKING = [
+    click.option(
+        "--format",
+        type=click.Choice(["conll", "conllu", "text"]),
+        help="What the files are (they tell).",
+    ),
+    _ENCODED,
+    click.option("--threads", type=click.IntRange(1), help="Threads (every core)."),
+]
 
 
 def kernels(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -103,6 +134,16 @@ def reading(command: Callable[..., Any]) -> Callable[..., Any]:
 def encoding(command: Callable[..., Any]) -> Callable[..., Any]:
     """The options that say how what is read becomes rows; a model remembers them."""
     return _add(command, _ENCODING)
+
+
+def sentences(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options of learners of sentences."""
+    return _add(command, _SENTENCES)
+
+
+def asking(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options that say how to read sentences that are asked about."""
+    return _add(command, _ASKING)
 
 
 def _add(command: Callable[..., Any], options: list[Any]) -> Callable[..., Any]:

@@ -28,9 +28,12 @@ _LEARNING = (
     "max_seconds",
     "seed",
 )
-#: Options of the SVM alone, and of the learners with a kernel.
+#: Options that only some learners have.
 _SVM = ("loss", "tol", "bias")
 _KERNEL = ("kernel", "degree", "gamma", "sigma", "coef0", "budget", "forget")
+_SENTENCES = (
+    *("order", "beam", "system", "tags", "templates", "dictionary", "prune", "half", "encoding"),
+)
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
 
@@ -53,11 +56,15 @@ def run_train(files: Sequence[str], learner: str, given: Mapping[str, Any]) -> i
     )
     if job.resume and job.checkpoint is None:
         raise click.UsageError("--resume needs --checkpoint, the folder to go on from")
-    strange = [name for name in _KERNEL if given[name] is not None]
+    if learner in ("tagger", "parser"):
+        from widemargin.cli.structured import train_sentences
+
+        _refuse(given, _KERNEL, "the kernel learners")
+        return train_sentences(files, learner, given, valid if fraction is None else fraction, job)
+    _refuse(given, _SENTENCES, "the learners tagger and parser")
     if learner.startswith("kernel-"):
         return _train_machine(learner, files, given, learning, job)
-    if strange:
-        raise click.UsageError(f"--{strange[0]} is an option of the kernel learners only")
+    _refuse(given, _KERNEL, "the kernel learners")
     if learner == "svm":
         from widemargin.cli.svm import LACKS, train_svm
 
@@ -72,9 +79,7 @@ def run_train(files: Sequence[str], learner: str, given: Mapping[str, Any]) -> i
             {name: given[name] for name in asked},
             job,
         )
-    for name in _SVM:
-        if given[name] is not None:
-            raise click.UsageError(f"--{name} is an option of the learner svm only")
+    _refuse(given, _SVM, "the learner svm")
     if not files:
         if valid is not None:
             raise click.UsageError("--valid FILE needs FILES to train on")
@@ -91,6 +96,14 @@ def run_train(files: Sequence[str], learner: str, given: Mapping[str, Any]) -> i
         job,
         lambda format: options.check_meaning(given, format),
     )
+
+
+def _refuse(given: Mapping[str, Any], names: Sequence[str], whose: str) -> None:
+    """Options that another learner has are an error, not ignored."""
+    for name in names:
+        if given[name] not in (None, (), False):
+            option = {"templates": "template"}.get(name, name)
+            raise click.UsageError(f"--{option} is an option of {whose} only")
 
 
 def _train_machine(

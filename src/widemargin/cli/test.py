@@ -9,18 +9,24 @@ from typing import Any
 import click
 import numpy as np
 
-from widemargin.cli.ask import Question
+from widemargin.cli.ask import SENTENCE_LEARNERS, Question
 from widemargin.errors import DataError
 from widemargin.measures import Measures, confusion_of
+from widemargin.modelfile import learner_of
 from widemargin.scores import best_class
 from widemargin.teach import Classes
 
 #: A confusion table of more classes than this does not fit a terminal.
-_SHOWN = 12
+SHOWN = 12
 
 
 def test(path: str, files: Sequence[str], given: Mapping[str, Any]) -> None:
     """Print accuracy, precision, recall, F1 and the confusion table."""
+    if learner_of(path) in SENTENCE_LEARNERS:
+        from widemargin.cli.structured_test import test as work
+
+        work(path, files, given)
+        return
     question = Question(path, files, given)
     model = question.model
     classes, k = Classes(model.classes), len(model.classes)
@@ -88,13 +94,14 @@ def _print(measures: Measures) -> None:
         click.echo(
             f"\nrows with a label that the model does not know, counted as mistakes: {unknown}"
         )
-    if len(measures.labels) <= _SHOWN:
-        _print_confusion(measures)
+    if len(measures.labels) <= SHOWN:
+        print_confusion(measures)
     else:
         _print_commonest(measures)
 
 
-def _print_confusion(measures: Measures) -> None:
+def print_confusion(measures: Measures) -> None:
+    """Print how often each class was taken for each."""
     names = [str(label) for label in measures.labels]
     cells = [[str(count) for count in row] for row in measures.confusion[:-1].tolist()]
     widths = [max(len(names[j]), *(len(row[j]) for row in cells)) for j in range(len(names))]

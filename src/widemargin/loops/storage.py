@@ -174,17 +174,21 @@ def prefetch(array, k):
     """Ask the memory for element k of a C-ordered array: a hint, so interpreted it does nothing."""
 
 
+def emit_prefetch(builder, address):
+    """Emit the hint that what stands at an address is wanted soon."""
+    byte, number = ir.IntType(8).as_pointer(), ir.IntType(32)
+    kind = ir.FunctionType(ir.VoidType(), [byte, number, number, number])
+    name = "llvm.prefetch.p0"
+    hint = builder.module.globals.get(name) or ir.Function(builder.module, kind, name)
+    # for reading, into every level of the cache, data rather than code
+    builder.call(hint, [builder.bitcast(address, byte), number(0), number(3), number(1)])
+
+
 @intrinsic
 def _prefetch(typingctx, array, k):
     def codegen(context, builder, signature, args):
         view = context.make_array(signature.args[0])(context, builder, args[0])
-        byte, number = ir.IntType(8).as_pointer(), ir.IntType(32)
-        kind = ir.FunctionType(ir.VoidType(), [byte, number, number, number])
-        name = "llvm.prefetch.p0"
-        hint = builder.module.globals.get(name) or ir.Function(builder.module, kind, name)
-        address = builder.bitcast(builder.gep(view.data, [args[1]]), byte)
-        # for reading, into every level of the cache, data rather than code
-        builder.call(hint, [address, number(0), number(3), number(1)])
+        emit_prefetch(builder, builder.gep(view.data, [args[1]]))
         return context.get_dummy_value()
 
     return types.void(array, k), codegen

@@ -18,6 +18,11 @@ FORMATS = {
     "labelled-text": (),
     "text": (),
 }
+#: Sentences, a token a line: what taggers and parsers read. They may also be plain text.
+CORPORA = {
+    "conll": ("conll", "conll2000", "conll2002", "conll2003", "iob", "iob2", "bio"),
+    "conllu": ("conllu",),
+}
 #: Tables: read through Arrow, by column.
 TABLES = ("csv", "tsv", "parquet", "jsonl")
 _COMPRESSIONS = ("gz", "bz2", "xz", "zst")
@@ -27,6 +32,7 @@ _LONG = 1 << 12
 
 _NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 _SVMLIGHT = re.compile(rf"{_NUMBER}(?:\s+qid:\d+)?(?:\s+\d+:\S+)*\s*(?:#.*)?")
+_TAG = re.compile(r"[BIOESLU](?:-\S+)?")
 _VW = re.compile(rf"(?:{_NUMBER}\s+){{0,3}}(?:'?[^\s|]+)?\s*\|.*")
 
 
@@ -50,6 +56,8 @@ def format_of(name: str, head: bytes, among: tuple[str, ...] = tuple(FORMATS)) -
     found = named or _recognised(head)
     if found in among:
         return found
+    if set(CORPORA) <= set(among):  # whatever else has columns between blanks
+        return "text" if "text" in among and not _has_columns(head) else "conll"
     if "text" in among and len(among) < len(FORMATS) and not named:
         return "text"
     if not found:
@@ -57,6 +65,8 @@ def format_of(name: str, head: bytes, among: tuple[str, ...] = tuple(FORMATS)) -
             f"{name}: cannot tell its format from its first lines;"
             f" give --format, one of {', '.join(among)}"
         )
+    if found in CORPORA:
+        raise DataError(f"{name}: is {found}: sentences, which --learner tagger or parser learn")
     raise DataError(f"{name}: is {found}, where {' or '.join(among)} is needed")
 
 
@@ -65,7 +75,7 @@ def _named(name: str) -> str:
     endings = name.lower().split(".")[1:]
     while endings and endings[-1] in _COMPRESSIONS:
         endings.pop()
-    for format, known in FORMATS.items():
+    for format, known in (FORMATS | CORPORA).items():
         if endings and endings[-1] in known:
             return format
     return ""
@@ -99,6 +109,8 @@ def _recognised(head: bytes) -> str:
     content = [line for line in lines if not line.lstrip().startswith("#")]
     if not lines:
         return "svmlight"  # an empty file has no examples in any format
+    if sentences := _recognised_sentences(lines):
+        return sentences
     if all(line.lstrip().startswith("{") for line in lines):
         return "jsonl"
     if all(line.startswith("__label__") for line in lines):
@@ -116,3 +128,26 @@ def _recognised(head: bytes) -> str:
     if all("," in line for line in lines):
         return "csv"
     return ""
+
+
+def _recognised_sentences(lines: list[str]) -> str:
+    """CoNLL-U by its ten columns; other columns if the last one holds tags such as B-NP."""
+    tokens = [line.split("\t") for line in lines if not line.startswith("#")]
+    if tokens and all(len(cells) == 10 and cells[0][:1].isdecimal() for cells in tokens):
+        return "conllu"
+    rows = [line.split() for line in lines]
+    if len({len(cells) for cells in rows}) == 1 < len(rows[0]) and all(
+        _TAG.fullmatch(cells[-1]) for cells in rows
+    ):
+        return "conll"
+    return ""
+
+
+def _has_columns(head: bytes) -> bool:
+    """Whether blank lines part blocks of several lines, all with as many cells, two or more."""
+    text = head.decode("utf-8", "replace").replace("\r", "")
+    blocks = [block for block in text.split("\n\n") if block.strip()]
+    lines = [line for line in text.split("\n") if line.strip()]
+    widths = {len(line.split()) for line in lines[:-1]}  # the last may be cut
+    several = "\n\n" in text and len(lines) >= 2 * len(blocks)
+    return several and len(widths) == 1 and min(widths) > 1

@@ -1,0 +1,59 @@
+"""Sentences and the models that read them, as the commands of the shell need them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import click
+
+from widemargin.cli.ask import SENTENCE_LEARNERS
+from widemargin.errors import DataError, ModelFileError
+from widemargin.modelfile import read_model_file
+from widemargin.readers.conll import read_conll
+from widemargin.readers.corpus import Corpus
+from widemargin.readers.formats import CORPORA
+
+_FORMATS = (*CORPORA, "text")
+
+
+def load_sentence_model(path: str, wanted: str | None = None) -> Any:
+    """A tagger or a parser from its file; `wanted` is the only one that will do."""
+    arrays, about = read_model_file(path)
+    learner = about.get("learner")
+    if learner not in SENTENCE_LEARNERS or wanted not in (None, learner):
+        kind = wanted.lower() if wanted else "tagger or parser"
+        raise ModelFileError(f"{path}: is no {kind} but was made by the learner {learner}")
+    if learner == "Tagger":
+        from widemargin.structured.tagger_model import tagger_of
+
+        return tagger_of(path, arrays, about)
+    from widemargin.structured.parser_model import parser_of
+
+    return parser_of(path, arrays, about)
+
+
+def read_sentences(files: Sequence[str], given: Mapping[str, Any], plain: bool = False) -> Corpus:
+    """Read files of sentences.
+
+    Parameters
+    ----------
+    files : sequence of str
+        Names, patterns, or "-".
+    given : dict
+        What was given on the command line: format and encoding.
+    plain : bool
+        Whether what has no columns is text, a sentence a line.
+    """
+    format = given.get("format")
+    if format is not None and format not in _FORMATS:
+        raise click.UsageError(f"--format {format}: sentences are {', '.join(_FORMATS)}")
+    corpus = read_conll(
+        list(files),
+        format=format,
+        encoding=given.get("encoding") or "utf-8",
+        plain=plain,
+    )
+    if not len(corpus) and not plain:
+        raise DataError(f"{corpus.source}: there are no sentences")
+    return corpus

@@ -1,0 +1,180 @@
+"""`widemargin test` and `inspect` for taggers and parsers."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import click
+
+from widemargin.cli.inspect import show_history
+from widemargin.cli.sentences import load_sentence_model, read_sentences
+from widemargin.cli.test import SHOWN, print_confusion
+from widemargin.structured.report import Report, measure_parser, measure_tagger
+from widemargin.structured.tagger_model import TaggerModel
+from widemargin.threads import thread_count
+
+#: Kinds of errors that are shown, and classes of which all confusions fit a terminal.
+_ERRORS, _CLASSES = 10, 20
+_TITLES = {
+    "accuracy": "token accuracy",
+    "unseen_accuracy": "on unseen words",
+    "uas": "UAS",
+    "las": "LAS",
+}
+
+
+def test(path: str, files: Sequence[str], given: Mapping[str, Any]) -> None:
+    """Print figures, confusions and the commonest errors."""
+    model = load_sentence_model(path)
+    corpus = read_sentences(files, given)
+    threads = thread_count(given.get("threads") or -1)
+    if isinstance(model, TaggerModel):
+        report = measure_tagger(model, corpus, given.get("column"), threads)
+    else:
+        report = measure_parser(model, corpus, threads)
+    if given["as_json"]:
+        click.echo(json.dumps({**figures_of(report), **_mistakes(report)}))
+        return
+    click.echo(f"{report.sentences} sentences, {report.tokens} tokens")
+    print_figures(report)
+    if report.spans is not None:
+        _print_spans(report)
+    if len(report.confusion.labels) <= SHOWN:
+        print_confusion(report.confusion)
+    _print_mistakes(report)
+    for note in report.notes:
+        click.echo(note, err=True)
+
+
+def figures_of(report: Report) -> dict[str, Any]:
+    """One flat object: fractions, each with its interval."""
+    found: dict[str, Any] = {"sentences": report.sentences, "tokens": report.tokens}
+    for name, ratio in report.figures.items():
+        if ratio.wanted:
+            found[name], found[f"{name}_interval"] = ratio.f1, ratio.interval()
+    if "unseen_accuracy" in report.figures:
+        found["unseen_tokens"] = report.figures["unseen_accuracy"].wanted
+    if report.spans is not None:
+        overall = report.spans.overall
+        found |= {"precision": overall.precision, "recall": overall.recall}
+        found |= {"f1": overall.f1, "f1_interval": overall.interval(), "spans": overall.wanted}
+        for kind, ratio in report.spans.by_kind.items():
+            found |= {f"precision_{kind}": ratio.precision, f"recall_{kind}": ratio.recall}
+            found |= {f"f1_{kind}": ratio.f1, f"spans_{kind}": ratio.wanted}
+    return found
+
+
+def _mistakes(report: Report) -> dict[str, Any]:
+    """The errors, for JSON."""
+    return {
+        "mistakes": [list(mistake) for mistake in report.mistakes[:_ERRORS]],
+        "labels": report.confusion.labels,
+        "confusion": report.confusion.confusion[:-1].tolist(),
+        "notes": report.notes,
+    }
+
+
+def print_figures(report: Report) -> None:
+    """Print each figure with its interval."""
+    if report.spans is not None:
+        overall = report.spans.overall
+        _line("span F1", overall.f1, overall.interval())
+        click.echo(
+            f"precision {overall.precision:.4f}, recall {overall.recall:.4f}: {overall.right} right"
+            f" of {overall.found} found, {overall.wanted} there are"
+        )
+    for name, ratio in report.figures.items():
+        if ratio.wanted:
+            title = _TITLES.get(name, name.replace("_", " "))
+            _line(title, ratio.f1, ratio.interval(), f", {ratio.right} of {ratio.wanted}")
+
+
+def _line(title: str, value: float, interval: tuple[float, float], more: str = "") -> None:
+    low, high = interval
+    click.echo(f"{title:<15} {value:.4f} (95 % interval {low:.4f} to {high:.4f}){more}")
+
+
+def _print_spans(report: Report) -> None:
+    assert report.spans is not None
+    kinds = report.spans.by_kind
+    width = max([5, *map(len, kinds)])
+    click.echo(f"\n{'spans':<{width}}  precision  recall      F1   there   found   right")
+    for kind, ratio in kinds.items():
+        click.echo(
+            f"{kind:<{width}}  {ratio.precision:>9.4f}  {ratio.recall:.4f}  {ratio.f1:.4f}"
+            f"  {ratio.wanted:>6}  {ratio.found:>6}  {ratio.right:>6}"
+        )
+
+
+def _print_mistakes(report: Report) -> None:
+    if not report.mistakes:
+        return
+    click.echo("\nthe commonest errors")
+    for mistake in report.mistakes[:_ERRORS]:
+        click.echo(f"{mistake.times:>6}  {mistake.right} taken for {mistake.found}")
+        for example in mistake.examples:
+            click.echo(f"        {example}")
+
+
+def inspect(path: str, top: int, as_json: bool) -> None:
+    """Print what a tagger or parser is, how it was trained, and its strongest features."""
+    model = load_sentence_model(path)
+    told = _description(path, model, top)
+    if as_json:
+        click.echo(json.dumps(told))
+        return
+    given = ", ".join(f"{name}={value!r}" for name, value in told["params"].items())
+    if isinstance(model, TaggerModel):
+        shown = ", ".join(model.tags[:_CLASSES]) + (", ..." if len(model.tags) > _CLASSES else "")
+        scheme = f", {model.scheme}" if model.scheme else ""
+        click.echo(f"{path}: Tagger of {model.column!r}, order {model.order}{scheme}")
+        click.echo(f"{len(model.tags)} tags: {shown}")
+        click.echo(f"{len(model.templates)} templates: {', '.join(model.templates.written)}")
+    else:
+        shown = ", ".join(model.labels[:_CLASSES])
+        shown += ", ..." if len(model.labels) > _CLASSES else ""
+        click.echo(f"{path}: Parser, {model.system}, beam {model.beam}")
+        click.echo(f"{len(model.labels)} labels: {shown}")
+        own = "its own" if model.taggers else "given"
+        click.echo(f"tags: {', '.join(model.columns)} ({own})")
+    click.echo(f"told: {given or '-'}")
+    click.echo(f"file: {told['bytes']:,} bytes")
+    show_history(model.history)
+    if model.certificate is not None:
+        click.echo(f"\n{model.certificate}")
+    if told.get("top_features"):
+        click.echo("\nstrongest features")
+        for feature, tag, weight in told["top_features"]:
+            click.echo(f"{weight:>9.3g}  {tag}  {feature}")
+
+
+def _description(path: str, model: Any, top: int) -> dict[str, Any]:
+    told = {
+        "model": os.path.abspath(path),
+        "bytes": os.stat(path).st_size,
+        "params": {name: value for name, value in model.params.items() if value is not None},
+        "history": model.history.to_dict(),
+    }
+    if isinstance(model, TaggerModel):
+        named = model.names is not None
+        return {
+            "learner": "Tagger",
+            **told,
+            "column": model.column,
+            "scheme": model.scheme,
+            "order": model.order,
+            "tags": model.tags,
+            "templates": list(model.templates.written),
+            "top_features": [list(one) for one in model.top_features(top)] if named else [],
+        }
+    return {
+        "learner": "Parser",
+        **told,
+        "system": model.system,
+        "beam": model.beam,
+        "labels": model.labels,
+        "columns": list(model.columns),
+    }

@@ -1,0 +1,231 @@
+"""Beam search: the best few states at every step, and learning under it."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from widemargin.loops.contexts import find_features
+from widemargin.loops.jit import jit
+from widemargin.loops.rowsums import add_up, fetch_rows
+from widemargin.loops.transitions import (
+    GROUP,
+    HEAD,
+    LEFT,
+    RIGHT,
+    SHIFT,
+    STACK,
+    apply,
+    begin,
+    height,
+    legal,
+    losses,
+)
+
+_0, _1, _2, _3 = np.uint64(0), np.uint64(1), np.uint64(2), np.uint64(3)
+
+
+class Beam(NamedTuple):
+    """Room for a search: states of this step and the next, and how each came about.
+
+    `total` has the scores of this step's states and of the next; `parent` and `action` say of every
+    state of every step where it came from.
+    """
+
+    states: np.ndarray
+    total: np.ndarray
+    parent: np.ndarray
+    action: np.ndarray
+    gold: np.ndarray
+
+
+@jit(inline=True)
+def _copy(S, T, n):
+    """Copy a state."""
+    for j in range(n + _2):
+        for f in range(np.uint64(S.shape[1])):
+            T[j, f] = S[j, f]
+
+
+@jit(inline=True)
+def _expand(j, s, S, n, kind, beam, now, step, size):
+    """Enter the actions of state j among the best of the next step; gives how many there are."""
+    wide = np.uint64(beam.states.shape[1])
+    then = _1 - now
+    can_shift, can_left, can_right = legal(S, n, SHIFT), legal(S, n, LEFT), legal(S, n, RIGHT)
+    before = beam.total[now, j]
+    for a in range(np.uint64(len(kind))):
+        k = kind[a]
+        if (k == SHIFT and can_shift) or (k == LEFT and can_left) or (k == RIGHT and can_right):
+            v = before + s[a]
+            if size == wide and v <= beam.total[then, wide - _1]:
+                continue
+            p = size if size < wide else wide - _1
+            if size < wide:
+                size += _1
+            while p > _0 and beam.total[then, p - _1] < v:
+                beam.total[then, p] = beam.total[then, p - _1]
+                beam.parent[step, p] = beam.parent[step, p - _1]
+                beam.action[step, p] = beam.action[step, p - _1]
+                p -= _1
+            beam.total[then, p] = v
+            beam.parent[step, p] = j
+            beam.action[step, p] = a
+    return size
+
+
+@jit(inline=True)
+def _advance(beam, now, step, size, n, kind):
+    """Make the states of the next step."""
+    for p in range(size):
+        S, T = beam.states[now, beam.parent[step, p]], beam.states[_1 - now, p]
+        _copy(S, T, n)
+        a = beam.action[step, p]
+        apply(T, n, kind[a], a)
+
+
+@jit()
+def parse_beam(sentences, chosen, W, templates, actions, desk, work, beam, heads, groups):
+    """Write the heads of the chosen sentences, and the transitions that made them.
+
+    Ties go to the state, then to the action, that comes first. Costs 2 n states a sentence for
+    every place in the beam.
+    """
+    C, starts, kind = sentences.columns, sentences.starts, actions.kind
+    ids, s = work.ids, work.scores
+    for i in chosen:
+        base = starts[i]
+        n = starts[i + _1] - base - _2
+        now, filled = _0, _1
+        begin(beam.states[_0, _0], n)
+        beam.total[_0, _0] = 0.0
+        for step in range(_2 * n):
+            size = _0
+            for j in range(filled):
+                S = beam.states[now, j]
+                find_features(S, C, base, n, templates, desk, ids)
+                fetch_rows(W, ids)
+                add_up(W, ids, s)
+                size = _expand(j, s, S, n, kind, beam, now, step, size)
+            _advance(beam, now, step, size, n, kind)
+            now, filled = _1 - now, size
+        S = beam.states[now, _0]
+        for j in range(_1, n + _1):
+            heads[base + j] = S[j, HEAD]
+            groups[base + j] = S[j, GROUP]
+
+
+@jit(inline=True)
+def _right_action(S, n, heads, labels, s, actions, lost):
+    """Of the actions that lose least and give the right label, the best."""
+    losses(S, n, heads, lost)
+    least = 1 << 30
+    for k in range(_3):
+        if legal(S, n, k) and lost[k] < least:
+            least = lost[k]
+    label = _0
+    if height(S) >= _2:
+        label = np.uint64(labels[np.uint64(S[height(S) - _1, STACK])])
+    best = np.uint64(len(actions.kind))
+    for k in range(_3):
+        if legal(S, n, k) and lost[k] == least:
+            a = actions.of[k, label]
+            if best == np.uint64(len(actions.kind)) or s[a] > s[best]:
+                best = a
+    return best
+
+
+@jit()
+def learn_beam(sentences, chosen, W, U, clock, templates, actions, desk, work, beam, margin):
+    """One pass of the structured perceptron with beam search and max-violation updates.
+
+    The right states are searched along with the beam. At every step the best state that is not
+    right violates by its score less the right one's; where it violates most, if by no less than
+    -margin,
+
+        w += f(right transitions so far) - f(the violating transitions so far)
+
+    (Huang, Fayong and Guo, 2012). W and U change in place. Returns the numbers of sentences, of
+    mistakes (the right states were not the best) and of updates.
+    """
+    C, starts, kind = sentences.columns, sentences.starts, actions.kind
+    ids, s, G = work.ids, work.scores, work.state
+    mistakes = updates = 0
+    t = clock[0]
+    for i in chosen:
+        base = starts[i]
+        n = starts[i + _1] - base - _2
+        heads = sentences.heads[base : base + n + _2]
+        labels = sentences.labels[base : base + n + _2]
+        begin(beam.states[_0, _0], n)
+        begin(G, n)
+        beam.total[_0, _0] = 0.0
+        now, filled, right_place, right_total = _0, _1, _0, 0.0
+        wide = np.uint64(beam.states.shape[1])
+        worst, worst_step, worst_place = -np.inf, _0, _0
+        for step in range(_2 * n):
+            size = _0
+            for j in range(filled):
+                S = beam.states[now, j]
+                find_features(S, C, base, n, templates, desk, ids)
+                fetch_rows(W, ids)
+                add_up(W, ids, s)
+                size = _expand(j, s, S, n, kind, beam, now, step, size)
+            find_features(G, C, base, n, templates, desk, ids)
+            add_up(W, ids, s)
+            right = _right_action(G, n, heads, labels, s, actions, work.lost)
+            beam.gold[step] = right
+            right_total += s[right]
+            apply(G, n, kind[right], right)
+            _advance(beam, now, step, size, n, kind)
+            now, filled = _1 - now, size
+            was = right_place
+            right_place = wide
+            for p in range(size):
+                if was < wide and beam.parent[step, p] == was and beam.action[step, p] == right:
+                    right_place = p
+            rival = _1 if right_place == _0 else _0
+            if rival < size:
+                violation = beam.total[now, rival] - right_total
+                if violation >= worst:
+                    worst, worst_step, worst_place = violation, step, rival
+        t += 1.0
+        mistakes += right_place != _0
+        if worst < -margin:
+            continue
+        updates += 1
+        # The violating transitions, from the last to the first, in the place of the best ones.
+        place = worst_place
+        for back in range(worst_step + _1):
+            step = worst_step - back
+            a = beam.action[step, place]
+            place = beam.parent[step, place]
+            beam.action[step, _0] = a
+        S = beam.states[_0, _0]
+        begin(S, n)
+        step = _0
+        while step < worst_step and beam.action[step, _0] == beam.gold[step]:
+            a = beam.gold[step]
+            apply(S, n, kind[a], a)
+            step += _1
+        _copy(S, G, n)
+        for k in range(step, worst_step + _1):
+            a = beam.gold[k]
+            find_features(G, C, base, n, templates, desk, ids)
+            _add(W, U, ids, a, np.float32(1), t)
+            apply(G, n, kind[a], a)
+            a = beam.action[k, _0]
+            find_features(S, C, base, n, templates, desk, ids)
+            _add(W, U, ids, a, np.float32(-1), -t)
+            apply(S, n, kind[a], a)
+    clock[0] = t
+    return len(chosen), mistakes, updates
+
+
+@jit(inline=True)
+def _add(W, U, ids, a, step, t):
+    """Move the weights of action a, and note when."""
+    for k in range(np.uint64(len(ids))):
+        W[ids[k], a] += step
+        U[ids[k], a] += t

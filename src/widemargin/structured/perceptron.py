@@ -1,0 +1,406 @@
+"""The structured perceptron: whatever an argmax can find, learned from mistakes."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any, Self
+
+import numpy as np
+
+from widemargin.certificate import RunCertificate
+from widemargin.errors import DataError
+from widemargin.history import History
+from widemargin.loops.steps import eta_at, step
+from widemargin.order import Shuffle, orders
+from widemargin.progress import watched
+from widemargin.rules import Eta, make_rule
+from widemargin.structured.beam import UPDATES, find_violation, search
+from widemargin.structured.epochs import Run
+from widemargin.structured.proof import certify_run
+from widemargin.structured.task import Score, Task, count_features
+from widemargin.structured.taskfile import read_task_model, write_task_model
+from widemargin.structured.weights import Correction, Weights, difference_of, dot
+
+RULES = ("perceptron", "pa", "pa1", "pa2")
+KEEPS = ("last", "average", "vote")
+# One example at a time, in Python: the compiled functions as they were written.
+_step: Any = getattr(step, "py_func", step)
+_eta_at: Any = getattr(eta_at, "py_func", eta_at)
+
+
+class StructuredPerceptron:
+    """Learns to score answers so that the right one scores best (Collins 2002).
+
+        for each example (x, y):
+            y* = argmax of the score of f(x, y')
+            if y* != y:  w += eta (f(x, y) - f(x, y*))
+
+    Parameters
+    ----------
+    task : Task
+        What is predicted: its features and its argmax.
+    keep : {"last", "average", "vote"}
+        What answers: the last weights, their average, or all of them by vote.
+    rule : {"perceptron", "pa", "pa1", "pa2"}
+        "perceptron" steps eta. The others step just far enough for the right answer to lead by
+        what the wrong one costs (MIRA): uncapped, capped at C, softened by 1/2C.
+    C : float
+        What an error may cost (pa1, pa2).
+    eta : float or (float, float)
+        Step size, or (eta0, power): eta0 / t ** power at example t.
+    epochs : int
+        Passes over the examples at the most.
+    shuffle : bool or "once"
+        Whether the examples come in a new order every epoch.
+    augmented : bool
+        Look for the answer with the best score plus cost, so that it learns from leads that are
+        too small. The task must have `argmax_with_cost` or `candidates`.
+    beam : int
+        Search with a beam of this width; 0: with the task's argmax.
+    update : {"max-violation", "early", "standard"}
+        What to learn from a beam: see `widemargin.structured.beam`.
+    validation : float
+        The part of the examples that is held out if none are given for that.
+    patience : int
+        Epochs to wait for a better score on held-out examples.
+    max_seconds : float
+        Stop after this time.
+    log : bool
+        Keep every correction, for the certificate; "vote" always does.
+    random_state : int
+        The seed of chance.
+    progress : bool or None
+        Show a progress line; None: if standard error is a terminal.
+
+    Attributes
+    ----------
+    history_ : History
+        What happened in each epoch.
+    log_ : list of Correction
+        Every correction: the example, the difference of the features, how far the step went.
+
+    Examples
+    --------
+    >>> class Sentiment(Task):
+    ...     def features(self, x, y):
+    ...         return [f"{word} {y}" for word in x.split()]
+    ...     def candidates(self, x):
+    ...         return ["bad", "good"]
+    >>> model = StructuredPerceptron(Sentiment(), keep="last", shuffle=False)
+    >>> model = model.fit(["what fun", "no fun"], ["good", "bad"])
+    >>> model.predict(["what", "no"]), model["no bad"]
+    (['good', 'bad'], 1.0)
+
+    References
+    ----------
+    Collins (2002), Discriminative training methods for hidden Markov models; Crammer et al. (2006),
+    Online passive-aggressive algorithms; Huang, Fayong and Guo (2012), Structured perceptron with
+    inexact search.
+    """
+
+    def __init__(
+        self,
+        task: Task,
+        *,
+        keep: str = "average",
+        rule: str = "perceptron",
+        C: float = 1.0,
+        eta: Eta = 1.0,
+        epochs: int = 10,
+        shuffle: Shuffle = True,
+        augmented: bool = False,
+        beam: int = 0,
+        update: str = "max-violation",
+        validation: float = 0.0,
+        patience: int = 5,
+        max_seconds: float = math.inf,
+        log: bool = False,
+        random_state: int | None = 0,
+        progress: bool | None = False,
+    ) -> None:
+        self.task, self.keep, self.rule, self.C, self.eta = task, keep, rule, C, eta
+        self.epochs, self.shuffle, self.augmented = epochs, shuffle, augmented
+        self.beam, self.update = beam, update
+        self.validation, self.patience, self.max_seconds = validation, patience, max_seconds
+        self.log, self.random_state, self.progress = log, random_state, progress
+        self.history_ = History()
+        self._weights = Weights()
+        self._deployed: dict[str, float] | None = None
+        self._longest = 0.0
+        self._seen = 0
+        self._check()
+
+    def _check(self) -> None:
+        for name, value, known in (
+            ("keep", self.keep, KEEPS),
+            ("rule", self.rule, RULES),
+            ("update", self.update, UPDATES),
+        ):
+            if value not in known:
+                raise ValueError(f"{name}={value!r} is unknown; choose one of {', '.join(known)}")
+        if not (isinstance(self.epochs, int) and self.epochs >= 1):
+            raise ValueError(f"epochs={self.epochs!r} must be a whole number from 1")
+        if not 0.0 <= self.validation < 1.0:
+            raise ValueError(f"validation={self.validation!r} must be a fraction below 1")
+        if not (isinstance(self.beam, int) and self.beam >= 0):
+            raise ValueError(f"beam={self.beam!r} must be a width, or 0")
+        if self.augmented and self.beam:
+            raise ValueError("augmented=True looks for costs with argmax, not with a beam")
+        self._rule = make_rule(self.rule, eta=self.eta, C=self.C)
+
+    # Learning
+
+    def fit(self, X: Sequence[Any], Y: Sequence[Any], X_val: Any = None, Y_val: Any = None) -> Self:
+        """Learn from examples, beginning with weights that were set by hand, if any.
+
+        Parameters
+        ----------
+        X, Y : sequences of the same length
+            What to predict from, and the right answers.
+        X_val, Y_val : sequences
+            Examples that are scored after every epoch; the best weights are given back.
+        """
+        self._check()
+        start = dict(self._weights.last) if not self._seen else {}
+        self._weights = Weights(dict(start), start=start)
+        self.history_, self._longest, self._seen = History(), 0.0, 0
+        return self._learn(X, Y, X_val, Y_val, self.epochs)
+
+    def partial_fit(self, X: Sequence[Any], Y: Sequence[Any]) -> Self:
+        """Go on learning: one epoch over more examples."""
+        return self._learn(X, Y, None, None, 1)
+
+    def _learn(
+        self, X: Sequence[Any], Y: Sequence[Any], X_val: Any, Y_val: Any, epochs: int
+    ) -> Self:
+        X, Y = list(X), list(Y)
+        if len(X) != len(Y):
+            raise DataError(f"{len(X)} examples, but {len(Y)} answers")
+        if not X:
+            raise DataError("there are no examples to learn from")
+        rng = np.random.default_rng(self.random_state)
+        which = np.arange(len(X), dtype=np.uint64)
+        if X_val is None and self.validation > 0.0 and epochs > 1:
+            held_out = rng.permutation(len(X))[: max(1, round(self.validation * len(X)))]
+            X_val, Y_val = [X[i] for i in held_out], [Y[i] for i in held_out]
+            which = np.setdiff1d(which, held_out.astype(np.uint64))
+            if not len(which):
+                raise DataError("all examples are held out: there are none to learn from")
+        with watched(self.progress, epochs) as watch:
+            run = Run(self, X, Y, (X_val, Y_val), watch)
+            run.finish(orders(which, self.shuffle, rng), epochs)
+        self._deployed = None
+        if watch.interrupted:
+            raise KeyboardInterrupt
+        return self
+
+    def _correct(self, i: int, x: Any, y: Any) -> tuple[bool, bool, float]:
+        """Learn from one example: whether it was mistaken, whether corrected, and its loss."""
+        weights = self._weights
+        found = self._lead(x, y, Score(weights.last))
+        difference, lead, cost = found if found is not None else ({}, 0.0, 0.0)
+        wrong = found is not None and (lead <= 0.0 or not self.augmented)
+        tau = 0.0
+        if found is not None:
+            eta = _eta_at(self._rule, weights.count)
+            squared = dot(difference, difference)
+            rule = self._rule._replace(target=cost)
+            tau = float(_step(rule, lead, wrong, squared, 0.0, eta, 1.0))
+        if difference and tau:
+            weights.correct(i, difference, tau, self.log or self.keep == "vote")
+            self._longest = max(self._longest, math.sqrt(dot(difference, difference)))
+        weights.count += 1
+        self._seen += 1
+        return wrong, bool(difference and tau), max(0.0, cost - lead)
+
+    def _lead(self, x: Any, y: Any, score: Score) -> tuple[dict[str, float], float, float] | None:
+        """f(x, y) - f(x, y*), what it scores, and what y* costs; None if y* is y."""
+        if self.beam:
+            seen = find_violation(self.task, x, y, score, self.beam, self.update)
+            if seen is None:
+                return None
+            lead = seen.right_score - seen.wrong_score
+            return difference_of(seen.right, seen.wrong), lead, 1.0
+        if self.augmented:
+            found = self.task.argmax_with_cost(x, score, y)
+        else:
+            found = self.task.argmax(x, score)
+        if found == y:
+            return None
+        features = self.task.features
+        difference = difference_of(
+            count_features(features(x, y)), count_features(features(x, found))
+        )
+        return difference, score(difference), self.task.cost(y, found)
+
+    # Answers
+
+    def predict(self, X: Sequence[Any]) -> list[Any]:
+        """The best answer for each x."""
+        return [self.predict_one(x) for x in X]
+
+    def predict_one(self, x: Any) -> Any:
+        """The best answer for one x."""
+        if self.keep == "vote" and self._weights.log:
+            return self._vote(x)
+        return self._argmax(x, Score(self.weights_))
+
+    def _argmax(self, x: Any, score: Score) -> Any:
+        return search(self.task, x, score, self.beam) if self.beam else self.task.argmax(x, score)
+
+    def _vote(self, x: Any) -> Any:
+        """Ask every hypothesis; the first of the answers with the most votes."""
+        votes: list[list[Any]] = []
+        left = self._weights.count
+        for weights, lasted in self._weights.hypotheses():
+            left -= lasted
+            if lasted:
+                found = self._argmax(x, Score(weights))
+                mine = next((one for one in votes if one[0] == found), None)
+                if mine is None:
+                    votes.append(mine := [found, 0])
+                mine[1] += lasted
+            ranked = sorted((count for _, count in votes), reverse=True)
+            if ranked and ranked[0] > sum(ranked[1:2]) + left:
+                break  # nobody can catch up
+        return max(votes, key=lambda one: one[1])[0]
+
+    def rank(self, x: Any) -> list[tuple[float, Any]]:
+        """All candidates of a task that lists them, the best first, with their scores."""
+        score = Score(self.weights_)
+        scored = [(score(self.task.features(x, y)), y) for y in self.task.candidates(x)]
+        return sorted(scored, key=lambda one: -one[0])
+
+    def explain(self, x: Any, y: Any = None) -> list[tuple[str, float, float]]:
+        """Of an answer (the predicted one) the features, values and weights, strongest first."""
+        weights = self.weights_
+        features = count_features(self.task.features(x, self.predict_one(x) if y is None else y))
+        found = [(name, value, weights.get(name, 0.0)) for name, value in features.items()]
+        return sorted(found, key=lambda one: -abs(one[1] * one[2]))
+
+    def score(self, X: Sequence[Any], Y: Sequence[Any]) -> float:
+        """The mean quality of the answers: how many are right, unless the task says otherwise."""
+        if len(X) != len(Y) or not len(X):
+            raise DataError(f"{len(X)} examples and {len(Y)} answers cannot be compared")
+        found = self.predict(X)
+        return math.fsum(map(self.task.quality, Y, found)) / len(found)
+
+    # Weights by name
+
+    @property
+    def weights_(self) -> dict[str, float]:
+        """The weights that answer, by the names of their features (of votes: the average)."""
+        if self._deployed is None:
+            last = self.keep == "last" or not self._seen
+            self._deployed = dict(self._weights.last) if last else self._weights.average()
+        return self._deployed
+
+    @property
+    def last_weights_(self) -> dict[str, float]:
+        """The last weights."""
+        return dict(self._weights.last)
+
+    @property
+    def log_(self) -> list[Correction]:
+        """Every correction, in order; empty unless they are kept."""
+        return self._weights.log
+
+    def __getitem__(self, name: str) -> float:
+        """The weight of a feature; 0 if it has none."""
+        return self.weights_.get(name, 0.0)
+
+    def __setitem__(self, name: str, weight: float) -> None:
+        """Set the weight of a feature by hand."""
+        if self.keep == "vote" and self._weights.log:
+            raise ValueError("weights that vote cannot be set; keep the last or the average")
+        if not isinstance(name, str):
+            raise TypeError(f"{name!r} is no name of a feature: names are strings")
+        self._weights.put(name, weight)
+        self._deployed = None
+
+    def set_weights(self, weights: Mapping[str, float]) -> Self:
+        """Set weights by hand; others stay as they are."""
+        for name, weight in weights.items():
+            self[name] = weight
+        return self
+
+    def top_features(self, n: int = 10) -> list[tuple[str, float]]:
+        """The strongest features, whichever their sign."""
+        return sorted(self.weights_.items(), key=lambda one: (-abs(one[1]), one[0]))[:n]
+
+    # Trust
+
+    def certificate(
+        self,
+        separator: Mapping[str, float] | None = None,
+        X: Sequence[Any] = (),
+        Y: Sequence[Any] = (),
+    ) -> RunCertificate:
+        """Mistakes beside the bound (R / gamma)^2, where R is the longest feature difference.
+
+        Parameters
+        ----------
+        separator : dict of str to float
+            Weights known to put every right answer first; None: the last ones learned.
+        X, Y : sequences
+            The training examples: with a task that lists its candidates the margin is measured
+            over all wrong answers. Without them over those that were corrected (`log=True`),
+            which is all that the theorem needs.
+        """
+        return certify_run(
+            self.task,
+            self._weights,
+            self.history_,
+            self._longest,
+            self._without_bound(),
+            separator,
+            list(zip(X, Y, strict=True)),
+        )
+
+    def _without_bound(self) -> str:
+        """Why the theorem does not speak of this training, if so."""
+        if self.rule != "perceptron":
+            return f"the rule {self.rule} takes steps of different lengths"
+        if isinstance(self.eta, tuple):
+            return "the step size changes"
+        if self.augmented:
+            return "it also learns from right answers whose lead is small"
+        if self.beam and self.update == "standard":
+            return "with a beam, what it learns from may be no mistake of its weights"
+        if any(self._weights.start.values()):
+            return "it did not begin with zero weights"
+        return ""
+
+    # Files
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model to a file; the task is named in it, not stored."""
+        params = {name: getattr(self, name) for name in _PARAMS}
+        about = {"longest": self._longest, "seen": self._seen, "count": self._weights.count}
+        write_task_model(path, self.task, self._weights, params, self.history_, about)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], task: Task | None = None) -> Self:
+        """Read a model.
+
+        Parameters
+        ----------
+        path : path
+            What `save` wrote.
+        task : Task
+            The task; None: the class that the file names, if it is a shipped task or its module
+            is imported already, made with the parameters that it gave.
+        """
+        task, weights, params, history, about = read_task_model(path, task)
+        model = cls(task, **params)
+        model._weights, model.history_ = weights, history
+        model._longest, model._seen = about["longest"], about["seen"]
+        return model
+
+
+_PARAMS = (
+    *("keep", "rule", "C", "eta", "epochs", "shuffle", "augmented", "beam", "update"),
+    *("validation", "patience", "max_seconds", "log", "random_state", "progress"),
+)

@@ -1,0 +1,176 @@
+"""How good a tagger or a parser is: figures, confusions, and the commonest errors with examples."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from widemargin.errors import DataError
+from widemargin.measures import Measures, confusion_of
+from widemargin.readers.corpus import Corpus
+from widemargin.structured.parser_model import ParserModel
+from widemargin.structured.resample import Ratio
+from widemargin.structured.spans import SpanMeasures, measure_spans
+from widemargin.structured.tagger_model import TaggerModel
+from widemargin.structured.trees import heads_of, measure_trees
+
+#: Examples kept of every kind of error, and words shown on each side.
+_EXAMPLES, _AROUND = 3, 2
+
+
+class Mistake(NamedTuple):
+    """A kind of error: what was right, what was said, how often, and some places."""
+
+    right: str
+    found: str
+    times: int
+    examples: list[str]
+
+
+class Report(NamedTuple):
+    """What was measured.
+
+    Attributes
+    ----------
+    figures : dict of str to Ratio
+        By name: accuracy, unseen_accuracy; or uas, las and those of the tags. Of a Ratio, f1 is
+        the figure; for tokens precision, recall and F1 are all the accuracy.
+    spans : SpanMeasures or None
+        Of tags that are of spans.
+    mistakes : list of Mistake
+        All kinds of errors, the commonest first.
+    notes : list of str
+        What else should be known.
+    confusion : Measures
+        How often each tag (of a parser: each label of an arc) was taken for each.
+    """
+
+    sentences: int
+    tokens: int
+    figures: dict[str, Ratio]
+    spans: SpanMeasures | None
+    mistakes: list[Mistake]
+    notes: list[str]
+    confusion: Measures
+
+
+def measure_tagger(
+    model: TaggerModel, corpus: Corpus, column: str | int | None = None, n_jobs: int | None = None
+) -> Report:
+    """Tag a corpus and compare with its own tags.
+
+    Parameters
+    ----------
+    model : TaggerModel
+        What tags.
+    corpus : Corpus
+        With the right tags, in the column that was learned unless another is named.
+    """
+    right = corpus.column(model.column if column is None else column)
+    _check_tokens(corpus)
+    tags = np.array(model.tags, object)
+    found = tags[model.codes(corpus, n_jobs)].tolist()
+    hits = np.array([a == b for a, b in zip(right, found, strict=True)])
+    figures = {"accuracy": Ratio.of_tokens(hits, corpus.starts)}
+    if len(model.known):
+        new = ~model.is_known(corpus.words)
+        figures["unseen_accuracy"] = _some(hits, new, corpus.starts)
+    spans = measure_spans(right, found, corpus.starts) if model.scheme is not None else None
+    return Report(
+        len(corpus),
+        corpus.tokens,
+        figures,
+        spans,
+        _mistakes(corpus, right, found, ~hits),
+        _unknown_tags(model.tags, corpus, right),
+        _confusion(right, found),
+    )
+
+
+def measure_parser(model: ParserModel, corpus: Corpus, n_jobs: int | None = None) -> Report:
+    """Parse a corpus and compare with its own trees and tags."""
+    _check_tokens(corpus)
+    answers, labels = heads_of(corpus), corpus.column("deprel")
+    trees = model.predict(corpus, n_jobs)
+    attachment = measure_trees(corpus, trees.heads, trees.labels)
+    figures = {"uas": attachment.uas, "las": attachment.las}
+    if model.taggers:
+        for name, tags in trees.tags.items():
+            if name in corpus.names:
+                same = np.array(tags, object) == np.array(corpus.column(name), object)
+                figures[f"{name}_accuracy"] = Ratio.of_tokens(same, corpus.starts)
+    same_head = trees.heads == answers
+    found = [
+        label.partition(":")[0] if same else f"{label.partition(':')[0]} of another head"
+        for label, same in zip(trees.labels, same_head.tolist(), strict=True)
+    ]
+    right = [label.partition(":")[0] for label in labels]
+    wrong = np.array([a != b for a, b in zip(right, found, strict=True)])
+    return Report(
+        len(corpus),
+        corpus.tokens,
+        figures,
+        None,
+        _mistakes(corpus, right, found, wrong),
+        [],
+        _confusion(right, [label.partition(":")[0] for label in trees.labels]),
+    )
+
+
+def _check_tokens(corpus: Corpus) -> None:
+    if not corpus.tokens:
+        raise DataError(f"{corpus.source}: there are no tokens to test")
+
+
+def _some(hits: np.ndarray, which: np.ndarray, starts: np.ndarray) -> Ratio:
+    """Which of some tokens are right."""
+    counts = np.diff(np.concatenate([[0], np.cumsum(which)])[starts])
+    right = np.diff(np.concatenate([[0], np.cumsum(hits & which)])[starts])
+    return Ratio.of(right, counts, counts)
+
+
+def _unknown_tags(known: list[str], corpus: Corpus, right: list[str]) -> list[str]:
+    """Right answers that the model cannot give; an error if it can give none of them."""
+    new = set(right) - set(known)
+    if not new:
+        return []
+    first = next(token for token, tag in enumerate(right) if tag in new)
+    told = f"{corpus.where(first)}: the tag {right[first]!r} was never seen in training"
+    if new == set(right):
+        raise DataError(f"{told}, nor was any other of this column: name the right one")
+    count = sum(tag in new for tag in right)
+    return [f"{told}; {count} such token{'s' * (count != 1)} counted as mistakes"]
+
+
+def _confusion(right: list[str], found: list[str]) -> Measures:
+    labels = sorted(set(right) | set(found))
+    code = {label: i for i, label in enumerate(labels)}
+    rows, columns = (np.array([code[tag] for tag in tags]) for tags in (right, found))
+    return Measures(labels, confusion_of(rows, columns, len(labels)))
+
+
+def _mistakes(
+    corpus: Corpus, right: list[str], found: list[str], wrong: np.ndarray
+) -> list[Mistake]:
+    places = np.flatnonzero(wrong).tolist()
+    counts = Counter((right[i], found[i]) for i in places)
+    examples: dict[Any, list[str]] = {pair: [] for pair in counts}
+    for i in places:
+        kept = examples[right[i], found[i]]
+        if len(kept) < _EXAMPLES:
+            kept.append(_in_context(corpus, i))
+    return [
+        Mistake(*pair, count, examples[pair])
+        for pair, count in sorted(counts.items(), key=lambda one: (-one[1], one[0]))
+    ]
+
+
+def _in_context(corpus: Corpus, token: int) -> str:
+    """A token between its neighbours, and where it stands."""
+    sentence = int(np.searchsorted(corpus.starts, token, "right")) - 1
+    start, end = int(corpus.starts[sentence]), int(corpus.starts[sentence + 1])
+    words, a, b = corpus.words, max(start, token - _AROUND), min(end, token + 1 + _AROUND)
+    shown = [*words[a:token], f"[{words[token]}]", *words[token + 1 : b]]
+    return f"{' '.join(shown)} ({corpus.where(token)})"

@@ -1,0 +1,9 @@
+"""Tasks in plain Python, to be used and to be read as examples."""
+
+from widemargin.structured.tasks.alignment import Alignment
+from widemargin.structured.tasks.constituents import Constituents
+from widemargin.structured.tasks.matching import Matching
+from widemargin.structured.tasks.reranking import Reranking
+from widemargin.structured.tasks.tagging import Tagging
+
+__all__ = ["Alignment", "Constituents", "Matching", "Reranking", "Tagging"]

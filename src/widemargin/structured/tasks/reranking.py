@@ -1,0 +1,30 @@
+"""Choose among few candidates, such as the n best translations that another program made."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from widemargin.structured.task import Task
+
+
+class Reranking(Task):
+    """The number of the best candidate.
+
+    x is a list of candidates, each a dict of its features by name; y is the number of the best one,
+    from 0.
+
+    Examples
+    --------
+    >>> from widemargin.structured import StructuredPerceptron
+    >>> x = [{"model": -2.5, "length": 4.0}, {"model": -3.0, "length": 6.0}]
+    >>> StructuredPerceptron(Reranking()).fit([x], [1]).predict([x])
+    [1]
+    """
+
+    def features(self, x: Sequence[Mapping[str, float]], y: int) -> Mapping[str, float]:
+        """The features of a candidate, as they were given."""
+        return x[y]
+
+    def candidates(self, x: Sequence[Mapping[str, float]]) -> Iterable[int]:
+        """All of them."""
+        return range(len(x))

@@ -1,0 +1,82 @@
+"""Room for the loops of a parser to work in: made once, used for all sentences."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from widemargin.loops.arcs import FAR, Room
+from widemargin.loops.beam import Beam
+from widemargin.loops.contexts import COUNTS, NODES, Desk, Templates
+from widemargin.loops.greedy import Work
+from widemargin.loops.labels import ARC_COUNTS, ARC_NODES
+from widemargin.loops.spanning import Chart, Merger
+from widemargin.loops.transitions import FACTS
+
+
+def desk(templates: Templates) -> Desk:
+    """For the features of one state or arc."""
+    return Desk(
+        np.zeros(max(len(NODES), len(ARC_NODES)), np.uint64),
+        np.zeros(max(len(COUNTS), len(ARC_COUNTS)), np.uint64),
+        np.zeros(len(templates.key), np.uint64),
+    )
+
+
+def work(templates: Templates, lanes: int, longest: int) -> Work:
+    """For one state of a sentence of so many words at the most."""
+    return Work(
+        np.zeros((longest + 2, FACTS), np.uint32),
+        np.zeros(len(templates.seed), np.uint64),
+        np.zeros(lanes, np.float32),
+        np.zeros(3, np.int64),
+        np.zeros(3, np.uint64),
+    )
+
+
+def beam_room(width: int, longest: int) -> Beam:
+    """For a search with so many states."""
+    steps = max(1, 2 * longest)
+    return Beam(
+        np.zeros((2, width, longest + 2, FACTS), np.uint32),
+        np.zeros((2, width)),
+        np.zeros((steps, width), np.uint64),
+        np.zeros((steps, width), np.uint64),
+        np.zeros(steps, np.uint64),
+    )
+
+
+def chart_room(longest: int) -> Chart:
+    """For the best projective tree."""
+    n = longest + 2
+    scores = [np.zeros((n, n)) for _ in range(4)]
+    cuts = [np.zeros((n, n), np.uint64) for _ in range(3)]
+    return Chart(*scores, *cuts, np.zeros((3 * n, 3), np.uint64))
+
+
+def merger_room(longest: int) -> Merger:
+    """For the best tree of all."""
+    n = longest + 1
+    return Merger(
+        np.zeros((n, n)),
+        np.zeros((n, n), np.uint32),
+        np.zeros((n, n), np.uint32),
+        np.zeros(n, np.uint8),
+        np.zeros(n, np.uint64),
+        np.zeros(n, np.uint8),
+        np.zeros(n, np.uint64),
+        *(np.zeros(2 * n, np.uint64) for _ in range(3)),
+    )
+
+
+def arc_room(templates: Templates, longest: int, rows: int) -> Room:
+    """For the scores of all arcs; with as many rows as there are weights, for learning."""
+    features = len(templates.seed) + FAR
+    touched = 2 * features * longest if rows else 0
+    return Room(
+        np.zeros((longest + 2, longest + 2)),
+        np.zeros(features, np.uint64),
+        np.zeros(longest + 2, np.uint32),
+        np.zeros(rows, np.float32),
+        np.zeros(touched, np.uint64),
+        np.zeros(touched, np.float32),
+    )
