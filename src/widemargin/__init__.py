@@ -22,6 +22,7 @@ _HOMES = {
     "TextClassifier": "widemargin.estimators",
     "boolean_network": "widemargin.networks",
     "certify": "widemargin.separation.decide",
+    "check_kernel": "widemargin.kernels.check",
     "load": "widemargin.estimators",
     "load_model": "widemargin.model",
     "losses": "widemargin",

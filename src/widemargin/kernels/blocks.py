@@ -1,0 +1,205 @@
+"""Blocks of kernel values: products by BLAS, the rest by compiled loops."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from widemargin.errors import DataError
+from widemargin.kernels.kernel import Kernel
+from widemargin.kernels.points import Points
+from widemargin.loops.kernels import (
+    city_distances_dense,
+    city_distances_sparse,
+    finish_distances,
+    finish_powers,
+)
+from widemargin.threads import run_all, split
+
+#: Very sparse rows are multiplied with so many bytes of dense columns at a time.
+_PIECE_BYTES = 1 << 25
+#: Threads share a block if it has at least so many values.
+_SHARED = 1 << 18
+
+
+def block(
+    kernel: Kernel, A: Points, B: Points, out: np.ndarray | None = None, threads: int = 1
+) -> np.ndarray:
+    """The values K[i, j] = K(a_i, b_j).
+
+    Parameters
+    ----------
+    kernel : Kernel
+        What to compute.
+    A, B : Points
+        The examples. For "precomputed" the values are read from A, in the columns B.index.
+    out : array of shape (A.n, B.n), optional
+        Where to write. Reuse it, fresh memory is slow; and let it be contiguous, the front of a
+        flat array rather than the corner of a matrix: another layout is slower.
+    threads : int
+        Threads for what comes after the products (BLAS has threads of its own).
+
+    Returns
+    -------
+    array of float32 if both A and B are, else of float64
+    """
+    if out is None:
+        out = np.empty((A.n, B.n), np.promote_types(A.dtype, B.dtype))
+    if not out.size:
+        return out
+    if kernel.is_precomputed:
+        out[:] = _given(A, B)
+    elif kernel.on_objects:
+        out[:] = _ask(kernel, A, B)
+    elif kernel.name == "laplacian":
+        _spread(lambda part: _city(kernel, A, B, out, part), A.n, out, threads)
+    else:
+        products(A, B, out)
+        finish(kernel, out, A, B, threads)
+    return out
+
+
+def finish(kernel: Kernel, K: np.ndarray, A: Points, B: Points, threads: int = 1) -> None:
+    """Turn the products K[i, j] = a_i . b_j into kernel values, in place."""
+    if kernel.name == "poly":
+        d, gamma, coef0 = np.uint64(kernel.degree), kernel.gamma, kernel.coef0
+        _spread(lambda part: finish_powers(K[part], gamma, coef0, d), A.n, K, threads)
+    elif kernel.name in ("rbf", "laplace"):
+        p, q = A.squares, B.squares
+        root, gamma = kernel.name == "laplace", kernel.gamma
+        _spread(lambda part: finish_distances(K[part], p[part], q, gamma, root), A.n, K, threads)
+
+
+def products(A: Points, B: Points, out: np.ndarray) -> None:
+    """Write a_i . b_j into out."""
+    a, b = A.dense, B.dense
+    if a is not None and b is not None:
+        np.matmul(a, b.T, out=out, casting="same_kind")
+        return
+    if a is None and b is None and A.n < B.n:  # the shorter side is the one to unpack
+        out.T[:] = _sparse_products(B, A)
+    elif a is None:
+        out[:] = _sparse_products(A, B)
+    else:
+        out.T[:] = _sparse_products(B, A)
+
+
+def diagonal(kernel: Kernel, A: Points) -> np.ndarray:
+    """The values K(a_i, a_i), in float64."""
+    if kernel.is_precomputed:
+        assert A.rows is not None
+        found = A.rows.to_matrix()[np.arange(A.n), A.index]
+        return np.asarray(found, dtype=np.float64).ravel()
+    if kernel.on_objects:
+        assert A.objects is not None
+        return np.array([_value(kernel, x, x, i, i) for i, x in enumerate(A.objects)])
+    if kernel.name in ("rbf", "laplace", "laplacian"):
+        return np.ones(A.n)
+    if kernel.name == "linear":
+        return A.squares.copy()
+    with np.errstate(over="ignore"):
+        return (kernel.gamma * A.squares + kernel.coef0) ** kernel.degree
+
+
+def check_values(K: np.ndarray, A: Points, B: Points) -> None:
+    """Raise an error that names the first two examples whose value is not a finite number."""
+    bad = ~np.isfinite(K)
+    if bad.any():
+        i, j = divmod(int(np.argmax(bad)), K.shape[1])
+        raise DataError(
+            f"the kernel of rows {int(A.index[i])} and {int(B.index[j])} is {K[i, j]}; it must be a"
+            " finite number (if it is too large: scale the features or gamma down)"
+        )
+
+
+def _spread(work: Any, n: int, K: np.ndarray, threads: int) -> None:
+    """Share the rows of a large block between threads."""
+    parts = split(n, threads, least=1) if K.size >= _SHARED else [slice(0, n)]
+    run_all(work, parts, threads)
+
+
+def _given(A: Points, B: Points) -> np.ndarray:
+    """Values from a precomputed matrix."""
+    assert A.rows is not None
+    if len(B.index) and int(B.index.max()) >= A.rows.width:
+        raise DataError(
+            f"a precomputed matrix must have a column for each of at least"
+            f" {int(B.index.max()) + 1} training examples, found {A.rows.width}"
+        )
+    found = A.rows.to_matrix()[:, B.index]
+    return found.toarray() if A.rows.is_sparse else found
+
+
+def _ask(kernel: Kernel, A: Points, B: Points) -> np.ndarray:
+    """Values of a user's function, checked."""
+    assert A.objects is not None
+    assert B.objects is not None
+    at_once = getattr(kernel.function, "block", None)
+    if at_once is not None:
+        found = np.asarray(at_once(A.objects, B.objects), dtype=np.float64)
+        if found.shape != (A.n, B.n):
+            raise DataError(f"the kernel's block has shape {found.shape}, expected {(A.n, B.n)}")
+    else:
+        found = np.array(
+            [
+                [_value(kernel, x, z, i, j) for j, z in enumerate(B.objects)]
+                for i, x in enumerate(A.objects)
+            ]
+        )
+    check_values(found, A, B)
+    return found
+
+
+def _value(kernel: Kernel, x: Any, z: Any, i: int, j: int) -> float:
+    """One value of a user's function."""
+    if kernel.function is None:
+        raise DataError(
+            f"the kernel is the function {kernel.called!r}, which a file cannot hold;"
+            " give it back with `model.with_kernel(function)`"
+        )
+    found = kernel.function(x, z)
+    try:
+        return float(found)
+    except (TypeError, ValueError):
+        raise DataError(
+            f"the kernel of rows {i} and {j} is {found!r}; it must be a number"
+        ) from None
+
+
+def _city(kernel: Kernel, A: Points, B: Points, out: np.ndarray, part: slice) -> None:
+    """Write the L1 form for some rows of A."""
+    assert A.rows is not None
+    assert B.rows is not None
+    first = A.take(part)
+    a, b = first.rows, B.rows
+    assert a is not None
+    if a.is_sparse != b.is_sparse:  # one storage for both
+        a, b = (type(a).of(_dense(side), bias=0.0) for side in (a, b))
+    a, b = a.without_duplicates(), b.without_duplicates()
+    if a.is_sparse:
+        city_distances_sparse(a.stored, b.stored, np.zeros(a.width), out[part])
+    else:
+        city_distances_dense(a.stored, b.stored, out[part])
+    nothing = np.zeros(0)
+    finish_distances(out[part], nothing, nothing, kernel.gamma, False)
+
+
+def _dense(rows: Any) -> np.ndarray:
+    """Rows as a dense matrix."""
+    return rows.to_matrix().toarray() if rows.is_sparse else rows.to_matrix()
+
+
+def _sparse_products(A: Points, B: Points) -> np.ndarray:
+    """Products of very sparse rows with any others, some of these at a time."""
+    assert A.rows is not None
+    assert B.rows is not None
+    left = A.rows.to_matrix()
+    found = np.empty((A.n, B.n), np.promote_types(A.dtype, B.dtype))
+    step = max(1, _PIECE_BYTES // (B.rows.width * B.rows.dtype.itemsize))
+    right = B.rows.to_matrix()
+    for begin in range(0, B.n, step):
+        piece = right[begin : begin + step]
+        columns = piece.T.toarray() if B.rows.is_sparse else np.ascontiguousarray(piece.T)
+        found[:, begin : begin + step] = left @ columns
+    return found

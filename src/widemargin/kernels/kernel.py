@@ -1,0 +1,212 @@
+"""What a kernel is, and how one is made from what a user says."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from widemargin.errors import DataError
+from widemargin.kernels.strings import NGrams
+from widemargin.rows import Rows
+
+#: The kernels that are known by name.
+KERNELS = ("linear", "poly", "rbf", "laplace", "laplacian", "ngrams", "precomputed")
+#: Those that look at distances, for which sigma has a meaning.
+_DISTANCES = ("rbf", "laplace", "laplacian")
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A kernel function as a name and numbers.
+
+        linear       x . z
+        poly         (gamma x . z + coef0) ^ degree
+        rbf          exp(-gamma |x - z|^2)
+        laplace      exp(-gamma |x - z|), the Euclidean distance, not squared
+        laplacian    exp(-gamma sum_j |x_j - z_j|)
+        precomputed  the values are given instead of examples
+        function     what `function(x, z)` says, of vectors or any objects
+
+    Attributes
+    ----------
+    name : str
+        One of the above.
+    degree : int
+        The power of "poly".
+    gamma, coef0 : float
+        As in the formulas.
+    function : callable or None
+        What was given by a user, or the kernel on strings. With a method `block(A, B)`, which gives
+        the matrix of values for two lists of objects, it is asked for many at once.
+    called : str
+        The name of the function; all that a file keeps of it.
+    """
+
+    name: str
+    degree: int = 3
+    gamma: float = 1.0
+    coef0: float = 0.0
+    function: Callable[[Any, Any], float] | None = None
+    called: str = ""
+
+    @property
+    def on_objects(self) -> bool:
+        """Whether the examples may be any objects."""
+        return self.name == "function"
+
+    @property
+    def is_precomputed(self) -> bool:
+        """Whether a matrix of values is given instead of examples."""
+        return self.name == "precomputed"
+
+    def to_dict(self) -> dict[str, Any]:
+        """The kernel for JSON. Of a user's function only its name is kept."""
+        plain = {"name": self.name, "degree": self.degree}
+        plain |= {"gamma": self.gamma, "coef0": self.coef0, "called": self.called}
+        if isinstance(self.function, NGrams):
+            plain["ngrams"] = [self.function.n, self.function.normalize]
+        return plain
+
+    @classmethod
+    def from_dict(cls, plain: dict[str, Any]) -> Kernel:
+        """Undo `to_dict`."""
+        names = ("name", "degree", "gamma", "coef0", "called")
+        function = NGrams(*plain["ngrams"]) if "ngrams" in plain else None
+        return cls(**{name: plain[name] for name in names}, function=function)
+
+    def __str__(self) -> str:
+        if self.name == "function":
+            return self.called
+        if self.name == "poly":
+            shown = "x.z" if self.gamma == 1.0 else f"{self.gamma:.6g} x.z"
+            inner = shown if self.coef0 == 0.0 else f"{shown} + {self.coef0:.6g}"
+            return f"({inner})^{self.degree}"
+        if self.name in _DISTANCES:
+            shown = {"rbf": "|x-z|^2", "laplace": "|x-z|", "laplacian": "|x-z|_1"}[self.name]
+            return f"exp(-{self.gamma:.6g} {shown})"
+        return "x.z" if self.name == "linear" else self.name
+
+
+def make_kernel(
+    kernel: str | Callable[[Any, Any], float] | Kernel = "rbf",
+    *,
+    degree: int = 3,
+    gamma: float | str | None = None,
+    coef0: float = 1.0,
+    sigma: float | None = None,
+    rows: Rows | None = None,
+) -> Kernel:
+    """The kernel that a user means.
+
+    Parameters
+    ----------
+    kernel : str, callable or Kernel
+        "linear", "poly", "rbf", "laplace" (Euclidean distance), "laplacian" (sum of absolute
+        differences, as scikit-learn has it), "ngrams" (on strings), "precomputed", or a function
+        of two examples: vectors, or any objects.
+    degree : int
+        The power of "poly".
+    gamma : float, "scale", "auto" or None
+        The factor in the formulas of `Kernel`. "scale" is 1 / (features x variance of all values),
+        "auto" is 1 / features; both need `rows`. None is 1 for "poly" and "scale" for distances.
+    coef0 : float
+        What "poly" adds before it takes the power.
+    sigma : float, optional
+        Instead of gamma, for the kernels of distances: gamma = 1 / (2 sigma^2).
+    rows : Rows, optional
+        The examples that "scale" and "auto" look at.
+
+    Raises
+    ------
+    ValueError
+        If the kernel is unknown, or a number makes no kernel of it.
+
+    Examples
+    --------
+    >>> print(make_kernel("poly", degree=4))
+    (x.z + 1)^4
+    >>> print(make_kernel("rbf", sigma=0.5))
+    exp(-2 |x-z|^2)
+    """
+    if isinstance(kernel, Kernel):
+        return kernel
+    if callable(kernel):
+        called = getattr(kernel, "__qualname__", type(kernel).__name__)
+        return Kernel("function", function=kernel, called=called)
+    if kernel not in KERNELS:
+        listed = ", ".join(KERNELS)
+        raise ValueError(
+            f"kernel={kernel!r} is unknown; choose one of {listed}, or give a function"
+        )
+    if kernel == "ngrams":
+        return Kernel("function", function=NGrams(), called="NGrams")
+    if sigma is not None:
+        gamma = _gamma_of_sigma(kernel, gamma, sigma)
+    if kernel in ("linear", "precomputed"):
+        return Kernel(kernel)
+    if gamma is None:
+        gamma = 1.0 if kernel == "poly" else "scale"
+    factor = _number_of_gamma(gamma, rows)
+    if kernel != "poly":
+        return Kernel(kernel, gamma=factor)
+    if not isinstance(degree, (int, np.integer)) or isinstance(degree, bool) or degree < 1:
+        raise ValueError(f"degree={degree!r} must be a whole number of at least 1")
+    if not 0.0 <= float(coef0) < math.inf:
+        raise ValueError(
+            f"coef0={coef0!r} must be a number of at least 0: with a negative one it is no kernel"
+        )
+    return Kernel("poly", int(degree), factor, float(coef0))
+
+
+def _gamma_of_sigma(kernel: str, gamma: float | str | None, sigma: float) -> float:
+    """Turn sigma into gamma, if that is what the user may say."""
+    if kernel not in _DISTANCES:
+        raise ValueError(f"sigma has no meaning for kernel={kernel!r}; it is for distances")
+    if gamma is not None:
+        raise ValueError("give sigma or gamma, not both: gamma = 1 / (2 sigma^2)")
+    if not 0.0 < float(sigma) < math.inf:
+        raise ValueError(f"sigma={sigma!r} must be a positive number")
+    found = 1.0 / (2.0 * float(sigma) ** 2) if float(sigma) ** 2 > 0.0 else math.inf
+    if not 0.0 < found < math.inf:
+        raise ValueError(f"sigma={sigma!r} makes 1 / (2 sigma^2) overflow; scale the features")
+    return found
+
+
+def _number_of_gamma(gamma: float | str, rows: Rows | None) -> float:
+    """Gamma as a number, from the examples if it is said in words."""
+    if not isinstance(gamma, str):
+        if not 0.0 < float(gamma) < math.inf:
+            raise ValueError(f"gamma={gamma!r} must be a positive number, 'scale' or 'auto'")
+        return float(gamma)
+    if gamma not in ("scale", "auto"):
+        raise ValueError(f"gamma={gamma!r} is unknown; choose a number, 'scale' or 'auto'")
+    if rows is None:
+        raise ValueError(f"gamma={gamma!r} needs vectors to look at; give a number")
+    if gamma == "auto":
+        return 1.0 / max(1, rows.width)
+    rows.check_finite()
+    spread = _variance(rows)
+    found = 1.0 / (rows.width * spread) if spread > 0.0 else 1.0
+    if not 0.0 < found < math.inf:
+        raise DataError(
+            f"gamma='scale' is 1 / (features x variance), and the variance {spread:.3g} leaves no"
+            " finite number; scale the features"
+        )
+    return found
+
+
+def _variance(rows: Rows) -> float:
+    """The variance of all values, zeros that are not stored included."""
+    rows = rows.without_duplicates()
+    count = rows.n * rows.width
+    values = rows.stored.values if not rows.is_sparse else rows.to_matrix().data
+    if not count:
+        return 0.0
+    with np.errstate(over="ignore"):
+        mean = float(np.sum(values, dtype=np.float64)) / count
+        spread = float(np.sum(np.square(values - mean, dtype=np.float64)))
+    return (spread + (count - values.size) * mean * mean) / count

@@ -1,0 +1,142 @@
+"""Examples as kernels read them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from widemargin.errors import DataError
+from widemargin.kernels.kernel import Kernel
+from widemargin.loops.kernels import squared_norms
+from widemargin.rows import Rows, frozen
+
+#: Sparse rows are multiplied as dense ones if at least one value in so many is not zero ...
+_DENSE_ENOUGH = 32
+#: ... and the dense ones take no more bytes than this.
+_DENSE_BYTES = 1 << 29
+#: Rounding may change what is under the exponential by this much before float64 is used instead.
+_ROUNDING = 1e-4
+
+
+@dataclass(frozen=True)
+class Points:
+    """Examples, ready for `block`: vectors, any objects, or rows of a matrix of kernel values.
+
+    Attributes
+    ----------
+    n : int
+        How many.
+    rows : Rows or None
+        The vectors, without bias; or the rows of a precomputed matrix.
+    objects : list or None
+        Examples that are not vectors.
+    index : array of int64
+        Their places among the examples that they were taken from: the columns of a precomputed
+        matrix.
+    """
+
+    n: int
+    rows: Rows | None
+    objects: list[Any] | None
+    index: np.ndarray
+
+    @property
+    def dtype(self) -> np.dtype:
+        """The type of the kernel values."""
+        return np.dtype(np.float64) if self.rows is None else self.rows.dtype
+
+    @cached_property
+    def squares(self) -> np.ndarray:
+        """The squared length of every vector, in float64; computed once."""
+        assert self.rows is not None
+        found = np.empty(self.n)
+        squared_norms(self.rows.without_duplicates().stored, found)
+        return found
+
+    @cached_property
+    def dense(self) -> np.ndarray | None:
+        """The vectors as a dense matrix, unless they are too sparse for one; computed once."""
+        if self.rows is None or not self.rows.is_sparse:
+            return None if self.rows is None else self.rows.stored.values
+        cells = self.rows.n * self.rows.width
+        small = cells * self.rows.dtype.itemsize <= _DENSE_BYTES
+        if small and cells <= _DENSE_ENOUGH * self.rows.stored_values:
+            return frozen(self.rows.to_matrix().toarray())
+        return None
+
+    def take(self, which: np.ndarray | slice) -> Points:
+        """Some of the points, in the order given. A slice of dense vectors is not copied."""
+        places = np.arange(self.n)[which] if isinstance(which, slice) else which.astype(np.int64)
+        objects = None if self.objects is None else [self.objects[i] for i in places.tolist()]
+        rows = None
+        if self.rows is not None and isinstance(which, slice) and not self.rows.is_sparse:
+            part = self.rows.stored._replace(values=frozen(self.rows.stored.values[which]))
+            rows = replace(self.rows, stored=part, n=len(places))
+        elif self.rows is not None:
+            rows = self.rows.take(places)
+        taken = Points(len(places), rows, objects, self.index[places])
+        # What is known already need not be computed again.
+        for name in {"squares", "dense"} & vars(self).keys():
+            known = vars(self)[name]
+            if name == "squares" or (rows is not None and rows.is_sparse):
+                vars(taken)[name] = None if known is None else frozen(known[which])
+        return taken
+
+
+def points_of(kernel: Kernel, X: Any, index: np.ndarray | None = None) -> Points:
+    """Take examples as the kernel reads them.
+
+    Float32 stays float32 as long as the kernel's values can be had from it: Euclidean distances are
+    computed from products, and rows far from the origin lose the digits that their distances need.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        What will be computed.
+    X : array, scipy sparse matrix, Rows, or a sequence of objects for a function
+        The examples; for "precomputed" the matrix of values, a row an example.
+    index : array of int, optional
+        See `Points`; 0, 1, 2, ... by default.
+    """
+    index = np.arange(len_of(X)) if index is None else index
+    if kernel.on_objects:
+        return Points(len_of(X), None, _objects(X), index)
+    rows = Rows.of(X, bias=0.0)
+    rows.check_finite()
+    points = Points(rows.n, rows, None, index)
+    if rows.dtype == np.float32 and _needs_double(kernel, points):
+        rows = Rows.of(rows.to_matrix(), bias=0.0, dtype=np.float64)
+        points = Points(rows.n, rows, None, index)
+    return points
+
+
+def len_of(X: Any) -> int:
+    """How many examples there are."""
+    if isinstance(X, Rows):
+        return X.n
+    return int(X.shape[0]) if hasattr(X, "shape") else len(X)
+
+
+def _needs_double(kernel: Kernel, points: Points) -> bool:
+    """Whether float32 would lose the distances."""
+    if kernel.name == "laplace":  # the root of a small difference of large squares
+        return True
+    if kernel.name != "rbf":
+        return False
+    error = kernel.gamma * float(np.max(points.squares, initial=0.0)) * np.finfo(np.float32).eps
+    return not error < _ROUNDING
+
+
+def _objects(X: Any) -> list[Any]:
+    """Examples of a user's function, one by one: the rows of a matrix, or the items."""
+    if isinstance(X, Rows):
+        X = X.to_matrix()
+    if hasattr(X, "tocsr"):
+        X = X.toarray()
+    if isinstance(X, str) or not (isinstance(X, Sequence) or hasattr(X, "__getitem__")):
+        raise DataError(f"examples must come in a list or an array, found {type(X).__name__}")
+    return list(np.asarray(X)) if hasattr(X, "__array__") else list(X)

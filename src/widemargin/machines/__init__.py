@@ -1,0 +1,1 @@
+"""Learners that see examples only through a kernel: perceptrons, budgets, support vector machines."""
