@@ -192,3 +192,36 @@ def find_violators(E, beta, low, high, held, largest, smallest, up, down):
                 down[downs] = t
                 downs += _ONE
     return ups, downs
+
+
+@jit()
+def gather(K, first, rows, slots, places, columns, at):
+    """Copy values between members of a block: K[a, b] and K[b, a] for some a >= first and some b.
+
+    Member a has the row slots[a - first] of `rows` if its place among `places` is not negative;
+    member b has the column columns[b], and is looked at if it is in `at`.
+    """
+    for k in range(np.uint64(len(slots))):
+        a, row = places[k], rows[slots[k]]
+        for b in at:
+            K[a, b] = row[columns[b]]
+            if b < first:
+                K[b, a] = row[columns[b]]
+
+
+@jit()
+def place(K, rows, slots, start):
+    """Copy a tile of kernel values: row k to rows[slots[k]], from column `start` on."""
+    for k in range(np.uint64(len(slots))):
+        v, w = rows[slots[k]], K[k]
+        for t in range(np.uint64(len(w))):
+            v[start + t] = w[t]
+
+
+@jit()
+def thin(K, kept):
+    """Keep some rows and columns of a block, ascending: K[a, b] = K[kept[a], kept[b]]."""
+    for a in range(np.uint64(len(kept))):
+        v, w = K[a], K[kept[a]]
+        for b in range(np.uint64(len(kept))):
+            v[b] = w[kept[b]]
