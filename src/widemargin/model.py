@@ -11,11 +11,13 @@ from typing import Any
 import numpy as np
 
 from widemargin.encode.encoder import Encoder
-from widemargin.encode.registry import restore_encoder
+from widemargin.encode.labels import plain_labels, typed_labels
+from widemargin.encode.registry import read_encoder, write_encoder
 from widemargin.errors import DataError, ModelFileError
 from widemargin.explanation import Explanation, Reason
 from widemargin.gap import GapCertificate
 from widemargin.history import History
+from widemargin.kernelmodel import KernelModel
 from widemargin.loops.passes import Log
 from widemargin.mistakes import MistakeLog, Part
 from widemargin.modelfile import (
@@ -93,6 +95,16 @@ class LinearModel:
     def intercept(self) -> np.ndarray:
         """What is added to the score of every row."""
         return self.weights[:, -1] * self.weights.dtype.type(self.bias)
+
+    @property
+    def width(self) -> int:
+        """How many features there are."""
+        return self.state.width
+
+    @property
+    def dtype(self) -> np.dtype:
+        """The type of the weights."""
+        return self.state.W.dtype
 
     @cached_property
     def _deployed(self) -> tuple[np.ndarray, np.ndarray]:
@@ -272,10 +284,8 @@ class LinearModel:
         arrays = {**state_arrays(self.state), **pack_strings("labels", labels)}
         if self.feature_names is not None:
             arrays |= pack_strings("names", self.feature_names)
-        encoder = None
-        if self.encoder is not None:
-            encoder = {"kind": self.encoder.kind, **self.encoder.describe()}
-            arrays |= {f"encoder.{name}": part for name, part in self.encoder.arrays().items()}
+        encoder, more = write_encoder(self.encoder)
+        arrays |= more
         about = {
             "model": "linear",
             "learner": self.learner,
@@ -311,11 +321,15 @@ class LinearModel:
             by_name=about["by_name"],
             certificate=_read_certificate(about.get("certificate")),
             chance=unpack_value(about["chance"]),
-            encoder=_read_encoder(arrays, about.get("encoder")),
+            encoder=read_encoder(arrays, about.get("encoder")),
         )
 
 
-def load_model(path: str | os.PathLike[str]) -> LinearModel:
+#: What a file's description calls a model, and what makes one of its contents.
+_KINDS: dict[str, Callable[..., Any]] = {"linear": LinearModel.of, "kernel": KernelModel.of}
+
+
+def load_model(path: str | os.PathLike[str]) -> Any:
     """Read a model from its file.
 
     Raises
@@ -328,10 +342,10 @@ def load_model(path: str | os.PathLike[str]) -> LinearModel:
 
 def model_of(
     path: str | os.PathLike[str], arrays: dict[str, np.ndarray], about: dict[str, Any]
-) -> LinearModel:
+) -> Any:
     """The model that a file describes."""
     try:
-        return LinearModel.of(arrays, about)
+        return _KINDS[about.get("model", "linear")](arrays, about)
     except (KeyError, TypeError, ValueError, IndexError) as error:
         raise ModelFileError(f"{path}: its description does not fit its arrays ({error})") from None
 
@@ -358,15 +372,6 @@ def read_state(arrays: dict[str, np.ndarray], bias: float, joint: bool, logged: 
     )
 
 
-def _read_encoder(arrays: dict[str, np.ndarray], about: dict[str, Any] | None) -> Encoder | None:
-    """The encoder that was saved, if any; files of the first versions know of none."""
-    if about is None:
-        return None
-    start = "encoder."
-    mine = {name[len(start) :]: part for name, part in arrays.items() if name.startswith(start)}
-    return restore_encoder(about, mine)
-
-
 def probabilities(found: np.ndarray, joint: bool) -> np.ndarray:
     """Turn logistic scores into probabilities whose largest is at the class that is predicted."""
     if found.ndim == 2 and joint:
@@ -380,35 +385,6 @@ def probabilities(found: np.ndarray, joint: bool) -> np.ndarray:
     tied = np.argmax(P, axis=1) != best
     P[each[tied], best[tied]] = np.nextafter(P[tied].max(axis=1), 2.0)
     return P
-
-
-def plain_labels(classes: np.ndarray) -> tuple[list[str], str]:
-    """Labels as strings, and the type that they had."""
-    kind = classes.dtype.str if classes.dtype.kind != "O" else f"O:{type(classes[0]).__name__}"
-    plain = (
-        label.decode("latin-1") if isinstance(label, bytes) else str(label)
-        for label in classes.tolist()
-    )
-    return list(plain), kind
-
-
-def typed_labels(labels: list[str], kind: str) -> np.ndarray:
-    """Undo `plain_labels`."""
-    if kind.startswith("O:"):
-        dtype, letter = np.dtype(object), kind[2]
-    else:
-        dtype = np.dtype(kind)
-        letter = dtype.kind
-    convert: dict[str, Callable[[str], Any]] = {
-        "i": int,
-        "u": int,
-        "f": float,
-        "b": "True".__eq__,
-        "S": lambda label: label.encode("latin-1"),
-    }
-    typed = np.empty(len(labels), dtype)
-    typed[:] = [convert.get(letter, str)(label) for label in labels]
-    return typed
 
 
 def _read_certificate(found: dict[str, Any] | None) -> GapCertificate | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -76,3 +77,32 @@ def codes_of(y: Any, classes: np.ndarray) -> np.ndarray:
         y = y.astype(classes.dtype) if classes.dtype.kind == "U" else y.astype(object)
     at = np.minimum(np.searchsorted(classes, y), len(classes) - 1)
     return np.where(classes[at] == y, at, -1)
+
+
+def plain_labels(classes: np.ndarray) -> tuple[list[str], str]:
+    """Labels as strings, and the type that they had."""
+    kind = classes.dtype.str if classes.dtype.kind != "O" else f"O:{type(classes[0]).__name__}"
+    plain = (
+        label.decode("latin-1") if isinstance(label, bytes) else str(label)
+        for label in classes.tolist()
+    )
+    return list(plain), kind
+
+
+def typed_labels(labels: list[str], kind: str) -> np.ndarray:
+    """Undo `plain_labels`."""
+    if kind.startswith("O:"):
+        dtype, letter = np.dtype(object), kind[2]
+    else:
+        dtype = np.dtype(kind)
+        letter = dtype.kind
+    convert: dict[str, Callable[[str], Any]] = {
+        "i": int,
+        "u": int,
+        "f": float,
+        "b": "True".__eq__,
+        "S": lambda label: label.encode("latin-1"),
+    }
+    typed = np.empty(len(labels), dtype)
+    typed[:] = [convert.get(letter, str)(label) for label in labels]
+    return typed

@@ -16,6 +16,8 @@ _HOMES = {
     "table": ("widemargin.encode.table", "TableEncoder"),
     "text": ("widemargin.encode.text", "TextEncoder"),
 }
+#: The names of an encoder's arrays in a model file begin so.
+_START = "encoder."
 
 
 def restore_encoder(about: dict[str, Any], arrays: dict[str, np.ndarray]) -> Encoder:
@@ -26,3 +28,19 @@ def restore_encoder(about: dict[str, Any], arrays: dict[str, np.ndarray]) -> Enc
         raise ValueError(f"unknown kind of encoder {kind!r}")
     module, name = _HOMES[kind]
     return getattr(import_module(module), name).restore(rest, arrays)
+
+
+def write_encoder(encoder: Encoder | None) -> tuple[dict[str, Any] | None, dict[str, np.ndarray]]:
+    """The description and the arrays of a model's encoder, if it has one."""
+    if encoder is None:
+        return None, {}
+    arrays = {f"{_START}{name}": part for name, part in encoder.arrays().items()}
+    return {"kind": encoder.kind, **encoder.describe()}, arrays
+
+
+def read_encoder(arrays: dict[str, np.ndarray], about: dict[str, Any] | None) -> Encoder | None:
+    """Undo `write_encoder`; files of the first versions know of no encoder."""
+    if about is None:
+        return None
+    mine = {name[len(_START) :]: part for name, part in arrays.items() if name.startswith(_START)}
+    return restore_encoder(about, mine)

@@ -68,6 +68,13 @@ class Points:
             return frozen(self.rows.to_matrix().toarray())
         return None
 
+    def prepare(self, kernel: Kernel) -> None:
+        """Compute once what the kernel needs of every point; all parts taken later know it."""
+        if self.rows is not None and not kernel.is_precomputed:
+            vars(self).update(dense=self.dense)
+            if kernel.name in ("rbf", "laplace"):
+                vars(self).update(squares=self.squares)
+
     def take(self, which: np.ndarray | slice) -> Points:
         """Some of the points, in the order given. A slice of dense vectors is not copied."""
         places = np.arange(self.n)[which] if isinstance(which, slice) else which.astype(np.int64)
