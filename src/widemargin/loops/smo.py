@@ -141,27 +141,27 @@ def _find(values, bits, tops, parts):
 
 
 @jit()
-def lower(E, rows, slots, delta):
+def lower(E, rows, slots, delta, start):
     """Take changes of dual values into account: E -= sum_k delta_k rows[slots_k].
 
-    Costs one reading of those rows.
+    E is about the columns of `rows` from `start` on. Costs one reading of those rows.
     """
     n, m = np.uint64(len(E)), np.uint64(len(slots))
     whole = m - m % _FOUR
-    for start in range(np.uint64(0), n, _TILE):
-        end = min(start + _TILE, n)
+    for first in range(np.uint64(0), n, _TILE):
+        end = min(first + _TILE, n)
         for k in range(np.uint64(0), whole, _FOUR):
             a, b = rows[slots[k]], rows[slots[k + _ONE]]
             c, d = rows[slots[k + _TWO]], rows[slots[k + _THREE]]
             u, v, w, x = delta[k], delta[k + _ONE], delta[k + _TWO], delta[k + _THREE]
-            for t in range(start, end):
-                E[t] -= (u * np.float64(a[t]) + v * np.float64(b[t])) + (
-                    w * np.float64(c[t]) + x * np.float64(d[t])
+            for t in range(first, end):
+                E[t] -= (u * np.float64(a[start + t]) + v * np.float64(b[start + t])) + (
+                    w * np.float64(c[start + t]) + x * np.float64(d[start + t])
                 )
         for k in range(whole, m):
             a, u = rows[slots[k]], delta[k]
-            for t in range(start, end):
-                E[t] -= u * np.float64(a[t])
+            for t in range(first, end):
+                E[t] -= u * np.float64(a[start + t])
 
 
 @jit()
@@ -196,10 +196,9 @@ def find_violators(E, beta, low, high, held, largest, smallest, up, down):
 
 @jit()
 def gather(K, first, rows, slots, places, columns, at):
-    """Copy values between members of a block: K[a, b] and K[b, a] for some a >= first and some b.
+    """Copy values between new members of a block (those from `first` on) and others.
 
-    Member a has the row slots[a - first] of `rows` if its place among `places` is not negative;
-    member b has the column columns[b], and is looked at if it is in `at`.
+        K[a, b] = K[b, a] = rows[slots[k], columns[b]] for every a = places[k] and every b in `at`
     """
     for k in range(np.uint64(len(slots))):
         a, row = places[k], rows[slots[k]]

@@ -84,18 +84,26 @@ class Pair:
         self.E = self.y.astype(np.float64)
         self._members = np.empty(0, np.int64)
         self._held = np.zeros(self.n, np.bool_)
+        self._rows: list[Any] = []  # where the members' kernel rows are
         self._up, self._down = np.empty(self.n, np.uint64), np.empty(self.n, np.uint64)
         self._most = max(2, min(self.most, self.n))
-        self._width = -(-self._most // LANES) * LANES
+        # Not a power of two: such distances between rows share few lines of a cache.
+        self._width = -(-self._most // LANES) * LANES + LANES
         self._K = self.room.lend("block", self._most, self._width)
         self._work = np.empty((6, self._width), np.float32)
 
     def begin(self, beta: np.ndarray) -> None:
         """Start from given dual values, within their bounds and of sum zero."""
         used = np.flatnonzero(beta)
-        for start in range(0, len(used), self._most):
-            some = used[start : start + self._most]
-            self._lower(some, beta[some])
+        for first in range(0, len(used), self._most):
+            some = used[first : first + self._most]
+            tasks = []
+            for side in self.sides:
+                ours = some[(some >= side.start) & (some < side.end)]
+                for panel, start, end in side.panels:
+                    slots = panel.bring(ours - side.start)
+                    tasks.append((panel.store, slots, beta[ours], start, end))
+            self._lower(tasks)
         self.beta[:] = beta
 
     def solve(self, stop: Callable[[Pair], bool]) -> None:
@@ -182,10 +190,9 @@ class Pair:
         for sign in (1, -1):
             ours = np.flatnonzero((self.y == sign) & (self.cost > 0.0))
             chosen.append(ours[np.linspace(0, len(ours) - 1, min(few, len(ours))).astype(np.int64)])
-        used = np.flatnonzero(self.beta)[: self._most // 2]
-        return np.unique(np.concatenate([*chosen, used])) if len(used) else np.sort(
-            np.concatenate(chosen)
-        )
+        free = (self.beta > self.low) & (self.beta < self.high)
+        used = np.flatnonzero(free)[: self._most - 2 * few]
+        return np.unique(np.concatenate([*chosen, used]))
 
     def _leave(self, coming: int, largest: float, smallest: float) -> None:
         """Make room: of the members at a bound those that are farthest from leaving it go.
@@ -211,24 +218,26 @@ class Pair:
         first = len(self._members)
         self._members = np.concatenate([self._members, new])
         self._held[new] = True
-        count = len(self._members)
+        who = self._members
+        self._rows.clear()
         for side in self.sides:
-            places = np.flatnonzero((new >= side.start) & (new < side.end))
-            if not len(places):
+            ours = np.flatnonzero((who >= side.start) & (who < side.end))
+            if not len(ours):
                 continue
+            fresh = ours >= first
             for panel, start, end in side.panels:
-                slots = panel.bring(new[places] - side.start)
-                at = np.flatnonzero((self._members >= start) & (self._members < end))
+                slots = panel.bring(who[ours] - side.start)
+                self._rows.append((ours, panel.store, slots, start, end))
+                at = np.flatnonzero((who >= start) & (who < end))
                 gather(
                     self._K,
                     np.uint64(first),
                     panel.store,
-                    slots,
-                    (places + first).astype(np.uint64),
-                    (self._members - start).astype(np.uint64),
+                    slots[fresh],
+                    ours[fresh].astype(np.uint64),
+                    (who - start).astype(np.uint64),
                     at.astype(np.uint64),
                 )
-        self._K[first:count, count:] = 0.0
 
     def _climb(self) -> None:
         """Solve the working set and let everybody know."""
@@ -249,31 +258,29 @@ class Pair:
         )
         self.steps += int(steps)
         delta = beta[:count] - self.beta[who]
-        changed = np.flatnonzero(delta)
-        self._lower(who[changed], delta[changed])
+        tasks = []
+        for ours, rows, slots, start, end in self._rows:
+            changed = delta[ours] != 0.0
+            tasks.append((rows, slots[changed], delta[ours[changed]], start, end))
+        self._lower(tasks)
         self.beta[who] = beta[:count]
 
-    def _lower(self, who: np.ndarray, delta: np.ndarray) -> None:
-        """Take changes of dual values into account in all errors."""
-        tasks: list[Any] = []
-        for side in self.sides:
-            mine = (who >= side.start) & (who < side.end)
-            if not np.any(mine):
-                continue
-            for panel, start, end in side.panels:
-                slots = panel.bring(who[mine] - side.start)
-                for begin in range(start, end, _PIECE):
-                    piece = slice(begin, min(begin + _PIECE, end))
-                    rows = panel.store[:, piece.start - start : piece.stop - start]
-                    tasks.append((piece, rows, slots, delta[mine]))
-        # Pieces of the same errors follow each other, whatever the number of threads.
-        pieces = sorted({(task[0].start, task[0].stop) for task in tasks})
+    def _lower(self, tasks: list[Any]) -> None:
+        """Take changes of dual values into account in all errors.
 
-        def work(piece: tuple[int, int]) -> None:
-            for mine, rows, slots, change in tasks:
-                if (mine.start, mine.stop) == piece:
-                    lower(self.E[mine], rows, slots, change)
+        A task is rows of a panel, those that count, the changes, and the columns that they have.
+        """
 
+        def work(piece: tuple[int, int, list[Any]]) -> None:
+            begin, end, ours = piece
+            for rows, slots, delta, start, _ in ours:
+                lower(self.E[begin:end], rows, slots, delta, np.uint64(begin - start))
+
+        pieces = []
+        for start, end in sorted({(task[3], task[4]) for task in tasks}):
+            ours = [task for task in tasks if task[3] == start]
+            edges = range(start, end, _PIECE)
+            pieces += [(begin, min(begin + _PIECE, end), ours) for begin in edges]
         run_all(work, pieces, self.threads)
 
 

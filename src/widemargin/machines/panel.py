@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from functools import cache, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -32,28 +30,40 @@ class Panel:
     A, B : Points
         The examples that may have a row, and those that every row is about.
     store : array (capacity, B.n)
-        Where rows are kept; the one not used for longest makes room for a new one.
+        Where rows are kept.
+    enough : int
+        With so many rows there, the one not used for longest makes room for a new one.
     threads : int
         Threads that may compute one row.
     """
 
     def __init__(
-        self, kernel: Kernel, A: Points, B: Points, store: np.ndarray, threads: int = 1
+        self,
+        kernel: Kernel,
+        A: Points,
+        B: Points,
+        store: np.ndarray,
+        enough: int,
+        threads: int = 1,
     ) -> None:
         self.kernel, self.A, self.B, self.store, self.threads = kernel, A, B, store, threads
-        self.capacity = len(store)
+        self.capacity, self.enough = len(store), min(enough, len(store))
         self.computed = 0
         self._slot = np.full(A.n, -1)
         self._owner = np.full(self.capacity, -1)
         self._used = np.zeros(self.capacity, np.int64)
         self._clock, self._filled = 0, 0
-        width = _COLUMNS if kernel.name not in ("function", "precomputed") and B.dense is not None else B.n
+        by_products = kernel.name not in ("function", "precomputed") and B.dense is not None
+        width = _COLUMNS if by_products else max(1, B.n)
         starts = range(0, B.n, width)
         tiles = [(start, B.take(slice(start, min(start + width, B.n)))) for start in starts]
         self._shares = [tiles[k : k + _SHARE] for k in range(0, len(tiles), _SHARE)]
 
     def bring(self, which: np.ndarray) -> np.ndarray:
-        """Compute the rows of these examples unless they are there; returns where they are."""
+        """Compute the rows of these examples unless they are there; returns where they are.
+
+        Rows of other examples may have to make room, which these do not before the next call.
+        """
         self._clock += 1
         slots = self._slot[which]
         here = slots >= 0
@@ -68,17 +78,17 @@ class Panel:
         return slots.astype(np.uint64)
 
     def _make_room(self, count: int) -> np.ndarray:
-        """Slots for new rows: fresh ones first, then those not used for longest."""
-        fresh = np.arange(self._filled, min(self._filled + count, self.capacity))
-        self._filled += len(fresh)
-        if len(fresh) == count:
-            return fresh
-        old = np.argsort(self._used[: self._filled - len(fresh)], kind="stable")
-        old = np.sort(old[: count - len(fresh)])
-        if len(old) + len(fresh) < count or np.any(self._used[old] == self._clock):
+        """Slots for new rows: fresh ones up to `enough`, then those not used for longest."""
+        fresh = max(0, min(count, self.enough - self._filled))
+        old = np.flatnonzero(self._used[: self._filled] < self._clock)
+        old = old[np.argsort(self._used[old], kind="stable")][: count - fresh]
+        fresh = count - len(old)
+        if self._filled + fresh > self.capacity:
             raise MemoryError("more kernel rows are needed at once than were allowed for")
         self._slot[self._owner[old]] = -1
-        return np.concatenate([old, fresh])
+        new = np.arange(self._filled, self._filled + fresh)
+        self._filled += fresh
+        return np.concatenate([np.sort(old), new])
 
     def _compute(self, which: np.ndarray, room: np.ndarray) -> None:
         """Write kernel values into slots, tile by tile: products and all in the nearest cache."""
@@ -116,18 +126,3 @@ class Room:
         if memory is None or memory.size < rows * columns:
             memory = self._memory[name] = np.empty(rows * columns, self._dtype)
         return memory[: rows * columns].reshape(rows, columns)
-
-
-@contextmanager
-def one_blas_thread() -> Iterator[None]:
-    """Let every thread of ours do its own products, and BLAS start none besides."""
-    with _controller().limit(limits=1, user_api="blas"):
-        yield
-
-
-@cache
-def _controller() -> Any:
-    """What controls the BLAS in use; to find it takes milliseconds, so it is done once."""
-    from threadpoolctl import ThreadpoolController
-
-    return ThreadpoolController()
