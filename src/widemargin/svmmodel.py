@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Any
 
@@ -30,6 +30,8 @@ class KernelSVMModel(KernelModel):
     ----------
     pairs : bool
         Whether there is a machine for every pair of at least three classes.
+    support_sizes : array
+        How many examples of every class are in `support`, which is in the order of classes.
     shape : {"ovr", "ovo"}
         Whether `decision_function` gives a score for every class, or one for every pair.
     worth : KernelCertificate or None
@@ -37,6 +39,7 @@ class KernelSVMModel(KernelModel):
     """
 
     pairs: bool = False
+    support_sizes: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))
     shape: str = "ovr"
     worth: KernelCertificate | None = None
 
@@ -44,6 +47,22 @@ class KernelSVMModel(KernelModel):
     def certificate(self) -> KernelCertificate | None:  # type: ignore[override]
         """What the machines are worth."""
         return self.worth
+
+    @property
+    def dual_coef(self) -> np.ndarray:
+        """What each support vector (column) adds to the machines that it has a part in.
+
+        Of pairs, row r is its machine with the r-th of the other classes.
+        """
+        if not self.pairs:
+            return self.coef.T
+        count = len(self.classes)
+        own = np.repeat(np.arange(count), self.support_sizes)
+        found = np.zeros((count - 1, len(own)))
+        for column, (a, b) in enumerate(combinations(range(count), 2)):
+            found[b - 1, own == a] = self.coef[own == a, column]
+            found[a, own == b] = self.coef[own == b, column]
+        return found
 
     def machine_scores(self, X: Any, threads: int = 1) -> np.ndarray:
         """The score of every machine (columns) on every example.
@@ -93,6 +112,7 @@ class KernelSVMModel(KernelModel):
     def contents(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
         """Arrays and description, as they go into a file."""
         arrays, about = super().contents()
+        arrays["support.sizes"] = self.support_sizes
         worth = None if self.worth is None else self.worth.to_dict()
         more = {"model": "kernel svm", "pairs": self.pairs, "shape": self.shape, "worth": worth}
         return arrays, about | more
@@ -102,7 +122,13 @@ class KernelSVMModel(KernelModel):
         """Undo `contents`."""
         plain = KernelModel.of(arrays, about)
         worth = None if about["worth"] is None else KernelCertificate.from_dict(about["worth"])
-        return cls(**vars(plain), pairs=about["pairs"], shape=about["shape"], worth=worth)
+        return cls(
+            **vars(plain),
+            pairs=about["pairs"],
+            support_sizes=arrays["support.sizes"],
+            shape=about["shape"],
+            worth=worth,
+        )
 
 
 def votes_of_pairs(scores: np.ndarray, classes: int) -> np.ndarray:

@@ -19,7 +19,7 @@ from widemargin.machines.problem import Machine, Problem, Solved
 from widemargin.machines.tournament import play, rounds_of
 
 #: As many examples join a working set in a round, on each side: a part of all, within bounds.
-_PART, _FEWEST, _JOIN = 48, 64, 256
+_PART, _FEWEST, _JOIN = 64, 64, 256
 
 
 class Start(NamedTuple):

@@ -168,6 +168,7 @@ def fit_kernel_svm(
         R=math.sqrt(float(np.max(problem.diagonal))),
         width=0 if points.rows is None else points.rows.width,
         pairs=problem.pairs,
+        support_sizes=np.bincount(codes[order[solved.support]], minlength=len(classes)),
         shape=settings.decision_function_shape,
         worth=worth,
     )
@@ -187,14 +188,12 @@ def _check_points(kernel: Kernel, points: Points) -> None:
         if not said:
             raise DataError(f"the function {kernel.called} is no kernel: {said}")
     elif kernel.name in ("rbf", "laplace", "laplacian"):
-        assert points.rows is not None
-        largest = float(np.max(np.abs(points.rows.stored.values), initial=0.0))
-        with np.errstate(over="ignore"):
-            far = kernel.gamma * points.rows.width * np.float64(2.0 * largest) ** 2
-        if not np.isfinite(far):
+        largest = math.sqrt(float(np.max(points.squares, initial=0.0)))
+        far = 2.0 * largest * kernel.gamma
+        if not math.isfinite(far if kernel.name == "laplace" else far * 2.0 * largest):
             raise DataError(
-                f"gamma={kernel.gamma:.3g} times squared distances up to those of values of"
-                f" {largest:.3g} is too large for a float; scale the features down"
+                f"gamma={kernel.gamma:.3g} times the distances of rows as long as {largest:.3g} is"
+                " too large for a float; scale the features or gamma down"
             )
 
 
