@@ -8,7 +8,14 @@ import scipy.sparse
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from widemargin import DataError, check_kernel
+from widemargin import (
+    DataError,
+    KernelPerceptron,
+    Perceptron,
+    certify,
+    check_kernel,
+    gram_matrix,
+)
 from widemargin.kernels.blocks import block, diagonal
 from widemargin.kernels.kernel import Kernel, make_kernel
 from widemargin.kernels.points import points_of
@@ -188,3 +195,140 @@ def test_l29_the_string_kernel_counts_shared_pieces(s, t, n):
     assert NGrams(n, normalize=False)(s, t) == expected
     norm = math.sqrt(naive_ngrams(n, s, s) * naive_ngrams(n, t, t))
     assert NGrams(n)(s, t) == pytest.approx(expected / norm if norm else 0.0)
+
+
+def products_of_two(X):
+    """The map (x1^2, x2^2, x1 x2, x2 x1) of L28, in any number of variables."""
+    return np.einsum("ni,nj->nij", X, X).reshape(len(X), -1)
+
+
+def told(learner):
+    """The corrections of a fit: row, class, amount, clock."""
+    return [tuple(correction) for correction in learner.log_]
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 10**6), st.sampled_from([2, 3]), st.sampled_from(["joint", "ovr"]))
+def test_l26_l28_the_explicit_and_the_implicit_run_are_the_same(seed, classes, multiclass):
+    rng = np.random.default_rng(seed)
+    X = rng.integers(-3, 4, (30, 3)).astype(float)
+    y = rng.integers(0, classes, 30)
+    y[:classes] = np.arange(classes)
+    how = {"keep": "vote", "shuffle": False, "epochs": 4, "multiclass": multiclass}
+    explicit = Perceptron(fit_intercept=False, **how).fit(products_of_two(X), y)
+    T = rng.integers(-3, 4, (10, 3)).astype(float)
+    for memory in ("1GB", 1):  # all kernel values at once, and block by block
+        implicit = KernelPerceptron(
+            kernel="poly", degree=2, coef0=0.0, max_memory=memory, **how
+        ).fit(X, y)
+        # Classes that are learned apart stand one after the other in the log of the linear one.
+        assert sorted(told(implicit)) == sorted(told(explicit))
+        for keep in ("last", "average", "vote"):
+            np.testing.assert_allclose(
+                implicit.using(keep).decision_function(T),
+                explicit.using(keep).decision_function(products_of_two(T)),
+                rtol=1e-12,
+                atol=1e-12,
+            )
+
+
+def test_l28_the_map_with_the_root_of_two_gives_the_same_mistakes():
+    rng = np.random.default_rng(4)
+    X = rng.standard_normal((80, 2))
+    y = (X[:, 0] * X[:, 1] > 0.1).astype(int)
+    phi = np.column_stack([X[:, 0] ** 2, X[:, 1] ** 2, math.sqrt(2.0) * X[:, 0] * X[:, 1]])
+    how = {"keep": "vote", "shuffle": False, "epochs": 5, "ties": "predict"}
+    explicit = Perceptron(fit_intercept=False, **how).fit(phi, y)
+    implicit = KernelPerceptron(kernel="poly", degree=2, coef0=0.0, **how).fit(X, y)
+    assert told(implicit) == told(explicit)
+
+
+def test_l28_degree_six_in_a_hundred_variables_is_one_product():
+    assert math.comb(100 + 6 - 1, 6) == pytest.approx(1.6e9, rel=0.01)
+    X = np.eye(100)[:2] + 1.0
+    assert gram_matrix(X, "poly", degree=6, coef0=0.0)[0, 1] == float(X[0] @ X[1]) ** 6
+
+
+def test_l26_the_bound_holds_in_feature_space():
+    X = np.array([[0, 0], [0, 1], [1, 0], [1, 1]])
+    y = np.array([0, 1, 1, 0])
+    assert certify(X, y).verdict == "not separable"
+    found = certify(X, y, kernel="poly", degree=2)
+    assert found.verdict == "separable"
+    assert found.verify(gram_matrix(X, "poly", degree=2), y)
+    # By hand: w = sum_j a_j x_j with a = (K with signs)^-1 1 has all four on the margin.
+    K = gram_matrix(X, "poly", degree=2) * np.outer(2 * y - 1, 2 * y - 1)
+    a = np.linalg.solve(K, np.ones(4))
+    assert np.all(a > 0)
+    assert found.margin.low == pytest.approx(1.0 / math.sqrt(a @ K @ a), rel=1e-5)
+    assert pytest.approx(3.0) == found.R
+    learner = KernelPerceptron(kernel="poly", degree=2, epochs=1000, shuffle=False).fit(X, y)
+    assert learner.history_.stopped == "no mistakes"
+    told = certify(learner, X, y)
+    assert 0 < told.mistakes <= told.bound == pytest.approx(found.bound)
+    assert told.mistakes <= told.hinge_bound
+
+
+def circles(n, seed):
+    rng = np.random.default_rng(seed)
+    y = np.arange(n) % 2
+    angle = rng.random(n) * 2 * math.pi
+    radius = np.where(y == 1, 0.5, 1.0) + 0.1 * rng.random(n)
+    return np.column_stack([radius * np.cos(angle), radius * np.sin(angle)]), y
+
+
+@pytest.mark.parametrize(
+    "params", [{"kernel": "rbf", "gamma": 2.0}, {"kernel": "poly", "degree": 2}]
+)
+def test_l26_circles_are_separable_in_feature_space(params):
+    X, y = circles(80, 0)
+    assert certify(X, y).verdict == "not separable"
+    found = certify(X, y, **params)
+    assert found.verdict == "separable"
+    assert found.verify(gram_matrix(X, **params), y)
+    for seed in range(3):
+        learner = KernelPerceptron(**params, keep="last", epochs=1000, random_state=seed).fit(X, y)
+        assert learner.history_.stopped == "no mistakes"
+        told = certify(learner, X, y)
+        assert told.mistakes <= told.bound
+        assert 0.0 < told.margin <= found.margin.high * (1 + 1e-9)
+        assert pytest.approx(np.max(np.diag(gram_matrix(X, **params)))) == told.R**2
+
+
+def test_l26_one_point_with_two_labels_is_separable_nowhere():
+    found = certify([[0.0], [1.0], [1.0]], [0, 0, 1], kernel="rbf", gamma=1.0)
+    assert found.verdict == "not separable"
+
+
+def test_certify_says_that_numbers_of_a_kernel_need_one():
+    with pytest.raises(TypeError, match="give kernel="):
+        certify([[0.0], [1.0]], [0, 1], gamma=1.0)
+
+
+WORDS = ["banana", "bandana", "ananas", "cabana", "perceptron", "perception", "reception", "except"]
+KIND = [0, 0, 0, 0, 1, 1, 1, 1]
+
+
+def test_l29_strings_are_learned_from_through_a_function():
+    def shared_letters(s, t):
+        return float(len(set(s) & set(t)))
+
+    for kernel in ("ngrams", NGrams(2), shared_letters):
+        learner = KernelPerceptron(kernel=kernel, epochs=50, keep="last").fit(WORDS, KIND)
+        assert learner.history_.stopped == "no mistakes"
+        assert learner.predict(WORDS).tolist() == KIND
+    assert learner.predict(np.array(["bananas", "concept"], object)).tolist() == [0, 1]
+
+
+def test_l29_objects_of_any_kind_and_a_precomputed_matrix_are_the_same():
+    bags = [frozenset(word) for word in WORDS]
+
+    def shared(a, b):
+        return float(len(a & b))
+
+    how = {"keep": "vote", "shuffle": False, "epochs": 3}
+    asked = KernelPerceptron(kernel=shared, **how).fit(bags, KIND)
+    K = gram_matrix(bags, shared)
+    given = KernelPerceptron(kernel="precomputed", **how).fit(K, KIND)
+    assert told(asked) == told(given)
+    np.testing.assert_array_equal(asked.decision_function(bags), given.decision_function(K))

@@ -1,6 +1,7 @@
 """The scikit-learn face of widemargin."""
 
 from widemargin.estimators.files import load
+from widemargin.estimators.kernel_perceptron import KernelPerceptron
 from widemargin.estimators.linear_svm import LinearSVM
 from widemargin.estimators.online_logistic import OnlineLogistic
 from widemargin.estimators.passive_aggressive import PassiveAggressive
@@ -9,6 +10,7 @@ from widemargin.estimators.text import HashedText, TextClassifier
 
 __all__ = [
     "HashedText",
+    "KernelPerceptron",
     "LinearSVM",
     "OnlineLogistic",
     "PassiveAggressive",

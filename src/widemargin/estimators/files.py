@@ -10,6 +10,8 @@ from widemargin.encode.table import TableEncoder
 from widemargin.encode.text import TextEncoder
 from widemargin.errors import ModelFileError
 from widemargin.estimators.answers import LinearAnswers
+from widemargin.estimators.kernel_answers import KernelAnswers
+from widemargin.estimators.kernel_perceptron import KernelPerceptron
 from widemargin.estimators.linear_svm import LinearSVM
 from widemargin.estimators.online_logistic import OnlineLogistic
 from widemargin.estimators.passive_aggressive import PassiveAggressive
@@ -19,11 +21,11 @@ from widemargin.model import load_model
 
 _LEARNERS: dict[str, Any] = {
     learner.__name__: learner
-    for learner in (Perceptron, PassiveAggressive, OnlineLogistic, LinearSVM)
+    for learner in (Perceptron, PassiveAggressive, OnlineLogistic, LinearSVM, KernelPerceptron)
 }
 
 
-def load(path: str | os.PathLike[str]) -> LinearAnswers | TextClassifier:
+def load(path: str | os.PathLike[str]) -> LinearAnswers | KernelAnswers | TextClassifier:
     """Read a trained learner from the file that `save` or the shell wrote.
 
     It predicts exactly as the one that was saved; learners from mistakes can go on learning. A

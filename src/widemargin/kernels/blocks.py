@@ -33,7 +33,8 @@ def block(
     kernel : Kernel
         What to compute.
     A, B : Points
-        The examples. For "precomputed" the values are read from A, in the columns B.index.
+        The examples. For "precomputed" the values are read from A, in the columns B.index; if A
+        holds none (a support whose values were not kept), from B in the columns A.index.
     out : array of shape (A.n, B.n), optional
         Where to write. Reuse it, fresh memory is slow; and let it be contiguous, the front of a
         flat array rather than the corner of a matrix: another layout is slower.
@@ -122,6 +123,8 @@ def _spread(work: Any, n: int, K: np.ndarray, threads: int) -> None:
 def _given(A: Points, B: Points) -> np.ndarray:
     """Values from a precomputed matrix."""
     assert A.rows is not None
+    if not A.rows.width:
+        return _given(B, A).T
     if len(B.index) and int(B.index.max()) >= A.rows.width:
         raise DataError(
             f"a precomputed matrix must have a column for each of at least"

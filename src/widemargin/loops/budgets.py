@@ -11,9 +11,9 @@ taken and there is a mistake,
 Projectron++ also steps, by projection, on examples inside the margin. Lengths are measured in units
 of R, the longest example, so that |x| <= 1 as in the papers.
 
-References: G. Cavallanti, N. Cesa-Bianchi, C. Gentile (2007), Machine Learning 69 (random); O. Dekel,
-S. Shalev-Shwartz, Y. Singer (2008), SIAM J. Computing 37 (self-tuned Forgetron); F. Orabona,
-J. Keshet, B. Caputo (2009), JMLR 10 (Projectron++, algorithm 3).
+References: G. Cavallanti, N. Cesa-Bianchi, C. Gentile (2007), Machine Learning 69 (random);
+O. Dekel, S. Shalev-Shwartz, Y. Singer (2008), SIAM J. Computing 37 (self-tuned Forgetron);
+F. Orabona, J. Keshet, B. Caputo (2009), JMLR 10 (Projectron++).
 """
 
 from __future__ import annotations
@@ -129,8 +129,8 @@ def replace(way, KT, K, S, slots, s, j, row, amounts):
 def shrink(way, KT, S, slots, r, j, eta, amounts):
     """Shrink everything, amounts too, by the factor that makes it safe to forget slot r.
 
-    psi(phi) = (phi sigma)^2 + 2 phi sigma - 2 phi^2 sigma mu, where sigma is the size of what slot r
-    adds and mu = y f(x_r), after the correction by x_j.
+    psi(phi) = (phi sigma)^2 + 2 phi sigma - 2 phi^2 sigma mu, where sigma is the size of what
+    slot r adds and mu = y f(x_r), after the correction by x_j.
     """
     facts, A = slots.facts, slots.A
     sigma, square, product = 0.0, 0.0, 0.0
@@ -164,10 +164,10 @@ def shrink(way, KT, S, slots, r, j, eta, amounts):
 def project(way, KT, K, q, y, row, joint, S, slots, j, eta, amounts, d, c):
     """One turn of Projectron++ on example j; returns how many classes it changed.
 
-        k = K(x_s, x_j) for all s;   d = G k;   delta^2 = K(x_j, x_j) - k.d
-        mistake:        store x_j if there is room, else w += y P x_j, P x_j = sum_s d_s x_s
-        margin error:   w += tau y P x_j,
-                        tau = min(l, 2 (l - delta / eta)) / |P x_j|^2, at most 1, if positive
+    k = K(x_s, x_j) for all s;   d = G k;   delta^2 = K(x_j, x_j) - k.d
+    mistake:        store x_j if there is room, else w += y P x_j, P x_j = sum_s d_s x_s
+    margin error:   w += tau y P x_j,
+                    tau = min(l, 2 (l - delta / eta)) / |P x_j|^2, at most 1, if positive
     """
     facts, G, n = slots.facts, slots.G, np.int64(slots.facts[TAKEN])
     unit, needed = eta * way.R2, False

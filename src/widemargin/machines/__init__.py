@@ -1,1 +1,1 @@
-"""Learners that see examples only through a kernel: perceptrons, budgets, support vector machines."""
+"""Learners that see examples only through a kernel: perceptrons, budgets, kernel SVMs."""

@@ -100,12 +100,13 @@ class Budget:
         for begin in range(0, len(order), _BLOCK):
             which = order[begin : begin + _BLOCK].astype(np.int64)
             part = lesson.points.take(which)
-            KT = np.zeros((B, part.n), part.dtype)
+            KT = np.zeros((B, part.n))
             if self.stored:
                 taken = lesson.points.take(slots.row[: self.stored])
-                block(lesson.kernel, taken, part, KT[: self.stored], lesson.threads)
-            K = block(lesson.kernel, part, part, threads=lesson.threads)
-            S = slots.A.T @ KT.astype(np.float64)
+                KT[: self.stored] = block(lesson.kernel, taken, part, threads=lesson.threads)
+            K = block(lesson.kernel, part, part, threads=lesson.threads).astype(np.float64)
+            with np.errstate(over="ignore", invalid="ignore"):  # the loop looks at the scores
+                S = slots.A.T @ KT
             slots.facts[DRAWN] = 0.0
             draws = self.rng.integers(B, size=part.n)
             price = lesson.price[which] if len(lesson.price) else lesson.price

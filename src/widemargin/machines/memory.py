@@ -20,6 +20,6 @@ def bytes_of(given: int | float | str) -> int:
         if not found:
             raise ValueError(f"max_memory={given!r} must be a size such as '500MB' or '2GB'")
         given = float(found[1]) * _UNITS[found[2]]
-    if not 0 < given:
+    if not given > 0:
         raise ValueError(f"max_memory={given!r} must be positive")
     return int(given)

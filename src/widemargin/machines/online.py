@@ -1,7 +1,7 @@
 """Online learning in feature space at the speed of matrix products.
 
-A perceptron looks at one example at a time, but not every score must wait for its turn. Examples are
-taken in blocks. For a block
+A perceptron looks at one example at a time, but not every score must wait for its turn. Examples
+are taken in blocks. For a block
 
     one product with the examples that corrected w since its scores were last known,
     one product of the block with itself,
@@ -81,7 +81,9 @@ class Online:
         self.size = min(points.n, _ASKED if asked else _BLOCK)
         # Memory for kernel values, used again and again: of a block with itself, and with others.
         self._inside = np.empty(self.size * self.size, points.dtype)
-        self._outside = np.empty(BLOCK_BYTES // points.dtype.itemsize + 64 * self.size, points.dtype)
+        self._outside = np.empty(
+            BLOCK_BYTES // points.dtype.itemsize + 64 * self.size, points.dtype
+        )
         self._owed: list[tuple[np.ndarray, Log]] = []  # blocks of this epoch and their corrections
 
     @property
@@ -121,9 +123,7 @@ class Online:
         del self.logs[moment[0] :]
         self.clock[COUNT] = moment[1]
 
-    def _learn(
-        self, K: np.ndarray, order: np.ndarray, which: np.ndarray, S: np.ndarray
-    ) -> Tally:
+    def _learn(self, K: np.ndarray, order: np.ndarray, which: np.ndarray, S: np.ndarray) -> Tally:
         """Run the loop on examples `which`, whose kernel values K are."""
         lesson = self.lesson
         whole = K is self.gram

@@ -175,14 +175,10 @@ class _Run:
             if score > self.best[0]:
                 self.best = (score, epoch, self.learner.remember())
         seconds = time.monotonic() - self.began
-        self.history.add(
-            Epoch(epoch, mistakes, updates, loss / seen, None, score, seconds, seen)
-        )
+        self.history.add(Epoch(epoch, mistakes, updates, loss / seen, None, score, seconds, seen))
         return updates
 
-    def _hears_stop(
-        self, epoch: int, part: float, mistakes: int, loss: float, seen: int
-    ) -> bool:
+    def _hears_stop(self, epoch: int, part: float, mistakes: int, loss: float, seen: int) -> bool:
         seconds = time.monotonic() - self.began
         moment = Moment(epoch, part, mistakes, loss, self.history, seen, seconds)
         limit = self.settings.max_seconds
@@ -220,6 +216,7 @@ class _Run:
         learner, settings, lesson = self.learner, self.settings, self.lesson
         if self.best[2] is not None:
             learner.restore(self.best[2])
+        log: Log | None
         if isinstance(learner, Online):
             support, log = _support_of(lesson.points, _joined(learner.logs))
             coef, u = np.zeros((2, support.n, lesson.k))

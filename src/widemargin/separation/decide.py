@@ -15,9 +15,12 @@ import numpy as np
 from widemargin.certificate import Bracket, Certificate, CertificateTable, RunCertificate
 from widemargin.encode.labels import encode_labels
 from widemargin.errors import DataError
+from widemargin.kernelmodel import KernelModel
+from widemargin.kernels.gram import gram_matrix
 from widemargin.model import LinearModel
 from widemargin.rows import Rows
 from widemargin.separation.cascade import Problem, decide
+from widemargin.separation.kernels import inspect_kernel_run
 from widemargin.separation.margins import Measured, measure, radius, sharpen
 from widemargin.separation.runs import inspect_run
 from widemargin.verifier import NOT_SEPARABLE, SEPARABLE, UNDECIDED, require_exact
@@ -31,12 +34,14 @@ def certify(
     y: Any,
     labels: Any = None,
     *,
-    bias: bool | float = True,
+    bias: bool | float | None = None,
     tol: float | None = 1e-6,
     margin: float | None = None,
     multiclass: str = "pairs",
     gram: bool = False,
+    kernel: Any = None,
     max_seconds: float | None = None,
+    **params: Any,
 ) -> Certificate | CertificateTable | RunCertificate:
     """Decide whether a hyperplane separates the classes, and prove it.
 
@@ -45,8 +50,8 @@ def certify(
 
     Exactly one of the two is true. The answer is "undecided" rather than wrong.
 
-    `certify(model, X, y)` with a trained linear model says what is known of its training on these
-    examples: see `RunCertificate`.
+    `certify(model, X, y)` with a trained perceptron, linear or kernel, says what is known of its
+    training on these examples: see `RunCertificate`.
 
     Parameters
     ----------
@@ -56,7 +61,8 @@ def certify(
         Several classes are taken two at a time, or each against the rest.
     bias : bool or float
         Whether the hyperplane may miss the origin. A number is the constant feature of the
-        extended margin.
+        extended margin. By default it may, but not in the feature space of a kernel, where the
+        kernel perceptron has no bias either.
     tol : float or None
         Measure the margin until its bracket is so narrow, as a part of the margin; None leaves
         it as the proof of separability found it.
@@ -68,6 +74,12 @@ def certify(
         Whether X is a Gram matrix K of a kernel. What is proved is about the numbers in it: that
         K, whose rows are then the features, separates, or cannot. Margins take for granted that
         K is positive semi-definite.
+    kernel : str or callable, optional
+        Ask in the feature space of this kernel (L26): its Gram matrix is computed, as
+        `widemargin.gram_matrix` does, and all else is as with `gram=True`. The certificate is
+        verified with that matrix.
+    **params
+        The kernel's numbers: degree, gamma, coef0, sigma.
     max_seconds : float, optional
         Give up after about this time.
 
@@ -95,6 +107,11 @@ def certify(
     """
     if labels is not None:
         return _certify_run(X, y, labels, max_seconds)
+    if params and kernel is None:
+        raise TypeError(f"{next(iter(params))!r} is a number of a kernel: give kernel=, too")
+    if kernel is not None:
+        X, gram = gram_matrix(X, kernel, **params), True
+    bias = kernel is None if bias is None else bias
     if tol is not None and not tol >= 0.0:
         raise ValueError(f"tol={tol!r} must not be negative, or None")
     if margin is not None and not 0.0 <= margin < math.inf:
@@ -126,9 +143,13 @@ def certify(
 def _certify_run(model: Any, X: Any, y: Any, max_seconds: float | None) -> RunCertificate:
     """What is known of a model's training on these examples."""
     model = getattr(model, "model_", model)
+    found: Any = None
+    if isinstance(model, KernelModel):
+        if len(model.classes) == 2:
+            found = certify(X, y, kernel=model.kernel, max_seconds=max_seconds)
+        return inspect_kernel_run(model, X, y, found)
     if not isinstance(model, LinearModel):
-        raise TypeError(f"certify(model, X, y) takes a trained linear model, not {type(model)}")
-    found = None
+        raise TypeError(f"certify(model, X, y) takes a trained perceptron, not {type(model)}")
     if len(model.classes) == 2:
         found = certify(X, y, bias=model.bias, max_seconds=max_seconds)
     return inspect_run(model, X, y, found if isinstance(found, Certificate) else None)

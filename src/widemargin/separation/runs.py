@@ -80,7 +80,9 @@ def inspect_run(model: LinearModel, X: Any, y: Any, data: Certificate | None) ->
     if not known.no_bound and len(W) == 1 and data is not None and gamma is not None:
         progress = _follow(model, matrix, rows.bias, data, R)
     trials = _trials(model, rows.n, known.epochs)
-    hinge = _hinge_bound(leads, trials, W, R) if not known.no_bound and len(W) == 1 else None
+    length = math.sqrt(float(np.sum(W**2)))
+    one = not known.no_bound and len(W) == 1
+    hinge = hinge_bound(leads, trials, length, R) if one else None
     return RunCertificate(
         known.mistakes,
         known.epochs,
@@ -125,9 +127,8 @@ def _trials(model: LinearModel, n: int, epochs: int) -> np.ndarray:
     return np.bincount(rows[rows < n], minlength=n).astype(np.float64)
 
 
-def _hinge_bound(leads: np.ndarray, trials: np.ndarray, W: np.ndarray, R: float) -> float | None:
-    """(R / gamma)^2 + 2 L / gamma for the direction W and the best of some gammas."""
-    length = math.sqrt(float(np.sum(W**2)))
+def hinge_bound(leads: np.ndarray, trials: np.ndarray, length: float, R: float) -> float | None:
+    """(R / gamma)^2 + 2 L / gamma for weights of this length and the best of some gammas."""
     if not length:
         return None
     distances = leads / length

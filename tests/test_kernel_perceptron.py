@@ -1,0 +1,446 @@
+"""The kernel perceptron: against its textbook twins, within budgets, in files and in the shell."""
+
+import math
+
+import naive_kernels as naive
+import numpy as np
+import pytest
+import scipy.sparse
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.base import clone
+from sklearn.datasets import load_digits
+from sklearn.model_selection import GridSearchCV
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import widemargin
+from widemargin import DataError, KernelPerceptron, ModelFileError, gram_matrix, load, load_model
+from widemargin.kernels.strings import NGrams
+from widemargin.machines import budget, online
+
+ONE_PASS = "what is learned depends on the order of the examples and on how often each comes"
+
+
+def expected_failures(learner):
+    return {
+        "check_sample_weight_equivalence_on_dense_data": ONE_PASS,
+        "check_sample_weight_equivalence_on_sparse_data": ONE_PASS,
+        "check_class_weight_classifiers": ONE_PASS,
+    }
+
+
+@parametrize_with_checks(
+    [
+        KernelPerceptron(random_state=0),
+        KernelPerceptron(kernel="poly", keep="vote", multiclass="ovr", random_state=0),
+        KernelPerceptron(budget=20, epochs=3, random_state=0),
+    ],
+    expected_failed_checks=expected_failures,
+)
+def test_scikit_learns_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.fixture
+def small_blocks(monkeypatch):
+    """Blocks of three, so that few examples fill many."""
+    monkeypatch.setattr(online, "_BLOCK", 3)
+    monkeypatch.setattr(budget, "_BLOCK", 3)
+
+
+def told(learner):
+    return [tuple(correction) for correction in learner.log_]
+
+
+def some_data(seed, n=24, classes=2):
+    """Small whole numbers: every kernel value of degree 2 is exact, and ties are frequent."""
+    rng = np.random.default_rng(seed)
+    X = rng.integers(-2, 3, (n, 3)).astype(float)
+    y = rng.integers(0, classes, n)
+    y[:classes] = np.arange(classes)
+    return X, y
+
+
+RULES = {
+    "perceptron": (lambda m: m <= 0, lambda m, q: 1.0),
+    "margin": (lambda m: m <= 5.0, lambda m, q: 1.0),
+    "pa1": (lambda m: m < 1, lambda m, q: min(0.5, (1 - m) / q)),
+}
+
+
+@pytest.mark.usefixtures("small_blocks")
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize(("classes", "multiclass"), [(2, "joint"), (3, "joint"), (3, "ovr")])
+def test_it_is_the_textbooks_perceptron_in_every_way(rule, classes, multiclass):
+    when, how_far = RULES[rule]
+    for seed in range(3):
+        X, y = some_data(seed, classes=classes)
+        if rule == "pa1":  # it reaches a margin of 1 up to rounding, so there must be no ties
+            X += np.random.default_rng(seed).standard_normal(X.shape)
+        K = gram_matrix(X, "poly", degree=2)
+        order = [*range(24)] * 2 + [*range(12)]
+        k = 1 if classes == 2 else classes
+        expected = naive.kernel_perceptron(K, y, order, k, multiclass == "joint", when, how_far)
+        for memory in ("1GB", 1):
+            learner = KernelPerceptron(
+                kernel="poly",
+                degree=2,
+                rule=rule,
+                target=5.0,
+                C=0.5,
+                keep="vote",
+                epochs=2.5,
+                shuffle=False,
+                multiclass=multiclass,
+                max_memory=memory,
+            ).fit(X, y)
+            found = told(learner)
+            assert [entry[:2] for entry in found] == [entry[:2] for entry in expected]
+            np.testing.assert_allclose(
+                [entry[2:] for entry in found], [entry[2:] for entry in expected], rtol=1e-9
+            )
+
+
+@pytest.mark.usefixtures("small_blocks")
+@settings(max_examples=15, deadline=None)
+@given(
+    st.integers(0, 1000),
+    st.sampled_from([True, False, "once", "rows", "draw"]),
+    st.sampled_from([0.3, 1, 2, 3.4, 5]),
+    st.sampled_from([2, 3]),
+)
+def test_blocks_and_the_whole_matrix_learn_the_same(seed, shuffle, epochs, classes):
+    X, y = some_data(seed, classes=classes)
+    how = {"kernel": "poly", "degree": 2, "keep": "vote", "shuffle": shuffle, "epochs": epochs}
+    blocks = KernelPerceptron(max_memory=1, random_state=seed, **how).fit(X, y)
+    K = gram_matrix(X, "poly", degree=2)
+    whole = KernelPerceptron(random_state=seed, **{**how, "kernel": "precomputed"}).fit(K, y)
+    assert told(blocks) == told(whole)
+    assert blocks.history_["mistakes"].tolist() == whole.history_["mistakes"].tolist()
+    for keep in ("last", "average", "vote"):
+        np.testing.assert_array_equal(
+            blocks.using(keep).decision_function(X), whole.using(keep).decision_function(K)
+        )
+
+
+def test_the_vote_and_the_average_are_those_of_all_hypotheses():
+    X, y = some_data(5)
+    learner = KernelPerceptron(kernel="poly", degree=2, keep="vote", shuffle=False, epochs=2).fit(
+        X, y
+    )
+    K = gram_matrix(X, "poly", degree=2)
+    votes, means = naive.mean_vote(K, told(learner), 49)
+    np.testing.assert_allclose(learner.decision_function(X), votes, rtol=1e-12)
+    np.testing.assert_allclose(learner.using("average").decision_function(X), means, rtol=1e-12)
+    kept = KernelPerceptron(kernel="poly", degree=2, keep="average", shuffle=False, epochs=2).fit(
+        X, y
+    )
+    np.testing.assert_allclose(kept.decision_function(X), means, rtol=1e-12)
+
+
+@pytest.fixture(scope="module")
+def digits():
+    X, y = load_digits(return_X_y=True)
+    return X / 16, y
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "laplacian", "linear"])
+def test_dense_and_sparse_float32_and_a_function_agree(digits, kernel):
+    X, y = digits[0][:300], digits[1][:300]
+    learner = KernelPerceptron(kernel=kernel, gamma=0.5, epochs=2, random_state=0)
+    expected = clone(learner).fit(X, y).decision_function(X)
+    sparse = scipy.sparse.csr_matrix(X)
+    np.testing.assert_allclose(
+        clone(learner).fit(sparse, y).decision_function(sparse), expected, rtol=1e-9, atol=1e-9
+    )
+    thin = X.astype(np.float32)
+    found = clone(learner).fit(thin, y).decision_function(thin)
+    np.testing.assert_allclose(found, expected, rtol=1e-3, atol=1e-3)
+
+    def function(x, z):
+        return float(gram_matrix(np.stack([x, z]), kernel, gamma=0.5)[0, 1])
+
+    few = clone(learner).set_params(epochs=0.1).fit(X, y)
+    asked = clone(few).set_params(kernel=function).fit(X[:60], y[:60])
+    plain = clone(few).fit(X[:60], y[:60])
+    np.testing.assert_allclose(
+        asked.decision_function(X[:40]), plain.decision_function(X[:40]), rtol=1e-9, atol=1e-9
+    )
+
+
+def test_early_stopping_gives_the_best_hypothesis_back(digits):
+    X, y = digits
+    for keep in ("last", "average", "vote"):
+        learner = KernelPerceptron(keep=keep, epochs=8, patience=2, random_state=1)
+        learner.fit(X[:400], y[:400], X_val=X[400:700], y_val=y[400:700])
+        history = learner.history_
+        scores = history["held_out"]
+        assert history.best == 1 + int(np.argmax(scores))
+        assert learner.score(X[400:700], y[400:700]) == pytest.approx(scores.max())
+    learner = KernelPerceptron(validation=0.2, budget=50, random_state=1).fit(X[:400], y[:400])
+    assert learner.history_.best is not None
+    assert len(learner.support_) <= 50
+
+
+def test_weights_of_zero_are_not_looked_at(digits):
+    X, y = digits[0][:200], digits[1][:200]
+    weight = (np.arange(200) % 2).astype(float)
+    learner = KernelPerceptron(random_state=0, shuffle=False).fit(X, y, sample_weight=weight)
+    alone = KernelPerceptron(gamma=learner.kernel_.gamma, shuffle=False).fit(X[1::2], y[1::2])
+    np.testing.assert_array_equal(learner.decision_function(X), alone.decision_function(X))
+    assert np.all(learner.support_ % 2 == 1)
+
+
+def test_it_works_in_searches_also_with_a_precomputed_matrix(digits):
+    X, y = digits[0][:200], digits[1][:200]
+    search = GridSearchCV(KernelPerceptron(random_state=0), {"gamma": [0.01, 0.1]}, cv=3)
+    assert search.fit(X, y).best_score_ > 0.7
+    given = KernelPerceptron(kernel="precomputed", random_state=0)
+    search = GridSearchCV(given, {"epochs": [1, 5]}, cv=3).fit(gram_matrix(X, "rbf"), y)
+    assert search.best_score_ > 0.7
+
+
+# Budgets
+
+
+def unit_kernel(seed, n=60):
+    """Examples of two classes, some mislabelled, and their Gaussian kernel."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, 2))
+    y = (X[:, 0] * X[:, 1] + 0.2 * rng.standard_normal(n) > 0).astype(int)
+    return X, y, gram_matrix(X, "rbf", gamma=1.0)
+
+
+def within(forget, B, X, y, **how):
+    given = {"gamma": 1.0, "keep": "last", "shuffle": False, "epochs": 2, **how}
+    return KernelPerceptron(budget=B, forget=forget, **given).fit(X, y)
+
+
+@pytest.mark.usefixtures("small_blocks")
+@pytest.mark.parametrize("B", [1, 4, 9])
+def test_the_forgetron_is_that_of_the_paper(B):
+    for seed in range(3):
+        X, y, K = unit_kernel(seed)
+        stored, mistakes = naive.forgetron(K, 2 * y - 1, [*range(60)] * 2, B)
+        learner = within("forgetron", B, X, y)
+        assert learner.mistakes_ == mistakes
+        found = dict(zip(learner.support_.tolist(), learner.dual_coef_[0].tolist(), strict=True))
+        expected = dict(stored)
+        assert found.keys() == expected.keys()
+        for row, coef in expected.items():
+            assert found[row] == pytest.approx(coef, rel=1e-6, abs=1e-9)
+
+
+@pytest.mark.usefixtures("small_blocks")
+@pytest.mark.parametrize("B", [1, 4, 9, 40])
+def test_projectron_is_that_of_the_paper_and_keeps_its_promise(B):
+    for seed in range(3):
+        X, y, K = unit_kernel(seed)
+        signs, order = 2 * y - 1, [*range(60)] * 2
+        stored, coef, gains = naive.projectron(K, signs, order, B, budget.REACH)
+        learner = within("projectron", B, X, y)
+        assert learner.support_.tolist() == stored
+        expected = K[:, stored] @ coef
+        np.testing.assert_allclose(learner.decision_function(X), expected, rtol=1e-4, atol=1e-5)
+        # What is promised: the gains towards any u add up to no more than |u|^2.
+        rng = np.random.default_rng(seed)
+        for scale in (0.1, 1.0, 3.0):
+            a = scale * rng.standard_normal(60) * signs
+            square, values = float(a @ K @ a), signs * (K @ a)
+            gained = sum(
+                tau * (2 * (short - max(0.0, 1 - values[j]) - math.sqrt(square) * far) - tau * p)
+                for tau, short, far, p, j in gains
+            )
+            assert gained <= square + 1e-6
+
+
+@settings(max_examples=20, deadline=None)
+@given(
+    st.integers(0, 1000),
+    st.integers(1, 12),
+    st.sampled_from(["random", "forgetron", "projectron"]),
+    st.sampled_from(["joint", "ovr"]),
+    st.sampled_from([2, 3]),
+)
+def test_no_more_than_the_budget_is_ever_stored(seed, B, forget, multiclass, classes):
+    rng = np.random.default_rng(seed)
+    X, y = rng.standard_normal((50, 2)), rng.integers(0, classes, 50)
+    y[:classes] = np.arange(classes)
+    learner = within(forget, B, X, y, multiclass=multiclass, random_state=seed)
+    assert len(learner.support_) <= B
+    assert len(set(learner.support_.tolist())) == len(learner.support_)
+    assert np.all(np.isfinite(learner.decision_function(X)))
+
+
+@pytest.mark.parametrize("forget", ["random", "forgetron"])
+def test_with_room_for_all_mistakes_nothing_is_forgotten(forget):
+    X, y, _ = unit_kernel(0)
+    plain = KernelPerceptron(gamma=1.0, keep="last", shuffle=False, epochs=1).fit(X, y)
+    learner = within(forget, 60, X, y, epochs=1)
+    assert learner.mistakes_ == plain.mistakes_
+    np.testing.assert_allclose(
+        learner.decision_function(X), plain.decision_function(X), rtol=1e-12, atol=1e-12
+    )
+
+
+def test_the_forgetron_keeps_its_bound():
+    # For |u| <= sqrt((B + 1) / ln(B + 1)) / 4 it makes at most 2 |u|^2 + 4 L mistakes.
+    rng = np.random.default_rng(0)
+    n, B = 3000, 150
+    y = rng.integers(0, 2, n)
+    X = (2 * y - 1)[:, None] + 0.1 * rng.standard_normal((n, 1))
+    y = np.where(rng.random(n) < 0.04, 1 - y, y)
+    a, anchors, signs = np.array([0.96, -0.96]), np.array([1.0, -1.0]), 2 * y - 1
+    norm = math.sqrt(a @ np.exp(-((anchors[:, None] - anchors) ** 2)) @ a)
+    assert norm <= math.sqrt((B + 1) / math.log(B + 1)) / 4
+    u = np.exp(-((X - anchors) ** 2)) @ a
+    bound = 2 * norm**2 + 4 * float(np.sum(np.maximum(0.0, 1.0 - signs * u)))
+    learner = within("forgetron", B, X, y, epochs=1)
+    assert B < learner.mistakes_ <= bound < n
+
+
+def test_what_a_budget_cannot_keep_is_refused():
+    X, y, _ = unit_kernel(0)
+    with pytest.raises(ValueError, match="keep 'last'"):
+        within("random", 5, X, y, keep="average")
+    with pytest.raises(ValueError, match="every example"):
+        within("projectron", 5, X, y, keep="vote")
+    with pytest.raises(ValueError, match="budget=0"):
+        within("random", 0, X, y)
+    with pytest.raises(ValueError, match="rule='perceptron'"):
+        within("random", 5, X, y, rule="pa1")
+    averaged = within("projectron", 5, X, y, keep="average")
+    assert np.all(np.isfinite(averaged.decision_function(X)))
+
+
+# Files
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"kernel": "rbf", "keep": "vote"},
+        {"kernel": "poly", "keep": "average", "multiclass": "ovr"},
+        {"kernel": "laplace", "keep": "last"},
+        {"kernel": "rbf", "budget": 30},
+    ],
+)
+def test_files_give_the_same_answers_back(digits, tmp_path, params):
+    X, y = digits[0][:200], digits[1][:200]
+    for data in (X, scipy.sparse.csr_matrix(X.astype(np.float32))):
+        learner = KernelPerceptron(**params, epochs=2, random_state=0).fit(data, y)
+        learner.save(tmp_path / "m.wm")
+        again = load(tmp_path / "m.wm")
+        np.testing.assert_array_equal(
+            again.decision_function(data), learner.decision_function(data)
+        )
+        assert again.get_params() == learner.get_params()
+        np.testing.assert_array_equal(again.support_, learner.support_)
+        assert repr(again.history_) == repr(learner.history_)
+        model = load_model(tmp_path / "m.wm")
+        assert isinstance(model, widemargin.KernelModel)
+        np.testing.assert_array_equal(model.predict(data), learner.predict(data))
+        content = (tmp_path / "m.wm").read_bytes()
+        (tmp_path / "cut.wm").write_bytes(content[:-9])
+        with pytest.raises(ModelFileError):
+            load(tmp_path / "cut.wm")
+
+
+def test_files_of_strings_functions_and_matrices(tmp_path):
+    words, kind = ["ba", "bab", "abba", "cd", "dcd", "ccd"], ["a", "a", "a", "c", "c", "c"]
+    path = tmp_path / "m.wm"
+    learner = KernelPerceptron(kernel=NGrams(1)).fit(words, kind)
+    learner.save(path)
+    assert load_model(path).kernel.function == NGrams(1)
+    assert load_model(path).predict(["aab", "cc"]).tolist() == ["a", "c"]
+
+    def shared(s, t):
+        return float(len(set(s) & set(t)))
+
+    learner = KernelPerceptron(kernel=shared).fit(words, kind)
+    learner.save(path)
+    with pytest.raises(DataError, match="with_kernel"):
+        load_model(path).predict(words)
+    again = load_model(path).with_kernel(shared)
+    np.testing.assert_array_equal(again.decision_function(words), learner.decision_function(words))
+
+    K = gram_matrix(words, shared)
+    learner = KernelPerceptron(kernel="precomputed").fit(K, kind)
+    learner.save(path)
+    np.testing.assert_array_equal(load(path).decision_function(K), learner.decision_function(K))
+
+    learner = KernelPerceptron(kernel=lambda a, b: float(a == b)).fit([{1}, {2}], [0, 1])
+    with pytest.raises(DataError, match="only vectors and strings"):
+        learner.save(path)
+
+
+# Bad input
+
+
+def test_bad_matrices_are_named():
+    y = [0, 1, 1]
+    K = np.eye(3)
+    learner = KernelPerceptron(kernel="precomputed")
+    with pytest.raises(DataError, match="must be square"):
+        learner.fit(np.ones((3, 2)), y)
+    bent = K.copy()
+    bent[0, 2] = 0.5
+    with pytest.raises(DataError, match=r"symmetric: K\[0, 2\] is 0.5 but K\[2, 0\] is 0"):
+        learner.fit(bent, y)
+    with pytest.raises(DataError, match="positive semi-definite"):
+        learner.fit(np.diag([1.0, -1.0, 1.0]), y)
+    with pytest.raises(ValueError, match="NaN"):
+        learner.fit(np.diag([1.0, np.nan, 1.0]), y)
+    with pytest.raises(ValueError, match="features"):
+        learner.fit(K, y).predict(np.ones((2, 2)))
+
+
+def test_kernels_that_are_no_numbers_are_named():
+    X, y = np.arange(6.0)[:, None], [0, 1] * 3
+    with pytest.raises(DataError, match="is nan"):
+        KernelPerceptron(kernel=lambda x, z: math.nan).fit(X, y)
+    with pytest.raises(DataError, match="must be a number"):
+        KernelPerceptron(kernel=lambda x, z: None).fit(X, y)
+    with pytest.raises(DataError, match=r"too large|finite"):
+        KernelPerceptron(kernel="poly", degree=300, gamma=1e9).fit(X + 1.0, y)
+    with pytest.raises(DataError, match="finite"):
+        KernelPerceptron(kernel="poly", degree=20, gamma=1e9, epochs=1).fit(
+            (X + 1.0).astype(np.float32), y
+        )
+    learner = KernelPerceptron(kernel="poly", degree=9).fit(X, y)
+    with pytest.raises(DataError, match=r"row 1|rows 1"):
+        learner.predict([[1.0], [1e200]])
+
+
+def test_the_same_row_with_both_labels_ends():
+    learner = KernelPerceptron(epochs=5, gamma=1.0).fit([[1.0], [1.0], [2.0], [2.0]], [0, 1, 0, 1])
+    assert learner.history_.stopped == "epochs"
+    assert np.all(np.isfinite(learner.decision_function([[1.0]])))
+
+
+def test_one_class_is_refused():
+    with pytest.raises(DataError, match="only one class"):
+        KernelPerceptron().fit([[1.0], [2.0]], [1, 1])
+
+
+@pytest.mark.parametrize(
+    ("params", "said"),
+    [
+        ({"epochs": 0}, "epochs=0"),
+        ({"epochs": math.inf}, "epochs=inf"),
+        ({"rule": "logistic"}, "rule='logistic'"),
+        ({"max_memory": "much"}, "max_memory='much'"),
+        ({"forget": "all"}, "forget='all'"),
+        ({"keep": "none"}, "keep='none'"),
+        ({"gamma": 1.0, "sigma": 1.0}, "not both"),
+    ],
+)
+def test_bad_settings_are_named(params, said):
+    with pytest.raises(ValueError, match=said):
+        KernelPerceptron(**params).fit([[1.0], [2.0]], [0, 1])
+
+
+@pytest.mark.parametrize("scale", [1e-150, 1e-30, 1e30, 1e150])
+def test_any_scale_gets_an_answer(scale):
+    X, y = np.array([[1.0], [2.0], [3.0], [4.0]]) * scale, [0, 0, 1, 1]
+    assert KernelPerceptron(epochs=50, keep="last").fit(X, y).predict(X).tolist() == y
