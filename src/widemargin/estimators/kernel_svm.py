@@ -198,8 +198,8 @@ class KernelSVM(KernelAnswers):
             params=params,
             feature_names=None if names is None else list(names),
         )
-        self.n_iter_ = trained.steps
         self._last = (classes, codes, trained.start)
+        self._steps = trained.steps
         vars(self).pop("_calibrated", None)
         if watch.interrupted:
             raise KeyboardInterrupt
@@ -231,6 +231,12 @@ class KernelSVM(KernelAnswers):
     def intercept_(self) -> np.ndarray:
         """The bias of every machine."""
         return self._fitted().intercept
+
+    @property
+    def n_iter_(self) -> np.ndarray:
+        """Steps of every machine; a model from a file knows only their sum."""
+        whole = [epoch.updates for epoch in self._fitted().history]
+        return vars(self).get("_steps", np.array(whole))
 
     @property
     def n_support_(self) -> np.ndarray:
