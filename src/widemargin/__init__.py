@@ -14,6 +14,8 @@ _HOMES = {
     "History": "widemargin.history",
     "KernelModel": "widemargin.kernelmodel",
     "KernelPerceptron": "widemargin.estimators",
+    "KernelSVM": "widemargin.estimators",
+    "KernelSVMModel": "widemargin.svmmodel",
     "LinearModel": "widemargin.model",
     "LinearSVM": "widemargin.estimators",
     "ModelFileError": "widemargin.errors",

@@ -32,6 +32,7 @@ from widemargin.readers.chunk import Vectors
 from widemargin.rows import Rows
 from widemargin.scores import best_class, deployed_scores, votes_on
 from widemargin.state import KEEPS, State
+from widemargin.svmmodel import KernelSVMModel
 
 
 @dataclass(frozen=True)
@@ -326,7 +327,11 @@ class LinearModel:
 
 
 #: What a file's description calls a model, and what makes one of its contents.
-_KINDS: dict[str, Callable[..., Any]] = {"linear": LinearModel.of, "kernel": KernelModel.of}
+_KINDS: dict[str, Callable[..., Any]] = {
+    "linear": LinearModel.of,
+    "kernel": KernelModel.of,
+    "kernel svm": KernelSVMModel.of,
+}
 
 
 def load_model(path: str | os.PathLike[str]) -> Any:

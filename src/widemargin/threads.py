@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import contextmanager
+from functools import cache
 from itertools import pairwise
 from typing import Any
 
@@ -60,3 +62,18 @@ def split(n: int, threads: int, least: int = 1000) -> list[slice]:
     parts = max(1, min(threads, n // least))
     edges = [n * part // parts for part in range(parts + 1)]
     return [slice(a, b) for a, b in pairwise(edges)]
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Let every thread of ours do its own products, and BLAS start none besides."""
+    with _controller().limit(limits=1, user_api="blas"):
+        yield
+
+
+@cache
+def _controller() -> Any:
+    """What controls the BLAS in use; to find it takes milliseconds, so it is done once."""
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()

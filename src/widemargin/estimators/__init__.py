@@ -2,6 +2,7 @@
 
 from widemargin.estimators.files import load
 from widemargin.estimators.kernel_perceptron import KernelPerceptron
+from widemargin.estimators.kernel_svm import KernelSVM
 from widemargin.estimators.linear_svm import LinearSVM
 from widemargin.estimators.online_logistic import OnlineLogistic
 from widemargin.estimators.passive_aggressive import PassiveAggressive
@@ -11,6 +12,7 @@ from widemargin.estimators.text import HashedText, TextClassifier
 __all__ = [
     "HashedText",
     "KernelPerceptron",
+    "KernelSVM",
     "LinearSVM",
     "OnlineLogistic",
     "PassiveAggressive",

@@ -12,6 +12,7 @@ from widemargin.errors import ModelFileError
 from widemargin.estimators.answers import LinearAnswers
 from widemargin.estimators.kernel_answers import KernelAnswers
 from widemargin.estimators.kernel_perceptron import KernelPerceptron
+from widemargin.estimators.kernel_svm import KernelSVM
 from widemargin.estimators.linear_svm import LinearSVM
 from widemargin.estimators.online_logistic import OnlineLogistic
 from widemargin.estimators.passive_aggressive import PassiveAggressive
@@ -21,7 +22,7 @@ from widemargin.model import load_model
 
 _LEARNERS: dict[str, Any] = {
     learner.__name__: learner
-    for learner in (Perceptron, PassiveAggressive, OnlineLogistic, LinearSVM, KernelPerceptron)
+    for learner in (Perceptron, PassiveAggressive, OnlineLogistic, LinearSVM, KernelPerceptron, KernelSVM)
 }
 
 
