@@ -301,6 +301,26 @@ def certify(files: tuple[str, ...], **given: object) -> None:
 
 
 @main.command()
+@click.argument("model")
+@click.argument("files", nargs=-1)
+@click.option("-o", "--output", required=True, help="The page to write, such as out.html.")
+@options.reading
+@click.option("--text", multiple=True, help="Table: the column of texts.")
+def report(model: str, files: tuple[str, ...], output: str, **given: object) -> None:
+    """Write an HTML page about MODEL: what it learned, and what it is worth.
+
+    With labelled FILES the page also says how good its answers are, and shows its worst mistakes.
+
+    \b
+    Example:
+      widemargin report m.wm test.jsonl.xz -o m.html
+    """
+    from widemargin.cli.pages import report as work
+
+    work(model, files, output, given)
+
+
+@main.command()
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def completion(shell: str) -> None:
     """Print what makes SHELL complete commands and options.
