@@ -23,6 +23,7 @@ _HOMES = {
     "animate": "widemargin.show",
     "boolean_network": "widemargin.networks",
     "certify": "widemargin.separation.decide",
+    "compare": "widemargin.comparison",
     "load": "widemargin.estimators",
     "load_model": "widemargin.model",
     "losses": "widemargin",

@@ -111,6 +111,36 @@ def bar_chart(
     return _svg(title, width, height, parts)
 
 
+def interval_chart(
+    title: str, lines: Sequence[tuple[str, float, float, float]], width: int = 640
+) -> Markup:
+    """Intervals one below the other: a name, the low end, the middle and the high end of each.
+
+    Examples
+    --------
+    >>> interval_chart("difference", [("a", -0.2, -0.1, 0.0)]).count("<circle")
+    1
+    """
+    height, side = 44 + 22 * len(lines), 190
+    ends = [value for _, low, _, high in lines for value in (low, high)] + [0.0]
+    across = _Scale(ends, side, width - 30)
+    zero, bottom = across(0.0), height - 20
+    parts = [
+        _text(0, 13, title, kind="name"),
+        Markup(f'<path class="axis" d="M{zero:.1f},20 V{bottom} M{side},{bottom} H{width}"/>'),
+        *(_text(across(x), height - 5, f"{x:.3g}", anchor="middle") for x in across.ticks(5)),
+    ]
+    for i, (name, low, middle, high) in enumerate(lines):
+        y = 34 + 22 * i
+        path = f"M{across(low):.1f},{y} H{across(high):.1f}"
+        parts += [
+            _text(side - 8, y + 4, _cut(name), anchor="end", kind="name"),
+            Markup(f'<path class="line one" d="{path}"/>'),
+            Markup(f'<circle class="fill one" cx="{across(middle):.1f}" cy="{y}" r="4"/>'),
+        ]
+    return _svg(title, width, height, parts)
+
+
 class _Scale:
     """From values to places on the picture."""
 
