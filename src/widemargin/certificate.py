@@ -10,6 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from widemargin.charts import Curve, line_chart
+from widemargin.markup import Markup, fragment, lines_of, tag
 from widemargin.verifier import NOT_SEPARABLE, SEPARABLE, check_certificate
 
 
@@ -142,6 +144,9 @@ class Certificate:
                 lines.append(f"support: {_some(self.support)}")
         return "\n".join(lines)
 
+    def _repr_html_(self) -> str:
+        return fragment(lines_of(repr(self)))
+
 
 @dataclass(frozen=True, eq=False)
 class CertificateTable:
@@ -187,6 +192,9 @@ class CertificateTable:
             tail = "" if one.margin is None else f", margin {one.margin}"
             lines.append(f"{name}: {one.verdict}{tail}")
         return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        return fragment(lines_of(repr(self)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -258,6 +266,23 @@ class RunCertificate:
         if self.epochs != 1 or not self.n:
             return None
         return self.mistakes / self.n + math.sqrt(2.0 * math.log(1.0 / delta) / self.n)
+
+    def chart(self) -> Markup:
+        """Both inequalities of the proof along the training, as HTML; needs `progress`."""
+        assert self.progress is not None
+        along, least, square, most = self.progress.T
+        k = list(range(1, len(along) + 1))
+        curves = [
+            Curve("R √k", k, np.sqrt(most).tolist()),
+            Curve("|w_k|", k, np.sqrt(square).tolist()),
+            Curve("w_k·w*", k, along.tolist()),
+            Curve("k γ", k, least.tolist()),
+        ]
+        return line_chart("the mistake bound's proof", curves, x_name="mistake k", from_zero=True)
+
+    def _repr_html_(self) -> str:
+        drawn = [] if self.progress is None else [tag("figure", self.chart())]
+        return fragment(lines_of(repr(self)), *drawn)
 
     def __repr__(self) -> str:
         lines = [f"{self.mistakes} mistakes in {self.epochs} epochs"]

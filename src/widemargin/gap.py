@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from widemargin.loops.recheck import rebuild_dense, rebuild_sparse, scores_dense, scores_sparse
+from widemargin.markup import fragment, lines_of
 from widemargin.rows import Rows
 
 #: A free bias needs sum y alpha = 0; so much of sum alpha may be left over by rounding.
@@ -78,6 +79,9 @@ class GapCertificate:
             )
         lines += [f"class {c}: {str(part).splitlines()[0]}" for c, part in enumerate(self.parts)]
         return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        return fragment(lines_of(str(self)))
 
     def to_dict(self) -> dict[str, Any]:
         """Everything but the dual values as plain numbers, for JSON."""

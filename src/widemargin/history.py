@@ -8,6 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from widemargin.charts import Curve, Mark, line_chart
+from widemargin.markup import Markup, fragment, tag
+
 #: A table of more rows than this is shown without its middle.
 _SHOWN = 60
 
@@ -133,6 +136,39 @@ class History:
             found["best"],
             None if found["cycle"] is None else Cycle(*found["cycle"]),
         )
+
+    def charts(self) -> Markup:
+        """What was measured epoch by epoch as HTML, a chart for each."""
+        if not len(self):
+            return tag("p", "No epoch was recorded.", kind="soft")
+        streamed = len({epoch.epoch for epoch in self}) < len(self)
+        x = (np.cumsum(self["examples"]) if streamed else self["epoch"]).tolist()
+        scores = self["held_out"]
+        solved = bool(np.any(np.isfinite(self["gap"])))  # an SVM's epochs have a gap
+        wanted = {"objective": "loss", "relative gap": "gap"}
+        if not solved:
+            wanted = {"mistakes": "mistakes", "mean loss": "loss"}
+        mark = None
+        if np.any(np.isfinite(scores)):
+            wanted["held-out accuracy"] = "held_out"
+            if self.best is not None:
+                at = int(np.flatnonzero(self["epoch"] == self.best)[-1])
+                mark = Mark(x[at], float(scores[at]), f"given back: {scores[at]:.4f}")
+        charts = [
+            line_chart(
+                name,
+                [Curve(name, x, self[column].tolist())],
+                x_name="examples" if streamed else "epoch",
+                logarithmic=column == "gap",
+                from_zero=not solved and column in ("mistakes", "loss"),
+                mark=mark if column == "held_out" else None,
+            )
+            for name, column in wanted.items()
+        ]
+        return tag("div", *(tag("figure", chart) for chart in charts), kind="row")
+
+    def _repr_html_(self) -> str:
+        return fragment(self.charts(), tag("pre", repr(self)))
 
     def _few(self) -> list[Epoch]:
         """The rows to show: of very many the first and the last."""

@@ -19,6 +19,7 @@ from widemargin.gap import GapCertificate
 from widemargin.history import History
 from widemargin.kernelmodel import KernelModel
 from widemargin.loops.passes import Log
+from widemargin.markup import facts, fragment, lines_of
 from widemargin.mistakes import MistakeLog, Part
 from widemargin.modelfile import (
     pack_strings,
@@ -274,6 +275,17 @@ class LinearModel:
         mistakes = None if self.state.log is None else self.state.log.behind(column, turns)
         name = names.get(column) or self.feature_name(column)
         return Reason(name, value, weight, weight * value, mistakes)
+
+    def _repr_html_(self) -> str:
+        shown = ", ".join(map(str, self.classes[:10].tolist()))
+        parts = [
+            ("model", f"{self.learner}, {self.rule} rule, {self.keep} kept"),
+            ("classes", f"{len(self.classes)}: {shown}{', ...' if len(self.classes) > 10 else ''}"),
+            ("features", f"{self.state.width:,}"),
+            ("mistakes", f"{self.history.mistakes:,} in {len(self.history)} epochs"),
+        ]
+        found = [] if self.certificate is None else [lines_of(str(self.certificate))]
+        return fragment(facts(parts), self.history.charts(), *found)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model into one file, whole or not at all."""

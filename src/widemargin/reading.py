@@ -78,7 +78,7 @@ def read(
     classes = Classes()
     data = read_all(files, make_encoder(files, encoding), classes, learn=True)
     assert data is not None
-    return _matrix(data.rows, n_features), classes.values[data.codes]
+    return matrix_of(data.rows, n_features), classes.values[data.codes]
 
 
 def stream(
@@ -119,7 +119,7 @@ def stream(
             encoder.observe(chunk.raw)
             first = False
         rows = encoder.encode(chunk.raw, 0.0, files.options.threads, note=True)
-        yield _matrix(rows, n_features), chunk.labels.values[chunk.labels.codes]
+        yield matrix_of(rows, n_features), chunk.labels.values[chunk.labels.codes]
 
 
 def _prepared(
@@ -158,7 +158,7 @@ def _prepared(
     return files, EncodeOptions(first=first, scale=scale, text=text)
 
 
-def _matrix(rows: Rows, n_features: int | None) -> Any:
+def matrix_of(rows: Rows, n_features: int | None = None) -> Any:
     """Rows as any library takes them."""
     if n_features is not None:
         if rows.width > n_features:

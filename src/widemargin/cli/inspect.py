@@ -15,6 +15,7 @@ from widemargin.history import History
 from widemargin.kernelmodel import KernelModel
 from widemargin.model import LinearModel, load_model
 from widemargin.modelfile import learner_of
+from widemargin.show.subjects import encoder_story
 
 _WIDTH = 40
 _BLOCKS = " ▏▎▍▌▋▊▉█"
@@ -44,7 +45,7 @@ def inspect(path: str, top: int, as_json: bool) -> None:
     click.echo(f"{path}: {model.learner}, {model.rule} rule, {model.keep} kept")
     shown = ", ".join(labels[:_CLASSES]) + (", ..." if len(labels) > _CLASSES else "")
     click.echo(f"{len(labels)} classes: {shown}")
-    click.echo(f"{state.width} features, {describe_encoder(model)}; bias: {_bias(model)}")
+    click.echo(f"{state.width} features, {encoder_story(model)}; bias: {_bias(model)}")
     given = {name: value for name, value in model.params.items() if value is not None}
     click.echo("told: " + (", ".join(f"{name}={value!r}" for name, value in given.items()) or "-"))
     click.echo(f"file: {os.stat(path).st_size:,} bytes, weights {state.W.dtype}")
@@ -60,20 +61,6 @@ def inspect(path: str, top: int, as_json: bool) -> None:
     names = getattr(texts, "names", None)
     if names is not None and len(names):
         click.echo(f"\nnames kept: {len(names):,}; columns with several: {names.collisions:,}")
-
-
-def describe_encoder(model: LinearModel | KernelModel) -> str:
-    """Where the features come from."""
-    encoder: Any = model.encoder
-    if encoder is None:
-        return "from arrays"
-    if encoder.kind == "numbers":
-        return f"numbered from {encoder.first}"
-    if encoder.kind == "text":
-        low, high = encoder.options["ngrams"]
-        grams = f"{low}-grams" if low == high else f"{low}- to {high}-grams"
-        return f"hashed from texts ({encoder.options['analyzer']}, {grams})"
-    return "from the columns of a table" if encoder.kind == "table" else "hashed from names"
 
 
 def _bias(model: LinearModel) -> str:
@@ -147,7 +134,7 @@ def explain(
             passed += chunk.n
             continue
         i = row - passed - 1
-        raw = _one(question.raw(chunk), i)
+        raw = one_example(question.raw(chunk), i)
         click.echo(f"{chunk.source}:{chunk.lines[i]}")
         if chunk.labels is not None and chunk.labels.codes[i] >= 0:
             click.echo(f"label: {chunk.labels.values[chunk.labels.codes[i]]}")
@@ -157,7 +144,7 @@ def explain(
     raise DataError(f"{', '.join(files)}: has {passed} rows, none of them is row {row}")
 
 
-def _one(raw: Any, i: int) -> Any:
+def one_example(raw: Any, i: int) -> Any:
     """One example of a chunk."""
     from widemargin.readers.chunk import Hashed, Texts, Vectors
 

@@ -9,8 +9,9 @@ from typing import Any
 import click
 import numpy as np
 
-from widemargin.cli.inspect import describe_encoder, show_history
+from widemargin.cli.inspect import show_history
 from widemargin.kernelmodel import KernelModel
+from widemargin.show.subjects import encoder_story
 
 #: Of many classes only so many are shown.
 _CLASSES = 20
@@ -26,7 +27,7 @@ def inspect_kernel(path: str, model: KernelModel, top: int, as_json: bool) -> No
     shown = ", ".join(labels[:_CLASSES]) + (", ..." if len(labels) > _CLASSES else "")
     click.echo(f"{len(labels)} classes: {shown}")
     click.echo(f"kernel {model.kernel}, longest example {model.R:.6g} in its space")
-    click.echo(f"{model.width} features, {describe_encoder(model)}")
+    click.echo(f"{model.width} features, {encoder_story(model)}")
     given = {name: value for name, value in model.params.items() if value is not None}
     click.echo("told: " + (", ".join(f"{name}={value!r}" for name, value in given.items()) or "-"))
     click.echo(f"file: {os.stat(path).st_size:,} bytes")

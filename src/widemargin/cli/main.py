@@ -354,6 +354,54 @@ def certify(files: tuple[str, ...], **given: object) -> None:
 
 
 @main.command()
+@click.argument("model")
+@click.argument("files", nargs=-1)
+@click.option("-o", "--output", required=True, help="The page to write, such as out.html.")
+@options.reading
+@click.option("--text", multiple=True, help="Table: the column of texts.")
+def report(model: str, files: tuple[str, ...], output: str, **given: object) -> None:
+    """Write an HTML page about MODEL: what it learned, and what it is worth.
+
+    With labelled FILES the page also says how good its answers are, and shows its worst mistakes.
+
+    \b
+    Example:
+      widemargin report m.wm test.jsonl.xz -o m.html
+    """
+    from widemargin.cli.pages import report as work
+
+    work(model, files, output, given)
+
+
+@main.command()
+@click.argument("files", nargs=-1, required=True)
+@click.option("--learners", help="Some of them, with semicolons between (all).")
+@click.option("--folds", type=click.IntRange(2), default=5, show_default=True, help="Parts.")
+@click.option("--repeats", type=click.IntRange(1), default=2, show_default=True, help="Times.")
+@click.option("--C", "C", type=float, default=1.0, show_default=True, help="What an error costs.")
+@click.option("--epochs", type=click.IntRange(1), default=10, show_default=True, help="Passes.")
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of chance.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead.")
+@click.option("--report", "page", help="Also write an HTML page.")
+@options.reading
+@options.encoding
+def compare(files: tuple[str, ...], **given: object) -> None:
+    """Compare learners on the examples of FILES, and say which differences are real.
+
+    Perceptrons (last, averaged, voted), passive-aggressive, SVMs and scikit-learn's logistic
+    regression learn and answer on the same parts of the examples.
+
+    \b
+    Examples:
+      widemargin compare a9a.svm --report a9a.html
+      widemargin compare spam.tsv --learners "linear SVM; logistic regression"
+    """
+    from widemargin.cli.compare import compare as work
+
+    work(files, given)
+
+
+@main.command()
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def completion(shell: str) -> None:
     """Print what makes SHELL complete commands and options.

@@ -17,6 +17,12 @@ from widemargin.rows import Rows
 from widemargin.threads import thread_count
 
 
+def html_of(estimator: Any, diagram: str) -> str:
+    """An estimator's diagram with its model below, if it is fitted."""
+    model = estimator.model_ if estimator.__sklearn_is_fitted__() else None
+    return diagram if model is None else diagram + model._repr_html_()
+
+
 class LinearAnswers(ClassifierMixin, BaseEstimator):
     """Scores, predictions and explanations of a fitted linear model, `model_`."""
 
@@ -50,6 +56,18 @@ class LinearAnswers(ClassifierMixin, BaseEstimator):
         """Write what was learned into one file; `widemargin.load` reads it back."""
         self._fitted().save(path)
 
+    def report(
+        self, path: str | os.PathLike[str], X: Any = None, y: Any = None, **options: Any
+    ) -> None:
+        """Write an HTML page about what was learned; see `widemargin.report`."""
+        from widemargin.show.reports import report
+
+        report(self, path, X, y, **options)
+
+    def _html_repr(self) -> str:
+        """What a notebook shows: the parameters and, once fitted, what was learned."""
+        return html_of(self, super()._html_repr())
+
     # What was learned
 
     @property
@@ -76,6 +94,9 @@ class LinearAnswers(ClassifierMixin, BaseEstimator):
     def n_iter_(self) -> int:
         """Epochs that were run."""
         return len(self._fitted().history)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "model_" in vars(self)
 
     def _fitted(self) -> LinearModel:
         if "model_" not in vars(self):

@@ -13,6 +13,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.metaestimators import available_if
 
 from widemargin.encode.text import TextEncoder, texts_of
+from widemargin.estimators.answers import html_of
 from widemargin.explanation import Explanation
 from widemargin.history import History
 from widemargin.model import LinearModel
@@ -304,6 +305,21 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write encoder and learner into one file; `widemargin.load` reads it back."""
         self.model_.save(path)
+
+    def report(
+        self, path: str | os.PathLike[str], X: Any = None, y: Any = None, **options: Any
+    ) -> None:
+        """Write an HTML page about what was learned; see `widemargin.report`."""
+        from widemargin.show.reports import report
+
+        report(self, path, X, y, **options)
+
+    def _html_repr(self) -> str:
+        """What a notebook shows: the parameters and, once fitted, what was learned."""
+        return html_of(self, super()._html_repr())
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "learner_" in vars(self)
 
     def restore(self, model: LinearModel) -> Self:
         """Take over a model that was read from a file."""

@@ -1,0 +1,60 @@
+"""`widemargin compare`: several learners on the examples of files.
+
+This one command needs scikit-learn, for its folds and its logistic regression. It asks for
+`widemargin.compare` as any user does, and nothing else of the shell comes near it.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import click
+
+import widemargin
+from widemargin.cli import options
+from widemargin.errors import DataError
+from widemargin.readers.files import Files
+from widemargin.reading import matrix_of
+from widemargin.teach import Classes, make_encoder, read_all
+
+
+def compare(patterns: Sequence[str], given: Mapping[str, Any]) -> None:
+    """Read examples, compare, and tell."""
+    files = Files(patterns, options.read_options(given))
+    options.check_meaning(given, files.format)
+    encoder, classes = make_encoder(files, options.encode_options(given)), Classes()
+    data = read_all(files, encoder, classes, learn=True)
+    assert data is not None
+    if len(classes.values) < 2:
+        raise DataError(f"{', '.join(patterns)}: only one class is present, nothing to learn")
+    some = given["learners"]
+    quiet = given["as_json"] or not sys.stderr.isatty()
+    found = widemargin.compare(
+        matrix_of(data.rows),
+        classes.values[data.codes],
+        learners=None if some is None else [name.strip() for name in some.split(";")],
+        folds=given["folds"],
+        repeats=given["repeats"],
+        C=given["C"],
+        epochs=given["epochs"],
+        random_state=given["seed"],
+        watch=None if quiet else _progress,
+    )
+    if given["page"]:
+        found.report(given["page"], data=", ".join(patterns))
+    if given["as_json"]:
+        click.echo(json.dumps(found.to_dict()))
+        return
+    click.echo(f"{', '.join(patterns)}: {found.rows} rows, {found.features} features\n")
+    click.echo(str(found))
+    if given["page"]:
+        click.echo(f"\nreport written to {given['page']}")
+
+
+def _progress(done: int, of: int, name: str) -> None:
+    """One line that is written over."""
+    end = "\n" if done == of else ""
+    click.echo(f"\r\033[K{done}/{of} {name}{end}", err=True, nl=False)

@@ -1,0 +1,88 @@
+"""`widemargin report`: an HTML page about a model."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import click
+import numpy as np
+
+from widemargin.cli.ask import Question
+from widemargin.cli.inspect import one_example
+from widemargin.errors import DataError
+from widemargin.model import load_model
+from widemargin.readers.chunk import Chunk, Texts
+from widemargin.scores import best_class
+from widemargin.show.exams import Exam, Mistake, describe_mistake, leads_of, text_at
+from widemargin.show.reports import write_report
+from widemargin.show.subjects import subject_of
+from widemargin.teach import Classes
+
+
+def report(path: str, files: Sequence[str], target: str, given: Mapping[str, Any]) -> None:
+    """Write the page."""
+    exam, model = None, None
+    if files:
+        question = Question(path, files, given)
+        model, exam = question.model, _examine(question, files)
+    subject = subject_of(load_model(path) if model is None else model)
+    said = ["widemargin", "report", path, *files, "-o", target]
+    write_report(
+        target, subject, exam, data=", ".join(files), commands=[" ".join(map(shlex.quote, said))]
+    )
+    click.echo(f"{target}: {os.stat(target).st_size:,} bytes")
+
+
+def _examine(question: Question, files: Sequence[str]) -> Exam:
+    """Ask the model about files, some rows at a time."""
+    model = question.model
+    classes, exam = Classes(model.classes), Exam(model.classes)
+    for chunk, rows in question.chunks():
+        if chunk.labels is None:
+            raise DataError(f"{chunk.source}: has no labels to compare answers with")
+        codes = classes.codes(chunk.labels)
+        scores = np.asarray(model.decision_function(rows, question.threads))
+        found = best_class(scores)
+        leads = leads_of(scores, codes, found, len(model.classes))
+        exam.add(codes, found, leads, _Teller(question, chunk, found, leads))
+    if not exam.rows:
+        raise DataError(f"{', '.join(files)}: there are no examples")
+    return exam
+
+
+class _Teller:
+    """Tells about the examples of one chunk."""
+
+    def __init__(
+        self, question: Question, chunk: Chunk, found: np.ndarray, leads: np.ndarray
+    ) -> None:
+        self.question, self.chunk, self.found, self.leads = question, chunk, found, leads
+
+    def __call__(self, i: int) -> Mistake:
+        question, chunk, labels = self.question, self.chunk, self.chunk.labels
+        assert labels is not None
+        raw = one_example(question.raw(chunk), i)
+        known = question.model.encoder is not None
+        return describe_mistake(
+            question.model,
+            f"{chunk.source}:{chunk.lines[i]}",
+            labels.values[labels.codes[i]] if labels.codes[i] >= 0 else "(no label)",
+            question.model.classes[self.found[i]],
+            float(self.leads[i]),
+            text=_words(raw),
+            row=None if known else question.rows(raw),
+            raw=raw if known else None,
+        )
+
+
+def _words(raw: Any) -> str:
+    """An example as it stands in the file, if that can be read."""
+    if isinstance(raw, Texts):
+        return text_at(raw, 0)
+    if hasattr(raw, "column_names"):
+        cells = raw.to_pylist()[0]
+        return "\n".join(f"{name}: {value}" for name, value in cells.items())
+    return ""

@@ -1,0 +1,7 @@
+"""Several learners on the same examples: which differences are real, and what each one costs."""
+
+from widemargin.comparison.compare_learners import compare
+from widemargin.comparison.paired import Pair
+from widemargin.comparison.results import Comparison, Entry
+
+__all__ = ["Comparison", "Entry", "Pair", "compare"]

@@ -1,0 +1,205 @@
+"""Train and ask several learners on shared folds."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from widemargin.comparison.contenders import Contender, choose
+from widemargin.comparison.paired import compare_pairs
+from widemargin.comparison.results import Comparison, Entry
+from widemargin.comparison.usage import measured
+from widemargin.encode.labels import encode_labels
+from widemargin.errors import DataError
+
+#: Rows on which every learner is tried before it is timed: loops are compiled then.
+_TRIED = 60
+
+Watch = Callable[[int, int, str], None]
+
+
+def compare(
+    X: Any,
+    y: Any,
+    *,
+    learners: Mapping[str, Any] | Sequence[str] | None = None,
+    folds: int = 5,
+    repeats: int = 2,
+    C: float = 1.0,
+    epochs: int = 10,
+    random_state: int | None = 0,
+    watch: Watch | None = None,
+) -> Comparison:
+    """Compare learners on the same folds: accuracy, time, memory, and which differences are real.
+
+    The perceptron (last, averaged, voted), passive-aggressive learning, the linear and the kernel
+    SVM, and scikit-learn's logistic regression, untuned. Every two are compared by the corrected
+    resampled t-test on paired folds (Nadeau and Bengio 2003), all pairs together by Holm's method.
+
+    Parameters
+    ----------
+    X : array, sparse matrix, or list of texts
+        The examples. Texts become hashed words and pairs of words.
+    y : array of labels
+        Their classes.
+    learners : list of names or dict of estimators, optional
+        Some of those above by name, or others, unfitted, under names of their own.
+    folds, repeats : int
+        Cut the examples into so many parts, so many times; every part is asked once, by learners
+        that were trained on the others.
+    C : float
+        What an error costs, where a learner has such a price.
+    epochs : int
+        Passes of the learners from mistakes.
+    random_state : int or None
+        The seed of the folds and of the learners.
+    watch : callable, optional
+        Called with how many trainings are done, of how many, and the next learner.
+
+    Returns
+    -------
+    Comparison
+        A table that prints itself and says in words which differences are real; `report(path)`
+        writes a page.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> found = compare(X, y, learners=["linear SVM", "logistic regression"])
+    >>> [entry.name for entry in found.entries if entry.accuracy > 0.9]
+    ['logistic regression', 'linear SVM']
+    """
+    X, y = _examples(X), np.asarray(y)
+    n = X.shape[0]
+    classes, codes = encode_labels(y)
+    _check(n, classes, codes, folds, repeats)
+    asked = choose(learners, n, C, epochs, random_state)
+    taking_part = [one for one in asked if not one.left_out]
+    if not taking_part:
+        raise ValueError("there is no learner left to compare")
+    records = {one.name: _Record() for one in taking_part}
+    _try_out(taking_part, X, y, codes)
+    cuts = _cuts(codes, folds, repeats, random_state)
+    done, of = 0, len(cuts) * len(taking_part)
+    for train, test in cuts:
+        X_train, X_test = X[train], X[test]
+        for one in taking_part:
+            if watch is not None:
+                watch(done, of, one.name)
+            records[one.name].run(one, X_train, y[train], X_test, y[test])
+            done += 1
+    if watch is not None:
+        watch(done, of, "done")
+    entries = [records[one.name].entry(one.name) for one in taking_part]
+    entries.sort(key=lambda entry: -entry.accuracy)
+    entries += [Entry(one.name, note=one.left_out) for one in asked if one.left_out]
+    scores = {entry.name: entry.scores for entry in entries if len(entry.scores)}
+    return Comparison(
+        entries=entries,
+        pairs=compare_pairs(scores, 1.0 / (folds - 1)),
+        rows=n,
+        features=X.shape[1],
+        classes=classes.tolist(),
+        folds=folds,
+        repeats=repeats,
+        settings={"C": C, "epochs": epochs, "random_state": random_state},
+        commonest=float(np.bincount(codes).max()) / n,
+    )
+
+
+class _Record:
+    """What one learner did, fold after fold."""
+
+    def __init__(self) -> None:
+        self.scores: list[float] = []
+        self.fits: list[float] = []
+        self.answers: list[float] = []
+        self.memory: list[int] = []
+        self.notes: set[str] = set()
+
+    def run(self, one: Contender, X: Any, y: Any, X_test: Any, y_test: Any) -> None:
+        """Train and ask it once."""
+        assert one.make is not None
+        model = one.make()
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            with measured() as fit:
+                model.fit(X, y)
+            with measured() as answer:
+                found = model.predict(X_test)
+        self.notes |= {str(warning.message).split("\n")[0] for warning in said}
+        self.scores.append(float(np.mean(found == y_test)))
+        self.fits.append(fit.seconds)
+        self.answers.append(answer.seconds)
+        peaks = [used for used in (fit.memory, answer.memory) if used is not None]
+        self.memory += [max(peaks)] if peaks else []
+
+    def entry(self, name: str) -> Entry:
+        """The line of the table."""
+        return Entry(
+            name,
+            np.array(self.scores),
+            float(np.mean(self.fits)),
+            float(np.mean(self.answers)),
+            max(self.memory) if self.memory else None,
+            min(self.notes)[:120] if self.notes else "",
+        )
+
+
+def _examples(X: Any) -> Any:
+    """Examples as a matrix; texts are hashed."""
+    if hasattr(X, "tocsr"):
+        return X.tocsr()
+    if not hasattr(X, "shape") and len(X) and isinstance(X[0], str):
+        from widemargin.estimators import HashedText
+
+        return HashedText(ngrams=2).fit_transform(X)
+    X = np.asarray(X)
+    if X.ndim == 1 and X.dtype.kind in "UO":
+        return _examples(X.tolist())
+    if X.ndim != 2:
+        raise DataError(f"examples must form a matrix with 2 dimensions, found {X.ndim}")
+    return X
+
+
+def _check(n: int, classes: np.ndarray, codes: np.ndarray, folds: int, repeats: int) -> None:
+    if len(codes) != n:
+        raise DataError(f"there are {n} rows but {len(codes)} labels")
+    if len(classes) < 2:
+        raise DataError("only one class is present, nothing to learn")
+    if folds < 2 or repeats < 1:
+        raise ValueError(f"folds={folds} must be at least 2 and repeats={repeats} at least 1")
+    counts = np.bincount(codes)
+    rarest = int(np.argmin(counts))
+    if counts[rarest] < folds:
+        raise DataError(
+            f"class {classes[rarest]!r} has {counts[rarest]} examples, fewer than {folds} folds:"
+            " ask for fewer folds or leave the class out"
+        )
+
+
+def _cuts(
+    codes: np.ndarray, folds: int, repeats: int, seed: int | None
+) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Training and test rows of every fold, each class spread evenly."""
+    from sklearn.model_selection import RepeatedStratifiedKFold
+
+    cut = RepeatedStratifiedKFold(n_splits=folds, n_repeats=repeats, random_state=seed)
+    return list(cut.split(np.zeros(len(codes)), codes))
+
+
+def _try_out(some: list[Contender], X: Any, y: np.ndarray, codes: np.ndarray) -> None:
+    """Let every learner work on a few rows of every class: loops are compiled, modules loaded."""
+    order = np.argsort(codes, kind="stable")
+    starts = np.searchsorted(codes[order], np.unique(codes))
+    few = max(2, _TRIED // len(starts))
+    which = np.sort(np.concatenate([order[start : start + few] for start in starts.tolist()]))
+    for one in some:
+        assert one.make is not None
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            one.make().fit(X[which], y[which]).predict(X[which])

@@ -1,0 +1,89 @@
+"""The learners that are compared, and the settings that they are compared with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import widemargin
+
+#: A kernel machine needs time and memory that grow with the square of the rows.
+KERNEL_ROWS = 10_000
+
+
+@dataclass(frozen=True)
+class Contender:
+    """One learner.
+
+    Attributes
+    ----------
+    name : str
+        What it is called.
+    make : callable or None
+        Makes it, unfitted.
+    left_out : str
+        Why it does not take part; empty if it does.
+    """
+
+    name: str
+    make: Callable[[], Any] | None
+    left_out: str = ""
+
+
+def contenders(rows: int, C: float, epochs: int, seed: int | None) -> dict[str, Contender]:
+    """All of them, by name, for so many rows.
+
+    Nothing is tuned: all errors cost C, all learners from mistakes take the same epochs.
+    """
+    from sklearn.linear_model import LogisticRegression
+
+    from widemargin.estimators import LinearSVM, PassiveAggressive, Perceptron
+
+    chance: dict[str, Any] = {"random_state": seed, "progress": False}
+    online = {"epochs": epochs, "fit_intercept": "auto", **chance}
+    makers: dict[str, Callable[[], Any]] = {
+        "last perceptron": lambda: Perceptron(keep="last", **online),
+        "averaged perceptron": lambda: Perceptron(keep="average", **online),
+        "voted perceptron": lambda: Perceptron(keep="vote", **online),
+        "passive-aggressive": lambda: PassiveAggressive(C=C, **online),
+        "linear SVM": lambda: LinearSVM(C=C, **chance),
+        "logistic regression": lambda: LogisticRegression(C=C, max_iter=1000),
+    }
+    found = {name: Contender(name, make) for name, make in makers.items()}
+    found["kernel SVM"] = _kernel_svm(rows, C)
+    return found
+
+
+def _kernel_svm(rows: int, C: float) -> Contender:
+    """The kernel SVM, where this version has one and there are not too many rows."""
+    name = "kernel SVM"
+    if "KernelSVM" not in widemargin.__all__:
+        return Contender(name, None, "not in this version")
+    if rows > KERNEL_ROWS:
+        return Contender(name, None, f"left out: more than {KERNEL_ROWS:,} rows")
+    return Contender(name, lambda: widemargin.KernelSVM(C=C))
+
+
+def choose(
+    learners: Mapping[str, Any] | Sequence[str] | None,
+    rows: int,
+    C: float,
+    epochs: int,
+    seed: int | None,
+) -> list[Contender]:
+    """Those that were asked for: all, some by name, or others that are given themselves."""
+    if isinstance(learners, Mapping):
+        from sklearn.base import clone
+
+        return [
+            Contender(str(name), lambda model=model: clone(model))  # type: ignore[misc]
+            for name, model in learners.items()
+        ]
+    known = contenders(rows, C, epochs, seed)
+    if learners is None:
+        return list(known.values())
+    for name in learners:
+        if name not in known:
+            raise ValueError(f"learner {name!r} is unknown; there are: {'; '.join(known)}")
+    return [known[name] for name in dict.fromkeys(learners)]
