@@ -47,8 +47,8 @@ def sets() -> Iterator[tuple[str, Callable[[], tuple[Any, np.ndarray]]]]:
     yield "mushrooms", lambda: _svmlight("mushrooms/agaricus.txt.train.gz")
     yield "rcv1-sample", lambda: _svmlight("rcv1-sample/rcv1-sample.train.gz")
     yield "reuters-money-fx", lambda: _svmlight("reuters-money-fx/reuters.trn.bz2")
-    yield "sms-spam", _spam
-    yield "rotten-tomatoes", _tomatoes
+    yield "sms-spam", spam
+    yield "rotten-tomatoes", tomatoes
     yield "pendigits, 8", lambda: _svmlight("pendigits/pendigits.gz", 8)
     yield "usps, 3", _usps
     yield "a9a", lambda: _svmlight("a9a/a9a.gz")
@@ -71,13 +71,13 @@ def _table(file: str, label: int, positive: str | None = None) -> tuple[Any, np.
     return np.array(cells, float), labels == (max(labels) if positive is None else positive)
 
 
-def _spam() -> tuple[Any, np.ndarray]:
+def spam() -> tuple[Any, np.ndarray]:
     with gzip.open(folder("sms-spam") / "SMSSpamCollection.gz", "rt", encoding="utf-8") as file:
         labels, texts = zip(*(line.split("\t", 1) for line in file), strict=True)
     return TfidfVectorizer(sublinear_tf=True).fit_transform(texts), np.array(labels) == "spam"
 
 
-def _tomatoes() -> tuple[Any, np.ndarray]:
+def tomatoes() -> tuple[Any, np.ndarray]:
     texts, labels = [], []
     for side in ("neg", "pos"):
         path = folder("rotten-tomatoes") / f"rt-polarity.{side}.gz"
