@@ -10,9 +10,9 @@ from widemargin.loops.contexts import find_features
 from widemargin.loops.jit import jit
 from widemargin.loops.rowsums import add_up, fetch_rows
 from widemargin.loops.transitions import (
+    GROUP,
     HEAD,
     LEFT,
-    GROUP,
     RIGHT,
     SHIFT,
     STACK,

@@ -198,7 +198,7 @@ def find_violators(E, beta, low, high, held, largest, smallest, up, down):
 def gather(K, first, rows, slots, places, columns, at):
     """Copy values between new members of a block (those from `first` on) and others.
 
-        K[a, b] = K[b, a] = rows[slots[k], columns[b]] for every a = places[k] and every b in `at`
+    K[a, b] = K[b, a] = rows[slots[k], columns[b]] for every a = places[k] and every b in `at`
     """
     for k in range(np.uint64(len(slots))):
         a, row = places[k], rows[slots[k]]

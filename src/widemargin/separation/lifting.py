@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
-from widemargin.loops.separability import LEADING_BITS, euclid_steps, invert_modulo, lift_pass
+from widemargin.loops.lifting import LEADING_BITS, euclid_steps, invert_modulo, lift_pass
 
 #: Primes below 2^22, 2^21, 2^20: if one divides the determinant, the next is tried.
 _PRIMES = {22: (4194301, 4194287, 4194277), 21: (2097143, 2097133), 20: (1048573, 1048571)}

@@ -16,7 +16,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.linalg
 
-from widemargin.loops.separability import UNFINISHED, near_dots, nearest_pass, square_rows
+from widemargin.loops.nearest import UNFINISHED, nearest_pass
+from widemargin.loops.separability import near_dots, square_rows
 from widemargin.rows import Rows, frozen
 
 #: Candidates that are priced together: a look at all examples finds so many new ones.
