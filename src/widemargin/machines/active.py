@@ -19,14 +19,14 @@ _INNER = 0.1
 _FINEST = 0.5
 #: ... in at most so many steps, about a tenth of a second.
 _STEPS = 50_000
-#: Rounds without a smaller violation after which floats hold no better answer.
-_PATIENCE = 20
+#: After so many rounds in which the dual grew by rounding errors only, floats hold no better one.
+_PATIENCE, _ROUNDING = 5, 1e-13
 #: A working set of so many members makes those leave that are not expected to change again.
 _ENOUGH = 1024
 #: Threads share the errors in pieces of so many.
 _PIECE = 8192
 #: Without bounds on dual values: no margin below this part of the longest example is looked for.
-_SMALLEST_MARGIN = 1e-7
+_SMALLEST_MARGIN = 1e-6
 
 
 class Side(NamedTuple):
@@ -114,28 +114,32 @@ class Pair:
                 solve it alone (`climb`), a tenth as exactly as the whole is far from solved
                 take its changes into account for everybody
         """
-        best, idle = math.inf, 0
+        best, idle = -math.inf, 0
         while True:
             largest, smallest = survey(self.E, self.beta, self.low, self.high)
             self.violation = max(0.0, largest - smallest)
             if self.violation <= self.tol:
                 self.stopped = "converged"
                 return
-            idle = 0 if self.violation < 0.95 * best else idle + 1
-            best = min(best, self.violation)
+            dual = self.dual()
+            idle = 0 if dual > best + _ROUNDING * abs(best) else idle + 1
+            best = max(best, dual)
             if self._hopeless():
                 self.stopped = "not separable"
+                return
+            if idle > _PATIENCE or not math.isfinite(dual):
+                self.stopped = "no progress"
                 return
             if stop(self):
                 self.stopped = "stopped"
                 return
-            before = self.steps
-            joined = self._join(largest, smallest)
+            self._join(largest, smallest)
             self._climb()
             self.rounds += 1
-            if idle > _PATIENCE and self.steps == before and not joined:
-                self.stopped = "no progress"
-                return
+
+    def dual(self) -> float:
+        """The objective that is being made large."""
+        return 0.5 * (float(self.beta @ self.y) + float(self.beta @ self.E))
 
     def bias(self) -> float:
         """The b of least cost as far as is known: where free examples put it, else the middle."""
@@ -159,8 +163,8 @@ class Pair:
         longest = math.sqrt(float(np.max(self.diagonal)))
         return length < _SMALLEST_MARGIN * longest * total
 
-    def _join(self, largest: float, smallest: float) -> int:
-        """Let the worst violators join the working set; returns how many were new."""
+    def _join(self, largest: float, smallest: float) -> None:
+        """Let the worst violators join the working set."""
         if self.rounds == 0 and not len(self._members):
             new = self._first()
         else:
@@ -181,7 +185,6 @@ class Pair:
         if len(self._members) + len(new) > min(_ENOUGH, self._most):
             self._leave(len(new), largest, smallest)
         self._add(new)
-        return len(new)
 
     def _first(self) -> np.ndarray:
         """Who begins: examples of both signs, evenly spread."""
