@@ -17,6 +17,8 @@ BENCHMARKS = (
     "multiclass",
     "text",
     "linear_svm",
+    "kernel_perceptron",
+    "freund_schapire",
     "separability",
     "startup",
     "growth",
@@ -51,7 +53,8 @@ def run(name: str, toy: bool, repeats: int) -> None:
         except LeftOut as reason:
             print(f"\n{name}: left out: {reason}")
             return
-        outcomes = measure(comparison.sides, repeats, warm_up=not toy)
+        repeats = 1 if comparison.once else repeats
+        outcomes = measure(comparison.sides, repeats, warm_up=not (toy or comparison.once))
     if not toy:
         update(name, section(name, comparison, outcomes, repeats), BENCHMARKS)
     print(f"\n{name}: {comparison.title}\n\n{tables(comparison, outcomes)}")

@@ -113,12 +113,18 @@ class Target:
 
 @dataclass(frozen=True)
 class Comparison:
-    """The same work done by several sides on the same data, and what is promised of it."""
+    """The same work done by several sides on the same data, and what is promised of it.
+
+    With `once` it is too long to be repeated; `appendix` writes what the tables cannot show, and
+    then they show no figures.
+    """
 
     title: str
     data: str
     sides: Sequence[Side]
     targets: Sequence[Target] = ()
+    once: bool = False
+    appendix: Callable[[Outcomes], str] | None = None
 
 
 def faster(ours: str, peer: str, times: float) -> Target:

@@ -26,10 +26,12 @@ repeats, and `/ ours` the peer's best time divided by the row's.
 
 def tables(comparison: Comparison, outcomes: Outcomes) -> str:
     """What was measured, and what was promised."""
-    parts = [_outcome_table(list(outcomes.values()))]
+    parts = [_outcome_table(list(outcomes.values()), comparison.appendix is None)]
     if comparison.targets:
         rows = [[target.text, *target.judge(outcomes)] for target in comparison.targets]
         parts.append(_table(["target", "found", "verdict"], rows))
+    if comparison.appendix is not None:
+        parts.append(comparison.appendix(outcomes))
     return "\n\n".join(parts)
 
 
@@ -41,7 +43,8 @@ def section(name: str, comparison: Comparison, outcomes: Outcomes, repeats: int)
     today = datetime.datetime.now(datetime.UTC).date().isoformat()
     return (
         f"## {name}: {comparison.title}\n\n"
-        f"{today}, {repeats} repeats after a warm-up. {machine()}.\n"
+        f"{today}, {'once' if comparison.once else f'{repeats} repeats after a warm-up'}."
+        f" {machine()}.\n"
         f"{_versions(outcomes)}.\n\n"
         f"Data: {comparison.data}.\n\n"
         f"{settings}\n\n"
@@ -83,8 +86,9 @@ def _versions(outcomes: Outcomes) -> str:
     return ", ".join([f"Python {platform.python_version()}", *named])
 
 
-def _outcome_table(outcomes: Sequence[Outcome]) -> str:
+def _outcome_table(outcomes: Sequence[Outcome], with_figures: bool = True) -> str:
     figures = list(dict.fromkeys(name for one in outcomes for row in one.figures for name in row))
+    figures = figures if with_figures else []
     peers = [one for one in outcomes if not one.side.ours]
     head = ["side", "version", "threads", "best s", "spread", *figures]
     head += [f"{peer.side.name} / ours" for peer in peers]

@@ -14,6 +14,7 @@ import subprocess
 import sys
 
 import pytest
+import test_kernels
 import test_lectures
 
 import widemargin
@@ -71,7 +72,7 @@ def test_examples_in_docstrings(name, tmp_path, monkeypatch):
 
 
 def test_public_names_have_docstrings_with_examples():
-    for name in ("Perceptron", "PassiveAggressive", "OnlineLogistic"):
+    for name in ("Perceptron", "PassiveAggressive", "OnlineLogistic", "KernelPerceptron"):
         assert ">>>" in getattr(widemargin, name).__doc__
     for name in widemargin.__all__:
         assert getattr(widemargin, name).__doc__, name
@@ -108,6 +109,7 @@ def lecture_rows():
 def test_lectures_table_names_every_test():
     listed = {name for _, _, tests in lecture_rows() for name in tests}
     written = {name for name in vars(test_lectures) if name.startswith("test_")}
+    written |= {name for name in vars(test_kernels) if name.startswith("test_L")}
     assert listed == written
     for item, _, tests in lecture_rows():
         assert all(name.startswith(f"test_L{int(item[1:]):02d}_") for name in tests)

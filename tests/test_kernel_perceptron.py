@@ -1,11 +1,13 @@
 """The kernel perceptron: against its textbook twins, within budgets, in files and in the shell."""
 
+import json
 import math
 
 import naive_kernels as naive
 import numpy as np
 import pytest
 import scipy.sparse
+from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
@@ -15,6 +17,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import widemargin
 from widemargin import DataError, KernelPerceptron, ModelFileError, gram_matrix, load, load_model
+from widemargin.cli.main import main
 from widemargin.kernels.strings import NGrams
 from widemargin.machines import budget, online
 
@@ -444,3 +447,90 @@ def test_bad_settings_are_named(params, said):
 def test_any_scale_gets_an_answer(scale):
     X, y = np.array([[1.0], [2.0], [3.0], [4.0]]) * scale, [0, 0, 1, 1]
     assert KernelPerceptron(epochs=50, keep="last").fit(X, y).predict(X).tolist() == y
+
+
+# The shell
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    for name, n in (("train.svm", 120), ("test.svm", 60)):
+        X = rng.standard_normal((n, 2)).round(3)
+        lines = [f"{1 if x @ x < 1.3 else -1} 1:{x[0]} 2:{x[1]}\n" for x in X]
+        (tmp_path / name).write_text("".join(lines))
+
+    def run(*words, code=0):
+        done = CliRunner().invoke(main, words)
+        assert done.exit_code == code, done.output
+        return done.stdout if code == 0 else done.stderr
+
+    return run
+
+
+KERNEL_RUN = ("train", "train.svm", "--learner", "kernel-perceptron")
+
+
+def test_the_shell_trains_tests_predicts_and_inspects(run):
+    told = run(*KERNEL_RUN, "--kernel", "rbf", "--gamma", "scale", "--model", "m.wm", "--double")
+    assert "kernel exp(-" in told
+    learner = KernelPerceptron(kernel="rbf", gamma="scale", random_state=0)
+    X, y = widemargin.read("train.svm", dtype=np.float64)
+    learner.fit(X, y)
+    assert f"support vectors: {len(learner.support_)}" in told
+    T, t = widemargin.read("test.svm", dtype=np.float64)
+    expected = learner.predict(T)
+    assert run("predict", "m.wm", "test.svm").split() == [str(label) for label in expected]
+    scores = [
+        float(line.split("\t")[1])
+        for line in run("predict", "m.wm", "test.svm", "--scores").splitlines()
+    ]
+    np.testing.assert_allclose(scores, learner.decision_function(T), rtol=1e-5)
+    figures = json.loads(run("test", "m.wm", "test.svm", "--json"))
+    assert figures["accuracy"] == np.mean(expected == t) > 0.8
+    found = json.loads(run("inspect", "m.wm", "--json"))
+    assert found["support_rows"] == (learner.support_ + 1).tolist()
+    assert found["kernel"]["gamma"] == learner.kernel_.gamma
+    shown = run("inspect", "m.wm", "--top", "1")
+    best = int(np.argmax(np.abs(learner.dual_coef_[0])))
+    assert f"row {learner.support_[best] + 1} (" in shown
+    np.testing.assert_array_equal(load("m.wm").predict(T), expected)
+
+
+def test_the_shell_takes_budgets_fractions_and_held_out_files(run):
+    words = ("--kernel", "poly", "--degree", "2", "--budget", "5", "--epochs", "2.5")
+    told = json.loads(run(*KERNEL_RUN, *words, "--json", "--valid", "test.svm"))
+    (X, y), (T, t) = (widemargin.read(name, dtype=np.float32) for name in ("train.svm", "test.svm"))
+    learner = KernelPerceptron(kernel="poly", degree=2, budget=5, epochs=2.5, random_state=0)
+    learner.fit(X, y, X_val=T, y_val=t)
+    assert told["support_vectors"] == len(learner.support_) <= 5
+    assert told["kernel"] == "(x.z + 1)^2"
+    assert told["accuracy"] == learner.score(T, t)
+    assert told["epochs"] == learner.n_iter_ == 3
+    told = json.loads(run("train", "--learner", "kernel-perceptron", "--json", "--epochs", "1"))
+    assert told["accuracy"] > 0.9
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ((*KERNEL_RUN, "--gamma", "much"), "--gamma much"),
+        ((*KERNEL_RUN, "--gamma", "1", "--sigma", "1"), "not both"),
+        ((*KERNEL_RUN, "--l2", "1"), "no option of the learner kernel-perceptron"),
+        ((*KERNEL_RUN, "--loss", "hinge"), "no option of the learner kernel-perceptron"),
+        ((*KERNEL_RUN, "--stream"), "keeps all examples in memory"),
+        (("train", "train.svm", "--sigma", "1"), "kernel learners only"),
+        (("train", "train.svm", "--epochs", "0.5"), "epochs=0.5 must be a whole number"),
+        (("train", "train.svm", "--epochs", "many"), "is not a number"),
+    ],
+)
+def test_the_shell_says_what_it_cannot_take(run, words, said):
+    assert said in run(*words, code=2)
+
+
+def test_the_shell_says_what_a_kernel_model_cannot_do(run):
+    run(*KERNEL_RUN, "--model", "m.wm", "--quiet")
+    assert "no features to explain" in run("explain", "m.wm", "test.svm", code=1)
+    assert "does not go on learning" in run("update", "m.wm", "test.svm", code=1)
+    assert "no weights" in run("convert", "m.wm", "m.liblinear", code=1)

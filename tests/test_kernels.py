@@ -1,4 +1,9 @@
-"""Kernels and what is built on them, against twins that write everything out."""
+"""Kernels and what is built on them, against twins that write everything out.
+
+Tests named after an item of the lectures are listed in `docs/lectures.md`.
+"""
+
+# ruff: noqa: N802 - tests carry the numbers of the items
 
 import math
 
@@ -167,7 +172,7 @@ def test_kernels_come_back_from_json(kernel):
     assert Kernel.from_dict(kernel.to_dict()) == kernel
 
 
-def test_l27_legal_kernels_and_others():
+def test_L27_legal_kernels_and_others():
     X = some_rows(40, 3, 7)
     for name in ("linear", "poly", "rbf", "laplace", "laplacian"):
         assert check_kernel(name, X)
@@ -190,7 +195,7 @@ def naive_ngrams(n, s, t):
 
 @settings(max_examples=50, deadline=None)
 @given(st.text("abc", max_size=12), st.text("abc", max_size=12), st.integers(1, 4))
-def test_l29_the_string_kernel_counts_shared_pieces(s, t, n):
+def test_L29_the_string_kernel_counts_shared_pieces(s, t, n):
     expected = naive_ngrams(n, s, t)
     assert NGrams(n, normalize=False)(s, t) == expected
     norm = math.sqrt(naive_ngrams(n, s, s) * naive_ngrams(n, t, t))
@@ -209,7 +214,7 @@ def told(learner):
 
 @settings(max_examples=25, deadline=None)
 @given(st.integers(0, 10**6), st.sampled_from([2, 3]), st.sampled_from(["joint", "ovr"]))
-def test_l26_l28_the_explicit_and_the_implicit_run_are_the_same(seed, classes, multiclass):
+def test_L28_the_explicit_and_the_implicit_run_are_the_same(seed, classes, multiclass):
     rng = np.random.default_rng(seed)
     X = rng.integers(-3, 4, (30, 3)).astype(float)
     y = rng.integers(0, classes, 30)
@@ -232,7 +237,7 @@ def test_l26_l28_the_explicit_and_the_implicit_run_are_the_same(seed, classes, m
             )
 
 
-def test_l28_the_map_with_the_root_of_two_gives_the_same_mistakes():
+def test_L28_the_map_with_the_root_of_two_gives_the_same_mistakes():
     rng = np.random.default_rng(4)
     X = rng.standard_normal((80, 2))
     y = (X[:, 0] * X[:, 1] > 0.1).astype(int)
@@ -243,13 +248,13 @@ def test_l28_the_map_with_the_root_of_two_gives_the_same_mistakes():
     assert told(implicit) == told(explicit)
 
 
-def test_l28_degree_six_in_a_hundred_variables_is_one_product():
+def test_L28_degree_six_in_a_hundred_variables_is_one_product():
     assert math.comb(100 + 6 - 1, 6) == pytest.approx(1.6e9, rel=0.01)
     X = np.eye(100)[:2] + 1.0
     assert gram_matrix(X, "poly", degree=6, coef0=0.0)[0, 1] == float(X[0] @ X[1]) ** 6
 
 
-def test_l26_the_bound_holds_in_feature_space():
+def test_L26_the_bound_holds_in_feature_space():
     X = np.array([[0, 0], [0, 1], [1, 0], [1, 1]])
     y = np.array([0, 1, 1, 0])
     assert certify(X, y).verdict == "not separable"
@@ -280,7 +285,7 @@ def circles(n, seed):
 @pytest.mark.parametrize(
     "params", [{"kernel": "rbf", "gamma": 2.0}, {"kernel": "poly", "degree": 2}]
 )
-def test_l26_circles_are_separable_in_feature_space(params):
+def test_L26_circles_are_separable_in_feature_space(params):
     X, y = circles(80, 0)
     assert certify(X, y).verdict == "not separable"
     found = certify(X, y, **params)
@@ -295,7 +300,7 @@ def test_l26_circles_are_separable_in_feature_space(params):
         assert pytest.approx(np.max(np.diag(gram_matrix(X, **params)))) == told.R**2
 
 
-def test_l26_one_point_with_two_labels_is_separable_nowhere():
+def test_L26_one_point_with_two_labels_is_separable_nowhere():
     found = certify([[0.0], [1.0], [1.0]], [0, 0, 1], kernel="rbf", gamma=1.0)
     assert found.verdict == "not separable"
 
@@ -309,7 +314,7 @@ WORDS = ["banana", "bandana", "ananas", "cabana", "perceptron", "perception", "r
 KIND = [0, 0, 0, 0, 1, 1, 1, 1]
 
 
-def test_l29_strings_are_learned_from_through_a_function():
+def test_L29_strings_are_learned_from_through_a_function():
     def shared_letters(s, t):
         return float(len(set(s) & set(t)))
 
@@ -320,7 +325,7 @@ def test_l29_strings_are_learned_from_through_a_function():
     assert learner.predict(np.array(["bananas", "concept"], object)).tolist() == [0, 1]
 
 
-def test_l29_objects_of_any_kind_and_a_precomputed_matrix_are_the_same():
+def test_L29_objects_of_any_kind_and_a_precomputed_matrix_are_the_same():
     bags = [frozenset(word) for word in WORDS]
 
     def shared(a, b):

@@ -65,7 +65,7 @@ class Question:
         elif encoder.kind == "text":
             among = TABLES if given.get("text") else _TEXTS
         reading = options.read_options(given, **table)
-        double = self.model.state.W.dtype == np.float64
+        double = self.model.dtype == np.float64
         reading = replace(
             reading, among=among, live=live, dtype=np.float64 if double else np.float32
         )
@@ -78,7 +78,7 @@ class Question:
 
     def _plain_encoder(self, given: Mapping[str, Any]) -> NumbersEncoder:
         """For a model that was trained on arrays: vectors, counted from 1 unless told otherwise."""
-        width = self.model.state.width
+        width = self.model.width
         return NumbersEncoder.restore(
             {"first": 0 if given.get("zero_based") else 1, "width": width}, {}
         )
@@ -100,7 +100,7 @@ class Question:
         """Raw examples as the model's rows."""
         threads = self.files.options.threads
         rows = self.encoder.encode(raw, self.model.bias, threads)
-        return rows.widened(max(rows.width, self.model.state.width))
+        return rows.widened(max(rows.width, self.model.width))
 
     @property
     def threads(self) -> int:

@@ -11,6 +11,7 @@ import click
 from widemargin.cache import write_cache
 from widemargin.cli import options
 from widemargin.errors import ModelFileError
+from widemargin.kernelmodel import KernelModel
 from widemargin.liblinear import is_liblinear, read_liblinear, write_liblinear
 from widemargin.model import load_model
 from widemargin.readers.files import Files
@@ -26,6 +27,8 @@ def convert(source: str, target: str, given: Mapping[str, Any]) -> None:
         click.echo(f"{target}: a widemargin model")
         return
     model = _model(source)
+    if isinstance(model, KernelModel):
+        raise ModelFileError(f"{source}: a kernel model has no weights that LIBLINEAR could hold")
     if model is not None:
         write_liblinear(model, target)
         click.echo(f"{target}: a LIBLINEAR model")

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from widemargin.kernelmodel import KernelModel
 from widemargin.model import LinearModel
 from widemargin.readers.files import Files, ReadOptions
 from widemargin.teach import Classes, Encoded, read_all
@@ -22,8 +23,8 @@ def read_held_out(
     return replace(data, rows=data.rows.with_bias(bias))
 
 
-def answered_right(model: LinearModel, data: Encoded) -> np.ndarray:
+def answered_right(model: LinearModel | KernelModel, data: Encoded) -> np.ndarray:
     """Which of the examples a model gets right; one whose label is no class is never right."""
-    rows = data.rows.widened(max(data.rows.width, model.state.width))
+    rows = data.rows.widened(max(data.rows.width, model.width))
     answers = model.classes[np.maximum(data.codes, 0)]
     return (model.predict(rows) == answers) & (data.codes >= 0)

@@ -11,6 +11,7 @@ import click
 import numpy as np
 
 from widemargin.history import History
+from widemargin.kernelmodel import KernelModel
 from widemargin.model import LinearModel, load_model
 
 _WIDTH = 40
@@ -24,6 +25,11 @@ _CLASSES = 20
 def inspect(path: str, top: int, as_json: bool) -> None:
     """Print a model's description, the chart of its training, and its strongest features."""
     model = load_model(path)
+    if isinstance(model, KernelModel):
+        from widemargin.cli.inspect_kernel import inspect_kernel
+
+        inspect_kernel(path, model, top, as_json)
+        return
     if as_json:
         click.echo(json.dumps(_figures(path, model, top)))
         return
@@ -31,11 +37,11 @@ def inspect(path: str, top: int, as_json: bool) -> None:
     click.echo(f"{path}: {model.learner}, {model.rule} rule, {model.keep} kept")
     shown = ", ".join(labels[:_CLASSES]) + (", ..." if len(labels) > _CLASSES else "")
     click.echo(f"{len(labels)} classes: {shown}")
-    click.echo(f"{state.width} features, {_encoder(model)}; bias: {_bias(model)}")
+    click.echo(f"{state.width} features, {describe_encoder(model)}; bias: {_bias(model)}")
     given = {name: value for name, value in model.params.items() if value is not None}
     click.echo("told: " + (", ".join(f"{name}={value!r}" for name, value in given.items()) or "-"))
     click.echo(f"file: {os.stat(path).st_size:,} bytes, weights {state.W.dtype}")
-    _history(model.history)
+    show_history(model.history)
     if model.certificate is not None:
         click.echo(f"\n{model.certificate}")
     click.echo("\nstrongest features")
@@ -49,7 +55,8 @@ def inspect(path: str, top: int, as_json: bool) -> None:
         click.echo(f"\nnames kept: {len(names):,}; columns with several: {names.collisions:,}")
 
 
-def _encoder(model: LinearModel) -> str:
+def describe_encoder(model: LinearModel | KernelModel) -> str:
+    """Where the features come from."""
     encoder: Any = model.encoder
     if encoder is None:
         return "from arrays"
@@ -68,7 +75,8 @@ def _bias(model: LinearModel) -> str:
     return ", ".join(f"{b:.4g}" for b in model.intercept[:_CLASSES])
 
 
-def _history(history: History) -> None:
+def show_history(history: History) -> None:
+    """Print how a training went."""
     if not len(history):
         return
     epochs = len({epoch.epoch for epoch in history})
@@ -122,6 +130,10 @@ def explain(
     from widemargin.errors import DataError
 
     question = Question(path, files, given)
+    if isinstance(question.model, KernelModel):
+        raise DataError(
+            f"{path}: a kernel model has no features to explain; inspect shows its rows"
+        )
     passed = 0
     for chunk in question.files.chunks():
         if row > passed + chunk.n:

@@ -82,7 +82,7 @@ def main() -> None:
 @click.option("--model", "path", help="Where to save (model.wm; the embedded set: digits.wm).")
 @click.option(
     "--learner",
-    type=click.Choice(["perceptron", "pa", "logistic", "svm"]),
+    type=click.Choice(["perceptron", "pa", "logistic", "svm", "kernel-perceptron"]),
     default="perceptron",
     show_default=True,
     help="What learns.",
@@ -93,7 +93,7 @@ def main() -> None:
     type=click.Choice(["last", "average", "vote"]),
     help="What answers (average).",
 )
-@click.option("--epochs", type=int, help="Passes at the most (10; from a pipe 1).")
+@click.option("--epochs", type=options.NUMBER, help="Passes at the most (10; from a pipe 1).")
 @click.option("--eta", type=float, help="Step size (1).")
 @click.option("--power", type=float, help="Let the step size decay as eta/t^POWER.")
 @click.option("--C", "C", type=float, help="What an error may cost (pa, svm; 1). svm: also inf.")
@@ -102,6 +102,7 @@ def main() -> None:
 )
 @click.option("--tol", type=float, help="svm: the relative duality gap to reach (0.001).")
 @click.option("--bias", type=click.Choice(["regularised", "free"]), help="svm: what a bias costs.")
+@options.kernels
 @click.option("--l2", type=float, help="Penalty on the weights (logistic; 0).")
 @click.option("--batch", help="Examples an update, or 'full' (1).")
 @click.option(
@@ -144,6 +145,7 @@ def train(files: tuple[str, ...], learner: str, **given: object) -> None:
       widemargin train
       widemargin train a9a.svm --valid a9a.t --learner pa --C 0.01
       widemargin train a9a.svm --learner svm --C 0.1
+      widemargin train --learner kernel-perceptron --kernel rbf --gamma scale
       widemargin train reviews.jsonl.xz --text text --label label --ngrams 2 --model m.wm
       zcat logs.svm.gz | widemargin train - --model logs.wm
     """

@@ -19,6 +19,41 @@ FORMATS = (
     "labelled-text",
 )
 
+
+class _Number(click.ParamType):
+    """A whole number if it is one, else a fraction."""
+
+    name = "number"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> int | float:
+        """From what was typed."""
+        try:
+            found = float(value)
+        except ValueError:
+            self.fail(f"{value!r} is not a number", param, ctx)
+        return int(found) if found.is_integer() else found
+
+
+NUMBER = _Number()
+_KERNELS = [
+    click.option(
+        "--kernel",
+        type=click.Choice(["rbf", "poly", "linear", "laplace", "laplacian"]),
+        help="kernel learners: the product in feature space (rbf).",
+    ),
+    click.option("--degree", type=int, help="poly: its power (3)."),
+    click.option("--gamma", help="kernel: its factor, a number, scale or auto (poly 1, scale)."),
+    click.option("--sigma", type=float, help="kernel: instead of gamma, 1/(2 sigma^2)."),
+    click.option("--coef0", type=float, help="poly: what is added before the power (1)."),
+    click.option("--budget", type=int, help="kernel-perceptron: examples to store at the most."),
+    click.option(
+        "--forget",
+        type=click.Choice(["projectron", "forgetron", "random"]),
+        help="What then happens to others (projectron).",
+    ),
+]
 _READING = [
     click.option("--format", type=click.Choice(FORMATS), help="What the files are (they tell)."),
     click.option("--label", help="Table: the column of the labels, by name or number."),
@@ -53,6 +88,11 @@ _ENCODING = [
     ),
     click.option("--idf", is_flag=True, default=None, help="Text: rare words count more."),
 ]
+
+
+def kernels(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options that say which kernel, and how much to store."""
+    return _add(command, _KERNELS)
 
 
 def reading(command: Callable[..., Any]) -> Callable[..., Any]:

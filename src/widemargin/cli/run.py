@@ -28,6 +28,9 @@ _LEARNING = (
     "max_seconds",
     "seed",
 )
+#: Options of the SVM alone, and of the learners with a kernel.
+_SVM = ("loss", "tol", "bias")
+_KERNEL = ("kernel", "degree", "gamma", "sigma", "coef0", "budget", "forget")
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
 
@@ -50,6 +53,11 @@ def run_train(files: Sequence[str], learner: str, given: Mapping[str, Any]) -> i
     )
     if job.resume and job.checkpoint is None:
         raise click.UsageError("--resume needs --checkpoint, the folder to go on from")
+    strange = [name for name in _KERNEL if given[name] is not None]
+    if learner.startswith("kernel-"):
+        return _train_machine(learner, files, given, learning, job)
+    if strange:
+        raise click.UsageError(f"--{strange[0]} is an option of the kernel learners only")
     if learner == "svm":
         from widemargin.cli.svm import LACKS, train_svm
 
@@ -64,7 +72,7 @@ def run_train(files: Sequence[str], learner: str, given: Mapping[str, Any]) -> i
             {name: given[name] for name in asked},
             job,
         )
-    for name in ("loss", "tol", "bias"):
+    for name in _SVM:
         if given[name] is not None:
             raise click.UsageError(f"--{name} is an option of the learner svm only")
     if not files:
@@ -82,6 +90,26 @@ def run_train(files: Sequence[str], learner: str, given: Mapping[str, Any]) -> i
         Learner.of(learner, learning, fit_intercept="auto"),
         job,
         lambda format: options.check_meaning(given, format),
+    )
+
+
+def _train_machine(
+    learner: str,
+    files: Sequence[str],
+    given: Mapping[str, Any],
+    learning: Mapping[str, Any],
+    job: Job,
+) -> int:
+    """Train a learner that sees examples through a kernel."""
+    from widemargin.cli.machines import KERNEL_OPTIONS, MACHINES, train_machine
+
+    takes = {*KERNEL_OPTIONS, *MACHINES[learner].options, "seed"}
+    everything = {name: given[name] for name in (*_SVM, *_KERNEL)} | dict(learning)
+    for name, value in everything.items():
+        if value is not None and name not in takes:
+            raise click.UsageError(f"--{name} is no option of the learner {learner}")
+    return train_machine(
+        learner, files, options.read_options(given), options.encode_options(given), everything, job
     )
 
 

@@ -17,6 +17,7 @@ from widemargin.cli.ask import Question
 from widemargin.cli.learners import Learner
 from widemargin.errors import DataError
 from widemargin.fit import fit_linear, make_room
+from widemargin.kernelmodel import KernelModel
 from widemargin.progress import watched
 from widemargin.teach import Classes, read_all
 
@@ -26,6 +27,8 @@ def update(path: str, files: Sequence[str], target: str, given: Mapping[str, Any
     began = time.monotonic()
     question = Question(path, files, given)
     model, encoder = question.model, question.encoder
+    if isinstance(model, KernelModel):
+        raise DataError(f"{path}: a kernel model does not go on learning: train it again on all")
     if model.certificate is not None:
         raise DataError(f"{path}: an SVM does not go on learning: train it again on all examples")
     if given.get("text") and encoder.kind == "text":

@@ -8,6 +8,7 @@ import re
 import shutil
 import sys
 import time
+from dataclasses import replace
 
 import click
 import numpy as np
@@ -17,6 +18,8 @@ from widemargin.encode.hashed import HashedEncoder
 from widemargin.encode.text import TextEncoder
 from widemargin.fit import Settings, fit_linear
 from widemargin.loops.jit import cache_folder
+from widemargin.machines.perceptron import fit_kernel_perceptron
+from widemargin.machines.settings import KernelSettings
 from widemargin.model import LinearModel
 from widemargin.readers.labelled import parse_labelled
 from widemargin.readers.svmlight import parse_lines
@@ -49,6 +52,7 @@ def warmup(quiet: bool) -> None:
         model = LinearModel(labels, state, keep="vote")
         model.predict(rows)
         model.using("average").predict(rows)
+    _learn_in_feature_space(X, y % 3)
     _read_and_hash()
     folder = cache_folder()
     if folder is not None:
@@ -57,6 +61,18 @@ def warmup(quiet: bool) -> None:
         where = "not kept" if folder is None else f"kept in {folder}"
         start = "\r" if sys.stderr.isatty() else ""
         click.echo(f"{start}compiled in {time.monotonic() - began:.0f} s, {where}", err=True)
+
+
+def _learn_in_feature_space(X: np.ndarray, y: np.ndarray) -> None:
+    """Fit tiny kernel perceptrons: in blocks, and with all kernel values at hand."""
+    for dtype, kernel in itertools.product((np.float32, np.float64), ("poly", "rbf")):
+        settings = KernelSettings(kernel=kernel, gamma=1.0, epochs=2, keep="vote")
+        for way in (settings, replace(settings, multiclass="ovr")):
+            rng = np.random.default_rng(0)
+            model = fit_kernel_perceptron(X.astype(dtype), np.arange(3), y, way, rng)
+            model.predict(X.astype(dtype))
+    settings = KernelSettings(gamma=1.0, keep="last", budget=3)
+    fit_kernel_perceptron(X, np.arange(3), y, settings, np.random.default_rng(0))
 
 
 def _read_and_hash() -> None:

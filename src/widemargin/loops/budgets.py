@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from widemargin.loops.feature_space import compare, judge
+from widemargin.loops.feature_space import compare, judge, spread
 from widemargin.loops.jit import jit
 from widemargin.loops.passes import COUNT, SEEN, TURN, Tally
 from widemargin.loops.steps import eta_at
@@ -109,13 +109,11 @@ def budget_pass(way, KT, K, q, y, price, which, rule, joint, S, slots, draws, cl
 def replace(way, KT, K, S, slots, s, j, row, amounts):
     """Put example j of the block into slot s, with its amounts; what was there is forgotten."""
     for k in range(len(S)):
-        a = slots.A[s, k]
-        if a != 0.0:
-            for i in range(j + 1, S.shape[1]):
-                S[k, i] -= a * KT[s, i]
+        later = S[k, j + 1 :]
+        if slots.A[s, k] != 0.0:
+            spread(later, -slots.A[s, k], KT[s, j + 1 :])
         slots.A[s, k] = amounts[k]
-        for i in range(j + 1, S.shape[1]):
-            S[k, i] += amounts[k] * K[j, i]
+        spread(later, amounts[k], K[j, j + 1 :])
     if way.form == FORGETRON:
         for r in range(len(slots.row)):
             slots.G[s, r] = slots.G[r, s] = KT[r, j]
@@ -185,9 +183,7 @@ def project(way, KT, K, q, y, row, joint, S, slots, j, eta, amounts, d, c):
     for s in range(n):
         d[s] = 0.0
     for r in range(n):
-        k = np.float64(KT[r, j])
-        for s in range(n):
-            d[s] += k * G[r, s]
+        spread(d[:n], KT[r, j], G[r, :n])
     inside = 0.0
     for s in range(n):
         inside += d[s] * KT[s, j]
@@ -224,8 +220,7 @@ def project(way, KT, K, q, y, row, joint, S, slots, j, eta, amounts, d, c):
                 if a != 0.0:
                     slots.A[s, k] += a
                     slots.U[s, k] += a * c
-                    for i in range(j + 1, S.shape[1]):
-                        S[k, i] += a * KT[s, i]
+                    spread(S[k, j + 1 :], a, KT[s, j + 1 :])
     return np.int64(changed > 0) if together else changed
 
 
@@ -243,7 +238,6 @@ def grow(G, d, n, delta2):
     """Add a row to the inverse G of a kernel matrix, given d = G k and delta^2."""
     for r in range(n):
         f = d[r] / delta2
-        for s in range(n):
-            G[r, s] += f * d[s]
+        spread(G[r, :n], f, d[:n])
         G[r, n] = G[n, r] = -f
     G[n, n] = 1.0 / delta2

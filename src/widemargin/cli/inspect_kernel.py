@@ -1,0 +1,82 @@
+"""`widemargin inspect` of a kernel model: the examples that it is made of."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import Any
+
+import click
+import numpy as np
+
+from widemargin.cli.inspect import describe_encoder, show_history
+from widemargin.kernelmodel import KernelModel
+
+#: Of many classes only so many are shown.
+_CLASSES = 20
+
+
+def inspect_kernel(path: str, model: KernelModel, top: int, as_json: bool) -> None:
+    """Print a kernel model's description, the chart of its training, and its support by row."""
+    if as_json:
+        click.echo(json.dumps(_figures(path, model, top)))
+        return
+    labels = [str(label) for label in model.classes.tolist()]
+    click.echo(f"{path}: {model.learner}, {model.rule} rule, {model.keep} kept")
+    shown = ", ".join(labels[:_CLASSES]) + (", ..." if len(labels) > _CLASSES else "")
+    click.echo(f"{len(labels)} classes: {shown}")
+    click.echo(f"kernel {model.kernel}, longest example {model.R:.6g} in its space")
+    click.echo(f"{model.width} features, {describe_encoder(model)}")
+    given = {name: value for name, value in model.params.items() if value is not None}
+    click.echo("told: " + (", ".join(f"{name}={value!r}" for name, value in given.items()) or "-"))
+    click.echo(f"file: {os.stat(path).st_size:,} bytes")
+    show_history(model.history)
+    if model.certificate is not None:
+        click.echo(f"\n{model.certificate}")
+    click.echo(f"\n{model.support.n} support vectors; the strongest, by row of the training data")
+    columns = _columns(model)
+    side = max(len(name) for name, _ in columns[:_CLASSES])
+    for name, found in strongest(model, top)[:_CLASSES]:
+        listed = ", ".join(f"row {row} ({coef:+.4g})" for row, coef in found) or "-"
+        click.echo(f"{name:<{side}}  {listed}")
+
+
+def strongest(model: KernelModel, top: int) -> list[tuple[str, list[tuple[int, float]]]]:
+    """For each score the rows, counted from 1, that add to it most, with what they add."""
+    found = []
+    for name, coef in _columns(model):
+        order = np.argsort(-np.abs(coef), kind="stable")[:top]
+        rows = [(int(model.support.index[i]) + 1, float(coef[i])) for i in order if coef[i]]
+        found.append((name, rows))
+    return found
+
+
+def _columns(model: KernelModel) -> list[tuple[str, np.ndarray]]:
+    """The coefficients of what answers, by the name of what they are for."""
+    average = model.keep == "average" and len(model.summed)
+    coef = model.summed / model.count if average else model.coef
+    labels = [str(label) for label in model.classes.tolist()]
+    if coef.shape[1] == 1:
+        return [(labels[-1], coef[:, 0])]
+    if coef.shape[1] == len(labels):
+        return [(label, coef[:, c]) for c, label in enumerate(labels)]
+    pairs = [(a, b) for i, a in enumerate(labels) for b in labels[i + 1 :]]
+    return [(f"{a} / {b}", coef[:, c]) for c, (a, b) in enumerate(pairs)]
+
+
+def _figures(path: str, model: KernelModel, top: int) -> dict[str, Any]:
+    encoder = model.encoder
+    return {
+        "model": os.path.abspath(path),
+        "learner": model.learner,
+        "rule": model.rule,
+        "keep": model.keep,
+        "kernel": model.kernel.to_dict(),
+        "classes": model.classes.tolist(),
+        "features": model.width,
+        "encoder": None if encoder is None else {"kind": encoder.kind, **encoder.describe()},
+        "history": model.history.to_dict(),
+        "support_vectors": model.support.n,
+        "support_rows": (model.support.index + 1).tolist(),
+        "strongest": dict(strongest(model, top)),
+    }
