@@ -56,9 +56,7 @@ def compare(toy: bool, scratch: pathlib.Path) -> Comparison:
         sides += made
         targets += [faster(made[0].name, made[1].name, 1.2)] if made else []
         data.append(told)
-    return Comparison(
-        "RBF SVM, violation 1e-3 (P5)", "; ".join(data), tuple(sides), tuple(targets)
-    )
+    return Comparison("RBF SVM, violation 1e-3 (P5)", "; ".join(data), tuple(sides), tuple(targets))
 
 
 def _ours(**how: Any) -> Any:
@@ -99,9 +97,7 @@ def _digit_sides(
                 "threads": _THREADS,
             }
 
-            def fit(
-                _: Any, make: Any = make, X: Any = X, y: Any = y, fitted: Any = fitted
-            ) -> Any:
+            def fit(_: Any, make: Any = make, X: Any = X, y: Any = y, fitted: Any = fitted) -> Any:
                 fitted["model"] = make(**how).fit(X, y)
                 return fitted["model"]
 

@@ -75,7 +75,7 @@ def test_a_block_is_solved_as_the_textbook_does(dtype, C):
     work = np.empty((6, width), np.float32)
     _, violation = climb(block, q, E, beta, low, high, 1e-6, 100_000, np.inf, work)
     assert violation <= 1e-6
-    alpha, b = naive_svm(K.astype(float), y, np.full(len(y), C))
+    alpha, _ = naive_svm(K.astype(float), y, np.full(len(y), C))
     np.testing.assert_allclose(beta[: len(y)] * y, alpha, atol=2e-4 * C)
     np.testing.assert_allclose(E[: len(y)], y - K.astype(float) @ beta[: len(y)], atol=1e-9)
     assert abs(beta.sum()) < 1e-9
@@ -147,7 +147,9 @@ def test_agrees_with_libsvm(name, kernel, form):
     how = {"kernel": kernel, "C": 2.0, "tol": 1e-5, "decision_function_shape": "ovo"}
     ours, theirs = KernelSVM(**how).fit(form(X), y), SVC(**how).fit(X, y)
     size = 1.0 + np.abs(theirs.decision_function(X))
-    assert np.max(np.abs(ours.decision_function(form(X)) - theirs.decision_function(X)) / size) < 1e-3
+    assert (
+        np.max(np.abs(ours.decision_function(form(X)) - theirs.decision_function(X)) / size) < 1e-3
+    )
     assert ours.dual_coef_.shape[0] == theirs.dual_coef_.shape[0]
     assert ours.intercept_.shape == theirs.intercept_.shape
     total = sum(np.abs(theirs.dual_coef_).sum(axis=1))
@@ -246,9 +248,7 @@ def test_every_machine_is_a_two_class_problem(multiclass):
     )
     if multiclass == "ovr":
         assert svm.dual_coef_.shape == (3, len(svm.support_))
-        np.testing.assert_array_equal(
-            svm.predict(X), np.argmax(svm.decision_function(X), axis=1)
-        )
+        np.testing.assert_array_equal(svm.predict(X), np.argmax(svm.decision_function(X), axis=1))
 
 
 def test_predictions_are_the_largest_score():
@@ -295,15 +295,11 @@ def test_little_memory_changes_the_way_but_not_the_answer():
 def test_landmarks_tell_what_they_miss():
     X, y = blobs(150, 3)
     exact = KernelSVM(gamma=0.5, tol=1e-5).fit(X, y)
-    few, many, every = (
-        KernelSVM(gamma=0.5, tol=1e-5, low_rank=m).fit(X, y) for m in (10, 40, 150)
-    )
+    few, many, every = (KernelSVM(gamma=0.5, tol=1e-5, low_rank=m).fit(X, y) for m in (10, 40, 150))
     missed = [svm.certificate_.low_rank.mean for svm in (few, many, every)]
     assert missed[0] > missed[1] > missed[2]
     assert missed[2] < 1e-9
-    np.testing.assert_allclose(
-        every.decision_function(X), exact.decision_function(X), atol=2e-2
-    )
+    np.testing.assert_allclose(every.decision_function(X), exact.decision_function(X), atol=2e-2)
     # What is missed, from scratch.
     L = few.support_
     K, K_L = naive_gram(X, X, "rbf", 0.5), naive_gram(X, X[L], "rbf", 0.5)
@@ -356,7 +352,7 @@ def test_a_deadline_leaves_a_model_that_can_go_on():
 
 
 @pytest.mark.parametrize("C", [0.2, 5.0])
-def test_a_warm_start_reaches_another_C(C):
+def test_a_warm_start_reaches_another_cost(C):
     X, y = blobs(300, 3)
     svm = KernelSVM(C=1.0, warm_start=True, tol=1e-5).fit(X, y)
     svm.set_params(C=C).fit(X, y)
@@ -437,7 +433,7 @@ def test_l32_dual_values_and_the_formula():
     signs, C = 2.0 * y - 1, 2.0
     svm = KernelSVM(C=C, gamma=0.5, tol=1e-8).fit(X, y)
     alpha, K = alphas(svm, 100), naive_gram(X, X, "rbf", 0.5)
-    assert np.all((0.0 <= alpha) & (alpha <= C))
+    assert np.all((alpha >= 0.0) & (alpha <= C))
     assert abs(alpha @ signs) < 1e-9
     np.testing.assert_array_equal(np.sort(svm.support_), np.flatnonzero(alpha > 0))
     margins = signs * (K @ (alpha * signs) + svm.intercept_[0])

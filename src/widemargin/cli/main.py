@@ -82,7 +82,7 @@ def main() -> None:
 @click.option("--model", "path", help="Where to save (model.wm; the embedded set: digits.wm).")
 @click.option(
     "--learner",
-    type=click.Choice(["perceptron", "pa", "logistic", "svm", "kernel-perceptron"]),
+    type=click.Choice(["perceptron", "pa", "logistic", "svm", "kernel-perceptron", "kernel-svm"]),
     default="perceptron",
     show_default=True,
     help="What learns.",
@@ -112,8 +112,8 @@ def main() -> None:
 )
 @click.option(
     "--multiclass",
-    type=click.Choice(["joint", "ovr"]),
-    help="Learn classes together (joint) or one against the rest.",
+    type=click.Choice(["joint", "ovr", "ovo"]),
+    help="Learn classes together (joint), one against the rest, or (kernel-svm) in pairs.",
 )
 @click.option("--valid", help="Early stopping: a file, or a fraction of the examples.")
 @click.option("--patience", type=int, help="Epochs to wait for a better held-out score (5).")

@@ -2,7 +2,7 @@
 
 A two-class SVM with signed dual values beta_i = y_i alpha_i is
 
-    max  sum_i y_i beta_i - 1/2 sum_ij beta_i beta_j K_ij,   low_i <= beta_i <= high_i,  sum beta = 0
+    max  sum_i y_i beta_i - 1/2 sum_ij beta_i beta_j K_ij,  low_i <= beta_i <= high_i, sum beta = 0
 
 where [low, high] is [0, C] for y = 1 and [-C, 0] for y = -1. With the errors E_i = y_i - sum_j
 beta_j K_ij it is solved when no i that can grow has a larger error than a j that can shrink.
@@ -40,7 +40,7 @@ def climb(K, q, E, beta, low, high, tol, most, longest, work):
 
     Parameters
     ----------
-    K : array (m, m), rows padded
+    K : array of m rows, at least as long as the others, padded
         Kernel values.
     q, E, beta, low, high : arrays, padded
         The diagonal, the errors, dual values and bounds. Padding has low = high = 0.
@@ -204,7 +204,7 @@ def find_violators(E, beta, low, high, held, largest, smallest, up, down):
 def gather(K, first, rows, slots, places, columns, at):
     """Copy values between new members of a block (those from `first` on) and others.
 
-        K[a, b] = K[b, a] = rows[slots[k], columns[b]] for every a = places[k] and every b in `at`
+    K[a, b] = K[b, a] = rows[slots[k], columns[b]] for every a = places[k] and every b in `at`
     """
     for k in range(np.uint64(len(slots))):
         a, row = places[k], rows[slots[k]]

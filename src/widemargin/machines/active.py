@@ -90,7 +90,7 @@ class Pair:
         # Not a power of two: such distances between rows share few lines of a cache.
         self._width = -(-self._most // LANES) * LANES + LANES
         self._K = self.room.lend("block", self._most, self._width)
-        self._work = np.empty((6, self._width), np.float32)
+        self._work = np.empty(6 * self._width, np.float32)
 
     def begin(self, beta: np.ndarray) -> None:
         """Start from given dual values, within their bounds and of sum zero."""
@@ -109,10 +109,10 @@ class Pair:
     def solve(self, stop: Callable[[Pair], bool]) -> None:
         """Go on until no violation is larger than the tolerance, or `stop` says so.
 
-            repeat:
-                let the worst violators join the working set
-                solve it alone (`climb`), a tenth as exactly as the whole is far from solved
-                take its changes into account for everybody
+        repeat:
+            let the worst violators join the working set
+            solve it alone (`climb`), a tenth as exactly as the whole is far from solved
+            take its changes into account for everybody
         """
         best, idle = -math.inf, 0
         while True:
@@ -256,9 +256,10 @@ class Pair:
         beta = parts[2]
         tol = max(_INNER * self.violation, _FINEST * self.tol)
         longest = 1e14 / max(float(np.max(self.diagonal[who])), 1e-300)
-        steps, _ = climb(
-            self._K[:, :width], *parts, tol, _STEPS, longest, self._work[:, :width]
-        )
+        # Arrays whose rows follow each other without gaps: others are slow in compiled loops.
+        work = self._work[: 6 * width].reshape(6, width)
+        solve: Any = climb
+        steps, _ = solve(self._K, *parts, tol, _STEPS, longest, work)
         self.steps += int(steps)
         delta = beta[:count] - self.beta[who]
         tasks = []
