@@ -11,6 +11,7 @@ import warnings
 import numpy as np
 import pytest
 import scipy.sparse
+from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from naive_svm import naive_gram, naive_svm, objectives
@@ -22,6 +23,7 @@ from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from widemargin import DataError, KernelSVM, NotSeparableWarning, certify, load, load_model
+from widemargin.cli import main
 from widemargin.kernels.kernel import make_kernel
 from widemargin.kernels.points import points_of
 from widemargin.loops.smo import LANES, climb
@@ -381,6 +383,15 @@ def test_ctrl_c_leaves_a_model():
     assert svm.fit(X, y).certificate_.violation <= 1e-3
 
 
+def test_a_bound_speaks_where_nothing_is_proved(monkeypatch):
+    monkeypatch.setattr("widemargin.machines.solve._none_separates", lambda *_: False)
+    X, y = blobs(100, noise=2.0)
+    with pytest.warns(NotSeparableWarning, match="above"):
+        svm = KernelSVM(C=np.inf, kernel="linear").fit(X, y)
+    assert not svm.certificate_.proved
+    assert 0.0 < svm.certificate_.bound < 1e-4
+
+
 # The lectures
 
 
@@ -414,7 +425,7 @@ def test_l30_says_when_nothing_separates(case):
     with pytest.warns(NotSeparableWarning, match="no separator"):
         svm = KernelSVM(C=np.inf, kernel="linear").fit(X, y)
     assert svm.certificate_.separates is False
-    assert svm.certificate_.bound < 1e-5
+    assert svm.certificate_.proved
     assert svm.certificate_.gap == 1.0
     assert certify(X, y).verdict == "not separable"
 
@@ -653,3 +664,24 @@ def test_compiled_and_interpreted_are_the_same():
         found.append([eval(line) for line in out.stdout.splitlines()])
     for one, other in zip(*found, strict=True):
         np.testing.assert_allclose(one, other, atol=1e-2)
+
+
+def test_the_shell_trains_a_kernel_svm(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    X, y = blobs(90, 3)
+    X = X.round(3)
+    lines = [f"{c} 1:{x[0]} 2:{x[1]} 3:{x[2]}\n" for x, c in zip(X, y, strict=True)]
+    pathlib.Path("train.svm").write_text("".join(lines))
+    words = ["--learner", "kernel-svm", "--kernel", "rbf", "--gamma", "0.5", "--C", "2", "--double"]
+    done = CliRunner().invoke(main, ["train", "train.svm", *words, "--model", "m.wm"])
+    assert done.exit_code == 0, done.output
+    svm = KernelSVM(gamma=0.5, C=2.0).fit(X, y)
+    assert str(svm.certificate_).splitlines()[0] in done.stdout
+    np.testing.assert_array_equal(load("m.wm").predict(X), svm.predict(X))
+    done = CliRunner().invoke(main, ["predict", "m.wm", "train.svm"])
+    assert done.stdout.split() == [str(label) for label in svm.predict(X)]
+    done = CliRunner().invoke(main, ["inspect", "m.wm"])
+    assert f"{len(svm.support_)} support vectors" in done.stdout
+    strange = CliRunner().invoke(main, ["train", "train.svm", *words, "--budget", "5"])
+    assert strange.exit_code == 2
+    assert "--budget" in strange.stderr

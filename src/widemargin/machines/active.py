@@ -25,8 +25,10 @@ _PATIENCE, _ROUNDING = 5, 1e-13
 _ENOUGH = 1024
 #: Threads share the errors in pieces of so many.
 _PIECE = 8192
-#: Without bounds on dual values: no margin below this part of the longest example is looked for.
+#: Without bounds on dual values: no margin below this part of the longest example is looked for ...
 _SMALLEST_MARGIN = 1e-6
+#: ... and below this one, and every tenth of it, a proof is looked for that there is none.
+_DOUBTFUL_MARGIN = 1e-2
 
 
 class Side(NamedTuple):
@@ -58,6 +60,8 @@ class Pair:
         Memory for the working set.
     threads : int
         Threads for long sums.
+    prove : callable, optional
+        With no bounds: takes some examples and tells whether it is proved that none separates them.
     """
 
     y: np.ndarray
@@ -69,6 +73,8 @@ class Pair:
     most: int
     room: Room
     threads: int = 1
+    prove: Callable[[np.ndarray], bool] | None = None
+    proved: bool = field(init=False, default=False)
     beta: np.ndarray = field(init=False)
     E: np.ndarray = field(init=False)
     violation: float = field(init=False, default=math.inf)
@@ -84,6 +90,7 @@ class Pair:
         self.E = self.y.astype(np.float64)
         self._members = np.empty(0, np.int64)
         self._held = np.zeros(self.n, np.bool_)
+        self._doubt = _DOUBTFUL_MARGIN
         self._rows: list[Any] = []  # where the members' kernel rows are
         self._up, self._down = np.empty(self.n, np.uint64), np.empty(self.n, np.uint64)
         self._most = max(2, min(self.most, self.n))
@@ -160,8 +167,11 @@ class Pair:
             return False
         total = float(np.abs(self.beta).sum())
         length = math.sqrt(max(0.0, float(self.beta @ (self.y - self.E))))
-        longest = math.sqrt(float(np.max(self.diagonal)))
-        return length < _SMALLEST_MARGIN * longest * total
+        bound = length / (math.sqrt(float(np.max(self.diagonal))) * max(total, 1e-300))
+        if total > 0.0 and bound < self._doubt and self.prove is not None:
+            self._doubt = bound / 10.0
+            self.proved = self.prove(np.argsort(-np.abs(self.beta), kind="stable"))
+        return self.proved or (total > 0.0 and bound < _SMALLEST_MARGIN)
 
     def _join(self, largest: float, smallest: float) -> None:
         """Let the worst violators join the working set."""
