@@ -120,6 +120,7 @@ class KernelModel:
         However many rows there are, kernel values take no more than some megabytes at a time.
         """
         points = self.points(X)
+        self.support.prepare(self.kernel)
         found = np.empty((points.n, self.coef.shape[1]))
         for begin in range(0, points.n, _TOGETHER):
             part = points.take(slice(begin, begin + _TOGETHER))

@@ -149,7 +149,9 @@ def _certify_run(model: Any, X: Any, y: Any, max_seconds: float | None) -> RunCe
             found = certify(X, y, kernel=model.kernel, max_seconds=max_seconds)
         return inspect_kernel_run(model, X, y, found)
     if not isinstance(model, LinearModel):
-        raise TypeError(f"certify(model, X, y) takes a trained perceptron, not {type(model)}")
+        raise TypeError(
+            f"certify(model, X, y) takes a linear model or a kernel perceptron, not {type(model)}"
+        )
     if len(model.classes) == 2:
         found = certify(X, y, bias=model.bias, max_seconds=max_seconds)
     return inspect_run(model, X, y, found if isinstance(found, Certificate) else None)
