@@ -17,6 +17,7 @@ BENCHMARKS = (
     "multiclass",
     "text",
     "linear_svm",
+    "kernel_svm",
     "kernel_perceptron",
     "freund_schapire",
     "separability",

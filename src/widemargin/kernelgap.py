@@ -57,6 +57,9 @@ class KernelCertificate:
         The two classes; the second of one against the rest is None.
     parts : tuple of KernelCertificate
         One a problem, if there are several.
+    proved : bool
+        With C = inf: whether a few of the examples prove, by the exact arithmetic of `certify` on
+        their kernel values, that nothing separates them.
     low_rank : LowRank or None
         If the machine was trained on an approximation of the kernel: then the objectives are those
         of the approximation.
@@ -72,6 +75,7 @@ class KernelCertificate:
     bound: float | None = None
     labels: tuple[Any, ...] = ()
     parts: tuple[KernelCertificate, ...] = ()
+    proved: bool = False
     low_rank: LowRank | None = None
 
     @property
@@ -91,10 +95,12 @@ class KernelCertificate:
             lines.append(
                 f"separates with margin {self.margin:.9g}; none has more than {self.bound:.9g}"
             )
+        elif self.proved:
+            lines.append("no separator exists in feature space: some of the examples prove it")
         else:
             lines.append(
-                f"no separator with a margin above {self.bound:.3g} in feature space was found;"
-                " widemargin.certify(X, y, kernel=...) decides whether there is one"
+                f"no separator with a margin above {self.bound:.3g} exists in feature space;"
+                " widemargin.certify(X, y, kernel=..., bias=True) looks for one below"
             )
         if self.low_rank is not None:
             lines.append(
@@ -149,6 +155,7 @@ def add_up(parts: list[KernelCertificate], support_vectors: int) -> KernelCertif
         min(part.margin for part in parts),
         min(bounds) if bounds else None,
         parts=tuple(parts),
+        proved=any(part.proved for part in parts),
     )
 
 

@@ -77,9 +77,7 @@ class KernelSVMModel(KernelModel):
 
         def answer(begin: int) -> None:
             part = points.take(slice(begin, begin + _TOGETHER))
-            found[begin : begin + _TOGETHER] = combine(
-                self.kernel, self.coef, self.support, part
-            ).T
+            found[begin : begin + _TOGETHER] = combine(self.kernel, self.coef, self.support, part).T
 
         with one_blas_thread():
             run_all(answer, range(0, points.n, _TOGETHER), threads)

@@ -23,6 +23,7 @@ from widemargin.intervals import wilson
 from widemargin.kernelmodel import KernelModel
 from widemargin.machines.perceptron import HeldOutPoints, fit_kernel_perceptron
 from widemargin.machines.settings import KernelSettings
+from widemargin.machines.svm import KernelSVMSettings, fit_kernel_svm
 from widemargin.progress import watched
 from widemargin.readers.files import Files, ReadOptions
 from widemargin.rows import Rows
@@ -67,6 +68,21 @@ def _fit_perceptron(
     )
 
 
+def _fit_svm(
+    rows: Rows,
+    classes: np.ndarray,
+    codes: np.ndarray,
+    params: Mapping[str, Any],
+    rng: np.random.Generator,
+    weights: np.ndarray | None,
+    held_out: Encoded | None,
+    watch: Any,
+) -> KernelModel:
+    settings = KernelSVMSettings(**params)
+    trained = fit_kernel_svm(rows, classes, codes, settings, sample_weight=weights, watch=watch)
+    return trained.model
+
+
 #: What `--learner` may say, and what it then takes.
 MACHINES = {
     "kernel-perceptron": Machine(
@@ -87,6 +103,7 @@ MACHINES = {
         ),
         _fit_perceptron,
     ),
+    "kernel-svm": Machine("KernelSVM", ("C", "tol", "multiclass", "max_seconds"), _fit_svm),
 }
 
 

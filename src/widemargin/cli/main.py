@@ -83,7 +83,8 @@ def main() -> None:
 @click.option(
     "--learner",
     type=click.Choice(
-        ["perceptron", "pa", "logistic", "svm", "kernel-perceptron", "tagger", "parser"]
+        ["perceptron", "pa", "logistic", "svm"]
+        + ["kernel-perceptron", "kernel-svm", "tagger", "parser"]
     ),
     default="perceptron",
     show_default=True,
@@ -114,8 +115,8 @@ def main() -> None:
 )
 @click.option(
     "--multiclass",
-    type=click.Choice(["joint", "ovr"]),
-    help="Learn classes together (joint) or one against the rest.",
+    type=click.Choice(["joint", "ovr", "ovo"]),
+    help="Learn classes together (joint), one against the rest, or (kernel-svm) in pairs.",
 )
 @click.option("--valid", help="Early stopping: a file, or a fraction of the examples.")
 @click.option("--patience", type=int, help="Epochs to wait for a better held-out score (5).")

@@ -20,6 +20,7 @@ from widemargin.fit import Settings, fit_linear
 from widemargin.loops.jit import cache_folder
 from widemargin.machines.perceptron import fit_kernel_perceptron
 from widemargin.machines.settings import KernelSettings
+from widemargin.machines.svm import KernelSVMSettings, fit_kernel_svm
 from widemargin.model import LinearModel
 from widemargin.readers.labelled import parse_labelled
 from widemargin.readers.svmlight import parse_lines
@@ -71,6 +72,7 @@ def _learn_in_feature_space(X: np.ndarray, y: np.ndarray) -> None:
             rng = np.random.default_rng(0)
             model = fit_kernel_perceptron(X.astype(dtype), np.arange(3), y, way, rng)
             model.predict(X.astype(dtype))
+        fit_kernel_svm(Rows.of(X.astype(dtype)), np.arange(3), y, KernelSVMSettings(kernel=kernel))
     settings = KernelSettings(gamma=1.0, keep="last", budget=3)
     fit_kernel_perceptron(X, np.arange(3), y, settings, np.random.default_rng(0))
 

@@ -22,7 +22,14 @@ from widemargin.model import load_model
 
 _LEARNERS: dict[str, Any] = {
     learner.__name__: learner
-    for learner in (Perceptron, PassiveAggressive, OnlineLogistic, LinearSVM, KernelPerceptron, KernelSVM)
+    for learner in (
+        Perceptron,
+        PassiveAggressive,
+        OnlineLogistic,
+        LinearSVM,
+        KernelPerceptron,
+        KernelSVM,
+    )
 }
 
 

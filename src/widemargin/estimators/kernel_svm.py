@@ -200,7 +200,7 @@ class KernelSVM(KernelAnswers):
         )
         self._last = (classes, codes, trained.start)
         self._steps = trained.steps
-        vars(self).pop("_calibrated", None)
+        self._calibrated: Any = None
         if watch.interrupted:
             raise KeyboardInterrupt
         self._warn()
@@ -215,7 +215,7 @@ class KernelSVM(KernelAnswers):
         Its largest may be another class than `predict` says, whose machine was trained on all.
         """
         self._fitted()
-        if "_calibrated" not in vars(self):
+        if vars(self).get("_calibrated") is None:
             raise AttributeError("a model from a file has no probabilities: they are not kept")
         return self._calibrated.predict_proba(X)
 
@@ -233,7 +233,7 @@ class KernelSVM(KernelAnswers):
         return self._fitted().intercept
 
     @property
-    def n_iter_(self) -> np.ndarray:
+    def n_iter_(self) -> Any:
         """Steps of every machine; a model from a file knows only their sum."""
         whole = [epoch.updates for epoch in self._fitted().history]
         return vars(self).get("_steps", np.array(whole))
@@ -264,7 +264,7 @@ class KernelSVM(KernelAnswers):
         before, labels, start = self._last
         same = np.array_equal(before, classes) and np.array_equal(labels, codes)
         pairs = len(classes) > 2 and self.multiclass == "ovo"
-        if start is None or not same or self.model_.pairs != pairs:
+        if start is None or not same or self._fitted().pairs != pairs:
             return None
         return start
 

@@ -2,7 +2,7 @@
 
 A two-class SVM with signed dual values beta_i = y_i alpha_i is
 
-    max  sum_i y_i beta_i - 1/2 sum_ij beta_i beta_j K_ij,   low_i <= beta_i <= high_i,  sum beta = 0
+    max  sum_i y_i beta_i - 1/2 sum_ij beta_i beta_j K_ij,  low_i <= beta_i <= high_i, sum beta = 0
 
 where [low, high] is [0, C] for y = 1 and [-C, 0] for y = -1. With the errors E_i = y_i - sum_j
 beta_j K_ij it is solved when no i that can grow has a larger error than a j that can shrink.
@@ -18,7 +18,8 @@ from widemargin.loops.jit import jit
 LANES = 64
 #: Errors are summed up over so many columns at a time, which stay in the nearest cache.
 _TILE = np.uint64(2048)
-#: Two examples at no distance from each other are taken to be this far apart.
+#: Two examples at no distance are taken to be so far apart, squared, as a part of the largest
+#: value of the diagonal.
 _TAU = 1e-12
 _ONE, _TWO, _THREE, _FOUR = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4)
 _LANES = np.uint64(LANES)
@@ -39,7 +40,7 @@ def climb(K, q, E, beta, low, high, tol, most, longest, work):
 
     Parameters
     ----------
-    K : array (m, m), rows padded
+    K : array of m rows, at least as long as the others, padded
         Kernel values.
     q, E, beta, low, high : arrays, padded
         The diagonal, the errors, dual values and bounds. Padding has low = high = 0.
@@ -57,12 +58,17 @@ def climb(K, q, E, beta, low, high, tol, most, longest, work):
     grow, shrink, up, down, gain, diagonal = work[0], work[1], work[2], work[3], work[4], work[5]
     up_bits, down_bits, gain_bits = up.view(np.int32), down.view(np.int32), gain.view(np.int32)
     tops, bottoms = np.empty(parts, np.int32), np.empty(parts, np.int32)
-    # Errors are compared in float32, as far from their middle as they are: nothing is lost.
-    largest, smallest = -np.inf, np.inf
+    # Errors are compared in float32, by their distance from the middle: nothing is lost. Kernel
+    # values are made so small that float32 holds them.
+    largest, smallest, scale = -np.inf, np.inf, 0.0
+    for t in range(width):
+        scale = max(scale, q[t])
+    scale = scale if scale > 0.0 else 1.0
+    small, tau = K.dtype.type(2.0 / scale), scale * _TAU
     for t in range(width):
         grow[t] = 0.0 if beta[t] < high[t] else -np.inf
         shrink[t] = 0.0 if beta[t] > low[t] else np.inf
-        diagonal[t] = q[t]
+        diagonal[t] = q[t] / scale
         largest = max(largest, E[t] + grow[t])
         smallest = min(smallest, E[t] + shrink[t])
     middle = 0.5 * (largest + smallest)
@@ -98,13 +104,13 @@ def climb(K, q, E, beta, low, high, tol, most, longest, work):
             top = _LEAST
             for t in range(part * _LANES, part * _LANES + _LANES):
                 d = max(e_up + down[t], np.float32(0.0))
-                g = a + diagonal[t] - np.float32(2.0) * np.float32(x[t])
+                g = a + diagonal[t] - np.float32(small * x[t])
                 gain[t] = d * d / max(g, np.float32(_TAU))
             for t in range(part * _LANES, part * _LANES + _LANES):
                 top = max(top, gain_bits[t])
             tops[part] = top
         j, _ = _find(gain, gain_bits, tops, parts)
-        a = max(q[i] + q[j] - 2.0 * np.float64(x[j]), _TAU)
+        a = max(q[i] + q[j] - 2.0 * np.float64(x[j]), tau)
         step = min((E[i] - E[j]) / a, longest)
         room = min(high[i] - beta[i], beta[j] - low[j])
         if step >= room:

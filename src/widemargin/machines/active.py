@@ -19,14 +19,16 @@ _INNER = 0.1
 _FINEST = 0.5
 #: ... in at most so many steps, about a tenth of a second.
 _STEPS = 50_000
-#: Rounds without a smaller violation after which floats hold no better answer.
-_PATIENCE = 20
+#: After so many rounds in which the dual grew by rounding errors only, floats hold no better one.
+_PATIENCE, _ROUNDING = 5, 1e-13
 #: A working set of so many members makes those leave that are not expected to change again.
 _ENOUGH = 1024
 #: Threads share the errors in pieces of so many.
 _PIECE = 8192
-#: Without bounds on dual values: no margin below this part of the longest example is looked for.
-_SMALLEST_MARGIN = 1e-7
+#: Without bounds on dual values: no margin below this part of the longest example is looked for ...
+_SMALLEST_MARGIN = 1e-6
+#: ... and below this one, and every tenth of it, a proof is looked for that there is none.
+_DOUBTFUL_MARGIN = 1e-2
 
 
 class Side(NamedTuple):
@@ -58,6 +60,8 @@ class Pair:
         Memory for the working set.
     threads : int
         Threads for long sums.
+    prove : callable, optional
+        With no bounds: takes some examples and tells whether it is proved that none separates them.
     """
 
     y: np.ndarray
@@ -69,6 +73,8 @@ class Pair:
     most: int
     room: Room
     threads: int = 1
+    prove: Callable[[np.ndarray], bool] | None = None
+    proved: bool = field(init=False, default=False)
     beta: np.ndarray = field(init=False)
     E: np.ndarray = field(init=False)
     violation: float = field(init=False, default=math.inf)
@@ -84,13 +90,14 @@ class Pair:
         self.E = self.y.astype(np.float64)
         self._members = np.empty(0, np.int64)
         self._held = np.zeros(self.n, np.bool_)
+        self._doubt = _DOUBTFUL_MARGIN
         self._rows: list[Any] = []  # where the members' kernel rows are
         self._up, self._down = np.empty(self.n, np.uint64), np.empty(self.n, np.uint64)
         self._most = max(2, min(self.most, self.n))
         # Not a power of two: such distances between rows share few lines of a cache.
         self._width = -(-self._most // LANES) * LANES + LANES
         self._K = self.room.lend("block", self._most, self._width)
-        self._work = np.empty((6, self._width), np.float32)
+        self._work = np.empty(6 * self._width, np.float32)
 
     def begin(self, beta: np.ndarray) -> None:
         """Start from given dual values, within their bounds and of sum zero."""
@@ -109,33 +116,37 @@ class Pair:
     def solve(self, stop: Callable[[Pair], bool]) -> None:
         """Go on until no violation is larger than the tolerance, or `stop` says so.
 
-            repeat:
-                let the worst violators join the working set
-                solve it alone (`climb`), a tenth as exactly as the whole is far from solved
-                take its changes into account for everybody
+        repeat:
+            let the worst violators join the working set
+            solve it alone (`climb`), a tenth as exactly as the whole is far from solved
+            take its changes into account for everybody
         """
-        best, idle = math.inf, 0
+        best, idle = -math.inf, 0
         while True:
             largest, smallest = survey(self.E, self.beta, self.low, self.high)
             self.violation = max(0.0, largest - smallest)
             if self.violation <= self.tol:
                 self.stopped = "converged"
                 return
-            idle = 0 if self.violation < 0.95 * best else idle + 1
-            best = min(best, self.violation)
+            dual = self.dual()
+            idle = 0 if dual > best + _ROUNDING * abs(best) else idle + 1
+            best = max(best, dual)
             if self._hopeless():
                 self.stopped = "not separable"
+                return
+            if idle > _PATIENCE or not math.isfinite(dual):
+                self.stopped = "no progress"
                 return
             if stop(self):
                 self.stopped = "stopped"
                 return
-            before = self.steps
-            joined = self._join(largest, smallest)
+            self._join(largest, smallest)
             self._climb()
             self.rounds += 1
-            if idle > _PATIENCE and self.steps == before and not joined:
-                self.stopped = "no progress"
-                return
+
+    def dual(self) -> float:
+        """The objective that is being made large."""
+        return 0.5 * (float(self.beta @ self.y) + float(self.beta @ self.E))
 
     def bias(self) -> float:
         """The b of least cost as far as is known: where free examples put it, else the middle."""
@@ -156,11 +167,14 @@ class Pair:
             return False
         total = float(np.abs(self.beta).sum())
         length = math.sqrt(max(0.0, float(self.beta @ (self.y - self.E))))
-        longest = math.sqrt(float(np.max(self.diagonal)))
-        return length < _SMALLEST_MARGIN * longest * total
+        bound = length / (math.sqrt(float(np.max(self.diagonal))) * max(total, 1e-300))
+        if total > 0.0 and bound < self._doubt and self.prove is not None:
+            self._doubt = bound / 10.0
+            self.proved = self.prove(np.argsort(-np.abs(self.beta), kind="stable"))
+        return self.proved or (total > 0.0 and bound < _SMALLEST_MARGIN)
 
-    def _join(self, largest: float, smallest: float) -> int:
-        """Let the worst violators join the working set; returns how many were new."""
+    def _join(self, largest: float, smallest: float) -> None:
+        """Let the worst violators join the working set."""
         if self.rounds == 0 and not len(self._members):
             new = self._first()
         else:
@@ -181,7 +195,6 @@ class Pair:
         if len(self._members) + len(new) > min(_ENOUGH, self._most):
             self._leave(len(new), largest, smallest)
         self._add(new)
-        return len(new)
 
     def _first(self) -> np.ndarray:
         """Who begins: examples of both signs, evenly spread."""
@@ -253,9 +266,10 @@ class Pair:
         beta = parts[2]
         tol = max(_INNER * self.violation, _FINEST * self.tol)
         longest = 1e14 / max(float(np.max(self.diagonal[who])), 1e-300)
-        steps, _ = climb(
-            self._K[:, :width], *parts, tol, _STEPS, longest, self._work[:, :width]
-        )
+        # Arrays whose rows follow each other without gaps: others are slow in compiled loops.
+        work = self._work[: 6 * width].reshape(6, width)
+        solve: Any = climb
+        steps, _ = solve(self._K, *parts, tol, _STEPS, longest, work)
         self.steps += int(steps)
         delta = beta[:count] - self.beta[who]
         tasks = []

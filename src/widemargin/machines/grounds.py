@@ -82,8 +82,8 @@ class Grounds:
         if machine.second is None:
             panel = self._own(None, slice(0, self.problem.points.n))
             return [Side(0, panel.A.n, [(panel, 0, panel.A.n)])]
-        a, b = (self.problem.span(c) for c in machine)
-        first, second = self._own(machine.first, a), self._own(machine.second, b)
+        first = self._own(machine.first, self.problem.span(machine.first))
+        second = self._own(machine.second, self.problem.span(machine.second))
         m, n = first.A.n, first.A.n + second.A.n
         return [
             Side(0, m, [(first, 0, m), (self._cross(first, second, player, 0), m, n)]),
@@ -97,9 +97,7 @@ class Grounds:
             rows = min(self.allowance.rows, points.n)
             store = np.empty((rows, points.n), points.dtype)
             kept = rows if len(self.problem.sizes) > 2 else _KEPT
-            self._shared[c] = Panel(
-                self.problem.kernel, points, points, store, kept, self.threads
-            )
+            self._shared[c] = Panel(self.problem.kernel, points, points, store, kept, self.threads)
         return self._shared[c]
 
     def _cross(self, one: Panel, other: Panel, player: int, name: int) -> Panel:

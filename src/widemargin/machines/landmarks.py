@@ -105,9 +105,7 @@ def _train(
     weights = None if math.isinf(problem.C) else problem.costs[which] / problem.C
     rows = Rows.of(features if len(which) == len(features) else features[which], bias=0.0)
     rng = np.random.default_rng(0)
-    return fit_svm(
-        rows, np.array([0, 1]), codes, settings, rng, sample_weight=weights, watch=watch
-    )
+    return fit_svm(rows, np.array([0, 1]), codes, settings, rng, sample_weight=weights, watch=watch)
 
 
 def _certificate(

@@ -12,14 +12,18 @@ import numpy as np
 
 from widemargin.history import History
 from widemargin.kernelgap import KernelCertificate, add_up, measure_machine
+from widemargin.kernels.blocks import block
 from widemargin.learn import Moment, Watch
 from widemargin.machines.active import Pair
 from widemargin.machines.grounds import Allowance, Grounds
 from widemargin.machines.problem import Machine, Problem, Solved
 from widemargin.machines.tournament import play, rounds_of
+from widemargin.separation.decide import certify
 
 #: As many examples join a working set in a round, on each side: a part of all, within bounds.
 _PART, _FEWEST, _JOIN = 64, 64, 256
+#: A proof that nothing separates is looked for among so many examples, for so long.
+_FEW, _PROOF_SECONDS = 60, 1.0
 
 
 class Start(NamedTuple):
@@ -88,6 +92,7 @@ def solve_all(
             most=allowance.most,
             room=grounds.rooms[player],
             threads=grounds.threads,
+            prove=lambda strongest: _none_separates(problem, which[strongest], y[strongest]),
         )
         if start is not None:
             pair.begin(_carried(start.beta[which, number], y, cost, problem.C / start.C))
@@ -98,7 +103,8 @@ def solve_all(
         beta[which, number] = pair.beta * scale
         intercept[number] = b
         steps[number], ends[number] = pair.steps, pair.stopped
-        parts[number] = replace(found, labels=problem.labels(machine, classes))
+        labels = problem.labels(machine, classes)
+        parts[number] = replace(found, labels=labels, proved=pair.proved)
         clock.tick()
 
     if problem.pairs and len(problem.sizes) > 2:
@@ -117,6 +123,26 @@ def solve_all(
         coef, intercept = -coef, -intercept
     found = add_up([part for part in parts if part is not None], len(support))
     return Solved(support, coef, intercept, found, steps, _reason(ends), beta)
+
+
+def _none_separates(problem: Problem, which: np.ndarray, y: np.ndarray) -> bool:
+    """Whether a few examples, the first of these, prove that nothing separates all of them.
+
+    What cannot be separated in the span of a few, nothing in feature space separates. (Kernel
+    values of more examples than there are features are rounded, and rounded they may separate.)
+    """
+    which, y = which[:_FEW], y[:_FEW]
+    if len(np.unique(y)) < 2:
+        return False
+    points, seconds = problem.points.take(which), _PROOF_SECONDS
+    how: dict[str, Any] = {"bias": True, "tol": None, "max_seconds": seconds}
+    if problem.kernel.name == "linear":
+        assert points.rows is not None
+        found: Any = certify(points.rows.to_matrix(), y, **how)
+    else:
+        K = block(problem.kernel, points, points).astype(np.float64)
+        found = certify((K + K.T) / 2.0, y, gram=True, **how)
+    return found.verdict == "not separable"
 
 
 def _carried(beta: np.ndarray, y: np.ndarray, cost: np.ndarray, ratio: float) -> np.ndarray:

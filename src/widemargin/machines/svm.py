@@ -53,7 +53,9 @@ class KernelSVMSettings:
         """Raise an error that names the setting that is wrong."""
         for name in ("multiclass", "decision_function_shape"):
             if getattr(self, name) not in ("ovo", "ovr"):
-                raise ValueError(f"{name}={getattr(self, name)!r} is unknown; choose 'ovo' or 'ovr'")
+                raise ValueError(
+                    f"{name}={getattr(self, name)!r} is unknown; choose 'ovo' or 'ovr'"
+                )
         if self.decision_function_shape == "ovo" and self.multiclass == "ovr":
             raise ValueError("decision_function_shape='ovo' needs multiclass='ovo'")
         if not _is_number(self.C) or not self.C > 0.0:
@@ -73,8 +75,14 @@ class KernelSVMSettings:
         # A gamma that is worked out from the data is nothing that the user has said.
         said = None if self.sigma is not None and isinstance(self.gamma, str) else self.gamma
         rows = X if isinstance(X, Rows) else None
-        numbers = {"degree": self.degree, "coef0": self.coef0, "sigma": self.sigma}
-        return make_kernel(self.kernel, gamma=said, rows=rows, **numbers)
+        return make_kernel(
+            self.kernel,
+            degree=self.degree,
+            gamma=said,
+            coef0=self.coef0,
+            sigma=self.sigma,
+            rows=rows,
+        )
 
 
 class Trained(NamedTuple):
