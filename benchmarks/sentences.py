@@ -44,9 +44,9 @@ def made_conllu(path: pathlib.Path, sentences: int, seed: int) -> pathlib.Path:
 
 def read_columns(path: pathlib.Path) -> list[list[list[str]]]:
     """Sentences of a column file in plain Python, as users of the peers read them."""
-    opened = gzip.open(path, "rt") if path.suffix == ".gz" else open(path)
-    with opened as file:
-        blocks = file.read().split("\n\n")
+    content = path.read_bytes()
+    text = (gzip.decompress(content) if path.suffix == ".gz" else content).decode()
+    blocks = text.split("\n\n")
     return [[line.split() for line in block.split("\n") if line] for block in blocks if block]
 
 

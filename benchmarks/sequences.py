@@ -9,6 +9,7 @@ from __future__ import annotations
 import gzip
 import pathlib
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -187,7 +188,7 @@ def _read_letters(path: pathlib.Path) -> tuple[Corpus, np.ndarray]:
     bounds = [*starts, len(words)]
 
     def cut(cells: Any) -> list[list[str]]:
-        return [list(cells[a:b]) for a, b in zip(bounds[:-1], bounds[1:], strict=True)]
+        return [list(cells[a:b]) for a, b in pairwise(bounds)]
 
     columns = {"word": cut(images)}
     for k in range(_HEIGHT * _BYTE):

@@ -18,7 +18,12 @@ from widemargin.encode.templates import CHUNKS, NAMES, WORDS, Templates, default
 from widemargin.encode.tokens import Columns, read_tokens
 from widemargin.loops.viterbi import best_path, best_through, n_best, path_score
 from widemargin.readers.corpus import Corpus
-from widemargin.structured.constraints import count_transitions, scheme_of_transitions
+from widemargin.structured.constraints import (
+    count_transitions,
+    plain_tag,
+    recode,
+    scheme_of_transitions,
+)
 from widemargin.structured.spans import SCHEMES, convert_tags, find_illegal, scheme_of
 from widemargin.structured.tagger_model import load_tagger, transition_table
 
@@ -151,8 +156,14 @@ def decode(s, D, n, order, beam=0):
     m = len(s)
     v = np.empty((m * (n + 1 if order == 2 else 1), 8), np.float32)
     path = np.empty(m, np.uint32)
-    best = best_path(s, m, n, D, order, beam, v, np.empty((n + 1, 8), np.float32), path)
+    turned = np.empty((n + 1, 8), np.float32)
+    best = best_path(s, np.uint64(m), np.uint64(n), D, order, beam, v, turned, path)
     return best, tuple(path.tolist())
+
+
+def score_of(s, D, n, order, labels):
+    labels = np.array(labels, np.uint32)
+    return path_score(s, np.uint64(len(s)), np.uint64(n), D, order, labels, True)
 
 
 @given(cases, st.sampled_from([0.0, 0.3]))
@@ -162,8 +173,7 @@ def test_viterbi_is_brute_force(case, forbidden):
     best = max(scored(s, D, n, order), key=lambda one: one[0])
     if best[0] > -np.inf:
         assert decode(s, D, n, order) == best
-        labels = np.array(best[1], np.uint32)
-        assert path_score(s, m, n, D, order, labels, True) == best[0]
+        assert score_of(s, D, n, order, best[1]) == best[0]
 
 
 @given(cases, st.integers(1, 30))
@@ -173,7 +183,7 @@ def test_a_beam_is_exact_if_large_and_never_better(case, beam):
     exact, path = decode(s, D, n, order)
     found, other = decode(s, D, n, order, beam)
     assert found <= exact
-    assert path_score(s, m, n, D, order, np.array(other, np.uint32), True) == found
+    assert score_of(s, D, n, order, other) == found
     if beam >= n**order:
         assert (found, other) == (exact, path)
 
@@ -213,28 +223,20 @@ def test_rows_of_every_width(n, order):
     if order == 2 and n > 20:
         pytest.skip("slow to check")
     rng = np.random.default_rng(n)
-    tagger = Tagger(order, templates=naive.TEMPLATES, epochs=1, bits=10, random_state=0)
+    tagger = Tagger(order, templates=naive.TEMPLATES, epochs=1, bits=None, random_state=0)
     tags = [f"T{k:02d}" for k in range(n)]
     tagger.fit([[f"w{k}" for k in range(n)]], [tags])
     model = tagger.model_
-    model.W[:, :n] = rng.integers(-3, 4, (len(model.W), n))
+    model.W[1:, :n] = rng.integers(-3, 4, (len(model.W) - 1, n))
     sentence = [f"w{k}" for k in rng.integers(n, size=6)]
     answer = model.tag(sentence)
-    table = transition_table(model.W, model.allowed, n, order).astype(float)
-    rows = np.array([[model.weight(f, tag) for tag in tags] for f in ["bias"]])
-    assert np.array_equal(rows[0], model.W[model.names.find("bias"), :n])
-    scores, m = model._scores(sentence, {})
-    assert model.n_best(sentence, 1)[0].score == pytest.approx(
-        path_score(
-            scores,
-            m,
-            n,
-            table.astype(np.float32),
-            order,
-            np.array([tags.index(tag) for tag in answer], np.uint32),
-            True,
-        )
-    )
+    table = transition_table(model.W, model.allowed, n, order)
+    scores = np.zeros((6, table.shape[1]), np.float32)
+    for i in range(6):
+        for name in naive.words_of(sentence, i):
+            scores[i, :n] += [model.weight(name, tag) for tag in tags]
+    labels = [tags.index(tag) for tag in answer]
+    assert model.n_best(sentence, 1)[0].score == score_of(scores, table, n, order, labels)
 
 
 # Learning
@@ -361,7 +363,7 @@ def test_no_scheme_is_ever_broken(scheme, order):
     starts = np.cumsum([0, *map(len, tags)])
     flat = convert_tags([tag for sentence in tags for tag in sentence], scheme, starts)
     tags = [flat[a:b] for a, b in pairwise(starts)]
-    tagger = Tagger(order, bits=12, epochs=2, random_state=0).fit(sentences, tags)
+    tagger = Tagger(order, bits=12, epochs=2, scheme=None, random_state=0).fit(sentences, tags)
     assert tagger.model_.scheme == scheme
     for search in ("exact", "beam"):
         tagger.set_params(search=search, beam=3).fit(sentences, tags)
@@ -373,7 +375,40 @@ def test_no_scheme_is_ever_broken(scheme, order):
         assert all(find_illegal(answer.tags, None, scheme) == [] for answer in answers)
 
 
-@given(st.lists(st.lists(st.sampled_from(["O", "B-X", "I-X", "B-Y", "I-Y"])), min_size=1))
+@pytest.mark.parametrize("scheme", ["IOB1", "IOB2"])
+@pytest.mark.parametrize("learned", ["IOBES", "BILOU", "IOB2"])
+def test_spans_are_learned_in_one_scheme_and_given_back_in_another(scheme, learned, tmp_path):
+    sentences, tags = made_sentences(18, count=60, tags=["O", "B-X", "I-X", "B-Y", "I-Y"])
+    starts = np.cumsum([0, *map(len, tags)])
+    flat = convert_tags([tag for sentence in tags for tag in sentence], scheme, starts)
+    tags = [flat[a:b] for a, b in pairwise(starts)]
+    tagger = Tagger(bits=14, epochs=60, C=1.0, scheme=learned, random_state=0).fit(sentences, tags)
+    assert tagger.model_.scheme == learned
+    assert tagger.history_.stopped == "no mistakes"
+    tagger.model_.save(tmp_path / "model.wm")
+    for model in (tagger, load_tagger(tmp_path / "model.wm")):
+        assert model.score(sentences, tags) > 0.95
+        found = [tag for words in sentences for tag in model.tag(words)]
+        assert find_illegal(found, starts, scheme) == []
+        assert found == [tag for one in model.predict(sentences) for tag in one]
+        assert model.n_best(sentences[0], 1)[0].tags == model.tag(sentences[0])
+
+
+span_tags = st.lists(st.lists(st.sampled_from(["O", "B-X", "I-X", "B-Y", "I-Y"])), min_size=1)
+
+
+@given(span_tags, st.sampled_from(["IOBES", "BILOU", "IOB2"]))
+def test_recoding_is_converting(tags, scheme):
+    flat = [tag for sentence in tags for tag in sentence]
+    starts = np.cumsum([0, *map(len, tags)])
+    codes, names = recode(flat, starts, scheme)
+    converted = convert_tags(flat, scheme, starts)
+    assert [names[code] for code in codes] == converted
+    plain = [plain_tag(tag, scheme) for tag in converted]
+    assert plain == convert_tags(flat, "IOB2", starts)
+
+
+@given(span_tags)
 def test_schemes_are_recognised_as_in_spans(tags):
     flat = [tag for sentence in tags for tag in sentence]
     starts = np.cumsum([0, *map(len, tags)])
@@ -395,9 +430,8 @@ def test_only_transitions_that_were_seen():
 
 def test_illegal_transitions_in_the_training_data_stay_possible():
     tags = [["O", "I-X"], ["B-X", "I-X"], ["B-X", "O"]]
-    tagger = Tagger(epochs=20, C=1.0, random_state=0).fit(
-        [["a", "b"], ["c", "b"], ["c", "a"]], tags
-    )
+    sentences = [["a", "b"], ["c", "b"], ["c", "a"]]
+    tagger = Tagger(epochs=20, C=1.0, scheme=None, random_state=0).fit(sentences, tags)
     assert tagger.model_.scheme == "IOB2"
     assert tagger.tag(["a", "b"]) == ["O", "I-X"]
 
@@ -447,7 +481,8 @@ def test_many_threads_are_one(monkeypatch):
 
 
 def test_empty_and_long_sentences_and_unseen_words():
-    tagger = Tagger(epochs=50, C=1.0, random_state=0).fit([*SENTENCES, []], [*TAGS, []])
+    tagger = Tagger(epochs=50, C=1.0, keep="last", random_state=0)
+    tagger.fit([*SENTENCES, []], [*TAGS, []])
     assert tagger.predict([]) == []
     assert tagger.predict([[], ["dogs", "bark"], []]) == [[], ["N", "V"], []]
     assert tagger.tag([]) == []
@@ -530,9 +565,9 @@ def test_learning_can_be_watched_and_stopped():
         seen.append(moment.epoch)
         return moment.epoch == 3
 
-    tagger = Tagger(epochs=9, random_state=0, validation=(SENTENCES, TAGS)).fit(
-        SENTENCES * 3, TAGS * 3, watch=watch
-    )
+    sentences, tags = made_sentences(19)
+    tagger = Tagger(epochs=9, random_state=0, validation=(SENTENCES, TAGS), patience=9)
+    tagger.fit(sentences, tags, watch=watch)
     assert seen == [1, 2, 3]
     assert tagger.history_.stopped == "interrupted"
 
@@ -574,7 +609,7 @@ def test_pruned_and_rounded(tmp_path, bits):
     pruned = model.prune()
     assert pruned.predict(unseen) == model.predict(unseen)
     assert pruned.features <= 1 + np.count_nonzero(np.any(model.W[: model.features], axis=1))
-    assert sorted(pruned.top_features(50)) == sorted(model.top_features(50))
+    assert named_weights(pruned) == named_weights(model)
     smaller = model.prune(0.05)
     assert smaller.features < pruned.features
     assert np.abs(smaller.W[1 : smaller.features]).max(axis=1).min() > 0.05
@@ -618,6 +653,7 @@ def test_another_model_is_no_tagger(tmp_path):
         {"epochs": 0},
         {"bits": 40},
         {"constraints": "IOB3"},
+        {"scheme": "IOB3"},
         {"search": "depth"},
         {"beam": 0},
         {"update": "late"},

@@ -147,7 +147,12 @@ def seen_tags(words: Sequence[str], labels: np.ndarray, often: int) -> dict[str,
 
 
 def make_lexicon(
-    asked: Any, words: Sequence[str], labels: np.ndarray, tags: Sequence[str], width: int
+    asked: Any,
+    words: Sequence[str],
+    labels: np.ndarray,
+    tags: Sequence[str],
+    called: Sequence[str],
+    width: int,
 ) -> Lexicon:
     """The dictionary of the labels that words may have.
 
@@ -156,18 +161,28 @@ def make_lexicon(
     asked : None, True, int, or dict from words to tags
         None: every word may have every tag. A number: words that were seen so often may have the
         tags that they were seen with; True means 20.
+    words, labels
+        What was seen.
+    tags : sequence of str
+        What the labels mean.
+    called : sequence of str
+        What the user calls them, who may have given tags in another scheme.
+    width : int
+        Numbers in a row of scores.
     """
     known: Mapping[str, set[int]] = {}
     if isinstance(asked, Mapping):
-        codes = {tag: code for code, tag in enumerate(tags)}
+        names = sorted(set(called))
         for word, its in asked.items():
-            unknown = [tag for tag in its if tag not in codes]
-            if unknown or not its or isinstance(its, str):
+            if not its or isinstance(its, str) or not set(its) <= set(names):
                 raise DataError(
                     f"tag_dictionary: {word!r} has {its!r}; give a list of some of the tags"
-                    f" {', '.join(tags[:8])}{', ...' if len(tags) > 8 else ''}"
+                    f" {', '.join(names[:8])}{', ...' if len(names) > 8 else ''}"
                 )
-        known = {word: {codes[tag] for tag in its} for word, its in asked.items()}
+        known = {
+            word: {code for code, name in enumerate(called) if name in its}
+            for word, its in asked.items()
+        }
     elif asked is not None and asked is not False:
         often = _OFTEN if asked is True else int(asked)
         if often < 1:

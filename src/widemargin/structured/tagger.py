@@ -20,6 +20,7 @@ from widemargin.structured.constraints import (
     allowed_transitions,
     count_transitions,
     make_lexicon,
+    plain_tag,
     recode,
     scheme_of_transitions,
 )
@@ -77,8 +78,8 @@ class Tagger:
         Which tags may follow which: "auto" never breaks the scheme of tags of spans (but allows
         whatever was seen in training), "seen" allows only what was seen.
     tag_dictionary : None, True, int or dict
-        The tags that words may have: from words to tags; or a number: words that were seen so
-        often have the tags that they were seen with (True: 20).
+        The tags that words may have: from words to tags (of spans: in IOB2); or a number: words
+        that were seen so often have the tags that they were seen with (True: 20).
     search : {"exact", "beam"}
         Viterbi, or a beam.
     beam : int
@@ -274,7 +275,10 @@ class Tagger:
         counts = count_transitions(labels, corpus.starts, len(tags))
         allowed, scheme = allowed_transitions(tags, counts, self.constraints)
         width = row_width(len(tags), self.order)
-        lexicon = make_lexicon(self.tag_dictionary, corpus.words, labels, tags, width)
+        called = tags
+        if given_scheme is not None and self.scheme is not None:
+            called = [plain_tag(tag, self.scheme) for tag in tags]
+        lexicon = make_lexicon(self.tag_dictionary, corpus.words, labels, tags, called, width)
         encoded = encode_corpus(corpus, templates, self.bits)
         course = Course(encoded, labels, allowed, lexicon, plan, len(templates))
         model = TaggerModel(
