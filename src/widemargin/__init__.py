@@ -20,6 +20,7 @@ _HOMES = {
     "PassiveAggressive": "widemargin.estimators",
     "Perceptron": "widemargin.estimators",
     "StructuredPerceptron": "widemargin.structured",
+    "Tagger": "widemargin.structured.tagger",
     "TextClassifier": "widemargin.estimators",
     "boolean_network": "widemargin.networks",
     "certify": "widemargin.separation.decide",
