@@ -19,6 +19,7 @@ _HOMES = {
     "OnlineLogistic": "widemargin.estimators",
     "PassiveAggressive": "widemargin.estimators",
     "Perceptron": "widemargin.estimators",
+    "Tagger": "widemargin.structured.tagger",
     "TextClassifier": "widemargin.estimators",
     "boolean_network": "widemargin.networks",
     "certify": "widemargin.separation.decide",

@@ -15,7 +15,10 @@ from widemargin.estimators.online_logistic import OnlineLogistic
 from widemargin.estimators.passive_aggressive import PassiveAggressive
 from widemargin.estimators.perceptron import Perceptron
 from widemargin.estimators.text import TextClassifier
-from widemargin.model import load_model
+from widemargin.model import model_of
+from widemargin.modelfile import read_model_file
+from widemargin.structured.tagger import Tagger
+from widemargin.structured.tagger_model import tagger_of
 
 _LEARNERS: dict[str, Any] = {
     learner.__name__: learner
@@ -23,7 +26,7 @@ _LEARNERS: dict[str, Any] = {
 }
 
 
-def load(path: str | os.PathLike[str]) -> LinearAnswers | TextClassifier:
+def load(path: str | os.PathLike[str]) -> LinearAnswers | TextClassifier | Tagger:
     """Read a trained learner from the file that `save` or the shell wrote.
 
     It predicts exactly as the one that was saved; learners from mistakes can go on learning. A
@@ -35,7 +38,11 @@ def load(path: str | os.PathLike[str]) -> LinearAnswers | TextClassifier:
     ModelFileError
         If the file is not a model, was cut short or altered, or comes from a newer version.
     """
-    model = load_model(path)
+    arrays, about = read_model_file(path)
+    if about.get("learner") == Tagger.__name__:
+        tagger = tagger_of(path, arrays, about)
+        return Tagger(**tagger.params).restore(tagger)
+    model = model_of(path, arrays, about)
     if model.learner not in _LEARNERS:
         raise ModelFileError(f"{path}: made by the unknown learner {model.learner!r}")
     learner = _LEARNERS[model.learner](**model.params)

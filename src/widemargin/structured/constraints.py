@@ -14,7 +14,7 @@ from widemargin.loops.tagging import Lexicon
 from widemargin.loops.templates import enter_keys
 from widemargin.loops.tokens import hash_words
 from widemargin.rows import frozen
-from widemargin.structured.spans import SCHEMES, is_legal
+from widemargin.structured.spans import LETTERS, SCHEMES, find_spans, is_legal
 
 #: A dictionary that is learned covers words seen at least this often.
 _OFTEN = 20
@@ -95,6 +95,45 @@ def allowed_transitions(
     names = [*tags, None]
     legal = np.array([[is_legal(a, b, scheme) for b in names] for a in names])
     return legal | (counts > 0), scheme
+
+
+def recode(tags: Sequence[str], starts: np.ndarray, scheme: str) -> tuple[np.ndarray, list[str]]:
+    """Tags of spans in another scheme: the place of each in a list of tags, and that list.
+
+    As `convert_tags` does it, but all at once.
+    """
+    spans = find_spans(tags, starts)
+    roles = np.zeros(len(tags), np.int64)  # 0 outside, then 4 kinds of tag for every type
+    lengths = spans.end - spans.first
+    inside = np.repeat(spans.first - np.cumsum(lengths) + lengths, lengths)
+    inside += np.arange(len(inside))
+    roles[inside] = np.repeat(4 * spans.kind, lengths) + 1 + _INNER
+    roles[spans.end - 1] = 4 * spans.kind + 1 + _LAST
+    roles[spans.first] = 4 * spans.kind + 1 + np.where(lengths == 1, _ONLY, _FIRST)
+    found = np.flatnonzero(np.bincount(roles))
+    names = [_name(int(role), spans.kinds, scheme) for role in found]
+    order = {name: code for code, name in enumerate(sorted(set(names)))}
+    codes = np.zeros(int(found.max(initial=0)) + 1, np.uint16)
+    codes[found] = [order[name] for name in names]
+    return codes[roles], list(order)
+
+
+#: The roles of a token in a span, in the order in which `spans.LETTERS` has them.
+_FIRST, _INNER, _LAST, _ONLY = range(4)
+
+
+def _name(role: int, kinds: Sequence[str], scheme: str) -> str:
+    if role == 0:
+        return "O"
+    kind, letter = divmod(role - 1, 4)
+    return f"{LETTERS[scheme][letter]}-{kinds[kind]}"
+
+
+def plain_tag(tag: str, scheme: str) -> str:
+    """A tag of IOBES or BILOU as IOB2 has it: every legal sequence stays the same spans."""
+    first, inner, last, only = LETTERS[scheme]
+    letter = {first: "B", inner: "I", last: "I", only: "B"}.get(tag[:1])
+    return tag if letter is None or tag == "O" else letter + tag[1:]
 
 
 def seen_tags(words: Sequence[str], labels: np.ndarray, often: int) -> dict[str, set[int]]:

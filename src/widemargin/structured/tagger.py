@@ -20,6 +20,8 @@ from widemargin.structured.constraints import (
     allowed_transitions,
     count_transitions,
     make_lexicon,
+    recode,
+    scheme_of_transitions,
 )
 from widemargin.structured.feature_names import FeatureNames
 from widemargin.structured.sentences import corpus_of
@@ -33,9 +35,11 @@ from widemargin.structured.tagger_fit import (
     learn_tags,
     read_again,
 )
-from widemargin.structured.tagger_model import Answer, TaggerModel, Weight, row_width
+from widemargin.structured.tagger_model import Answer, TaggerModel, Weight, row_width, share_right
 
 _UPDATES = {"whole": WHOLE, "early": EARLY, "max-violation": VIOLATION}
+#: Schemes that turn into IOB2 tag by tag.
+_LEARNED_AS = ("IOBES", "BILOU", "IOB2")
 _RULES = ("perceptron", "pa", "pa1", "pa2")
 #: More labels than this make no sense, and would need very wide rows.
 _MOST_TAGS = 4096
@@ -66,9 +70,12 @@ class Tagger:
         Which weights answer.
     bits : int or None
         Features are hashed into 2^bits rows of weights; None keeps an exact dictionary of all.
-    constraints : {"auto", "seen", None} or a scheme
-        Which tags may follow which: "auto" finds out whether tags are of spans (IOB1, IOB2, IOBES,
-        BILOU) and never breaks their scheme; "seen" allows what was seen in training.
+    scheme : {"IOBES", "BILOU", "IOB2", None}
+        Tags of spans in IOB1 or IOB2 are learned in this scheme, and given back as they came; None
+        learns them as they are.
+    constraints : {"auto", "seen", None}
+        Which tags may follow which: "auto" never breaks the scheme of tags of spans (but allows
+        whatever was seen in training), "seen" allows only what was seen.
     tag_dictionary : None, True, int or dict
         The tags that words may have: from words to tags; or a number: words that were seen so
         often have the tags that they were seen with (True: 20).
@@ -127,6 +134,7 @@ class Tagger:
         epochs: int = 10,
         keep: str = "average",
         bits: int | None = 18,
+        scheme: str | None = "IOBES",
         constraints: str | None = "auto",
         tag_dictionary: Any = None,
         search: str = "exact",
@@ -146,6 +154,7 @@ class Tagger:
         self.epochs = epochs
         self.keep = keep
         self.bits = bits
+        self.scheme = scheme
         self.constraints = constraints
         self.tag_dictionary = tag_dictionary
         self.search = search
@@ -251,13 +260,11 @@ class Tagger:
         watch: Watch | None,
     ) -> TaggerModel:
         cells = corpus.column(column)
-        tags = sorted(set(cells))
+        labels, tags, given_scheme = self._labels(cells, corpus)
         if len(tags) > _MOST_TAGS:
             raise DataError(
                 f"{corpus.source}: {column!r} has {len(tags)} different tags; is it text?"
             )
-        codes = {tag: code for code, tag in enumerate(tags)}
-        labels = np.fromiter(map(codes.__getitem__, cells), np.uint16, len(cells))
         templates = Templates(
             default_templates(tags, inputs) if isinstance(self.templates, str) else self.templates
         )
@@ -280,6 +287,7 @@ class Tagger:
             order=self.order,
             beam=plan.search.beam,
             scheme=scheme,
+            given_scheme=given_scheme,
             column=column,
             params={name: _plain(value) for name, value in self.get_params().items()},
         )
@@ -299,6 +307,20 @@ class Tagger:
             certificate=certify_run(course, history, len(corpus)),
             names=names,
         )
+
+    def _labels(self, cells: list[str], corpus: Corpus) -> tuple[np.ndarray, list[str], str | None]:
+        """The tags as codes, what the codes mean, and the scheme they were given in if another."""
+        tags = sorted(set(cells))
+        codes = {tag: code for code, tag in enumerate(tags)}
+        labels = np.fromiter(map(codes.__getitem__, cells), np.uint32, len(cells))
+        _choice("scheme", self.scheme, (*_LEARNED_AS, None))
+        if self.scheme is None or len(tags) > _MOST_TAGS:
+            return labels.astype(np.uint16), tags, None
+        counts = count_transitions(labels, corpus.starts, len(tags))
+        given = scheme_of_transitions(tags, counts)
+        if given not in ("IOB1", "IOB2") or given == self.scheme:
+            return labels.astype(np.uint16), tags, None
+        return *recode(cells, corpus.starts, self.scheme), given
 
     def _plan(self, tags: int) -> TaggerPlan:
         """The parameters as the driver takes them, or an error that names the one that is wrong."""
@@ -339,7 +361,7 @@ class Tagger:
 
     @property
     def tags_(self) -> list[str]:
-        """The tags, sorted."""
+        """The tags that were learned, sorted."""
         return self._fitted().tags
 
     @property
@@ -393,10 +415,10 @@ class _Referee:
     def score(self, weights: np.ndarray) -> float:
         """F1 of spans, or the share of tags that are right."""
         model = _replaced(self.model, W=weights)
-        found = [model.tags[code] for code in model.codes(self.corpus).tolist()]
+        found = model.flat_tags(self.corpus)
         if model.scheme is not None:
             return float(measure_spans(self.tags, found, self.corpus.starts).overall.f1)
-        return sum(map(str.__eq__, found, self.tags)) / len(found)
+        return share_right(found, self.tags)
 
 
 def _replaced(model: TaggerModel, **changes: Any) -> TaggerModel:
