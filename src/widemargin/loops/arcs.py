@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from widemargin.loops.contexts import hash_features
+from widemargin.loops.contexts import join_atoms, look_up_atoms
 from widemargin.loops.jit import jit
 from widemargin.loops.spanning import best_projective, best_spanning
 
@@ -48,7 +48,8 @@ def _features(C, base, n, h, d, templates, desk, ids):
     far = last - first
     counts[0] = _1 if h > d else (_2 if h > _0 else _0)
     counts[1] = far if far < _5 else (_5 if far < _10 else _5 + _1)
-    hash_features(C, C, base, templates, desk, ids)
+    look_up_atoms(C, C, base, templates, desk)
+    join_atoms(templates, desk.atoms, ids)
     size = np.uint64(len(templates.seed))
     shift = templates.shift[0]
     pair = (C[base + h, _TAG] * _MIX ^ C[base + d, _TAG]) * _BETWEEN + counts[0]

@@ -17,6 +17,7 @@ from widemargin.learn import Watch
 from widemargin.loops.contexts import Templates
 from widemargin.loops.greedy import Sentences
 from widemargin.loops.labels import ARC_COUNTS, ARC_NODES
+from widemargin.readers.cells import Columns
 from widemargin.readers.corpus import Corpus
 from widemargin.structured.parser_features import (
     ARC_TEMPLATES,
@@ -260,10 +261,10 @@ class Parser:
         usual = (self.tagger or Tagger()).get_params()
         if usual["random_state"] is None:
             usual["random_state"] = int(rng.integers(1 << 31))
-        words = Corpus({"word": corpus.words}, corpus.starts)
         taggers, tags = [], []
         for name in columns:
-            tagged = words.with_column("tag", corpus.column(name))
+            cells = Columns({"word": corpus.words, "tag": corpus.column(name)})
+            tagged = Corpus(cells, corpus.starts)
             taggers.append(replace(_fitted(usual, tagged), column=name))
             tags.append(self._jackknifed(usual, tagged, taggers[-1]))
         return tuple(taggers), tags

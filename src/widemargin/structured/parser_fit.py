@@ -126,7 +126,7 @@ class BeamCourse:
         self._room = (
             desk(templates),
             work(templates, start.shape[1], longest),
-            beam_room(width, longest),
+            beam_room(width, start.shape[1], longest),
         )
 
     def run(self, order: np.ndarray, epoch: int, rng: np.random.Generator) -> Tally:

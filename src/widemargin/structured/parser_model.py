@@ -174,7 +174,7 @@ class ParserModel:
             own, room = desk(templates), work(templates, W.shape[1], longest)
             # The transitions that made the arcs: they tell the commoner labels.
             if self.beam > 1:
-                beam = beam_room(self.beam, longest)
+                beam = beam_room(self.beam, W.shape[1], longest)
                 parse_beam(
                     sentences, chosen, W, templates, self.actions, own, room, beam, heads, labels
                 )

@@ -33,15 +33,19 @@ def work(templates: Templates, lanes: int, longest: int) -> Work:
     )
 
 
-def beam_room(width: int, longest: int) -> Beam:
+def beam_room(width: int, lanes: int, longest: int) -> Beam:
     """For a search with so many states."""
     steps = max(1, 2 * longest)
     return Beam(
-        np.zeros((2, width, longest + 2, FACTS), np.uint32),
+        np.zeros((width, longest + 2, FACTS), np.uint32),
+        np.zeros((2, width), np.uint64),
+        np.zeros(width, np.uint64),
         np.zeros((2, width)),
         np.zeros((steps, width), np.uint64),
         np.zeros((steps, width), np.uint64),
         np.zeros(steps, np.uint64),
+        np.zeros(width, np.uint64),
+        np.zeros((width, lanes), np.float32),
     )
 
 
