@@ -191,7 +191,7 @@ def test_options_reach_the_tagger(folder):
     params |= {"tag_dictionary": 5, "random_state": 3, "bits": 12, "validation": 0.2}
     assert params.items() <= told["params"].items()
     said = run("inspect", "m.wm").output
-    assert "Tagger of 'chunk', order 2, IOB2" in said
+    assert "Tagger of 'chunk', order 2, IOB2 (learned as IOBES)" in said
     assert "strongest features" in said
 
 

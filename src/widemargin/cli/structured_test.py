@@ -130,6 +130,8 @@ def inspect(path: str, top: int, as_json: bool) -> None:
     if isinstance(model, TaggerModel):
         shown = ", ".join(model.tags[:_CLASSES]) + (", ..." if len(model.tags) > _CLASSES else "")
         scheme = f", {model.scheme}" if model.scheme else ""
+        if model.given_scheme:
+            scheme = f", {model.given_scheme} (learned as {model.scheme})"
         click.echo(f"{path}: Tagger of {model.column!r}, order {model.order}{scheme}")
         click.echo(f"{len(model.tags)} tags: {shown}")
         click.echo(f"{len(model.templates)} templates: {', '.join(model.templates.written)}")
