@@ -20,6 +20,7 @@ BENCHMARKS = (
     "chunking",
     "pos",
     "sequences",
+    "parsing",
     "separability",
     "startup",
     "growth",

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 import widemargin
 from widemargin.errors import DataError, ModelFileError
 from widemargin.loops.jit import jit
+from widemargin.loops.labels import ARC_COUNTS, ARC_NODES
 from widemargin.loops.rowsums import add_up
 from widemargin.loops.spanning import best_projective, best_spanning
 from widemargin.loops.transitions import FACTS, apply, begin, legal, losses
@@ -26,8 +27,10 @@ from widemargin.structured.parser_features import (
     PARSER_TEMPLATES,
     compile_templates,
 )
+from widemargin.structured.parser_fit import ArcCourse, BeamCourse, LabelCourse, plan_actions
 from widemargin.structured.parser_model import load_parser
 from widemargin.structured.tagger import Tagger
+from widemargin.structured.treebank import hash_tags, labels_of, lay_out, with_trees
 from widemargin.structured.workplace import chart_room, merger_room
 
 KINDS = tuple(np.uint64(kind) for kind in range(3))
@@ -318,7 +321,8 @@ def test_many_threads_use_one_model(own, fresh):
         worker.start()
     for worker in workers:
         worker.join()
-    assert all(np.array_equal(heads, want) for heads in found) and len(found) == 4
+    assert len(found) == 4
+    assert all(np.array_equal(heads, want) for heads in found)
 
 
 def test_same_seed_same_model(corpus, own):
@@ -361,33 +365,52 @@ def test_pruned_to_nothing_and_not_at_all(own, fresh, tmp_path):
     assert less.score(fresh).uas.f1 > 0.8
 
 
-def test_the_average_is_exact(corpus):
-    """One pass in pieces: the average of W over the clock, from the weights after every sentence."""
-    from widemargin.structured.parser_fit import GreedyCourse
-    from widemargin.structured.treebank import hash_tags, labels_of, lay_out, with_trees
+def rows_of(corpus):
+    """A corpus as the loops read it, and the actions for it."""
+    tags = hash_tags(corpus.column("upos"))
+    labels = labels_of(corpus)
+    given = with_trees(
+        lay_out(corpus, (tags, tags)), corpus, {label: code for code, label in enumerate(labels)}
+    )
+    heads = [head for head, _ in right_answers(corpus)]
+    places = [k + 1 for words in corpus.sentences() for k in range(len(words))]
+    codes = [labels.index(label) for label in corpus.column("deprel")]
+    return given, plan_actions(heads, places, codes, len(labels), 16)
 
-    few = corpus[:12]
-    tags = hash_tags(few.column("upos"))
-    codes = {label: code for code, label in enumerate(labels_of(few))}
-    given = with_trees(lay_out(few, (tags, tags)), few, codes)
-    model = Parser(bits=10, epochs=1, tags="upos", random_state=0).fit(few).model_
-    templates = compile_templates(PARSER_TEMPLATES, "wtxe", 10)
-    course = GreedyCourse(given, templates, model.actions, 50.0, 0.9)
+
+def test_the_average_is_that_of_all_weights_that_have_decided(corpus):
+    few, single = (
+        corpus[:20],
+        Corpus.of(
+            {
+                "word": [["a"], ["b"], ["c"], ["a"]] * 3,
+                "upos": [["A"], ["B"], ["A"], ["B"]] * 3,
+                "head": [["0"]] * 12,
+                "deprel": [["x"], ["y"], ["z"], ["x"]] * 3,
+            }
+        ),
+    )
+    arcs = [
+        compile_templates(text, "wtxe", 10, ARC_NODES, ARC_COUNTS)
+        for text in (ARC_TEMPLATES, LABEL_TEMPLATES)
+    ]
+    states = compile_templates(PARSER_TEMPLATES, "wtxe", 10)
+    given, actions = rows_of(few)
+    words, _ = rows_of(single)
     rng = np.random.default_rng(0)
-    total = np.zeros(course.weights.W.shape)
-    for i in range(len(few)):
-        before = course.weights.W.astype(float)
-        clock = course.weights.clock[0]
-        sums = course.weights.U.copy()
-        course.run(np.array([i], np.uint64), 1, rng)
-        # U has grown by the sum of t * step, so the states saw W after the step but for t of them.
-        ticks = course.weights.clock[0] - clock
-        grown = course.weights.W - before
-        total += course.weights.clock[0] * course.weights.W - clock * before
-        total -= course.weights.U - sums
-        assert ticks == 2 * few.lengths[i]
-        assert np.all(grown == np.rint(grown))
-    assert np.allclose(course.weights.mean() * course.weights.clock[0], total, atol=1e-2)
+    for course in (
+        LabelCourse(words, arcs[1], np.ones((3, 3), np.uint8), 30.0),
+        ArcCourse(given, arcs[0], False, 0.5),
+        ArcCourse(given, arcs[0], True, np.inf),
+        BeamCourse(given, states, actions, 50.0, 3, np.zeros((1 << 10, 16), np.float32)),
+    ):
+        total = np.zeros(course.weights.W.shape)
+        n = len(course.sentences.starts) - 1
+        for i in range(n):
+            total += course.weights.W
+            course.run(np.array([i], np.uint64), 1, rng)
+        assert np.any(total)
+        assert np.allclose(course.weights.mean(), total / n, atol=1e-5)
 
 
 def test_history_and_certificate(own, beam, graph):
@@ -413,7 +436,8 @@ def test_watched_and_stopped(corpus):
         return True
 
     parser = Parser(bits=12, epochs=4, tags="upos", random_state=0).fit(corpus, watch=watch)
-    assert parser.history_.stopped == "interrupted" and len(parser.history_) == 1
+    assert parser.history_.stopped == "interrupted"
+    assert len(parser.history_) == 1
 
 
 def test_crossing_trees_are_learned_from(corpus):
@@ -555,4 +579,5 @@ def test_compiled_equals_interpreted(monkeypatch):
         return done.stdout
 
     compiled = run()
-    assert compiled and run(NUMBA_DISABLE_JIT="1") == compiled
+    assert compiled
+    assert run(NUMBA_DISABLE_JIT="1") == compiled

@@ -17,6 +17,7 @@ _HOMES = {
     "ModelFileError": "widemargin.errors",
     "NotSeparableWarning": "widemargin.errors",
     "OnlineLogistic": "widemargin.estimators",
+    "Parser": "widemargin.structured.parser",
     "PassiveAggressive": "widemargin.estimators",
     "Perceptron": "widemargin.estimators",
     "StructuredPerceptron": "widemargin.structured",

@@ -17,6 +17,8 @@ from widemargin.estimators.perceptron import Perceptron
 from widemargin.estimators.text import TextClassifier
 from widemargin.model import model_of
 from widemargin.modelfile import read_model_file
+from widemargin.structured.parser import Parser
+from widemargin.structured.parser_model import parser_of
 from widemargin.structured.tagger import Tagger
 from widemargin.structured.tagger_model import tagger_of
 
@@ -26,7 +28,7 @@ _LEARNERS: dict[str, Any] = {
 }
 
 
-def load(path: str | os.PathLike[str]) -> LinearAnswers | TextClassifier | Tagger:
+def load(path: str | os.PathLike[str]) -> LinearAnswers | TextClassifier | Tagger | Parser:
     """Read a trained learner from the file that `save` or the shell wrote.
 
     It predicts exactly as the one that was saved; learners from mistakes can go on learning. A
@@ -42,6 +44,9 @@ def load(path: str | os.PathLike[str]) -> LinearAnswers | TextClassifier | Tagge
     if about.get("learner") == Tagger.__name__:
         tagger = tagger_of(path, arrays, about)
         return Tagger(**tagger.params).restore(tagger)
+    if about.get("learner") == Parser.__name__:
+        parser = parser_of(path, arrays, about)
+        return Parser(**parser.params).restore(parser)
     model = model_of(path, arrays, about)
     if model.learner not in _LEARNERS:
         raise ModelFileError(f"{path}: made by the unknown learner {model.learner!r}")

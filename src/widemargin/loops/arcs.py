@@ -1,4 +1,4 @@
-"""Graph-based parsing of the first order: arcs are scored one by one, the best tree is found exactly."""
+"""Graph-based parsing: arcs are scored one by one, and the best tree is found exactly."""
 
 from __future__ import annotations
 
@@ -109,8 +109,8 @@ def learn_arcs(
 
         w += min(limit, (k - w.D) / |D|^2) D
 
-    and w += D if the limit is infinite: the perceptron with the margin k. `w` and `u` (for the average
-    w - u / clock) change in place. Returns the numbers of words, of wrong arcs and of updates.
+    and w += D if the limit is infinite: the perceptron with the margin k. `w` and `u` (for the
+    average w - u / clock) change in place. Returns the numbers of words, wrong arcs and updates.
     """
     C, starts = sentences.columns, sentences.starts
     A, ids, D = room.scores, room.ids, room.difference
@@ -140,14 +140,12 @@ def learn_arcs(
                 continue
             wrong += 1
             lead += A[h, d] - (A[g, d] - 1.0)
-            for k in range(_features(C, base, n, h, d, templates, desk, ids)):
-                D[ids[k]] += np.float32(1)
-                touched[size] = ids[k]
-                size += _1
-            for k in range(_features(C, base, n, g, d, templates, desk, ids)):
-                D[ids[k]] -= np.float32(1)
-                touched[size] = ids[k]
-                size += _1
+            for tree in range(_2):
+                head = h if tree == _0 else g
+                for k in range(_features(C, base, n, head, d, templates, desk, ids)):
+                    D[ids[k]] += np.float32(1) if tree == _0 else np.float32(-1)
+                    touched[size] = ids[k]
+                    size += _1
         if wrong == 0:
             continue
         mistakes += wrong

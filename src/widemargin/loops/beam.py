@@ -29,9 +29,10 @@ _0, _1, _2, _3 = np.uint64(0), np.uint64(1), np.uint64(2), np.uint64(3)
 class Beam(NamedTuple):
     """Room for a search: states, and how each came about.
 
-    `slot` tells where the states of this step and of the next are; `total` has the scores of this step's states and of the next; `parent` and `action` say of every
-    state of every step where it came from; `gold` has the right actions. `marks` tell whose features
-    are the same, `scores` are those of the actions.
+    `slot` tells where the states of this step and of the next are, `total` their scores; `heir` is
+    for handing slots on. `parent` and `action` say of every state of every step where it came from;
+    `gold` has the right actions. `marks` tell whose features are the same, `scores` are those of
+    the actions.
     """
 
     states: np.ndarray
@@ -73,7 +74,7 @@ def _score(j, S, C, base, n, W, templates, desk, ids, beam):
 @jit(inline=True)
 def _expand(j, s, S, n, kind, beam, now, step, size):
     """Enter the actions of state j among the best of the next step; gives how many there are."""
-    wide = np.uint64(beam.states.shape[0])
+    wide = np.uint64(len(beam.heir))
     then = _1 - now
     can_shift, can_left, can_right = legal(S, n, SHIFT), legal(S, n, LEFT), legal(S, n, RIGHT)
     before = beam.total[now, j]
@@ -103,7 +104,7 @@ def _advance(beam, now, step, size, n, kind):
 
     The first child of a state takes its slot over; the others get copies, in slots that are free.
     """
-    wide = np.uint64(beam.states.shape[0])
+    wide = np.uint64(len(beam.heir))
     slot, heir = beam.slot, beam.heir
     then = _1 - now
     for j in range(wide):
@@ -182,7 +183,7 @@ def _right_action(S, n, heads, labels, s, actions, lost):
 def learn_beam(sentences, chosen, W, U, clock, templates, actions, desk, work, beam, margin):
     """One pass of the structured perceptron with beam search and max-violation updates.
 
-    The right states are searched along with the beam. At every step the best state that is not
+    The right states are followed along with the beam. At every step the best state that is not
     right violates by its score less the right one's; where it violates most, if by no less than
     -margin,
 
@@ -192,7 +193,8 @@ def learn_beam(sentences, chosen, W, U, clock, templates, actions, desk, work, b
     mistakes (the right states were not the best) and of updates.
     """
     C, starts, kind = sentences.columns, sentences.starts, actions.kind
-    ids, s, G = work.ids, work.scores, work.state
+    ids, wide = work.ids, np.uint64(len(beam.heir))
+    G = beam.states[wide]
     mistakes = updates = 0
     t = clock[0]
     for i in chosen:
@@ -205,19 +207,20 @@ def learn_beam(sentences, chosen, W, U, clock, templates, actions, desk, work, b
         begin(G, n)
         beam.total[_0, _0] = 0.0
         now, filled, right_place, right_total = _0, _1, _0, 0.0
-        wide = np.uint64(beam.states.shape[0])
         worst, worst_step, worst_place = -np.inf, _0, _0
         for step in range(_2 * n):
-            size = _0
-            for j in range(filled):
-                S = beam.states[beam.slot[now, j]]
+            size, right = _0, _0
+            for j in range(filled + _1):
+                # The right state comes last: often it is in the beam, and scored already.
+                S = beam.states[beam.slot[now, j] if j < filled else wide]
                 q = _score(j, S, C, base, n, W, templates, desk, ids, beam)
-                size = _expand(j, beam.scores[q], S, n, kind, beam, now, step, size)
-            find_features(G, C, base, n, templates, desk, ids)
-            add_up(W, ids, s)
-            right = _right_action(G, n, heads, labels, s, actions, work.lost)
+                s = beam.scores[q]
+                if j < filled:
+                    size = _expand(j, s, S, n, kind, beam, now, step, size)
+                else:
+                    right = _right_action(S, n, heads, labels, s, actions, work.lost)
+                    right_total += s[right]
             beam.gold[step] = right
-            right_total += s[right]
             apply(G, n, kind[right], right)
             _advance(beam, now, step, size, n, kind)
             now, filled = _1 - now, size
@@ -243,23 +246,18 @@ def learn_beam(sentences, chosen, W, U, clock, templates, actions, desk, work, b
             a = beam.action[step, place]
             place = beam.parent[step, place]
             beam.action[step, _0] = a
+        same = _0
+        while same < worst_step and beam.action[same, _0] == beam.gold[same]:
+            same += _1
         S = beam.states[_0]
-        begin(S, n)
-        step = _0
-        while step < worst_step and beam.action[step, _0] == beam.gold[step]:
-            a = beam.gold[step]
-            apply(S, n, kind[a], a)
-            step += _1
-        _copy(S, G, n)
-        for k in range(step, worst_step + _1):
-            a = beam.gold[k]
-            find_features(G, C, base, n, templates, desk, ids)
-            _add(W, U, ids, a, np.float32(1), t)
-            apply(G, n, kind[a], a)
-            a = beam.action[k, _0]
-            find_features(S, C, base, n, templates, desk, ids)
-            _add(W, U, ids, a, np.float32(-1), -t)
-            apply(S, n, kind[a], a)
+        for path in range(_2):
+            begin(S, n)
+            for k in range(worst_step + _1):
+                a = beam.gold[k] if path == _0 else beam.action[k, _0]
+                if k >= same:
+                    find_features(S, C, base, n, templates, desk, ids)
+                    _add(W, U, ids, a, 1.0 if path == _0 else -1.0, t)
+                apply(S, n, kind[a], a)
     clock[0] = t
     return len(chosen), mistakes, updates
 
@@ -268,5 +266,5 @@ def learn_beam(sentences, chosen, W, U, clock, templates, actions, desk, work, b
 def _add(W, U, ids, a, step, t):
     """Move the weights of action a, and note when."""
     for k in range(np.uint64(len(ids))):
-        W[ids[k], a] += step
-        U[ids[k], a] += t
+        W[ids[k], a] += np.float32(step)
+        U[ids[k], a] += step * t

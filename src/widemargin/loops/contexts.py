@@ -42,8 +42,8 @@ _5, _10 = np.uint64(5), np.uint64(10)
 class Templates(NamedTuple):
     """Features, compiled from their names.
 
-    Atom 0 is nothing. Atoms that are columns of nodes come first, then groups of nodes, then counts.
-    Features of at most two atoms come first, then those of three and of four.
+    Atom 0 is nothing. Atoms that are columns of nodes come first, then groups of nodes, then
+    counts. Features of at most two atoms come first, then those of three and of four.
     """
 
     node: np.ndarray

@@ -11,7 +11,6 @@ from widemargin.loops.transitions import (
     GROUP,
     HEAD,
     LEFT1,
-    LEFT2,
     LEFTS,
     RIGHT1,
     RIGHT2,

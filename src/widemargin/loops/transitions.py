@@ -10,8 +10,8 @@ whose last nodes are s1, s0, and a buffer that begins with the word b:
 Every word is shifted once and given a head once, so 2 n transitions make a projective tree. The
 root gives its only arc last, so that it has one child.
 
-A state is a matrix `S` of unsigned numbers with a row for each node and a column for each fact about
-it, so that states are copied in one go.
+A state is a matrix `S` of unsigned numbers with a row for each node and a column for each fact
+about it, so that states are copied in one go.
 """
 
 from __future__ import annotations

@@ -141,8 +141,8 @@ b3.t
 """
 
 #: The features of an arc when the tree is known: `d` is the word whose label is asked for, `h` its
-#: head, `g` the head of that; `dp`, `dn`, `hp`, `hn` the words beside them; `dl`, `dr` the outermost
-#: children; `op` and `on` the children of h before and after d.
+#: head, `g` the head of that; `dp`, `dn`, `hp`, `hn` the words beside them; `dl`, `dr` the
+#: outermost children; `op` and `on` the children of h before and after d.
 LABEL_TEMPLATES = """
 d.w
 d.t
@@ -269,7 +269,9 @@ def compile_templates(
     parts = {}
     for size in (2, 3, 4):
         chosen = [feature for feature in features if max(2, len(feature)) == size]
-        rows = [[number[atom] for atom in feature] + [0] * (size - len(feature)) for feature in chosen]
+        rows = [
+            [number[atom] for atom in feature] + [0] * (size - len(feature)) for feature in chosen
+        ]
         parts[size] = np.array(rows, np.uint16).reshape(-1, size)
     split = [atom.split(".") for atom in of_columns]
     return Templates(
