@@ -15,7 +15,8 @@ import widemargin
 from widemargin.cli.main import main
 from widemargin.progress import Watcher
 from widemargin.readers.conll import read_conll
-from widemargin.structured import load_tagger, measure_spans
+from widemargin.structured import StructuredPerceptron, load_tagger, measure_spans
+from widemargin.structured.tasks import Tagging
 
 WORDS = {
     "DET": ["the", "a", "every", "no"],
@@ -321,6 +322,21 @@ def test_models_of_one_kind_do_not_do_for_another(folder):
     run("test", "t.svm", "dev.conllu", code=1)
     (folder / "cut.wm").write_bytes((folder / "tag.wm").read_bytes()[:-9])
     assert "cut short" in run("tag", "cut.wm", "dev.conllu", code=1).output
+
+
+def test_a_model_of_a_task_is_shown_and_loaded(folder):
+    task = Tagging(["DET", "NOUN"])
+    model = StructuredPerceptron(task).fit([["the", "dog"]], [("DET", "NOUN")])
+    model.save("task.wm")
+    told = json.loads(run("inspect", "task.wm", "--json").output)
+    assert told["task"] == "widemargin.structured.tasks.tagging:Tagging"
+    assert dict(told["top_features"])["dog NOUN"] == model["dog NOUN"]
+    said = run("inspect", "task.wm").output
+    assert "StructuredPerceptron, perceptron rule, average kept" in said
+    assert "dog NOUN" in said
+    assert widemargin.load("task.wm").predict([["the", "dog"]]) == [("DET", "NOUN")]
+    (folder / "t.svm").write_text("1 1:1\n")
+    assert "only Python can ask" in run("predict", "task.wm", "t.svm", code=1).output
 
 
 def test_latin_text(folder):

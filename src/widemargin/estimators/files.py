@@ -19,6 +19,7 @@ from widemargin.model import model_of
 from widemargin.modelfile import read_model_file
 from widemargin.structured.parser import Parser
 from widemargin.structured.parser_model import parser_of
+from widemargin.structured.perceptron import StructuredPerceptron
 from widemargin.structured.tagger import Tagger
 from widemargin.structured.tagger_model import tagger_of
 
@@ -28,7 +29,9 @@ _LEARNERS: dict[str, Any] = {
 }
 
 
-def load(path: str | os.PathLike[str]) -> LinearAnswers | TextClassifier | Tagger | Parser:
+def load(
+    path: str | os.PathLike[str],
+) -> LinearAnswers | TextClassifier | Tagger | Parser | StructuredPerceptron:
     """Read a trained learner from the file that `save` or the shell wrote.
 
     It predicts exactly as the one that was saved; learners from mistakes can go on learning. A
@@ -47,6 +50,8 @@ def load(path: str | os.PathLike[str]) -> LinearAnswers | TextClassifier | Tagge
     if about.get("learner") == Parser.__name__:
         parser = parser_of(path, arrays, about)
         return Parser(**parser.params).restore(parser)
+    if about.get("learner") == StructuredPerceptron.__name__:
+        return StructuredPerceptron.load(path)
     model = model_of(path, arrays, about)
     if model.learner not in _LEARNERS:
         raise ModelFileError(f"{path}: made by the unknown learner {model.learner!r}")
