@@ -153,6 +153,17 @@ def test_replaced_cells():
         conll_text(corpus, {"mine": ["X"] * 6})
 
 
+def test_columns_that_were_changed_are_written():
+    corpus = read(UD).with_column("upos", list("ABCDEF"))
+    assert read(conll_text(corpus, {})).column("upos") == list("ABCDEF")
+    assert read(conll_text(corpus[1:], {})).column("upos") == ["F"]
+    assert conll_text(corpus, {"upos": read(UD).column("upos")}) == UD
+    ner = read("a O\nb B-X\n").with_column("new", ["Y", "Z"])
+    assert conll_text(ner, {}) == "a O Y\nb B-X Z\n"
+    assert conll_text(ner, {"new": ["V", "W"], "ner": ["O", "O"]}) == "a O V\nb O W\n"
+    assert conll_text(ner[np.array([0])], {}) == conll_text(ner, {})
+
+
 def test_plain_text_and_lists():
     text = read("the dog\n\nit barks\n", format="text")
     assert text.sentences() == [["the", "dog"], [], ["it", "barks"]]
