@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Sequence
+from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -25,7 +27,7 @@ from widemargin.structured.constraints import (
     scheme_of_transitions,
 )
 from widemargin.structured.feature_names import FeatureNames
-from widemargin.structured.sentences import corpus_of
+from widemargin.structured.sentences import corpus_of, word_columns
 from widemargin.structured.spans import measure_spans
 from widemargin.structured.tagger_fit import (
     Course,
@@ -405,6 +407,42 @@ class Tagger:
     def margins(self, words: Sequence[Any], **columns: Sequence[str]) -> np.ndarray:
         """How sure every tag of a sentence is; see `TaggerModel.margins`."""
         return self._fitted().margins(words, **columns)
+
+    def certify(
+        self, sentences: Any, tags: Any = None, *, column: str | int | None = None
+    ) -> RunCertificate:
+        """What the mistakes are worth, given the sentences that were learned from (L35).
+
+        If the weights put the right tags of every sentence before all others, by a margin gamma
+        (the smallest lead over the length of the weights), then the perceptron can have made at
+        most (R / gamma)^2 mistakes.
+
+        Returns
+        -------
+        RunCertificate
+            With the margin on these sentences, negative if some tags are wrong, and the bound.
+        """
+        model = self._fitted()
+        corpus = corpus_of(sentences, tags)
+        name = "tag" if tags is not None else corpus.name_of(column)
+        labels, names, _ = self._labels(corpus.column(name), corpus)
+        unknown = set(names) - set(model.tags)
+        if unknown:
+            raise DataError(f"{corpus.source}: the tag {min(unknown)!r} was not learned")
+        labels = np.array([model.tags.index(tag) for tag in names], np.uint32)[labels]
+        columns = word_columns(corpus)
+        leads = []
+        for a, b in pairwise(corpus.starts.tolist()):
+            beside = {one: columns[one][a:b] for one in model.templates.columns.inputs}
+            leads.append(model.lead(columns["word"][a:b], labels[a:b], **beside))
+        margin = min(leads) / float(np.linalg.norm(model.W.astype(np.float64)))
+        run = model.certificate
+        assert run is not None
+        if run.no_bound or run.R is None:
+            return replace(run, margin=margin)
+        if margin <= 0.0:
+            return replace(run, margin=margin, no_bound="some tags are wrong")
+        return replace(run, margin=margin, bound=(run.R / margin) ** 2)
 
     def top_features(self, n: int = 20, tag: str | None = None) -> list[Weight]:
         """The features that weigh most."""

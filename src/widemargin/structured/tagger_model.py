@@ -19,7 +19,7 @@ from widemargin.errors import DataError, ModelFileError
 from widemargin.history import History
 from widemargin.loops.tagging import WHOLE, Lexicon, Reader, Search, score_sentence, tag_sentences
 from widemargin.loops.templates import Index
-from widemargin.loops.viterbi import best_through, n_best
+from widemargin.loops.viterbi import best_through, n_best, path_score
 from widemargin.modelfile import (
     pack_strings,
     pack_value,
@@ -285,6 +285,17 @@ class TaggerModel:
             return np.full(m, np.inf)
         two = np.partition(through, -2, axis=1)[:, -2:]
         return two[:, 1] - two[:, 0]
+
+    def lead(self, words: Sequence[Any], labels: np.ndarray, **columns: Sequence[str]) -> float:
+        """By how much given labels lead before all others; negative if others are better."""
+        s, m = self._scores(words, columns)
+        if m == 0:
+            return np.inf
+        n, paths, scores = len(self.tags), np.zeros((2, m), np.int64), np.zeros(2)
+        found = n_best(s, m, n, self._table, self.order, 2, paths, scores)
+        own = path_score(s, np.uint64(m), np.uint64(n), self._table, self.order, labels, True)
+        rivals = [k for k in range(found) if not np.array_equal(paths[k], labels)]
+        return float(own - scores[rivals[0]]) if rivals else np.inf
 
     def _scores(
         self, words: Sequence[Any], columns: dict[str, Sequence[str]]
