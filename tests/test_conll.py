@@ -15,6 +15,7 @@ from widemargin.errors import DataError
 from widemargin.readers.conll import CONLLU, read_conll
 from widemargin.readers.conllout import conll_text, write_conll
 from widemargin.readers.corpus import Corpus
+from widemargin.readers.formats import CORPORA, format_of
 from widemargin.structured.resample import Ratio
 from widemargin.structured.spans import (
     SCHEMES,
@@ -153,6 +154,17 @@ def test_replaced_cells():
         conll_text(corpus, {"mine": ["X"] * 6})
 
 
+def test_columns_that_were_changed_are_written():
+    corpus = read(UD).with_column("upos", list("ABCDEF"))
+    assert read(conll_text(corpus, {})).column("upos") == list("ABCDEF")
+    assert read(conll_text(corpus[1:], {})).column("upos") == ["F"]
+    assert conll_text(corpus, {"upos": read(UD).column("upos")}) == UD
+    ner = read("a O\nb B-X\n").with_column("new", ["Y", "Z"])
+    assert conll_text(ner, {}) == "a O Y\nb B-X Z\n"
+    assert conll_text(ner, {"new": ["V", "W"], "ner": ["O", "O"]}) == "a O V\nb O W\n"
+    assert conll_text(ner[np.array([0])], {}) == conll_text(ner, {})
+
+
 def test_plain_text_and_lists():
     text = read("the dog\n\nit barks\n", format="text")
     assert text.sentences() == [["the", "dog"], [], ["it", "barks"]]
@@ -204,6 +216,27 @@ def test_bad_files_are_told_with_their_line(text, message):
     format = "conllu" if text[:1] in ("1", "#") else "conll"
     with pytest.raises(DataError, match=message):
         read(text, format=format)
+
+
+@pytest.mark.parametrize(
+    ("text", "format"),
+    [
+        ("a NN B-NP\nb VB O\n\n", "conll"),
+        ("1\ta\t_\t_\t_\t_\t0\troot\t_\t_\n", "conllu"),
+        ("the dog NOUN\na cat NOUN\n\nno dog NOUN\nb c d\n\n", "conll"),
+        ("the dog\n\na cat\n", "text"),
+        ("the dog barks\nit is\n", "text"),
+    ],
+)
+def test_formats_are_recognised(text, format):
+    assert read(text, plain=True).format == format
+    assert format_of("<stdin>", text.encode(), (*CORPORA, "text")) == format
+
+
+def test_linear_learners_are_told_what_sentences_are():
+    assert format_of("x", b"1.5\t2\tB\n2.5\t1\tS\n") == "tsv"
+    with pytest.raises(DataError, match="is conllu: sentences, which --learner tagger"):
+        format_of("x.conllu.gz", b"")
 
 
 def test_other_complaints():

@@ -16,6 +16,7 @@ import sys
 import pytest
 import test_kernels
 import test_lectures
+import test_structured
 
 import widemargin
 
@@ -47,9 +48,17 @@ def blocks(page, language):
     return "\n".join(lines) + "\n"
 
 
+def write_sample(page, folder):
+    """The file that a page shows, where its examples look for it."""
+    shown = re.search(r"^```conllu\n(.*?)^```", page.read_text(encoding="utf-8"), re.M | re.S)
+    if shown:
+        (folder / "train.conllu").write_text(shown[1] + "\n", encoding="utf-8")
+
+
 @each_page
 def test_python_examples(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    write_sample(page, tmp_path)
     session = doctest.DocTestParser().get_doctest(
         blocks(page, "python"), {}, page.name, str(page), 0
     )
@@ -80,6 +89,7 @@ def test_public_names_have_docstrings_with_examples():
 
 @each_page
 def test_shell_examples(page, tmp_path):
+    write_sample(page, tmp_path)
     for example in re.split(r"^\$ ", blocks(page, "console"), flags=re.MULTILINE)[1:]:
         command, wanted = example.split("\n", 1)
         ran = subprocess.run(
@@ -108,8 +118,8 @@ def lecture_rows():
 
 def test_lectures_table_names_every_test():
     listed = {name for _, _, tests in lecture_rows() for name in tests}
-    written = {name for name in vars(test_lectures) if name.startswith("test_")}
-    written |= {name for name in vars(test_kernels) if name.startswith("test_L")}
+    tests = {**vars(test_lectures), **vars(test_kernels), **vars(test_structured)}
+    written = {name for name in tests if name.startswith("test_L")}
     assert listed == written
     for item, _, tests in lecture_rows():
         assert all(name.startswith(f"test_L{int(item[1:]):02d}_") for name in tests)

@@ -15,7 +15,8 @@ import widemargin
 from widemargin.cli.main import main
 from widemargin.progress import Watcher
 from widemargin.readers.conll import read_conll
-from widemargin.structured import load_tagger, measure_spans
+from widemargin.structured import StructuredPerceptron, load_tagger, measure_spans
+from widemargin.structured.tasks import Tagging
 
 WORDS = {
     "DET": ["the", "a", "every", "no"],
@@ -191,7 +192,7 @@ def test_options_reach_the_tagger(folder):
     params |= {"tag_dictionary": 5, "random_state": 3, "bits": 12, "validation": 0.2}
     assert params.items() <= told["params"].items()
     said = run("inspect", "m.wm").output
-    assert "Tagger of 'chunk', order 2, IOB2" in said
+    assert "Tagger of 'chunk', order 2, IOB2 (learned as IOBES)" in said
     assert "strongest features" in said
 
 
@@ -323,6 +324,21 @@ def test_models_of_one_kind_do_not_do_for_another(folder):
     assert "cut short" in run("tag", "cut.wm", "dev.conllu", code=1).output
 
 
+def test_a_model_of_a_task_is_shown_and_loaded(folder):
+    task = Tagging(["DET", "NOUN"])
+    model = StructuredPerceptron(task).fit([["the", "dog"]], [("DET", "NOUN")])
+    model.save("task.wm")
+    told = json.loads(run("inspect", "task.wm", "--json").output)
+    assert told["task"] == "widemargin.structured.tasks.tagging:Tagging"
+    assert dict(told["top_features"])["dog NOUN"] == model["dog NOUN"]
+    said = run("inspect", "task.wm").output
+    assert "StructuredPerceptron, perceptron rule, average kept" in said
+    assert "dog NOUN" in said
+    assert widemargin.load("task.wm").predict([["the", "dog"]]) == [("DET", "NOUN")]
+    (folder / "t.svm").write_text("1 1:1\n")
+    assert "only Python can ask" in run("predict", "task.wm", "t.svm", code=1).output
+
+
 def test_latin_text(folder):
     text = chunks().replace("dog", "bête")
     (folder / "latin.txt").write_bytes(text.encode("latin-1"))
@@ -332,7 +348,8 @@ def test_latin_text(folder):
     assert run("tag", "m.wm", "latin.txt", "--encoding", "latin-1").stdout == text
 
 
-def test_help_imports_no_loops():
+def test_help_tells_of_the_commands():
+    listed = run("--help").output
     for command in ("tag", "parse"):
-        assert "MODEL" in run(command, "--help").output
-    assert "structured" in widemargin.__all__
+        assert re.search(rf"^  {command} +Print the sentences", listed, re.MULTILINE)
+        assert "[FILES]..." in run(command, "--help").output

@@ -139,6 +139,7 @@ def test_L35_last_average_and_vote_are_those_of_the_naive_program(seed, epochs):
         assert votes.count(models["vote"].predict_one(x)) == most
 
 
+@pytest.mark.filterwarnings("ignore::widemargin.NotSeparableWarning")
 @settings(deadline=None, max_examples=15)
 @given(st.integers(0, 10**6))
 def test_L35_few_classes_are_the_multiclass_perceptron(seed):

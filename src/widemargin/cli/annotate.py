@@ -16,12 +16,11 @@ def tag(path: str, files: Sequence[str], given: Mapping[str, Any]) -> None:
     """Print sentences with tags."""
     model = load_sentence_model(path, "Tagger")
     corpus = read_sentences(files or ["-"], given, plain=not model.templates.columns.inputs)
-    tags = model.tags
-    codes = model.codes(corpus, thread_count(given["threads"] or -1))
+    tags = model.flat_tags(corpus, thread_count(given["threads"] or -1))
     column = given["column"] or model.column
     if corpus.format == "conll" and column not in corpus.names:
         column = "predicted"  # one more column
-    _write(conll_text(corpus, {column: [tags[code] for code in codes.tolist()]}, given["write"]))
+    _write(conll_text(corpus, {column: tags}, given["write"]))
 
 
 def parse(path: str, files: Sequence[str], given: Mapping[str, Any]) -> None:

@@ -27,6 +27,8 @@ _FORMATS: dict[str, tuple[str, ...]] = {
 }
 #: Learners of sentences, and the commands that ask what they learned.
 SENTENCE_LEARNERS = {"Tagger": "tag", "Parser": "parse"}
+#: The learner of tasks that somebody wrote.
+TASK_LEARNER = "StructuredPerceptron"
 #: Texts that are no tables.
 _TEXTS = ("fasttext", "labelled-text", "text")
 
@@ -59,6 +61,8 @@ class Question:
         if learner in SENTENCE_LEARNERS:
             asks = f"widemargin {SENTENCE_LEARNERS[learner]}"
             raise DataError(f"{path}: is a {learner}, which {asks} asks")
+        if learner == TASK_LEARNER:
+            raise DataError(f"{path}: is a model of a task of its own, which only Python can ask")
         self.model = load_model(path)
         if self.model.by_name:
             raise DataError(f"{path}: was trained on dicts, which no file holds")

@@ -10,7 +10,7 @@ from typing import Any
 import click
 import numpy as np
 
-from widemargin.cli.ask import SENTENCE_LEARNERS
+from widemargin.cli.ask import SENTENCE_LEARNERS, TASK_LEARNER
 from widemargin.history import History
 from widemargin.kernelmodel import KernelModel
 from widemargin.model import LinearModel, load_model
@@ -27,7 +27,13 @@ _CLASSES = 20
 
 def inspect(path: str, top: int, as_json: bool) -> None:
     """Print a model's description, the chart of its training, and its strongest features."""
-    if learner_of(path) in SENTENCE_LEARNERS:
+    learner = learner_of(path)
+    if learner == TASK_LEARNER:
+        from widemargin.cli.structured_test import inspect_task
+
+        inspect_task(path, top, as_json)
+        return
+    if learner in SENTENCE_LEARNERS:
         from widemargin.cli.structured_test import inspect as work
 
         work(path, top, as_json)

@@ -126,9 +126,10 @@ def _train_tagger(
     tagger = Tagger(**params, validation=0.0 if held_out is None else held_out)
     with watched(_shown(job), tagger.epochs, table=True) as watch:
         tagger.fit(corpus, column=column, watch=_watch(watch, len(corpus)))
-    told = {"column": column, "tags": len(tagger.tags_)}
-    if tagger.model_.scheme is not None:
-        told |= {"scheme": tagger.model_.scheme, "illegal_tags": illegal}
+    told = {"column": column, "tags": len(set(corpus.column(column)))}
+    scheme = tagger.model_.given_scheme or tagger.model_.scheme
+    if scheme is not None:
+        told |= {"scheme": scheme, "illegal_tags": illegal}
     return tagger.model_, told, watch
 
 

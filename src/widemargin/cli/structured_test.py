@@ -12,8 +12,11 @@ import click
 from widemargin.cli.inspect import show_history
 from widemargin.cli.sentences import load_sentence_model, read_sentences
 from widemargin.cli.test import SHOWN, print_confusion
+from widemargin.structured.perceptron import StructuredPerceptron
 from widemargin.structured.report import Report, measure_parser, measure_tagger
 from widemargin.structured.tagger_model import TaggerModel
+from widemargin.structured.task import Task
+from widemargin.structured.taskfile import task_named_in
 from widemargin.threads import thread_count
 
 #: Kinds of errors that are shown, and classes of which all confusions fit a terminal.
@@ -130,6 +133,8 @@ def inspect(path: str, top: int, as_json: bool) -> None:
     if isinstance(model, TaggerModel):
         shown = ", ".join(model.tags[:_CLASSES]) + (", ..." if len(model.tags) > _CLASSES else "")
         scheme = f", {model.scheme}" if model.scheme else ""
+        if model.given_scheme:
+            scheme = f", {model.given_scheme} (learned as {model.scheme})"
         click.echo(f"{path}: Tagger of {model.column!r}, order {model.order}{scheme}")
         click.echo(f"{len(model.tags)} tags: {shown}")
         click.echo(f"{len(model.templates)} templates: {', '.join(model.templates.written)}")
@@ -149,6 +154,31 @@ def inspect(path: str, top: int, as_json: bool) -> None:
         click.echo("\nstrongest features")
         for feature, tag, weight in told["top_features"]:
             click.echo(f"{weight:>9.3g}  {tag}  {feature}")
+
+
+def inspect_task(path: str, top: int, as_json: bool) -> None:
+    """Print what a model of a task has learned; the task itself is not needed for that."""
+    model = StructuredPerceptron.load(path, Task())
+    told = {
+        "learner": "StructuredPerceptron",
+        "model": os.path.abspath(path),
+        "bytes": os.stat(path).st_size,
+        "task": task_named_in(path),
+        "params": {"keep": model.keep, "rule": model.rule, "beam": model.beam},
+        "features": len(model.weights_),
+        "history": model.history_.to_dict(),
+        "top_features": [list(one) for one in model.top_features(top)],
+    }
+    if as_json:
+        click.echo(json.dumps(told))
+        return
+    click.echo(f"{path}: StructuredPerceptron, {model.rule} rule, {model.keep} kept")
+    click.echo(f"task: {told['task']}; {told['features']} features")
+    click.echo(f"file: {told['bytes']:,} bytes")
+    show_history(model.history_)
+    click.echo(f"\n{model.certificate()}\n\nstrongest features")
+    for feature, weight in model.top_features(top):
+        click.echo(f"{weight:>9.3g}  {feature}")
 
 
 def _description(path: str, model: Any, top: int) -> dict[str, Any]:

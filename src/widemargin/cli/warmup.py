@@ -22,10 +22,13 @@ from widemargin.machines.perceptron import fit_kernel_perceptron
 from widemargin.machines.settings import KernelSettings
 from widemargin.machines.svm import KernelSVMSettings, fit_kernel_svm
 from widemargin.model import LinearModel
+from widemargin.readers.corpus import Corpus
 from widemargin.readers.labelled import parse_labelled
 from widemargin.readers.svmlight import parse_lines
 from widemargin.readers.vw import parse_vw_lines
 from widemargin.rows import Rows, Stack
+from widemargin.structured.parser import Parser
+from widemargin.structured.tagger import Tagger
 
 
 def warmup(quiet: bool) -> None:
@@ -55,6 +58,7 @@ def warmup(quiet: bool) -> None:
         model.using("average").predict(rows)
     _learn_in_feature_space(X, y % 3)
     _read_and_hash()
+    _tag_and_parse()
     folder = cache_folder()
     if folder is not None:
         forget_old_versions(folder)
@@ -89,6 +93,26 @@ def _read_and_hash() -> None:
         encoder.encode_first(texts, stack, note=True)
         encoder.finish(stack.rows(encoder.width))
         encoder.encode(texts, 1.0)
+
+
+def _tag_and_parse() -> None:
+    """Learn a sentence in every way."""
+    tree = {"word": [["a", "b"]], "upos": [["X", "Y"]], "head": [["2", "0"]]}
+    corpus = Corpus.of({**tree, "deprel": [["l", "r"]]})
+    for order, search, bits in (
+        (1, "exact", 8),
+        (2, "exact", 8),
+        (1, "beam", 8),
+        (1, "exact", None),
+    ):
+        tagger = Tagger(order, search=search, bits=bits, tag_dictionary=1, epochs=1)
+        model = tagger.fit(corpus, column="upos").model_
+        model.codes(corpus)
+        model.n_best(["a"], 1)
+        model.margins(["a"])
+    for system, beam in (("arc-hybrid", 1), ("arc-hybrid", 2), ("eisner", 1), ("cle", 1)):
+        parser = Parser(system, beam=beam, tags="upos", bits=8, epochs=1).fit(corpus)
+        parser.predict(corpus)
 
 
 def forget_old_versions(current: pathlib.Path) -> None:

@@ -133,7 +133,8 @@ class Columns:
     def hashed(self, tokens: Tokens) -> np.ndarray:
         """All columns of all tokens as hashes, an array of uint64 (tokens, columns)."""
         hashes = np.empty((tokens.n, len(self.names)), np.uint64)
-        fill_columns(*tokens, self.made, 0, tokens.n, hashes, 0)
+        # Numbers of the types that the tagger uses, so that nothing is compiled twice.
+        fill_columns(*tokens, self.made, np.uint64(0), np.uint64(tokens.n), hashes, 0)
         return hashes
 
     def show(self, tokens: Tokens, column: int, token: int) -> str:

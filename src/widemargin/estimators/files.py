@@ -18,7 +18,13 @@ from widemargin.estimators.online_logistic import OnlineLogistic
 from widemargin.estimators.passive_aggressive import PassiveAggressive
 from widemargin.estimators.perceptron import Perceptron
 from widemargin.estimators.text import TextClassifier
-from widemargin.model import load_model
+from widemargin.model import model_of
+from widemargin.modelfile import read_model_file
+from widemargin.structured.parser import Parser
+from widemargin.structured.parser_model import parser_of
+from widemargin.structured.perceptron import StructuredPerceptron
+from widemargin.structured.tagger import Tagger
+from widemargin.structured.tagger_model import tagger_of
 
 _LEARNERS: dict[str, Any] = {
     learner.__name__: learner
@@ -33,7 +39,9 @@ _LEARNERS: dict[str, Any] = {
 }
 
 
-def load(path: str | os.PathLike[str]) -> LinearAnswers | KernelAnswers | TextClassifier:
+def load(
+    path: str | os.PathLike[str],
+) -> LinearAnswers | KernelAnswers | TextClassifier | Tagger | Parser | StructuredPerceptron:
     """Read a trained learner from the file that `save` or the shell wrote.
 
     It predicts exactly as the one that was saved; learners from mistakes can go on learning. A
@@ -45,7 +53,16 @@ def load(path: str | os.PathLike[str]) -> LinearAnswers | KernelAnswers | TextCl
     ModelFileError
         If the file is not a model, was cut short or altered, or comes from a newer version.
     """
-    model = load_model(path)
+    arrays, about = read_model_file(path)
+    if about.get("learner") == Tagger.__name__:
+        tagger = tagger_of(path, arrays, about)
+        return Tagger(**tagger.params).restore(tagger)
+    if about.get("learner") == Parser.__name__:
+        parser = parser_of(path, arrays, about)
+        return Parser(**parser.params).restore(parser)
+    if about.get("learner") == StructuredPerceptron.__name__:
+        return StructuredPerceptron.load(path)
+    model = model_of(path, arrays, about)
     if model.learner not in _LEARNERS:
         raise ModelFileError(f"{path}: made by the unknown learner {model.learner!r}")
     learner = _LEARNERS[model.learner](**model.params)

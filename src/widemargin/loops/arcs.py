@@ -1,4 +1,4 @@
-"""Graph-based parsing of the first order: arcs are scored one by one, the best tree is found exactly."""
+"""Graph-based parsing: arcs are scored one by one, and the best tree is found exactly."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from widemargin.loops.contexts import hash_features
+from widemargin.loops.contexts import join_atoms, look_up_atoms
 from widemargin.loops.jit import jit
 from widemargin.loops.spanning import best_projective, best_spanning
 
@@ -48,7 +48,8 @@ def _features(C, base, n, h, d, templates, desk, ids):
     far = last - first
     counts[0] = _1 if h > d else (_2 if h > _0 else _0)
     counts[1] = far if far < _5 else (_5 if far < _10 else _5 + _1)
-    hash_features(C, C, base, templates, desk, ids)
+    look_up_atoms(C, C, base, templates, desk)
+    join_atoms(templates, desk.atoms, ids)
     size = np.uint64(len(templates.seed))
     shift = templates.shift[0]
     pair = (C[base + h, _TAG] * _MIX ^ C[base + d, _TAG]) * _BETWEEN + counts[0]
@@ -108,8 +109,8 @@ def learn_arcs(
 
         w += min(limit, (k - w.D) / |D|^2) D
 
-    and w += D if the limit is infinite: the perceptron with the margin k. `w` and `u` (for the average
-    w - u / clock) change in place. Returns the numbers of words, of wrong arcs and of updates.
+    and w += D if the limit is infinite: the perceptron with the margin k. `w` and `u` (for the
+    average w - u / clock) change in place. Returns the numbers of words, wrong arcs and updates.
     """
     C, starts = sentences.columns, sentences.starts
     A, ids, D = room.scores, room.ids, room.difference
@@ -139,14 +140,12 @@ def learn_arcs(
                 continue
             wrong += 1
             lead += A[h, d] - (A[g, d] - 1.0)
-            for k in range(_features(C, base, n, h, d, templates, desk, ids)):
-                D[ids[k]] += np.float32(1)
-                touched[size] = ids[k]
-                size += _1
-            for k in range(_features(C, base, n, g, d, templates, desk, ids)):
-                D[ids[k]] -= np.float32(1)
-                touched[size] = ids[k]
-                size += _1
+            for tree in range(_2):
+                head = h if tree == _0 else g
+                for k in range(_features(C, base, n, head, d, templates, desk, ids)):
+                    D[ids[k]] += np.float32(1) if tree == _0 else np.float32(-1)
+                    touched[size] = ids[k]
+                    size += _1
         if wrong == 0:
             continue
         mistakes += wrong

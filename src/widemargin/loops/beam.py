@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from widemargin.loops.contexts import find_features
+from widemargin.loops.contexts import find_atoms, find_features, join_atoms
 from widemargin.loops.jit import jit
 from widemargin.loops.rowsums import add_up, fetch_rows
 from widemargin.loops.transitions import (
@@ -27,17 +27,23 @@ _0, _1, _2, _3 = np.uint64(0), np.uint64(1), np.uint64(2), np.uint64(3)
 
 
 class Beam(NamedTuple):
-    """Room for a search: states of this step and the next, and how each came about.
+    """Room for a search: states, and how each came about.
 
-    `total` has the scores of this step's states and of the next; `parent` and `action` say of every
-    state of every step where it came from.
+    `slot` tells where the states of this step and of the next are, `total` their scores; `heir` is
+    for handing slots on. `parent` and `action` say of every state of every step where it came from;
+    `gold` has the right actions. `marks` tell whose features are the same, `scores` are those of
+    the actions.
     """
 
     states: np.ndarray
+    slot: np.ndarray
+    heir: np.ndarray
     total: np.ndarray
     parent: np.ndarray
     action: np.ndarray
     gold: np.ndarray
+    marks: np.ndarray
+    scores: np.ndarray
 
 
 @jit(inline=True)
@@ -49,9 +55,26 @@ def _copy(S, T, n):
 
 
 @jit(inline=True)
+def _score(j, S, C, base, n, W, templates, desk, ids, beam):
+    """Score the actions of state j; gives the place of the scores.
+
+    States that differ only in what no feature looks at have the same scores, and are common.
+    """
+    mark = find_atoms(S, C, base, n, templates, desk)
+    beam.marks[j] = mark
+    for q in range(j):
+        if beam.marks[q] == mark:
+            return q
+    join_atoms(templates, desk.atoms, ids)
+    fetch_rows(W, ids)
+    add_up(W, ids, beam.scores[j])
+    return j
+
+
+@jit(inline=True)
 def _expand(j, s, S, n, kind, beam, now, step, size):
     """Enter the actions of state j among the best of the next step; gives how many there are."""
-    wide = np.uint64(beam.states.shape[1])
+    wide = np.uint64(len(beam.heir))
     then = _1 - now
     can_shift, can_left, can_right = legal(S, n, SHIFT), legal(S, n, LEFT), legal(S, n, RIGHT)
     before = beam.total[now, j]
@@ -77,12 +100,33 @@ def _expand(j, s, S, n, kind, beam, now, step, size):
 
 @jit(inline=True)
 def _advance(beam, now, step, size, n, kind):
-    """Make the states of the next step."""
+    """Make the states of the next step.
+
+    The first child of a state takes its slot over; the others get copies, in slots that are free.
+    """
+    wide = np.uint64(len(beam.heir))
+    slot, heir = beam.slot, beam.heir
+    then = _1 - now
+    for j in range(wide):
+        heir[j] = wide
     for p in range(size):
-        S, T = beam.states[now, beam.parent[step, p]], beam.states[_1 - now, p]
-        _copy(S, T, n)
+        x = slot[now, beam.parent[step, p]]
+        if heir[x] == wide:
+            heir[x] = p
+    free = _0
+    for p in range(size):
+        x = slot[now, beam.parent[step, p]]
+        if heir[x] == p:
+            slot[then, p] = x
+            continue
+        while heir[free] < wide:
+            free += _1
+        heir[free] = p
+        slot[then, p] = free
+        _copy(beam.states[x], beam.states[free], n)
+    for p in range(size):
         a = beam.action[step, p]
-        apply(T, n, kind[a], a)
+        apply(beam.states[slot[then, p]], n, kind[a], a)
 
 
 @jit()
@@ -93,24 +137,23 @@ def parse_beam(sentences, chosen, W, templates, actions, desk, work, beam, heads
     every place in the beam.
     """
     C, starts, kind = sentences.columns, sentences.starts, actions.kind
-    ids, s = work.ids, work.scores
+    ids = work.ids
     for i in chosen:
         base = starts[i]
         n = starts[i + _1] - base - _2
         now, filled = _0, _1
-        begin(beam.states[_0, _0], n)
+        beam.slot[_0, _0] = _0
+        begin(beam.states[_0], n)
         beam.total[_0, _0] = 0.0
         for step in range(_2 * n):
             size = _0
             for j in range(filled):
-                S = beam.states[now, j]
-                find_features(S, C, base, n, templates, desk, ids)
-                fetch_rows(W, ids)
-                add_up(W, ids, s)
-                size = _expand(j, s, S, n, kind, beam, now, step, size)
+                S = beam.states[beam.slot[now, j]]
+                q = _score(j, S, C, base, n, W, templates, desk, ids, beam)
+                size = _expand(j, beam.scores[q], S, n, kind, beam, now, step, size)
             _advance(beam, now, step, size, n, kind)
             now, filled = _1 - now, size
-        S = beam.states[now, _0]
+        S = beam.states[beam.slot[now, _0]]
         for j in range(_1, n + _1):
             heads[base + j] = S[j, HEAD]
             groups[base + j] = S[j, GROUP]
@@ -140,7 +183,7 @@ def _right_action(S, n, heads, labels, s, actions, lost):
 def learn_beam(sentences, chosen, W, U, clock, templates, actions, desk, work, beam, margin):
     """One pass of the structured perceptron with beam search and max-violation updates.
 
-    The right states are searched along with the beam. At every step the best state that is not
+    The right states are followed along with the beam. At every step the best state that is not
     right violates by its score less the right one's; where it violates most, if by no less than
     -margin,
 
@@ -150,7 +193,8 @@ def learn_beam(sentences, chosen, W, U, clock, templates, actions, desk, work, b
     mistakes (the right states were not the best) and of updates.
     """
     C, starts, kind = sentences.columns, sentences.starts, actions.kind
-    ids, s, G = work.ids, work.scores, work.state
+    ids, wide = work.ids, np.uint64(len(beam.heir))
+    G = beam.states[wide]
     mistakes = updates = 0
     t = clock[0]
     for i in chosen:
@@ -158,25 +202,25 @@ def learn_beam(sentences, chosen, W, U, clock, templates, actions, desk, work, b
         n = starts[i + _1] - base - _2
         heads = sentences.heads[base : base + n + _2]
         labels = sentences.labels[base : base + n + _2]
-        begin(beam.states[_0, _0], n)
+        beam.slot[_0, _0] = _0
+        begin(beam.states[_0], n)
         begin(G, n)
         beam.total[_0, _0] = 0.0
         now, filled, right_place, right_total = _0, _1, _0, 0.0
-        wide = np.uint64(beam.states.shape[1])
         worst, worst_step, worst_place = -np.inf, _0, _0
         for step in range(_2 * n):
-            size = _0
-            for j in range(filled):
-                S = beam.states[now, j]
-                find_features(S, C, base, n, templates, desk, ids)
-                fetch_rows(W, ids)
-                add_up(W, ids, s)
-                size = _expand(j, s, S, n, kind, beam, now, step, size)
-            find_features(G, C, base, n, templates, desk, ids)
-            add_up(W, ids, s)
-            right = _right_action(G, n, heads, labels, s, actions, work.lost)
+            size, right = _0, _0
+            for j in range(filled + _1):
+                # The right state comes last: often it is in the beam, and scored already.
+                S = beam.states[beam.slot[now, j] if j < filled else wide]
+                q = _score(j, S, C, base, n, W, templates, desk, ids, beam)
+                s = beam.scores[q]
+                if j < filled:
+                    size = _expand(j, s, S, n, kind, beam, now, step, size)
+                else:
+                    right = _right_action(S, n, heads, labels, s, actions, work.lost)
+                    right_total += s[right]
             beam.gold[step] = right
-            right_total += s[right]
             apply(G, n, kind[right], right)
             _advance(beam, now, step, size, n, kind)
             now, filled = _1 - now, size
@@ -202,23 +246,18 @@ def learn_beam(sentences, chosen, W, U, clock, templates, actions, desk, work, b
             a = beam.action[step, place]
             place = beam.parent[step, place]
             beam.action[step, _0] = a
-        S = beam.states[_0, _0]
-        begin(S, n)
-        step = _0
-        while step < worst_step and beam.action[step, _0] == beam.gold[step]:
-            a = beam.gold[step]
-            apply(S, n, kind[a], a)
-            step += _1
-        _copy(S, G, n)
-        for k in range(step, worst_step + _1):
-            a = beam.gold[k]
-            find_features(G, C, base, n, templates, desk, ids)
-            _add(W, U, ids, a, np.float32(1), t)
-            apply(G, n, kind[a], a)
-            a = beam.action[k, _0]
-            find_features(S, C, base, n, templates, desk, ids)
-            _add(W, U, ids, a, np.float32(-1), -t)
-            apply(S, n, kind[a], a)
+        same = _0
+        while same < worst_step and beam.action[same, _0] == beam.gold[same]:
+            same += _1
+        S = beam.states[_0]
+        for path in range(_2):
+            begin(S, n)
+            for k in range(worst_step + _1):
+                a = beam.gold[k] if path == _0 else beam.action[k, _0]
+                if k >= same:
+                    find_features(S, C, base, n, templates, desk, ids)
+                    _add(W, U, ids, a, 1.0 if path == _0 else -1.0, t)
+                apply(S, n, kind[a], a)
     clock[0] = t
     return len(chosen), mistakes, updates
 
@@ -227,5 +266,5 @@ def learn_beam(sentences, chosen, W, U, clock, templates, actions, desk, work, b
 def _add(W, U, ids, a, step, t):
     """Move the weights of action a, and note when."""
     for k in range(np.uint64(len(ids))):
-        W[ids[k], a] += step
-        U[ids[k], a] += t
+        W[ids[k], a] += np.float32(step)
+        U[ids[k], a] += step * t

@@ -3,8 +3,8 @@
 A feature is a conjunction of a few *atoms*, such as the word on top of the stack and the tag of its
 leftmost child. An atom is a number for a node's column (word, tag, ...), the transition that made a
 child, a count of children or a distance, times a key of its own. A template is a sum of atoms and a
-key; multiplied once more, its upper bits are the row. So a state's features cost one
-multiplication for every atom and one for every template.
+key, whose upper bits are the row. So a state's features cost a multiplication for every atom and a
+few additions for every template.
 """
 
 from __future__ import annotations
@@ -35,7 +35,6 @@ NODES = (
 )
 #: Numbers that atoms speak of: children on the left and right of a node, and distances.
 COUNTS = ("s0.lefts", "s0.rights", "s1.lefts", "s1.rights", "b0.lefts", "s0-b0", "s1-s0")
-_MIX = np.uint64(0x9E3779B97F4A7C15)
 _0, _1, _2, _3 = np.uint64(0), np.uint64(1), np.uint64(2), np.uint64(3)
 _5, _10 = np.uint64(5), np.uint64(10)
 
@@ -43,7 +42,8 @@ _5, _10 = np.uint64(5), np.uint64(10)
 class Templates(NamedTuple):
     """Features, compiled from their names.
 
-    Atom 0 is nothing. Atoms that are columns of nodes come first, then groups of nodes, then counts.
+    Atom 0 is nothing. Atoms that are columns of nodes come first, then groups of nodes, then
+    counts. Features of at most two atoms come first, then those of three and of four.
     """
 
     node: np.ndarray
@@ -51,7 +51,9 @@ class Templates(NamedTuple):
     group_node: np.ndarray
     count: np.ndarray
     key: np.ndarray
-    parts: np.ndarray
+    pairs: np.ndarray
+    triples: np.ndarray
+    fours: np.ndarray
     seed: np.ndarray
     shift: np.ndarray
 
@@ -117,28 +119,53 @@ def find_nodes(S, n, nodes, counts):
 @jit(inline=True)
 def find_features(S, C, base, n, templates, desk, ids):
     """Fill ids with the rows of the features of a state; words are rows base .. of C."""
-    find_nodes(S, n, desk.nodes, desk.counts)
-    hash_features(S, C, base, templates, desk, ids)
+    find_atoms(S, C, base, n, templates, desk)
+    join_atoms(templates, desk.atoms, ids)
 
 
 @jit(inline=True)
-def hash_features(S, C, base, templates, desk, ids):
-    """Fill ids with the rows of the features of the nodes and counts on the desk."""
+def find_atoms(S, C, base, n, templates, desk):
+    """Look up the atoms of a state; gives their sum, which is the same for the same features."""
+    find_nodes(S, n, desk.nodes, desk.counts)
+    return look_up_atoms(S, C, base, templates, desk)
+
+
+@jit(inline=True)
+def look_up_atoms(S, C, base, templates, desk):
+    """Look up the atoms of the nodes and counts on the desk; gives their sum."""
     nodes, counts, atoms = desk.nodes, desk.counts, desk.atoms
     key = templates.key
     atoms[0] = _0
-    a = _1
+    a, mark = _1, _0
     for k in range(np.uint64(len(templates.node))):
         atoms[a] = C[base + nodes[templates.node[k]], templates.column[k]] * key[a]
+        mark += atoms[a]
         a += _1
     for k in range(np.uint64(len(templates.group_node))):
         atoms[a] = (np.uint64(S[nodes[templates.group_node[k]], GROUP]) + _1) * key[a]
+        mark += atoms[a]
         a += _1
     for k in range(np.uint64(len(templates.count))):
         atoms[a] = (counts[templates.count[k]] + _1) * key[a]
+        mark += atoms[a]
         a += _1
-    parts, seed, shift = templates.parts, templates.seed, templates.shift[0]
-    for k in range(np.uint64(len(seed))):
-        h = atoms[parts[k, _0]] + atoms[parts[k, _1]] + atoms[parts[k, _2]] + atoms[parts[k, _3]]
-        h = (h + seed[k]) * _MIX
-        ids[k] = (h ^ (h >> np.uint64(29))) * _MIX >> shift
+    return mark
+
+
+@jit(inline=True)
+def join_atoms(templates, atoms, ids):
+    """Fill ids with the rows of the features that are made of these atoms."""
+    pairs, triples, fours = templates.pairs, templates.triples, templates.fours
+    seed, shift = templates.seed, templates.shift[0]
+    t = _0
+    for k in range(np.uint64(len(pairs))):
+        ids[t] = (seed[t] + atoms[pairs[k, _0]] + atoms[pairs[k, _1]]) >> shift
+        t += _1
+    for k in range(np.uint64(len(triples))):
+        h = atoms[triples[k, _0]] + atoms[triples[k, _1]] + atoms[triples[k, _2]]
+        ids[t] = (seed[t] + h) >> shift
+        t += _1
+    for k in range(np.uint64(len(fours))):
+        h = atoms[fours[k, _0]] + atoms[fours[k, _1]] + atoms[fours[k, _2]] + atoms[fours[k, _3]]
+        ids[t] = (seed[t] + h) >> shift
+        t += _1

@@ -134,10 +134,18 @@ def learn_greedy(sentences, chosen, W, U, clock, templates, actions, desk, work,
                 right[k] = actions.of[k, label] if good else K
             add_up(W, ids, s)
             good, bad = K, K
-            can_shift, can_left, can_right = legal(S, n, SHIFT), legal(S, n, LEFT), legal(S, n, RIGHT)
+            can_shift, can_left, can_right = (
+                legal(S, n, SHIFT),
+                legal(S, n, LEFT),
+                legal(S, n, RIGHT),
+            )
             for a in range(K):
                 k = kind[a]
-                if (k == SHIFT and can_shift) or (k == LEFT and can_left) or (k == RIGHT and can_right):
+                if (
+                    (k == SHIFT and can_shift)
+                    or (k == LEFT and can_left)
+                    or (k == RIGHT and can_right)
+                ):
                     if a == right[_0] or a == right[_1] or a == right[_2]:
                         if good == K or s[a] > s[good]:
                             good = a

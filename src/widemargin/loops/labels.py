@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from widemargin.loops.contexts import hash_features
+from widemargin.loops.contexts import join_atoms, look_up_atoms
 from widemargin.loops.jit import jit
 from widemargin.loops.rowsums import add_up, fetch_rows
 from widemargin.loops.transitions import (
@@ -108,7 +108,8 @@ def give_labels(sentences, chosen, heads, sure, W, templates, allowed, desk, wor
                 labels[base + d] = label
                 continue
             _find_arc(S, n, d, desk.nodes, desk.counts)
-            hash_features(S, C, base, templates, desk, ids)
+            look_up_atoms(S, C, base, templates, desk)
+            join_atoms(templates, desk.atoms, ids)
             fetch_rows(W, ids)
             add_up(W, ids, s)
             k = desk.counts[0]
@@ -140,7 +141,8 @@ def learn_labels(sentences, chosen, W, U, clock, templates, allowed, desk, work,
         _plant(S, n, sentences.heads, base)
         for d in range(_1, n + _1):
             _find_arc(S, n, d, desk.nodes, desk.counts)
-            hash_features(S, C, base, templates, desk, ids)
+            look_up_atoms(S, C, base, templates, desk)
+            join_atoms(templates, desk.atoms, ids)
             fetch_rows(W, ids)
             add_up(W, ids, s)
             k = desk.counts[0]

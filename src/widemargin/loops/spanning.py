@@ -1,7 +1,7 @@
 """The best dependency tree when every arc has a score of its own: exact, projective or not.
 
-`A[h, d]` is the score of the arc from head h to word d; node 0 is the root, words are 1 .. n. Column
-0 and the diagonal are never looked at. Of several best trees one is given, always the same.
+`A[h, d]` is the score of the arc from head h to word d; node 0 is the root, words are 1 .. n.
+Column 0 and the diagonal are never looked at. Of several best trees one is given, always the same.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def best_projective(A, n, single, chart, heads):
 
     With `single`, the root has one child. Costs n^3.
     """
-    R, L, r, l = chart.right, chart.left, chart.open_right, chart.open_left
+    R, L, r, q = chart.right, chart.left, chart.open_right, chart.open_left
     first = _1 if single else _0
     for i in range(first, n + _1):
         R[i, i] = 0.0
@@ -55,7 +55,7 @@ def best_projective(A, n, single, chart, heads):
                     best, cut = v, k
             chart.cut[i, j] = cut
             r[i, j] = best + A[i, j]
-            l[i, j] = best + A[j, i] if i > _0 else -np.inf
+            q[i, j] = best + A[j, i] if i > _0 else -np.inf
             best, cut = -np.inf, j
             for k in range(i + _1, j + _1):
                 v = r[i, k] + R[k, j]
@@ -65,7 +65,7 @@ def best_projective(A, n, single, chart, heads):
             chart.cut_right[i, j] = cut
             best, cut = -np.inf, i
             for k in range(i, j):
-                v = L[i, k] + l[k, j]
+                v = L[i, k] + q[k, j]
                 if v > best:
                     best, cut = v, k
             L[i, j] = best
@@ -125,8 +125,8 @@ class Merger(NamedTuple):
     """Room for `best_spanning`.
 
     `score[u, v]` is that of the best arc from group u to group v, which runs from the word
-    `tail[u, v]` to the word `tip[u, v]`. Groups live in slots; `group` is the number of the one that
-    lives there now, `above` the group that swallowed a group, and `head`, `word` the arc into it.
+    `tail[u, v]` to the word `tip[u, v]`. Groups live in slots; `group` is the number of the one
+    that lives there now, `above` the group that swallowed a group; `head`, `word` the arc into it.
     """
 
     score: np.ndarray

@@ -351,16 +351,16 @@ def tag_sentences(codes, edges, classes, reader, starts, a, b, W, D, search, lab
         if m == _0:
             continue
         fill_ids(columns, m, reader.table, reader.index, ids, _0)
-        score_tokens(W, ids, _0, m, T, s)
-        best = _LOW
-        if len(reader.lexicon.keys):
-            look_up(codes, edges, reader.lexicon, starts[j], starts[j + 1], allowed)
-            _mask(s, m, n, allowed, _0, reader.lexicon.masks)
+        best, masked = _LOW, len(reader.lexicon.keys) > 0
+        while best == _LOW:
+            score_tokens(W, ids, _0, m, T, s)
+            if masked:
+                look_up(codes, edges, reader.lexicon, starts[j], starts[j + 1], allowed)
+                _mask(s, m, n, allowed, _0, reader.lexicon.masks)
             best = best_path(s, m, n, D, search.order, search.beam, v, turned, path)
-            if best == _LOW:  # the dictionary leaves no way: then the transitions alone decide
-                score_tokens(W, ids, _0, m, T, s)
-        if best == _LOW:
-            best_path(s, m, n, D, search.order, search.beam, v, turned, path)
+            if not masked:
+                break
+            masked = False  # if the dictionary leaves no way, the transitions alone decide
         for i in range(m):
             labels[out + i] = path[i]
         out += m

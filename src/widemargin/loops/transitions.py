@@ -10,8 +10,8 @@ whose last nodes are s1, s0, and a buffer that begins with the word b:
 Every word is shifted once and given a head once, so 2 n transitions make a projective tree. The
 root gives its only arc last, so that it has one child.
 
-A state is a matrix `S` of unsigned numbers with a row for each fact about the nodes and one column
-a node, so that states are copied in one go.
+A state is a matrix `S` of unsigned numbers with a row for each node and a column for each fact
+about it, so that states are copied in one go.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from widemargin.loops.jit import jit
 #: Kinds of transitions.
 SHIFT, LEFT, RIGHT = np.uint64(0), np.uint64(1), np.uint64(2)
 
-# The rows of a state. Column 0 of STACK holds the root, at the bottom; heads are of words only, so
-# that columns 0 of HEAD and GROUP are free for the two numbers that belong to no node.
+# The columns of a state. Row j of STACK is the j-th node on the stack, the root at the bottom. Only
+# words have heads, so that row 0 of HEAD and GROUP is free for two numbers that belong to no node.
 STACK, HEAD, GROUP = np.uint64(0), np.uint64(1), np.uint64(2)
 #: First and second child from the left among those on the left; likewise on the right; how many.
 LEFT1, LEFT2, RIGHT1, RIGHT2 = np.uint64(3), np.uint64(4), np.uint64(5), np.uint64(6)
@@ -107,8 +107,9 @@ def apply(S, n, kind, group):
 def losses(S, n, heads, lost):
     """Count, for each kind of transition, the right arcs that can no longer be made after it.
 
-    `heads` are the right ones, `heads[0]` unused. The system makes any set of right arcs that it can
-    make one by one (the dynamic oracle of Goldberg and Nivre, 2013), so that
+    `heads` are the right ones, `heads[0]` unused. Arcs of a projective tree that can be made one by
+    one can be made together, so that these are the losses of the best tree in reach; where arcs
+    cross, each counts as if it were alone (the dynamic oracle of Goldberg and Nivre, 2013):
 
         shift loses  b's head if it is on the stack below s0, b's children on the stack
         left loses   s0's head if it is s1 or behind b, s0's children in the buffer

@@ -1,7 +1,7 @@
 """Rows of label scores: short, all of the same width, and worth a vector instruction each.
 
-A row holds a number for each label and is padded to a power of two, at least 8. The compiler, left
-alone, keeps the sums in memory; here they stay in registers while many rows are added.
+A row holds a number for each label, and is padded to 8 numbers or a multiple of 16. The compiler,
+left alone, keeps the sums in memory; here they stay in registers while many rows are added.
 
     add_rows(W, ids, first, count, ahead, s, at)    s[at] = the sum of W[ids[first:first + count]]
     max_plus(v, j, n, A, k, s, i, out, at)          out[at] = s[i] + max of v[j][z] + A[k + z]
@@ -158,11 +158,11 @@ def _add_rows(W, ids, first, count, ahead, s, at):
         width = np.uint64(W.shape[1])
         if width == _8:
             _add_8(W, ids, first, count, ahead, width, np.uint64(0), s, at)
-        elif width == _16:
-            _add_16(W, ids, first, count, ahead, width, np.uint64(0), s, at)
         else:
-            for block in range(np.uint64(0), width, _32):
+            for block in range(np.uint64(0), width - _16, _32):
                 _add_32(W, ids, first, count, ahead, width, block, s, at)
+            if width & _16:
+                _add_16(W, ids, first, count, ahead, width, width - _16, s, at)
 
     return add
 
@@ -173,10 +173,10 @@ def _max_plus(v, j, n, A, k, s, i, out, at):
         width = np.uint64(A.shape[1])
         if width == _8:
             _max_8(v, j, n, A, k, s, i, out, at, width, np.uint64(0))
-        elif width == _16:
-            _max_16(v, j, n, A, k, s, i, out, at, width, np.uint64(0))
         else:
-            for block in range(np.uint64(0), width, _32):
+            for block in range(np.uint64(0), width - _16, _32):
                 _max_32(v, j, n, A, k, s, i, out, at, width, block)
+            if width & _16:
+                _max_16(v, j, n, A, k, s, i, out, at, width, width - _16)
 
     return best

@@ -75,14 +75,16 @@ def forward(s, m, n, D, order, beam, v, turned):
         if beam:
             _extend(s, i, n, D, order, v)
             _prune(v, i * rows, rows, n, beam)
-        elif order == 2:
-            _turn(v, (i - _1) * rows, rows, turned)
-            for z in range(n):
-                max_plus(turned, z, rows, D, z * rows, s, i, v, i * rows + z)
-            for y in range(np.uint64(v.shape[1])):
-                v[i * rows + n, y] = _LOW
         else:
-            max_plus(v, i - _1, n, D, _0, s, i, v, i)
+            # One place for both orders: it is long once compiled.
+            before, at, past, count = v, i - _1, n, _1
+            if order == 2:
+                _turn(v, (i - _1) * rows, rows, turned)
+                before, at, past, count = turned, _0, rows, n
+                for y in range(np.uint64(v.shape[1])):
+                    v[i * rows + n, y] = _LOW
+            for z in range(count):
+                max_plus(before, at + z, past, D, z * rows, s, i, v, i * rows + z)
 
 
 @jit()
@@ -96,8 +98,8 @@ def backward(m, n, D, order, v, path, whole):
     last = (m - _1) * rows
     stop = np.uint64(len(D)) - _1
     best, y, z = _LOW, _0, _0
-    for k in range(rows):
-        for j in range(n):
+    for j in range(n):
+        for k in range(rows):
             found = v[last + k, j]
             if whole:
                 found += D[stop, j]
@@ -224,11 +226,10 @@ def n_best(s, m, n, D, order, many, paths, scores):
     states = n * (n + 1) if order == 2 else n
     v = np.full((m, states, many), -np.inf)
     back = np.zeros((m, states, many), np.int64)
+    row = n * (n + 1) + n if order == 2 else n
     for y in range(n):
         first = n * n + y if order == 2 else y
-        v[0, first, 0] = np.float64(s[0, y]) + np.float64(
-            D[n * (n + 1) + n if order == 2 else n, y]
-        )
+        v[0, first, 0] = np.float64(s[0, y]) + np.float64(D[row, y])
     for i in range(1, m):
         for state in range(states):
             y = state % n
@@ -285,9 +286,10 @@ def best_through(s, m, n, D, order, through):
     """
     states = n * (n + 1) if order == 2 else n
     v = np.full((m, states), -np.inf)
+    row = n * (n + 1) + n if order == 2 else n
     for y in range(n):
         first = n * n + y if order == 2 else y
-        v[0, first] = np.float64(s[0, y]) + np.float64(D[n * (n + 1) + n if order == 2 else n, y])
+        v[0, first] = np.float64(s[0, y]) + np.float64(D[row, y])
     for i in range(1, m):
         for state in range(n * n if order == 2 else n):
             y = state % n

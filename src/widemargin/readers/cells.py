@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import accumulate, chain
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -45,12 +45,21 @@ class Cells(NamedTuple):
         if all(part.text is first for part in parts):
             return cls(first, np.concatenate([part.edges for part in parts]))
         before = [0, *accumulate(len(part.text) for part in parts)]
-        edges = [part.edges + shift for part, shift in zip(parts, before, strict=False)]
+        kind: Any = np.int32 if before[-1] < 1 << 31 else np.int64
+        edges = [part.edges.astype(kind) + kind(b) for part, b in zip(parts, before, strict=False)]
         return cls(np.concatenate([part.text for part in parts]), np.concatenate(edges))
 
 
 class Columns(Mapping[str, list[str]]):
-    """Columns by name; one that is in a file is cut out when it is first asked for."""
+    """Columns by name; one that is in a file is cut out when it is first asked for.
+
+    Parameters
+    ----------
+    made : dict
+        Columns that are no cells of the file, or no longer.
+    cells, places
+        The cells of the file, and which of them belong to which name.
+    """
 
     def __init__(
         self,
@@ -58,8 +67,8 @@ class Columns(Mapping[str, list[str]]):
         cells: Cells | None = None,
         places: Mapping[str, int] | None = None,
     ) -> None:
-        self._cells, self._places = cells, dict(places or {})
-        self._made = dict(made)
+        self._cells, self._places, self._made = cells, dict(places or {}), dict(made)
+        self._cut: dict[str, list[str]] = {}
         self._names = [*self._places, *(name for name in made if name not in self._places)]
 
     @classmethod
@@ -68,11 +77,13 @@ class Columns(Mapping[str, list[str]]):
         return columns if isinstance(columns, Columns) else cls(columns)
 
     def __getitem__(self, name: str) -> list[str]:
-        if name not in self._made:
+        if name in self._made:
+            return self._made[name]
+        if name not in self._cut:
             if self._cells is None:
                 raise KeyError(name)
-            self._made[name] = self._cells.column(self._places[name])
-        return self._made[name]
+            self._cut[name] = self._cells.column(self._places[name])
+        return self._cut[name]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._names)
@@ -88,8 +99,23 @@ class Columns(Mapping[str, list[str]]):
         cells = self._cells
         if cells is not None:
             cells = cells._replace(edges=cells.edges[first:last])
-        made = {name: column[first:last] for name, column in self._made.items()}
-        return Columns(made, cells, self._places)
+        made, cut = (
+            {name: column[first:last] for name, column in columns.items()}
+            for columns in (self._made, self._cut)
+        )
+        part = Columns(made, cells, self._places)
+        part._cut = cut
+        return part
+
+    @property
+    def in_file(self) -> Mapping[str, int]:
+        """The names of the columns of the file, and their places in it."""
+        return self._places
+
+    @property
+    def changed(self) -> dict[str, list[str]]:
+        """The columns that are not as they are in the file, or not there at all."""
+        return dict(self._made)
 
     def replaced(self, name: str, column: list[str]) -> Columns:
         """The same with one column more, or with another one in its place."""

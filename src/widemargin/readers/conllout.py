@@ -8,8 +8,9 @@ from itertools import pairwise
 from typing import Any
 
 from widemargin.errors import DataError
+from widemargin.readers.cells import Columns
 from widemargin.readers.conll import CONLLU
-from widemargin.readers.corpus import Corpus, Layout
+from widemargin.readers.corpus import Corpus
 
 _BLANKS = re.compile("([ \t]+)")
 _DOCUMENT = "-DOCSTART-"
@@ -50,6 +51,8 @@ def conll_text(
     corpus: Corpus, replaced: Mapping[str, Sequence[str]], format: str | None = None
 ) -> str:
     """What `write_conll` writes, as one string."""
+    columns = Columns.of(corpus.columns)
+    replaced = {**columns.changed, **replaced}
     for name, cells in replaced.items():
         if len(cells) != corpus.tokens:
             raise DataError(f"column {name!r}: {len(cells)} cells for {corpus.tokens} tokens")
@@ -57,25 +60,39 @@ def conll_text(
         return _made_anew(corpus, replaced, format or "conll")
     lines, layout = list(corpus.layout.text.lines), corpus.layout
     if replaced:
-        _replace(lines, corpus, layout, replaced)
+        _replace(lines, corpus, columns.in_file, replaced)
     return "\n".join(lines) + "\n" * (not layout.open_end and len(lines) > 0)
 
 
 def _replace(
-    lines: list[str], corpus: Corpus, layout: Layout, replaced: Mapping[str, Sequence[str]]
+    lines: list[str],
+    corpus: Corpus,
+    in_file: Mapping[str, int],
+    replaced: Mapping[str, Sequence[str]],
 ) -> None:
     """Put other cells into the lines of tokens."""
-    shift = corpus.format == "conllu"
     places, added = {}, []
     for name, cells in replaced.items():
-        if name in corpus.columns or corpus.format == "conllu":
-            places[corpus.names.index(corpus.name_of(name)) + shift] = cells
+        if name == "word" and name not in in_file and "form" in in_file:
+            name = "form"
+        if name in in_file:
+            places[in_file[name]] = cells
+        elif corpus.format == "conllu":
+            raise DataError(f"CoNLL-U has no column {name!r}; it has {', '.join(CONLLU)}")
         else:
             added.append(cells)
+    assert corpus.layout is not None
     split = _BLANKS.split if corpus.format == "conll" else _split_tabs
-    rows = layout.rows.tolist()
-    for token, row in enumerate(rows):
+    width = max(in_file.values()) + 1
+    for token, row in enumerate(corpus.layout.rows.tolist()):
         line, end = lines[row], ""
+        between = "\t" if "\t" in line else " "
+        simple = line.split(between)
+        if len(simple) == width and line[-1] not in "\r ":
+            for place, cells in places.items():
+                simple[place] = cells[token]
+            lines[row] = between.join([*simple, *(cells[token] for cells in added)])
+            continue
         if line.endswith(("\r", " ")):
             line = lines[row].rstrip("\r ")
             end = lines[row][len(line) :]

@@ -136,11 +136,10 @@ def _recognised_sentences(lines: list[str]) -> str:
     if tokens and all(len(cells) == 10 and cells[0][:1].isdecimal() for cells in tokens):
         return "conllu"
     rows = [line.split() for line in lines]
-    if len({len(cells) for cells in rows}) == 1 < len(rows[0]) and all(
-        _TAG.fullmatch(cells[-1]) for cells in rows
-    ):
-        return "conll"
-    return ""
+    tags = [cells[-1] for cells in rows]
+    # Letters alone may be the labels of anything.
+    spans = all(map(_TAG.fullmatch, tags)) and any("-" in tag for tag in tags)
+    return "conll" if spans and len({len(cells) for cells in rows}) == 1 < len(rows[0]) else ""
 
 
 def _has_columns(head: bytes) -> bool:

@@ -14,7 +14,7 @@ from widemargin.loops.tagging import Lexicon
 from widemargin.loops.templates import enter_keys
 from widemargin.loops.tokens import hash_words
 from widemargin.rows import frozen
-from widemargin.structured.spans import SCHEMES, is_legal
+from widemargin.structured.spans import LETTERS, SCHEMES, find_spans, is_legal
 
 #: A dictionary that is learned covers words seen at least this often.
 _OFTEN = 20
@@ -97,6 +97,45 @@ def allowed_transitions(
     return legal | (counts > 0), scheme
 
 
+def recode(tags: Sequence[str], starts: np.ndarray, scheme: str) -> tuple[np.ndarray, list[str]]:
+    """Tags of spans in another scheme: the place of each in a list of tags, and that list.
+
+    As `convert_tags` does it, but all at once.
+    """
+    spans = find_spans(tags, starts)
+    roles = np.zeros(len(tags), np.int64)  # 0 outside, then 4 kinds of tag for every type
+    lengths = spans.end - spans.first
+    inside = np.repeat(spans.first - np.cumsum(lengths) + lengths, lengths)
+    inside += np.arange(len(inside))
+    roles[inside] = np.repeat(4 * spans.kind, lengths) + 1 + _INNER
+    roles[spans.end - 1] = 4 * spans.kind + 1 + _LAST
+    roles[spans.first] = 4 * spans.kind + 1 + np.where(lengths == 1, _ONLY, _FIRST)
+    found = np.flatnonzero(np.bincount(roles))
+    names = [_name(int(role), spans.kinds, scheme) for role in found]
+    order = {name: code for code, name in enumerate(sorted(set(names)))}
+    codes = np.zeros(int(found.max(initial=0)) + 1, np.uint16)
+    codes[found] = [order[name] for name in names]
+    return codes[roles], list(order)
+
+
+#: The roles of a token in a span, in the order in which `spans.LETTERS` has them.
+_FIRST, _INNER, _LAST, _ONLY = range(4)
+
+
+def _name(role: int, kinds: Sequence[str], scheme: str) -> str:
+    if role == 0:
+        return "O"
+    kind, letter = divmod(role - 1, 4)
+    return f"{LETTERS[scheme][letter]}-{kinds[kind]}"
+
+
+def plain_tag(tag: str, scheme: str) -> str:
+    """A tag of IOBES or BILOU as IOB2 has it: every legal sequence stays the same spans."""
+    first, inner, last, only = LETTERS[scheme]
+    letter = {first: "B", inner: "I", last: "I", only: "B"}.get(tag[:1])
+    return tag if letter is None or tag == "O" else letter + tag[1:]
+
+
 def seen_tags(words: Sequence[str], labels: np.ndarray, often: int) -> dict[str, set[int]]:
     """The labels of every word that was seen at least so often."""
     times = Counter(words)
@@ -108,7 +147,12 @@ def seen_tags(words: Sequence[str], labels: np.ndarray, often: int) -> dict[str,
 
 
 def make_lexicon(
-    asked: Any, words: Sequence[str], labels: np.ndarray, tags: Sequence[str], width: int
+    asked: Any,
+    words: Sequence[str],
+    labels: np.ndarray,
+    tags: Sequence[str],
+    called: Sequence[str],
+    width: int,
 ) -> Lexicon:
     """The dictionary of the labels that words may have.
 
@@ -117,18 +161,28 @@ def make_lexicon(
     asked : None, True, int, or dict from words to tags
         None: every word may have every tag. A number: words that were seen so often may have the
         tags that they were seen with; True means 20.
+    words, labels
+        What was seen.
+    tags : sequence of str
+        What the labels mean.
+    called : sequence of str
+        What the user calls them, who may have given tags in another scheme.
+    width : int
+        Numbers in a row of scores.
     """
     known: Mapping[str, set[int]] = {}
     if isinstance(asked, Mapping):
-        codes = {tag: code for code, tag in enumerate(tags)}
+        names = sorted(set(called))
         for word, its in asked.items():
-            unknown = [tag for tag in its if tag not in codes]
-            if unknown or not its or isinstance(its, str):
+            if not its or isinstance(its, str) or not set(its) <= set(names):
                 raise DataError(
                     f"tag_dictionary: {word!r} has {its!r}; give a list of some of the tags"
-                    f" {', '.join(tags[:8])}{', ...' if len(tags) > 8 else ''}"
+                    f" {', '.join(names[:8])}{', ...' if len(names) > 8 else ''}"
                 )
-        known = {word: {codes[tag] for tag in its} for word, its in asked.items()}
+        known = {
+            word: {code for code, name in enumerate(called) if name in its}
+            for word, its in asked.items()
+        }
     elif asked is not None and asked is not False:
         often = _OFTEN if asked is True else int(asked)
         if often < 1:

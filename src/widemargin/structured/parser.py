@@ -6,6 +6,7 @@ import math
 import os
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from widemargin.learn import Watch
 from widemargin.loops.contexts import Templates
 from widemargin.loops.greedy import Sentences
 from widemargin.loops.labels import ARC_COUNTS, ARC_NODES
+from widemargin.readers.cells import Columns
 from widemargin.readers.corpus import Corpus
 from widemargin.structured.parser_features import (
     ARC_TEMPLATES,
@@ -52,6 +54,8 @@ from widemargin.structured.trees import Attachment
 _EPOCHS = {"greedy": 10, "beam": 10, "arcs": 10}
 #: A beam starts from what a greedy parser has learned in so many epochs.
 _GREEDY_START = 5
+#: What own taggers are like, if nobody says.
+_TAGGER: dict[str, Any] = {"C": 0.02, "epochs": 10, "bits": 19}
 #: Labels need a smaller table, and their features are fewer.
 _LABEL_BITS, _LABEL_EPOCHS, _LABEL_MARGIN = 18, 8, 30.0
 #: A column of more different tags than this is not made of tags.
@@ -218,7 +222,9 @@ class Parser:
 
     def _check_parameters(self) -> None:
         if self.system not in SYSTEMS:
-            raise ValueError(f"system={self.system!r} is unknown; choose one of {', '.join(SYSTEMS)}")
+            raise ValueError(
+                f"system={self.system!r} is unknown; choose one of {', '.join(SYSTEMS)}"
+            )
         for name, least, most in (("beam", 1, 1024), ("actions", 3, 4096), ("bits", 8, 28)):
             value = getattr(self, name)
             if not isinstance(value, (int, np.integer)) or not least <= value <= most:
@@ -245,8 +251,8 @@ class Parser:
             return columns
         if "upos" not in corpus.names:
             raise DataError(
-                f"{corpus.source}: has no column 'upos' ({', '.join(corpus.names)}); name the column"
-                " of the tags with tags="
+                f"{corpus.source}: has no column 'upos' ({', '.join(corpus.names)}); name"
+                " the column of the tags with tags="
             )
         second = len(set(corpus.column("xpos"))) if "xpos" in corpus.names else 0
         return ("upos", "xpos") if 1 < second <= _MOST_TAGS else ("upos",)
@@ -257,13 +263,13 @@ class Parser:
         """Own taggers, and the tags of the sentences to learn from."""
         if self.tags != "own":
             return (), [corpus.column(name) for name in columns]
-        usual = (self.tagger or Tagger()).get_params()
+        usual = (self.tagger or Tagger(**_TAGGER)).get_params()
         if usual["random_state"] is None:
             usual["random_state"] = int(rng.integers(1 << 31))
-        words = Corpus({"word": corpus.words}, corpus.starts)
         taggers, tags = [], []
         for name in columns:
-            tagged = words.with_column("tag", corpus.column(name))
+            cells = Columns({"word": corpus.words, "tag": corpus.column(name)})
+            tagged = Corpus(cells, corpus.starts)
             taggers.append(replace(_fitted(usual, tagged), column=name))
             tags.append(self._jackknifed(usual, tagged, taggers[-1]))
         return tuple(taggers), tags
@@ -276,7 +282,7 @@ class Parser:
         found: list[str] = []
         edges = [len(tagged) * part // parts for part in range(parts + 1)]
         each = np.arange(len(tagged))
-        for a, b in zip(edges[:-1], edges[1:], strict=True):
+        for a, b in pairwise(edges):
             tagger = _fitted(usual, tagged[(each < a) | (each >= b)])
             found += _flat_tags(tagger, tagged[a:b])
         return found
@@ -334,9 +340,7 @@ class Parser:
             return replace(model, W=weights).score(held_out).uas.f1
 
         course, epochs, why = self._course(model, given, rng, watch, n)
-        W, history = learn_trees(
-            course, epochs, rng, None if held_out is None else score, watch, n
-        )
+        W, history = learn_trees(course, epochs, rng, None if held_out is None else score, watch, n)
         certificate = RunCertificate(
             mistakes=history.mistakes, epochs=len(history), no_bound=why, n=n
         )
@@ -356,7 +360,9 @@ class Parser:
                 model.features, COLUMNS, self.bits, ARC_NODES, ARC_COUNTS
             )
             course: Course = ArcCourse(given, arc_templates, self.system == "cle", float(self.C))
-            why = "steps have different sizes" if self.C < math.inf else "trees need not be separable"
+            why = (
+                "steps have different sizes" if math.inf > self.C else "trees need not be separable"
+            )
             return course, self.epochs or _EPOCHS["arcs"], why
         templates: Templates = compile_templates(model.features, COLUMNS, self.bits)
         greedy = GreedyCourse(

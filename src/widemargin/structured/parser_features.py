@@ -15,7 +15,6 @@ from widemargin.loops.contexts import COUNTS, NODES, Templates
 #: action that gave it its head (a).
 PARSER_TEMPLATES = """
 s0.w s0.t
-s0.w
 s0.t
 s0.x
 b0.w b0.t
@@ -49,7 +48,6 @@ s1.w s0.t
 s1.t s0.w
 s1.w s1.t s0.t
 s1.t s0.w s0.t
-s1.t b0.t
 s1.w b0.w
 s1.w b0.t
 s1.t b0.w
@@ -83,7 +81,6 @@ s1.t s1r.t s1r2.t
 s0.w s0-b0
 s0.t s0-b0
 b0.w s0-b0
-b0.t s0-b0
 s0.w b0.w s0-b0
 s0.t b0.t s0-b0
 s1.t s0.t s1-s0
@@ -117,7 +114,6 @@ s0.w s0r.a
 b0.w b0l.a
 s1.w s1r.a
 s0.t s0r.a b0.t
-s0.t b0.t b0l.a
 s1.t s1r.a s0.t
 s0.w s0r.a b0.t
 s0.e b0.t
@@ -128,11 +124,25 @@ s0.e b0.e
 p0.t s0.t n0.t
 n0.t b0.t
 s0.t n0.t b0.t
+s2.x s1.x s0.x
+b0.x b1.x b2.x
+s0.x b0.x b0l.x
+s1.x s1r.x s0.x
+s0.x s0l.x b0.x
+s0.x s0r.x b0.x
+n0.x s0.x b0.x
+p0.x s0.x b0.x
+s0.e
+b0.e
+s1.e
+b1.e
+s1.e s0.e
+b3.t
 """
 
 #: The features of an arc when the tree is known: `d` is the word whose label is asked for, `h` its
-#: head, `g` the head of that; `dp`, `dn`, `hp`, `hn` the words beside them; `dl`, `dr` the outermost
-#: children; `op` and `on` the children of h before and after d.
+#: head, `g` the head of that; `dp`, `dn`, `hp`, `hn` the words beside them; `dl`, `dr` the
+#: outermost children; `op` and `on` the children of h before and after d.
 LABEL_TEMPLATES = """
 d.w
 d.t
@@ -252,11 +262,17 @@ def compile_templates(
     of_counts = [a for a in names if a in counts]
     order = ["", *of_columns, *of_groups, *of_counts]
     number = {name: k for k, name in enumerate(order)}
-    parts = np.zeros((len(features), 4), np.uint64)
-    for k, feature in enumerate(features):
-        if len(feature) > parts.shape[1]:
+    for feature in features:
+        if len(feature) > 4:
             raise ValueError(f"feature {' '.join(feature)!r} has more than four atoms")
-        parts[k, : len(feature)] = [number[atom] for atom in feature]
+    features.sort(key=lambda feature: max(2, len(feature)))
+    parts = {}
+    for size in (2, 3, 4):
+        chosen = [feature for feature in features if max(2, len(feature)) == size]
+        rows = [
+            [number[atom] for atom in feature] + [0] * (size - len(feature)) for feature in chosen
+        ]
+        parts[size] = np.array(rows, np.uint16).reshape(-1, size)
     split = [atom.split(".") for atom in of_columns]
     return Templates(
         node=np.array([nodes.index(node) for node, _ in split], np.uint64),
@@ -264,7 +280,9 @@ def compile_templates(
         group_node=np.array([nodes.index(atom[:-2]) for atom in of_groups], np.uint64),
         count=np.array([counts.index(atom) for atom in of_counts], np.uint64),
         key=np.array([key_of(name) for name in order], np.uint64),
-        parts=parts,
+        pairs=parts[2],
+        triples=parts[3],
+        fours=parts[4],
         seed=np.array([key_of(" ".join(feature)) for feature in features], np.uint64),
         shift=np.array([64 - bits], np.uint64),
     )

@@ -55,6 +55,7 @@ class Average:
 class Course(Protocol):
     """One kind of parser that learns."""
 
+    sentences: Sentences
     weights: Average
 
     def run(self, order: np.ndarray, epoch: int, rng: np.random.Generator) -> Tally:
@@ -126,7 +127,7 @@ class BeamCourse:
         self._room = (
             desk(templates),
             work(templates, start.shape[1], longest),
-            beam_room(width, longest),
+            beam_room(width, start.shape[1], longest),
         )
 
     def run(self, order: np.ndarray, epoch: int, rng: np.random.Generator) -> Tally:
@@ -272,7 +273,7 @@ def learn_trees(
 
 def _pieces(course: Course, order: np.ndarray) -> int:
     """In how many pieces to learn."""
-    rows = int(getattr(course, "sentences").starts[-1])
+    rows = int(course.sentences.starts[-1])
     return max(1, min(len(order), rows // _PIECE))
 
 

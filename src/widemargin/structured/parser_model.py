@@ -174,7 +174,7 @@ class ParserModel:
             own, room = desk(templates), work(templates, W.shape[1], longest)
             # The transitions that made the arcs: they tell the commoner labels.
             if self.beam > 1:
-                beam = beam_room(self.beam, longest)
+                beam = beam_room(self.beam, W.shape[1], longest)
                 parse_beam(
                     sentences, chosen, W, templates, self.actions, own, room, beam, heads, labels
                 )
@@ -245,7 +245,9 @@ class ParserModel:
             Columns of tags by name, if the parser has no taggers.
         """
         if isinstance(words, str):
-            raise DataError(f"{words[:20]!r} is a string; give a list of words, as split() makes it")
+            raise DataError(
+                f"{words[:20]!r} is a string; give a list of words, as split() makes it"
+            )
         given = {"word": [list(words)], **{name: [list(column)] for name, column in tags.items()}}
         trees = self.predict(Corpus.of(given))
         return Tree(list(words), trees.tags[self.columns[0]], trees.heads.tolist(), trees.labels)

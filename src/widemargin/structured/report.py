@@ -70,8 +70,7 @@ def measure_tagger(
     """
     right = corpus.column(model.column if column is None else column)
     _check_tokens(corpus)
-    tags = np.array(model.tags, object)
-    found = tags[model.codes(corpus, n_jobs)].tolist()
+    found = model.flat_tags(corpus, n_jobs)
     hits = np.array([a == b for a, b in zip(right, found, strict=True)])
     figures = {"accuracy": Ratio.of_tokens(hits, corpus.starts)}
     if len(model.known):
@@ -84,7 +83,7 @@ def measure_tagger(
         figures,
         spans,
         _mistakes(corpus, right, found, ~hits),
-        _unknown_tags(model.tags, corpus, right),
+        _unknown_tags(model, corpus, right),
         _confusion(right, found),
     )
 
@@ -131,9 +130,12 @@ def _some(hits: np.ndarray, which: np.ndarray, starts: np.ndarray) -> Ratio:
     return Ratio.of(right, counts, counts)
 
 
-def _unknown_tags(known: list[str], corpus: Corpus, right: list[str]) -> list[str]:
+def _unknown_tags(model: TaggerModel, corpus: Corpus, right: list[str]) -> list[str]:
     """Right answers that the model cannot give; an error if it can give none of them."""
-    new = set(right) - set(known)
+    new = set(right) - set(model.tags)
+    if model.given_scheme is not None:  # it has learned other tags for the same types of spans
+        kinds = {tag.partition("-")[2] for tag in model.tags}
+        new = {tag for tag in new if tag.partition("-")[2] not in kinds}
     if not new:
         return []
     first = next(token for token, tag in enumerate(right) if tag in new)

@@ -18,13 +18,13 @@ from widemargin.errors import DataError
 from widemargin.structured.resample import Ratio
 
 #: The schemes, and the letters of a span's first, inner, last and only tag.
-_LETTERS = {
+LETTERS = {
     "IOB1": ("I", "I", "I", "I"),
     "IOB2": ("B", "I", "I", "B"),
     "IOBES": ("B", "I", "E", "S"),
     "BILOU": ("B", "I", "L", "U"),
 }
-SCHEMES = tuple(_LETTERS)
+SCHEMES = tuple(LETTERS)
 _GO_ON, _MAY_GO_ON = "IEL", "BI"
 _OUTSIDE = "O"
 
@@ -134,7 +134,7 @@ def scheme_of(tags: Sequence[str], starts: Sequence[int] | np.ndarray | None = N
     ):
         return None
     for scheme in ("IOBES", "BILOU"):
-        known = set(_LETTERS[scheme]) | {_OUTSIDE}
+        known = set(LETTERS[scheme]) | {_OUTSIDE}
         if letters <= known and letters & (known - set("BIO")):
             return scheme
     if not letters <= set("BIO"):
@@ -157,7 +157,7 @@ def convert_tags(
     """
     _check_scheme(scheme)
     spans, bounds = find_spans(tags, starts), set(_starts(tags, starts).tolist())
-    first, inner, last, only = _LETTERS[scheme]
+    first, inner, last, only = LETTERS[scheme]
     made, before = [_OUTSIDE] * len(tags), (-1, "")
     for a, b, kind in spans:
         made[a:b] = [f"{inner}-{kind}"] * (b - a)
@@ -185,7 +185,7 @@ def is_legal(before: str | None, tag: str | None, scheme: str) -> bool:
         return following != "B" or same
     if scheme == "IOB2":
         return following != "I" or same
-    _, inner, last, _ = _LETTERS[scheme]
+    _, inner, last, _ = LETTERS[scheme]
     if letter in _MAY_GO_ON:
         return same and following in (inner, last)
     return following not in (inner, last)
@@ -224,7 +224,7 @@ def find_illegal(
 
 
 def _check_scheme(scheme: str) -> None:
-    if scheme not in _LETTERS:
+    if scheme not in LETTERS:
         raise DataError(f"scheme {scheme!r} is unknown; choose one of {', '.join(SCHEMES)}")
 
 

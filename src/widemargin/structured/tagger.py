@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Sequence
+from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -20,9 +22,12 @@ from widemargin.structured.constraints import (
     allowed_transitions,
     count_transitions,
     make_lexicon,
+    plain_tag,
+    recode,
+    scheme_of_transitions,
 )
 from widemargin.structured.feature_names import FeatureNames
-from widemargin.structured.sentences import corpus_of
+from widemargin.structured.sentences import corpus_of, word_columns
 from widemargin.structured.spans import measure_spans
 from widemargin.structured.tagger_fit import (
     Course,
@@ -33,9 +38,18 @@ from widemargin.structured.tagger_fit import (
     learn_tags,
     read_again,
 )
-from widemargin.structured.tagger_model import Answer, TaggerModel, Weight, known_words, row_width
+from widemargin.structured.tagger_model import (
+    Answer,
+    TaggerModel,
+    Weight,
+    known_words,
+    row_width,
+    share_right,
+)
 
 _UPDATES = {"whole": WHOLE, "early": EARLY, "max-violation": VIOLATION}
+#: Schemes that turn into IOB2 tag by tag.
+_LEARNED_AS = ("IOBES", "BILOU", "IOB2")
 _RULES = ("perceptron", "pa", "pa1", "pa2")
 #: More labels than this make no sense, and would need very wide rows.
 _MOST_TAGS = 4096
@@ -66,12 +80,15 @@ class Tagger:
         Which weights answer.
     bits : int or None
         Features are hashed into 2^bits rows of weights; None keeps an exact dictionary of all.
-    constraints : {"auto", "seen", None} or a scheme
-        Which tags may follow which: "auto" finds out whether tags are of spans (IOB1, IOB2, IOBES,
-        BILOU) and never breaks their scheme; "seen" allows what was seen in training.
+    scheme : {"IOBES", "BILOU", "IOB2", None}
+        Tags of spans in IOB1 or IOB2 are learned in this scheme, and given back as they came; None
+        learns them as they are.
+    constraints : {"auto", "seen", None}
+        Which tags may follow which: "auto" never breaks the scheme of tags of spans (but allows
+        whatever was seen in training), "seen" allows only what was seen.
     tag_dictionary : None, True, int or dict
-        The tags that words may have: from words to tags; or a number: words that were seen so
-        often have the tags that they were seen with (True: 20).
+        The tags that words may have: from words to tags (of spans: in IOB2); or a number: words
+        that were seen so often have the tags that they were seen with (True: 20).
     search : {"exact", "beam"}
         Viterbi, or a beam.
     beam : int
@@ -127,6 +144,7 @@ class Tagger:
         epochs: int = 10,
         keep: str = "average",
         bits: int | None = 18,
+        scheme: str | None = "IOBES",
         constraints: str | None = "auto",
         tag_dictionary: Any = None,
         search: str = "exact",
@@ -146,6 +164,7 @@ class Tagger:
         self.epochs = epochs
         self.keep = keep
         self.bits = bits
+        self.scheme = scheme
         self.constraints = constraints
         self.tag_dictionary = tag_dictionary
         self.search = search
@@ -251,13 +270,11 @@ class Tagger:
         watch: Watch | None,
     ) -> TaggerModel:
         cells = corpus.column(column)
-        tags = sorted(set(cells))
+        labels, tags, given_scheme = self._labels(cells, corpus)
         if len(tags) > _MOST_TAGS:
             raise DataError(
                 f"{corpus.source}: {column!r} has {len(tags)} different tags; is it text?"
             )
-        codes = {tag: code for code, tag in enumerate(tags)}
-        labels = np.fromiter(map(codes.__getitem__, cells), np.uint16, len(cells))
         templates = Templates(
             default_templates(tags, inputs) if isinstance(self.templates, str) else self.templates
         )
@@ -267,7 +284,10 @@ class Tagger:
         counts = count_transitions(labels, corpus.starts, len(tags))
         allowed, scheme = allowed_transitions(tags, counts, self.constraints)
         width = row_width(len(tags), self.order)
-        lexicon = make_lexicon(self.tag_dictionary, corpus.words, labels, tags, width)
+        called = tags
+        if given_scheme is not None and self.scheme is not None:
+            called = [plain_tag(tag, self.scheme) for tag in tags]
+        lexicon = make_lexicon(self.tag_dictionary, corpus.words, labels, tags, called, width)
         encoded = encode_corpus(corpus, templates, self.bits)
         course = Course(encoded, labels, allowed, lexicon, plan, len(templates))
         model = TaggerModel(
@@ -280,6 +300,7 @@ class Tagger:
             order=self.order,
             beam=plan.search.beam,
             scheme=scheme,
+            given_scheme=given_scheme,
             column=column,
             params={name: _plain(value) for name, value in self.get_params().items()},
         )
@@ -300,6 +321,20 @@ class Tagger:
             names=names,
             known=known_words(corpus.words),
         )
+
+    def _labels(self, cells: list[str], corpus: Corpus) -> tuple[np.ndarray, list[str], str | None]:
+        """The tags as codes, what the codes mean, and the scheme they were given in if another."""
+        tags = sorted(set(cells))
+        codes = {tag: code for code, tag in enumerate(tags)}
+        labels = np.fromiter(map(codes.__getitem__, cells), np.uint32, len(cells))
+        _choice("scheme", self.scheme, (*_LEARNED_AS, None))
+        if self.scheme is None or len(tags) > _MOST_TAGS:
+            return labels.astype(np.uint16), tags, None
+        counts = count_transitions(labels, corpus.starts, len(tags))
+        given = scheme_of_transitions(tags, counts)
+        if given not in ("IOB1", "IOB2") or given == self.scheme:
+            return labels.astype(np.uint16), tags, None
+        return *recode(cells, corpus.starts, self.scheme), given
 
     def _plan(self, tags: int) -> TaggerPlan:
         """The parameters as the driver takes them, or an error that names the one that is wrong."""
@@ -340,7 +375,7 @@ class Tagger:
 
     @property
     def tags_(self) -> list[str]:
-        """The tags, sorted."""
+        """The tags that were learned, sorted."""
         return self._fitted().tags
 
     @property
@@ -373,6 +408,42 @@ class Tagger:
         """How sure every tag of a sentence is; see `TaggerModel.margins`."""
         return self._fitted().margins(words, **columns)
 
+    def certify(
+        self, sentences: Any, tags: Any = None, *, column: str | int | None = None
+    ) -> RunCertificate:
+        """What the mistakes are worth, given the sentences that were learned from (L35).
+
+        If the weights put the right tags of every sentence before all others, by a margin gamma
+        (the smallest lead over the length of the weights), then the perceptron can have made at
+        most (R / gamma)^2 mistakes.
+
+        Returns
+        -------
+        RunCertificate
+            With the margin on these sentences, negative if some tags are wrong, and the bound.
+        """
+        model = self._fitted()
+        corpus = corpus_of(sentences, tags)
+        name = "tag" if tags is not None else corpus.name_of(column)
+        labels, names, _ = self._labels(corpus.column(name), corpus)
+        unknown = set(names) - set(model.tags)
+        if unknown:
+            raise DataError(f"{corpus.source}: the tag {min(unknown)!r} was not learned")
+        labels = np.array([model.tags.index(tag) for tag in names], np.uint32)[labels]
+        columns = word_columns(corpus)
+        leads = []
+        for a, b in pairwise(corpus.starts.tolist()):
+            beside = {one: columns[one][a:b] for one in model.templates.columns.inputs}
+            leads.append(model.lead(columns["word"][a:b], labels[a:b], **beside))
+        margin = min(leads) / float(np.linalg.norm(model.W.astype(np.float64)))
+        run = model.certificate
+        assert run is not None
+        if run.no_bound or run.R is None:
+            return replace(run, margin=margin)
+        if margin <= 0.0:
+            return replace(run, margin=margin, no_bound="some tags are wrong")
+        return replace(run, margin=margin, bound=(run.R / margin) ** 2)
+
     def top_features(self, n: int = 20, tag: str | None = None) -> list[Weight]:
         """The features that weigh most."""
         return self._fitted().top_features(n, tag)
@@ -394,10 +465,10 @@ class _Referee:
     def score(self, weights: np.ndarray) -> float:
         """F1 of spans, or the share of tags that are right."""
         model = _replaced(self.model, W=weights)
-        found = [model.tags[code] for code in model.codes(self.corpus).tolist()]
+        found = model.flat_tags(self.corpus)
         if model.scheme is not None:
             return float(measure_spans(self.tags, found, self.corpus.starts).overall.f1)
-        return sum(map(str.__eq__, found, self.tags)) / len(found)
+        return share_right(found, self.tags)
 
 
 def _replaced(model: TaggerModel, **changes: Any) -> TaggerModel:

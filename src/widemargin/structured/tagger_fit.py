@@ -6,7 +6,7 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from widemargin.encode.templates import Templates
 from widemargin.encode.tokens import Tokens
 from widemargin.errors import DataError
 from widemargin.history import Epoch, History
-from widemargin.loops.steps import Rule
+from widemargin.loops.steps import ERROR, Rule
 from widemargin.loops.tagging import (
     Lexicon,
     Reader,
@@ -275,20 +275,19 @@ def _reason_to_stop(plan: TaggerPlan, history: History, epoch: int) -> str:
     return "epochs" if epoch == plan.epochs else ""
 
 
-def certify_run(course: Course, history: History, sentences: int, **facts: Any) -> RunCertificate:
+def certify_run(course: Course, history: History, sentences: int) -> RunCertificate:
     """Mistakes beside R, the length of the longest f(x, y) - f(x, y*) that was stepped along."""
-    plan = course.plan
-    why = ""
+    plan, why = course.plan, ""
     if plan.search.beam:
         why = "a beam may miss the best tags"
-    elif plan.rule.form != 0:
+    elif plan.search.cost:
+        why = "it learned more than its mistakes"
+    elif plan.rule.form != ERROR:
         why = "steps have different sizes"
     return RunCertificate(
         mistakes=history.mistakes,
         epochs=len(history),
-        no_bound=why or facts.get("no_bound", ""),
+        no_bound=why,
         n=sentences,
         R=math.sqrt(course.longest),
-        margin=facts.get("margin"),
-        bound=None if why else facts.get("bound"),
     )

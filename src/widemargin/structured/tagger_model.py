@@ -19,7 +19,7 @@ from widemargin.errors import DataError, ModelFileError
 from widemargin.history import History
 from widemargin.loops.tagging import WHOLE, Lexicon, Reader, Search, score_sentence, tag_sentences
 from widemargin.loops.templates import Index
-from widemargin.loops.viterbi import best_through, n_best
+from widemargin.loops.viterbi import best_through, n_best, path_score
 from widemargin.modelfile import (
     pack_strings,
     pack_value,
@@ -30,8 +30,10 @@ from widemargin.modelfile import (
 )
 from widemargin.readers.corpus import Corpus
 from widemargin.rows import frozen
+from widemargin.structured.constraints import plain_tag
 from widemargin.structured.feature_names import FeatureNames
 from widemargin.structured.sentences import corpus_of, word_columns
+from widemargin.structured.spans import convert_tags
 from widemargin.threads import run_all, thread_count
 
 #: What `half` can hold.
@@ -56,9 +58,9 @@ class Weight(NamedTuple):
 
 
 def row_width(labels: int, order: int) -> int:
-    """How many numbers a row of weights has: a power of two."""
+    """How many numbers a row of weights has: 8 or a multiple of 16."""
     needed = labels + (order == 2)
-    return max(8, 1 << (needed - 1).bit_length())
+    return 8 if needed <= 8 else (needed + 15) // 16 * 16
 
 
 def transition_rows(labels: int, order: int) -> int:
@@ -106,6 +108,8 @@ class TaggerModel:
         How many ways to begin a sentence are kept; 0 for all, which is exact.
     scheme : str or None
         The scheme of the tags, if they are of spans.
+    given_scheme : str or None
+        The scheme in which tags were given, and are given back, if that is another.
     column : str
         The column of a corpus that was learned.
     params, history, certificate
@@ -127,6 +131,7 @@ class TaggerModel:
     order: int = 1
     beam: int = 0
     scheme: str | None = None
+    given_scheme: str | None = None
     column: str = "tag"
     params: dict[str, Any] = field(default_factory=dict)
     history: History = field(default_factory=History)
@@ -148,7 +153,8 @@ class TaggerModel:
 
     @cached_property
     def _table(self) -> np.ndarray:
-        return frozen(transition_table(self.W, self.allowed, len(self.tags), self.order))
+        # Not frozen, nor are the weights: so what was compiled for learning serves here, too.
+        return transition_table(self.W, self.allowed, len(self.tags), self.order)
 
     @cached_property
     def _reader(self) -> Reader:
@@ -157,10 +163,6 @@ class TaggerModel:
     @cached_property
     def _search(self) -> Search:
         return Search(len(self.tags), self.order, self.beam, WHOLE, 0.0)
-
-    @cached_property
-    def _frozen(self) -> np.ndarray:
-        return frozen(self.W)
 
     def __getstate__(self) -> dict[str, Any]:
         # What is worked out from the rest is worked out again.
@@ -181,10 +183,9 @@ class TaggerModel:
         tokens, starts = self._read_one(words, columns)
         labels = np.empty(tokens.n, np.uint32)
         tag_sentences(
-            *tokens, self._reader, starts, 0, 1, self._frozen, self._table, self._search, labels
+            *tokens, self._reader, starts, 0, 1, self.W, self._table, self._search, labels
         )
-        tags = self.tags
-        return [tags[label] for label in labels.tolist()]
+        return self._shown(labels)
 
     def _read_one(
         self, words: Sequence[Any], columns: dict[str, Sequence[str]]
@@ -214,12 +215,29 @@ class TaggerModel:
             a, b = part
             out = labels[int(corpus.starts[a]) : int(corpus.starts[b])]
             tag_sentences(
-                *tokens, self._reader, starts, a, b, self._frozen, self._table, self._search, out
+                *tokens, self._reader, starts, a, b, self.W, self._table, self._search, out
             )
 
         threads = thread_count(n_jobs)
         run_all(work, _pieces(corpus.starts) if threads > 1 else [(0, len(corpus))], threads)
         return labels
+
+    def flat_tags(self, corpus: Corpus, n_jobs: int | None = None) -> list[str]:
+        """The tags of all tokens of a corpus, end to end."""
+        return self._shown(self.codes(corpus, n_jobs), corpus.starts)
+
+    @cached_property
+    def _plain(self) -> list[str]:
+        """The tags as they are given back, but for IOB1, where that depends on what is before."""
+        if self.given_scheme is None or self.scheme is None:
+            return self.tags
+        return [plain_tag(tag, self.scheme) for tag in self.tags]
+
+    def _shown(self, labels: np.ndarray, starts: np.ndarray | None = None) -> list[str]:
+        """Tags as they are given back."""
+        plain = self._plain
+        tags = [plain[label] for label in labels.tolist()]
+        return convert_tags(tags, "IOB1", starts) if self.given_scheme == "IOB1" else tags
 
     def predict(self, sentences: Any, n_jobs: int | None = None) -> list[list[str]]:
         """The tags of many sentences, a list for each.
@@ -232,8 +250,7 @@ class TaggerModel:
             Threads; -1 for every core. The tags are the same.
         """
         corpus = corpus_of(sentences, beside=self.templates.columns.inputs)
-        tags = self.tags
-        flat = [tags[label] for label in self.codes(corpus, n_jobs).tolist()]
+        flat = self.flat_tags(corpus, n_jobs)
         return [flat[a:b] for a, b in pairwise(corpus.starts.tolist())]
 
     def score(self, sentences: Any, tags: Any = None, column: str | int | None = None) -> float:
@@ -242,9 +259,7 @@ class TaggerModel:
         named = "tag" if tags is not None else self.column if column is None else column
         if not corpus.tokens:
             raise DataError(f"{corpus.source}: there is no token to score")
-        codes = {tag: code for code, tag in enumerate(self.tags)}
-        right = np.array([codes.get(tag, -1) for tag in corpus.column(named)])
-        return float(np.mean(self.codes(corpus) == right))
+        return share_right(self.flat_tags(corpus), corpus.column(named))
 
     def n_best(self, words: Sequence[Any], n: int = 5, **columns: Sequence[str]) -> list[Answer]:
         """The n best ways to tag a sentence, best first, with their scores; exact."""
@@ -255,10 +270,7 @@ class TaggerModel:
             return [Answer([], 0.0)]
         paths, scores = np.zeros((n, m), np.int64), np.zeros(n)
         found = n_best(s, m, len(self.tags), self._table, self.order, n, paths, scores)
-        return [
-            Answer([self.tags[y] for y in paths[k].tolist()], float(scores[k]))
-            for k in range(found)
-        ]
+        return [Answer(self._shown(paths[k]), float(scores[k])) for k in range(found)]
 
     def margins(self, words: Sequence[Any], **columns: Sequence[str]) -> np.ndarray:
         """How sure every tag is: by how much the best tags lead before any others with another tag
@@ -274,6 +286,17 @@ class TaggerModel:
         two = np.partition(through, -2, axis=1)[:, -2:]
         return two[:, 1] - two[:, 0]
 
+    def lead(self, words: Sequence[Any], labels: np.ndarray, **columns: Sequence[str]) -> float:
+        """By how much given labels lead before all others; negative if others are better."""
+        s, m = self._scores(words, columns)
+        if m == 0:
+            return np.inf
+        n, paths, scores = len(self.tags), np.zeros((2, m), np.int64), np.zeros(2)
+        found = n_best(s, m, n, self._table, self.order, 2, paths, scores)
+        own = path_score(s, np.uint64(m), np.uint64(n), self._table, self.order, labels, True)
+        rivals = [k for k in range(found) if not np.array_equal(paths[k], labels)]
+        return float(own - scores[rivals[0]]) if rivals else np.inf
+
     def _scores(
         self, words: Sequence[Any], columns: dict[str, Sequence[str]]
     ) -> tuple[np.ndarray, int]:
@@ -281,13 +304,13 @@ class TaggerModel:
         tokens, starts = self._read_one(words, columns)
         s = np.empty((tokens.n, self.W.shape[1]), np.float32)
         reader = self._reader
-        score_sentence(*tokens, reader, starts, 0, self._frozen, len(self.tags), s)
+        score_sentence(*tokens, reader, starts, 0, self.W, len(self.tags), s)
         if tokens.n and len(self.lexicon.keys):
             through = np.empty((tokens.n, len(self.tags)))
             best_through(s, tokens.n, len(self.tags), self._table, self.order, through)
             if not np.isfinite(through.max()):  # as in tagging: the transitions alone decide
                 reader = reader._replace(lexicon=_NO_LEXICON)
-                score_sentence(*tokens, reader, starts, 0, self._frozen, len(self.tags), s)
+                score_sentence(*tokens, reader, starts, 0, self.W, len(self.tags), s)
         return s, tokens.n
 
     # Weights
@@ -420,6 +443,7 @@ class TaggerModel:
             "order": self.order,
             "beam": self.beam,
             "scheme": self.scheme,
+            "given_scheme": self.given_scheme,
             "column": self.column,
             "half": self.half,
             "names": named,
@@ -451,6 +475,7 @@ class TaggerModel:
             order=about["order"],
             beam=about["beam"],
             scheme=about["scheme"],
+            given_scheme=about["given_scheme"],
             column=about["column"],
             params={name: unpack_value(value) for name, value in about["params"].items()},
             history=History.from_dict(about["history"]),
@@ -482,6 +507,11 @@ def known_words(words: Sequence[str]) -> np.ndarray:
 def _checksums(words: Sequence[str]) -> np.ndarray:
     sums = (crc32(word.encode("utf-8", "surrogatepass")) for word in words)
     return np.fromiter(sums, np.uint32, len(words))
+
+
+def share_right(found: Sequence[str], right: Sequence[str]) -> float:
+    """The share of tags that are right."""
+    return sum(map(str.__eq__, found, right)) / len(right)
 
 
 def load_tagger(path: str | os.PathLike[str]) -> TaggerModel:

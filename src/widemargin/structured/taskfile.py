@@ -55,6 +55,11 @@ def read_task_model(
     return task, weights, unpack_value(about["params"]), History.from_dict(about["history"]), about
 
 
+def task_named_in(path: str | os.PathLike[str]) -> str:
+    """The module and class of the task that a model is of."""
+    return str(read_model_file(path)[1]["task"])
+
+
 def _find_task(path: str, named: str, params: dict[str, Any]) -> Task:
     """The task that a file names; a file cannot make a module run that nobody imported."""
     module, _, name = named.partition(":")

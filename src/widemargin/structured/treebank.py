@@ -23,7 +23,7 @@ COLUMNS = "wtxe"
 
 
 class Places(NamedTuple):
-    """Where tokens stand among the rows of sentences, each of which has one more row at each end."""
+    """Where tokens stand among the rows of sentences, which have one row more at each end."""
 
     rows: np.ndarray
     starts: np.ndarray

@@ -33,24 +33,28 @@ def work(templates: Templates, lanes: int, longest: int) -> Work:
     )
 
 
-def beam_room(width: int, longest: int) -> Beam:
-    """For a search with so many states."""
+def beam_room(width: int, lanes: int, longest: int) -> Beam:
+    """For a search with so many states, and the right one beside."""
     steps = max(1, 2 * longest)
     return Beam(
-        np.zeros((2, width, longest + 2, FACTS), np.uint32),
+        np.zeros((width + 1, longest + 2, FACTS), np.uint32),
+        np.zeros((2, width), np.uint64),
+        np.zeros(width, np.uint64),
         np.zeros((2, width)),
         np.zeros((steps, width), np.uint64),
         np.zeros((steps, width), np.uint64),
         np.zeros(steps, np.uint64),
+        np.zeros(width + 1, np.uint64),
+        np.zeros((width + 1, lanes), np.float32),
     )
 
 
 def chart_room(longest: int) -> Chart:
     """For the best projective tree."""
     n = longest + 2
-    scores = [np.zeros((n, n)) for _ in range(4)]
-    cuts = [np.zeros((n, n), np.uint64) for _ in range(3)]
-    return Chart(*scores, *cuts, np.zeros((3 * n, 3), np.uint64))
+    scores = (np.zeros((n, n)) for _ in range(4))
+    cuts = (np.zeros((n, n), np.uint64) for _ in range(3))
+    return Chart._make([*scores, *cuts, np.zeros((3 * n, 3), np.uint64)])
 
 
 def merger_room(longest: int) -> Merger:
