@@ -45,7 +45,7 @@ def loop_beside_pseudocode(module: str, name: str) -> str:
     source = f"../../{path.relative_to(ROOT).as_posix()}"
     return (
         f'<table>\n<tr><th>the lecture</th><th>the loop, <a href="{source}">{name}</a></th></tr>\n'
-        f"<tr valign=\"top\"><td><pre>{html.escape(pseudocode, quote=False)}</pre></td>\n"
+        f'<tr valign="top"><td><pre>{html.escape(pseudocode, quote=False)}</pre></td>\n'
         f"<td><pre>{html.escape(code, quote=False)}</pre></td></tr>\n</table>"
     )
 
@@ -79,12 +79,12 @@ def wanted_pictures() -> set[str]:
     return set(re.findall(r"^\{\{picture (\S+):", text, flags=re.MULTILINE))
 
 
-def clouds(seed: int = 0, apart: float = 1.25) -> tuple[Any, Any]:
+def clouds() -> tuple[Any, Any]:
     """Two clouds of 60 points each."""
     import numpy as np
 
-    rng = np.random.default_rng(seed)
-    middle = np.array([1.0, 0.8]) * apart
+    rng = np.random.default_rng(0)
+    middle = np.array([1.25, 1.0])
     X = np.vstack([rng.normal(middle, 1.0, (60, 2)), rng.normal(-middle, 1.0, (60, 2))])
     return X, np.repeat(["x", "o"], 60)
 
@@ -115,7 +115,9 @@ def figures() -> dict[str, Callable[[], Any]]:
         return np.vstack([X, -X]), np.repeat(["class 1", "class 2"], 4)
 
     def separable() -> tuple[Any, Any]:
-        return clouds(3, apart=2.6)
+        rng = np.random.default_rng(0)
+        X = [rng.normal(middle, 0.6, (100, 2)) for middle in ([2.6, 2.2], [0.2, -0.1])]
+        return np.vstack(X), np.repeat(["x", "o"], 100)
 
     def voted(X: Any, y: Any, **options: Any) -> Any:
         return wm.Perceptron(keep="vote", random_state=0, **options).fit(X, y)
@@ -139,7 +141,8 @@ def figures() -> dict[str, Callable[[], Any]]:
         "votes": lambda: wm.plot_votes(voted(*clouds(), epochs=3), [0.1, 0.05]),
         "voted": lambda: wm.plot_boundary(voted(*clouds(), epochs=3), *clouds()),
         "along": lambda: wm.plot_losses(
-            wm.Perceptron(keep="last", batch="full", random_state=0).fit(*clouds()), *clouds()
+            wm.Perceptron(keep="last", batch="full", eta=0.01, random_state=0).fit(*clouds()),
+            *clouds(),
         ),
         "images": lambda: wm.plot_weights(several_classes(), shape=(8, 8)),
         "confusion": lambda: wm.plot_confusion(
@@ -165,7 +168,7 @@ def write_picture(shown: Any, path: pathlib.Path) -> None:
     room = io.BytesIO()
     shown.figure_.savefig(room, dpi=100)
     matplotlib.pyplot.close("all")
-    Image.open(room).convert("RGB").quantize(64).save(path, optimize=True)
+    Image.open(room).convert("RGB").quantize(128).save(path, optimize=True)
 
 
 def main() -> None:
