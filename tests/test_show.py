@@ -1,4 +1,4 @@
-"""Pictures show what they say: by their artists, labels and numbers. Nothing is trained for them."""
+"""Pictures show what they say, by their artists, labels and numbers; they train nothing."""
 
 import importlib.util
 import subprocess

@@ -282,9 +282,12 @@ class LinearModel:
             ("model", f"{self.learner}, {self.rule} rule, {self.keep} kept"),
             ("classes", f"{len(self.classes)}: {shown}{', ...' if len(self.classes) > 10 else ''}"),
             ("features", f"{self.state.width:,}"),
-            ("mistakes", f"{self.history.mistakes:,} in {len(self.history)} epochs"),
         ]
-        found = [] if self.certificate is None else [lines_of(str(self.certificate))]
+        found = []
+        if self.certificate is None:
+            parts.append(("mistakes", f"{self.history.mistakes:,} in {len(self.history)} epochs"))
+        else:
+            found = [lines_of(str(self.certificate))]
         return fragment(facts(parts), self.history.charts(), *found)
 
     def save(self, path: str | os.PathLike[str]) -> None:

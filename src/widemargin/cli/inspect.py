@@ -80,26 +80,48 @@ def show_history(history: History) -> None:
     if not len(history):
         return
     epochs = len({epoch.epoch for epoch in history})
+    gaps = history["gap"]
+    solved = bool(np.any(np.isfinite(gaps)))
+    # An SVM's passes leave out examples that look settled, so their mistakes tell little.
+    mistakes = "" if solved else f", {history.mistakes} mistakes"
     click.echo(
-        f"trained for {epochs} epoch{'s' * (epochs != 1)}, {history.epochs[-1].seconds:.2f} s,"
-        f" {history.mistakes} mistakes; stopped: {history.stopped or '-'}"
+        f"trained for {epochs} epoch{'s' * (epochs != 1)}, {history.epochs[-1].seconds:.2f} s"
+        f"{mistakes}; stopped: {history.stopped or '-'}"
     )
-    _chart("mistakes", history, history["mistakes"], "{:.0f}")
+    if solved:
+        _chart("relative gap, by its powers of ten", history, gaps, "{:.2g}", powers=True)
+    else:
+        _chart("mistakes", history, history["mistakes"], "{:.0f}")
     scores = history["held_out"]
     if np.any(np.isfinite(scores)):
         _chart("held out", history, scores, "{:.4f}", best=history.best)
 
 
 def _chart(
-    title: str, history: History, values: np.ndarray, form: str, best: int | None = None
+    title: str,
+    history: History,
+    values: np.ndarray,
+    form: str,
+    best: int | None = None,
+    powers: bool = False,
 ) -> None:
-    """One bar a row; of scores that lie close together, from just below the least."""
+    """One bar a row; of scores that lie close together, from just below the least.
+
+    With `powers` a bar is as long as the value's power of ten is above the least one's.
+    """
     which = np.unique(np.linspace(0, len(values) - 1, min(len(values), _ROWS)).astype(int))
-    low = 0.0 if best is None else float(np.nanmin(values)) * 0.98
-    high = max(float(np.nanmax(values)), low + 1e-12)
+    lengths = values
+    if powers:
+        known = np.isfinite(values) & (values > 0.0)
+        lengths = np.full(len(values), np.nan)
+        lengths[known] = np.log10(values[known])
+        lengths = lengths - np.floor(np.nanmin(lengths)) if known.any() else np.zeros(len(values))
+    low = 0.0 if best is None else float(np.nanmin(lengths)) * 0.98
+    high = max(float(np.nanmax(lengths)), low + 1e-12)
     click.echo(f"\nepoch  {title}")
     for i in which.tolist():
-        eighths = round(8 * _WIDTH * max(0.0, float(values[i]) - low) / (high - low))
+        part = 0.0 if np.isnan(lengths[i]) else max(0.0, float(lengths[i]) - low) / (high - low)
+        eighths = round(8 * _WIDTH * part)
         bar = "█" * (eighths // 8) + _BLOCKS[eighths % 8].strip()
         epoch = history.epochs[i].epoch
         mark = "  <- given back" if best is not None and epoch == best else ""

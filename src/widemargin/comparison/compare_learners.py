@@ -94,7 +94,7 @@ def compare(
             done += 1
     if watch is not None:
         watch(done, of, "done")
-    entries = [records[one.name].entry(one.name) for one in taking_part]
+    entries = [records[one.name].entry(one) for one in taking_part]
     entries.sort(key=lambda entry: -entry.accuracy)
     entries += [Entry(one.name, note=one.left_out) for one in asked if one.left_out]
     scores = {entry.name: entry.scores for entry in entries if len(entry.scores)}
@@ -138,15 +138,16 @@ class _Record:
         peaks = [used for used in (fit.memory, answer.memory) if used is not None]
         self.memory += [max(peaks)] if peaks else []
 
-    def entry(self, name: str) -> Entry:
+    def entry(self, one: Contender) -> Entry:
         """The line of the table."""
+        said = min(self.notes)[:120] if self.notes else ""
         return Entry(
-            name,
+            one.name,
             np.array(self.scores),
             float(np.mean(self.fits)),
             float(np.mean(self.answers)),
             max(self.memory) if self.memory else None,
-            min(self.notes)[:120] if self.notes else "",
+            "; ".join(note for note in (one.note, said) if note),
         )
 
 

@@ -62,7 +62,7 @@ def interval(differences: np.ndarray, ratio: float) -> tuple[float, float, float
     --------
     >>> mean, low, high, p = interval(np.array([0.02, 0.03, 0.01, 0.02, 0.02]), 0.25)
     >>> round(mean, 3), round(low, 4), round(high, 4), round(p, 4)
-    (0.02, 0.0068, 0.0332, 0.0134)
+    (0.02, 0.0068, 0.0332, 0.0135)
     """
     from scipy.special import stdtr, stdtrit
 
