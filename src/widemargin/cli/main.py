@@ -11,6 +11,10 @@ import click
 from widemargin import __version__
 from widemargin.cli import options
 
+_LEARNERS = (
+    *("perceptron", "pa", "logistic", "svm", "kernel-perceptron", "kernel-svm", "tagger", "parser"),
+)
+
 
 class Program(click.Group):
     """Turns errors into one line and an exit code: 1 bad data or model, 2 usage, 130 Ctrl-C."""
@@ -82,10 +86,7 @@ def main() -> None:
 @click.option("--model", "path", help="Where to save (model.wm; the embedded set: digits.wm).")
 @click.option(
     "--learner",
-    type=click.Choice(
-        ["perceptron", "pa", "logistic", "svm"]
-        + ["kernel-perceptron", "kernel-svm", "tagger", "parser"]
-    ),
+    type=click.Choice(_LEARNERS),
     default="perceptron",
     show_default=True,
     help="What learns.",
