@@ -130,6 +130,22 @@ def figures() -> dict[str, Callable[[], Any]]:
         X, y = separable()
         return wm.plot_bound(wm.certify(voted(X, y, epochs=50), X, y))
 
+    def rings() -> tuple[Any, Any]:
+        rng = np.random.default_rng(0)
+        angle = rng.uniform(0.0, 2.0 * np.pi, 120)
+        radius = np.repeat([0.6, 1.6], 60) + rng.normal(0.0, 0.15, 120)
+        X = np.column_stack([radius * np.cos(angle), radius * np.sin(angle)])
+        return X, np.repeat(["x", "o"], 60)
+
+    def tags() -> Any:
+        sentences = ["the dog sees a cat", "a cat sleeps", "the dog sleeps", "she likes the house"]
+        labels = ["D N V D N", "D N V", "D N V", "P V D N"]
+        learned = wm.Tagger(epochs=5, bits=12, random_state=0).fit(
+            [text.split() for text in sentences], [text.split() for text in labels]
+        )
+        words = "she sees the old cat".split()
+        return wm.plot_tags(words, learned.tag(words), learned.margins(words))
+
     def in_orders(seed: Any) -> Any:
         return wm.Perceptron(keep="vote", epochs=1, random_state=seed).fit(*clouds())
 
@@ -156,6 +172,14 @@ def figures() -> dict[str, Callable[[], Any]]:
             wm.LinearSVM(C=np.inf, bias="free").fit(*problem_set()), *problem_set()
         ),
         "soft": lambda: wm.plot_boundary(wm.LinearSVM(random_state=0).fit(*clouds()), *clouds()),
+        "rings": lambda: wm.plot_kernel(
+            wm.KernelPerceptron(kernel="poly", degree=2, coef0=1.0, keep="last", random_state=0).fit(
+                *rings()
+            ),
+            *rings(),
+        ),
+        "gaussian": lambda: wm.plot_kernel(wm.KernelSVM(gamma=1.0).fit(*rings()), *rings()),
+        "tags": tags,
         "gap": lambda: wm.plot_history(wm.LinearSVM(random_state=0, tol=1e-4).fit(*clouds())),
     }
 
