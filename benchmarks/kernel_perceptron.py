@@ -14,7 +14,7 @@ from benchmarks.harness import Comparison, LeftOut, Outcome, Side, Target, faste
 from benchmarks.mnist import read_mnist
 from widemargin import KernelPerceptron
 
-#: Examples that may be stored, and the kernels' gamma, chosen on held-out training examples.
+#: Examples that may be stored, and the kernels' gamma: usual values, the same for all sides.
 BUDGET = 200
 GAMMA = {"ijcnn1": 2.0, "a9a": 0.05}
 

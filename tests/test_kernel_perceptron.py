@@ -421,6 +421,14 @@ def test_the_same_row_with_both_labels_ends():
     assert np.all(np.isfinite(learner.decision_function([[1.0]])))
 
 
+def test_held_out_examples_must_look_like_the_others():
+    X, y = np.arange(8.0).reshape(4, 2), [0, 1, 0, 1]
+    with pytest.raises(ValueError, match="3 features"):
+        KernelPerceptron().fit(X, y, X_val=np.ones((2, 3)), y_val=[0, 1])
+    with pytest.raises(ValueError, match="belong together"):
+        KernelPerceptron().fit(X, y, X_val=X)
+
+
 def test_one_class_is_refused():
     with pytest.raises(DataError, match="only one class"):
         KernelPerceptron().fit([[1.0], [2.0]], [1, 1])

@@ -567,7 +567,7 @@ BAD = [
     (["train", "f.svm", "--valid", "1.5"], 2, "--valid 1.5: expected a file, or a fraction"),
     (["train", "f.svm", "--valid", "0.1", "--stream"], 2, "cannot be split"),
     (["train", "f.svm", "--shuffle", "rows", "--stream"], 2, "shuffled in blocks"),
-    (["train", "f.svm", "--epochs", "many"], 2, "'many' is not a valid integer"),
+    (["train", "f.svm", "--epochs", "many"], 2, "'many' is not a number"),
     (["train", "f.svm", "--threads", "0"], 2, "--threads"),
     (["train", "f.svm", "--seed", "-1"], 2, "--seed"),
     (["train", "f.svm", "--checkpoint-every", "-1"], 2, "--checkpoint-every"),

@@ -123,7 +123,7 @@ def train_machine(
     say_if_cold(job)
     began = time.monotonic()
     machine = MACHINES[learner]
-    params = _params(machine, given, job)
+    params = _params(machine, given)
     seed = given["seed"]
     rng = np.random.default_rng(seed)
     encoder: Any = None
@@ -169,7 +169,7 @@ def train_machine(
     return 130 if watch.interrupted else 0
 
 
-def _params(machine: Machine, given: Mapping[str, Any], job: Job) -> dict[str, Any]:
+def _params(machine: Machine, given: Mapping[str, Any]) -> dict[str, Any]:
     """The options that were given, as the estimator calls them."""
     params = {
         name: given[name]

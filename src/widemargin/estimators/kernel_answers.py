@@ -118,6 +118,10 @@ class KernelAnswers(ClassifierMixin, BaseEstimator):
     def _to_ask(self, X: Any) -> Any:
         """Examples to answer on."""
         self._fitted()
+        return self._more(X)
+
+    def _more(self, X: Any) -> Any:
+        """Other examples than those of the training, which must look like them."""
         if isinstance(X, Rows) or self._takes_objects(X):
             return X
         return validate_data(

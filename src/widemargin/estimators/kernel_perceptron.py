@@ -172,7 +172,7 @@ class KernelPerceptron(KernelAnswers):
         if (X_val is None) != (y_val is None):
             raise ValueError("X_val and y_val belong together: give both or neither")
         if X_val is not None:
-            held_out = HeldOutPoints(X_val, codes_of(y_val, classes))
+            held_out = HeldOutPoints(self._more(X_val), codes_of(y_val, classes))
         with watched(self.progress, max(1, round(settings.epochs))) as watch:
             model = fit_kernel_perceptron(
                 X,

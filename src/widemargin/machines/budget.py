@@ -3,8 +3,9 @@
 Each way to forget comes with a guarantee. Lengths are in units of R, the longest example in feature
 space; u is any competitor, L its total hinge loss at margin 1, M the mistakes.
 
-"random"      (Cavallanti, Cesa-Bianchi, Gentile 2007) For |u| up to about sqrt(B)/2 the expected
-              number of mistakes is at most a constant times (L + |u| sqrt(B)).
+"random"      (Cavallanti, Cesa-Bianchi, Gentile 2007) On the average over the draws it competes
+              with |u| up to a constant times sqrt(B): the mistakes are at most a constant times
+              L plus a term that B and |u| determine.
 "forgetron"   (Dekel, Shalev-Shwartz, Singer 2008) For |u| <= sqrt((B + 1) / ln(B + 1)) / 4,
               M <= 2 |u|^2 + 4 L. (The self-tuned Forgetron, of two classes.)
 "projectron"  (Orabona, Keshet, Caputo 2009) With delta_t the distance of example t to the span of
@@ -26,7 +27,6 @@ from widemargin.kernelmodel import combine
 from widemargin.kernels.blocks import block, check_values, diagonal
 from widemargin.kernels.points import Points
 from widemargin.loops.budgets import (
-    CORRECTIONS,
     DRAWN,
     FORGETRON,
     PROJECTRON,
@@ -87,11 +87,6 @@ class Budget:
     def stored(self) -> int:
         """How many examples are stored."""
         return int(self.slots.facts[TAKEN])
-
-    @property
-    def corrections(self) -> int:
-        """How often w was corrected, counted for those that forget."""
-        return int(self.slots.facts[CORRECTIONS])
 
     def run(self, order: np.ndarray) -> Iterator[tuple[int, Tally]]:
         """Learn from examples in order; yields how many were looked at, and what happened."""
