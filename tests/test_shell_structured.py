@@ -173,7 +173,7 @@ def test_illegal_tags_are_told_by_line(folder):
 
 def test_smaller_models(folder):
     sizes = {}
-    for name, words in {"whole": [], "pruned": ["--prune", "0.01"], "half": ["--half"]}.items():
+    for name, words in {"whole": [], "pruned": ["--prune", "0.001"], "half": ["--half"]}.items():
         said = run(*TAGGER, "chunks.txt", *words, "--json", "--model", f"{name}.wm").output
         sizes[name] = json.loads(said)["bytes"]
         assert run("tag", f"{name}.wm", "chunks.txt").stdout == chunks()

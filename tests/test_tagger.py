@@ -353,6 +353,17 @@ def test_hashing_without_collisions_is_the_dictionary():
     assert exact.predict(unseen) == hashed.predict(unseen)
 
 
+def test_a_committee_is_the_mean_of_its_members():
+    sentences, tags = made_sentences(21)
+    rng = np.random.default_rng(5)
+    members = [Tagger(bits=12, epochs=2, random_state=rng).fit(sentences, tags) for _ in range(3)]
+    mean = np.mean([member.model_.W for member in members], axis=0)
+    found = Tagger(bits=12, epochs=2, committee=3, random_state=5).fit(sentences, tags)
+    np.testing.assert_allclose(found.model_.W, mean, atol=1e-6)
+    mistakes = [count for member in members for count in member.history_["mistakes"]]
+    assert found.history_["mistakes"].tolist() == mistakes
+
+
 def test_the_same_seed_learns_the_same():
     sentences, tags = made_sentences(7)
     one, two, other = (
@@ -669,6 +680,7 @@ def test_another_model_is_no_tagger(tmp_path):
         {"keep": "vote"},
         {"C": 0.0},
         {"epochs": 0},
+        {"committee": 0},
         {"bits": 40},
         {"constraints": "IOB3"},
         {"scheme": "IOB3"},

@@ -275,11 +275,15 @@ def _reason_to_stop(plan: TaggerPlan, history: History, epoch: int) -> str:
     return "epochs" if epoch == plan.epochs else ""
 
 
-def certify_run(course: Course, history: History, sentences: int) -> RunCertificate:
+def certify_run(
+    course: Course, history: History, sentences: int, committee: int = 1
+) -> RunCertificate:
     """Mistakes beside R, the length of the longest f(x, y) - f(x, y*) that was stepped along."""
     plan, why = course.plan, ""
     if plan.search.beam:
         why = "a beam may miss the best tags"
+    elif committee > 1:
+        why = "they are those of several runs"
     elif plan.search.cost:
         why = "it learned more than its mistakes"
     elif plan.rule.form != ERROR:
