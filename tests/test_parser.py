@@ -31,7 +31,7 @@ from widemargin.structured.parser_fit import ArcCourse, BeamCourse, LabelCourse,
 from widemargin.structured.parser_model import load_parser
 from widemargin.structured.tagger import Tagger
 from widemargin.structured.treebank import hash_tags, labels_of, lay_out, with_trees
-from widemargin.structured.workplace import chart_room, merger_room
+from widemargin.structured.workplace import chart_room, merger_room, packed
 
 KINDS = tuple(np.uint64(kind) for kind in range(3))
 
@@ -254,6 +254,19 @@ def test_sums_of_rows(lanes, count):
     s = np.full(lanes, 5, np.float32)
     add_up_loop(W, ids, s)
     assert np.array_equal(s, W[ids].sum(axis=0))
+    whole = np.full(lanes, 5, np.int32)
+    add_up_loop((W * 300).astype(np.int16), ids, whole)
+    assert np.array_equal(whole, 300 * s)
+
+
+def test_weights_of_16_bits():
+    weights = np.random.default_rng(0).normal(size=(40, 16)).astype(np.float32)
+    whole = packed(weights)
+    assert whole.dtype == np.int16
+    assert whole.ctypes.data % 64 == 0
+    scale = 32767 / np.abs(weights).max()
+    assert np.abs(whole - scale * weights).max() <= 0.51
+    assert not packed(np.zeros((4, 16), np.float32)).any()
 
 
 def test_no_feature_stands_twice():

@@ -74,7 +74,7 @@ def parse_greedy(sentences, chosen, W, templates, actions, desk, work, heads, gr
 def _best(S, n, s, kind, K):
     """The legal action with the highest score."""
     can_shift, can_left, can_right = legal(S, n, SHIFT), legal(S, n, LEFT), legal(S, n, RIGHT)
-    best, most = _0, np.float32(-np.inf)
+    best, most = _0, -np.inf
     for a in range(K):
         k = kind[a]
         if s[a] > most and (

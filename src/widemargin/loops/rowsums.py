@@ -5,6 +5,9 @@ configuration are the sum of the rows of its features:
 
     add_up(W, ids, s)       s[c] = sum_k W[ids[k], c]
 
+Weights are float32 while they are learned. To be used they can be whole numbers of 16 bits, of
+which twice as many fit into a cache line; then the scores are whole numbers of 32 bits.
+
 Compiled, 16 scores are summed in registers while the rows to come are on their way from memory.
 """
 
@@ -25,7 +28,7 @@ _ONE = np.uint64(1)
 
 
 def add_up(W, ids, s):
-    """Sum rows of W, a C-ordered matrix of float32: s[c] = sum_k W[ids[k], c]."""
+    """Sum rows of a C-ordered matrix, float32 or int16, into float32 or int32 scores."""
     s[:] = 0
     for k in range(len(ids)):
         s += W[ids[k]]
@@ -49,7 +52,9 @@ def _sum_block(typingctx, W, ids, s, c):
         places = context.make_array(signature.args[1])(context, builder, args[1])
         scores = context.make_array(signature.args[2])(context, builder, args[2])
         start = args[3]
-        kind = ir.VectorType(ir.FloatType(), LANES)
+        whole = signature.args[0].dtype == types.int16
+        kind = ir.VectorType(ir.IntType(32) if whole else ir.FloatType(), LANES)
+        stored = ir.VectorType(ir.IntType(16), LANES) if whole else kind
         word = ir.IntType(64)
         width = builder.extract_value(matrix.shape, 1)
         count = builder.extract_value(places.shape, 0)
@@ -63,8 +68,12 @@ def _sum_block(typingctx, W, ids, s, c):
         total = builder.phi(kind)
         row = builder.load(builder.gep(places.data, [k]))
         place = builder.add(builder.mul(row, width), start)
-        address = builder.bitcast(builder.gep(matrix.data, [place]), kind.as_pointer())
-        more = builder.fadd(total, builder.load(address, align=4))
+        address = builder.bitcast(builder.gep(matrix.data, [place]), stored.as_pointer())
+        weights = builder.load(address, align=2 if whole else 4)
+        if whole:
+            more = builder.add(total, builder.sext(weights, kind))
+        else:
+            more = builder.fadd(total, weights)
         following = builder.add(k, word(1))
         k.add_incoming(word(0), before)
         k.add_incoming(following, loop)

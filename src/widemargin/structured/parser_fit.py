@@ -19,7 +19,15 @@ from widemargin.loops.greedy import Actions, Sentences, learn_greedy
 from widemargin.loops.labels import learn_labels
 from widemargin.loops.rowsums import LANES
 from widemargin.rows import frozen
-from widemargin.structured.workplace import arc_room, beam_room, chart_room, desk, merger_room, work
+from widemargin.structured.workplace import (
+    arc_room,
+    beam_room,
+    chart_room,
+    desk,
+    merger_room,
+    table,
+    work,
+)
 
 #: Words of a piece of work, so that learning can be watched and stopped.
 _PIECE = 10_000
@@ -39,7 +47,9 @@ class Average:
     """Weights, and what is needed for the mean of all that they have been: W - U / clock."""
 
     def __init__(self, shape: tuple[int, ...], start: np.ndarray | None = None) -> None:
-        self.W = np.zeros(shape, np.float32) if start is None else start.copy()
+        self.W = table(shape)
+        if start is not None:
+            self.W[:] = start
         self.U = np.zeros(shape)
         self.clock = np.zeros(1)
 

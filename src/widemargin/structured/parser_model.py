@@ -33,7 +33,15 @@ from widemargin.structured.sentences import corpus_of
 from widemargin.structured.tagger_model import TaggerModel
 from widemargin.structured.treebank import COLUMNS, Places, hash_tags, lay_out
 from widemargin.structured.trees import Attachment, measure_trees
-from widemargin.structured.workplace import arc_room, beam_room, chart_room, desk, merger_room, work
+from widemargin.structured.workplace import (
+    arc_room,
+    beam_room,
+    chart_room,
+    desk,
+    merger_room,
+    packed,
+    work,
+)
 from widemargin.threads import run_all, split, thread_count
 
 #: The ways to find a tree.
@@ -114,6 +122,16 @@ class ParserModel:
         return compile_templates(self.features, COLUMNS, bits, ARC_NODES, ARC_COUNTS)
 
     @cached_property
+    def _packed(self) -> np.ndarray:
+        """The weights of actions, as they are used."""
+        return frozen(packed(self.W))
+
+    @cached_property
+    def _packed_labels(self) -> np.ndarray:
+        """The weights of labels, as they are used."""
+        return frozen(packed(self.V))
+
+    @cached_property
     def _label_templates(self) -> Templates:
         bits = len(self.V).bit_length() - 1
         return compile_templates(self.label_features, COLUMNS, bits, ARC_NODES, ARC_COUNTS)
@@ -169,12 +187,13 @@ class ParserModel:
         """Find the trees of some sentences."""
         starts = sentences.starts
         longest = int((starts[chosen + np.uint64(1)] - starts[chosen]).max(initial=2)) - 2
-        templates, W = self._templates, frozen(self.W)
+        templates = self._templates
         if self.system == "arc-hybrid":
-            own, room = desk(templates), work(templates, W.shape[1], longest)
+            W = self._packed
+            own, room = desk(templates), work(templates, W.shape[1], longest, whole=True)
             # The transitions that made the arcs: they tell the commoner labels.
             if self.beam > 1:
-                beam = beam_room(self.beam, W.shape[1], longest)
+                beam = beam_room(self.beam, W.shape[1], longest, whole=True)
                 parse_beam(
                     sentences, chosen, W, templates, self.actions, own, room, beam, heads, labels
                 )
@@ -192,7 +211,7 @@ class ParserModel:
             parse_arcs(
                 sentences,
                 chosen,
-                W,
+                frozen(self.W),
                 templates,
                 crossing,
                 True,
@@ -209,11 +228,11 @@ class ParserModel:
             chosen,
             heads,
             self._sure,
-            frozen(self.V),
+            self._packed_labels,
             self._label_templates,
             frozen(self.allowed),
             desk(self._label_templates),
-            work(self._label_templates, self.V.shape[1], longest),
+            work(self._label_templates, self.V.shape[1], longest, whole=True),
             labels,
         )
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from widemargin.loops.arcs import FAR, Room
@@ -11,6 +13,9 @@ from widemargin.loops.greedy import Work
 from widemargin.loops.labels import ARC_COUNTS, ARC_NODES
 from widemargin.loops.spanning import Chart, Merger
 from widemargin.loops.transitions import FACTS
+
+#: Bytes of a cache line; rows of weights that are handled at once; the largest whole weight.
+_LINE, _BLOCK, _LARGEST = 64, 1 << 14, 32767
 
 
 def desk(templates: Templates) -> Desk:
@@ -22,18 +27,36 @@ def desk(templates: Templates) -> Desk:
     )
 
 
-def work(templates: Templates, lanes: int, longest: int) -> Work:
-    """For one state of a sentence of so many words at the most."""
+def table(shape: tuple[int, ...], kind: Any = np.float32) -> np.ndarray:
+    """Rows of weights, all zero, that begin where a cache line does, so that none lies in two."""
+    size = int(np.prod(shape)) * np.dtype(kind).itemsize
+    room = np.zeros(size + _LINE, np.uint8)
+    start = -room.ctypes.data % _LINE
+    return room[start : start + size].view(kind).reshape(shape)
+
+
+def packed(weights: np.ndarray) -> np.ndarray:
+    """Weights as whole numbers of 16 bits, all times the same number."""
+    largest = float(np.abs(weights).max(initial=0.0))
+    whole = table(weights.shape, np.int16)
+    for a in range(0, len(weights), _BLOCK):
+        scaled = weights[a : a + _BLOCK] * (_LARGEST / largest if largest else 1.0)
+        whole[a : a + _BLOCK] = np.rint(scaled)
+    return whole
+
+
+def work(templates: Templates, lanes: int, longest: int, whole: bool = False) -> Work:
+    """For one state of a sentence of so many words at the most; scores may be `whole` numbers."""
     return Work(
         np.zeros((longest + 2, FACTS), np.uint32),
         np.zeros(len(templates.seed), np.uint64),
-        np.zeros(lanes, np.float32),
+        np.zeros(lanes, np.int32 if whole else np.float32),
         np.zeros(3, np.int64),
         np.zeros(3, np.uint64),
     )
 
 
-def beam_room(width: int, lanes: int, longest: int) -> Beam:
+def beam_room(width: int, lanes: int, longest: int, whole: bool = False) -> Beam:
     """For a search with so many states, and the right one beside."""
     steps = max(1, 2 * longest)
     return Beam(
@@ -45,7 +68,7 @@ def beam_room(width: int, lanes: int, longest: int) -> Beam:
         np.zeros((steps, width), np.uint64),
         np.zeros(steps, np.uint64),
         np.zeros(width + 1, np.uint64),
-        np.zeros((width + 1, lanes), np.float32),
+        np.zeros((width + 1, lanes), np.int32 if whole else np.float32),
     )
 
 
