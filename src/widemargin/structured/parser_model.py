@@ -34,6 +34,7 @@ from widemargin.structured.tagger_model import TaggerModel
 from widemargin.structured.treebank import COLUMNS, Places, hash_tags, lay_out
 from widemargin.structured.trees import Attachment, measure_trees
 from widemargin.structured.workplace import (
+    LARGEST_WHOLE,
     arc_room,
     beam_room,
     chart_room,
@@ -312,7 +313,10 @@ class ParserModel:
             "allowed": self.allowed,
             **pack_strings("labels", self.labels),
         }
-        for name, table in (("W", self.W), ("V", self.V)):
+        # Weights that are used as whole numbers are saved as such, and come back as the same.
+        scored = self.system == "arc-hybrid"
+        used = {"W": self._packed if scored else self.W, "V": self._packed_labels}
+        for name, table in used.items():
             rows = np.flatnonzero(_largest(table)).astype(np.uint32)
             arrays |= {name: table[rows], f"{name}.rows": rows}
         taggers = []
@@ -326,6 +330,7 @@ class ParserModel:
             "system": self.system,
             "beam": self.beam,
             "rows": [len(self.W), len(self.V)],
+            "largest": [float(_largest(table).max()) for table in (self.W, self.V)],
             "features": self.features,
             "label_features": self.label_features,
             "columns": list(self.columns),
@@ -342,9 +347,11 @@ class ParserModel:
     def of(cls, arrays: dict[str, np.ndarray], about: dict[str, Any]) -> ParserModel:
         """Undo `contents`."""
         tables = []
-        for name, size in zip("WV", about["rows"], strict=True):
-            table = np.zeros((size, *arrays[name].shape[1:]), np.float32)
-            table[arrays[f"{name}.rows"]] = arrays[name]
+        for name, size, largest in zip("WV", about["rows"], about["largest"], strict=True):
+            saved = arrays[name]
+            unit = largest / LARGEST_WHOLE if saved.dtype == np.int16 else 1.0
+            table = np.zeros((size, *saved.shape[1:]), np.float32)
+            table[arrays[f"{name}.rows"]] = saved * np.float32(unit)
             tables.append(table)
         taggers = []
         for k, described in enumerate(about["taggers"]):
@@ -382,7 +389,8 @@ _CERTIFIED = ("mistakes", "epochs", "no_bound", "n")
 
 def _largest(table: np.ndarray) -> np.ndarray:
     """The largest weight of every row, by size."""
-    return np.abs(table).reshape(len(table), -1).max(axis=1)
+    flat = table.reshape(len(table), -1)
+    return np.maximum(flat.max(axis=1), -flat.min(axis=1))
 
 
 def load_parser(path: str | os.PathLike[str]) -> ParserModel:

@@ -14,8 +14,10 @@ from widemargin.loops.labels import ARC_COUNTS, ARC_NODES
 from widemargin.loops.spanning import Chart, Merger
 from widemargin.loops.transitions import FACTS
 
-#: Bytes of a cache line; rows of weights that are handled at once; the largest whole weight.
-_LINE, _BLOCK, _LARGEST = 64, 1 << 14, 32767
+#: Bytes of a cache line; rows of weights that are handled at once.
+_LINE, _BLOCK = 64, 1 << 14
+#: The largest weight becomes this whole number.
+LARGEST_WHOLE = 32767
 
 
 def desk(templates: Templates) -> Desk:
@@ -40,7 +42,7 @@ def packed(weights: np.ndarray) -> np.ndarray:
     largest = float(np.abs(weights).max(initial=0.0))
     whole = table(weights.shape, np.int16)
     for a in range(0, len(weights), _BLOCK):
-        scaled = weights[a : a + _BLOCK] * (_LARGEST / largest if largest else 1.0)
+        scaled = weights[a : a + _BLOCK] * (LARGEST_WHOLE / largest if largest else 1.0)
         whole[a : a + _BLOCK] = np.rint(scaled)
     return whole
 
