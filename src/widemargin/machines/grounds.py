@@ -17,7 +17,7 @@ _MOST = 4096
 #: With less room than this many kernel rows a working set cannot grow as it must.
 _LEAST = 256
 #: A problem that shares its rows with no other computes few of them twice: so many are kept.
-_KEPT = 2048
+_KEPT = 512
 
 
 class Allowance(NamedTuple):
