@@ -39,7 +39,8 @@ def best_path(s, m, n, D, order, beam, v, turned, path):
     order : int
         1 or 2.
     beam : int
-        How many labels (order 2: pairs) are kept at a token; 0 for all, which is exact.
+        How many labels (order 2: pairs) are kept at a token; 0 for all, which is exact. All are
+        kept, too, if none of those that a beam keeps can be ended.
     v : array of float32, (tokens, width); with order 2 (tokens (n + 1), width)
         Changed: the scores of the best beginnings.
     turned : array of float32, (n + 1, width)
@@ -51,8 +52,12 @@ def best_path(s, m, n, D, order, beam, v, turned, path):
     -------
     The score of the path.
     """
-    forward(s, m, n, D, order, beam, v, turned)
-    return backward(m, n, D, order, v, path, True)
+    while True:
+        forward(s, m, n, D, order, beam, v, turned)
+        best = backward(m, n, D, order, v, path, True)
+        if best > _LOW or beam == 0:
+            return best
+        beam = 0  # the beam has lost all that may end here: then nothing is left out
 
 
 @jit()
