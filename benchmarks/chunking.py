@@ -17,7 +17,8 @@ from widemargin import Tagger
 from widemargin.readers.conll import read_conll
 from widemargin.structured.spans import measure_spans
 
-#: Chosen on four tenths of the training sentences, each held out in turn; never on the test set.
+#: Chosen on four tenths of the training sentences, each held out in turn. (That spans are learned as
+#: IOBES was tried after a figure of the test set had been seen; it gains 0.3 on the tenths, too.)
 SETTINGS: dict[str, Any] = {"epochs": 8}
 CRF_EPOCHS = 15
 
@@ -59,6 +60,13 @@ def compare(toy: bool, scratch: pathlib.Path) -> Comparison:
             figures=f1,
         ),
         Side(
+            "ours, tagging, two threads",
+            "predict(..., n_jobs=2)",
+            work=lambda _: ours.predict(columns, n_jobs=2),
+            figures=f1,
+            threads=2,
+        ),
+        Side(
             "ours, one sentence a call",
             "tag(words, pos=tags) for each sentence",
             work=lambda _: [ours.tag(w, pos=p) for w, p in pairs],
@@ -70,6 +78,7 @@ def compare(toy: bool, scratch: pathlib.Path) -> Comparison:
         at_least("ours", "F1", 94.0),
         faster("ours", "CRFsuite", 11.0),
         faster("ours, tagging", "CRFsuite, tagging", 16.0),
+        faster("ours, tagging, two threads", "CRFsuite, tagging", 16.0),
         tokens_a_second("ours, one sentence a call", corpus.tokens, 250_000),
     ]
     return Comparison("chunking (P7)", data, tuple(sides), tuple(targets))
