@@ -17,8 +17,8 @@ from widemargin import Tagger
 from widemargin.readers.conll import read_conll
 from widemargin.structured.spans import measure_spans
 
-#: Chosen on four tenths of the training sentences, each held out in turn. (That spans are learned as
-#: IOBES was tried after a figure of the test set had been seen; it gains 0.3 on the tenths, too.)
+#: Chosen on four tenths of the training sentences, each held out in turn. (That spans are learned
+#: as IOBES was tried after a figure of the test set had been seen; it gains 0.3 on the tenths, too.)
 SETTINGS: dict[str, Any] = {"epochs": 8}
 CRF_EPOCHS = 15
 

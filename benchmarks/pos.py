@@ -12,8 +12,8 @@ from widemargin import Tagger
 from widemargin.readers.conll import read_conll
 from widemargin.structured.tagger_model import share_right
 
-#: Chosen on the dev set, but for the committee: eight rather than four after figures of the test set
-#: had been seen (the dev set does not tell them apart), so those figures are a little too good.
+#: Chosen on the dev set, but for the committee: eight rather than four after figures of the test
+#: set had been seen (the dev set does not tell them apart), so those are a little too good.
 SETTINGS: dict[str, Any] = {"C": 0.02, "epochs": 8, "committee": 8, "bits": 19}
 NLTK_EPOCHS = 5
 

@@ -143,7 +143,7 @@ def figures() -> dict[str, Callable[[], Any]]:
         learned = wm.Tagger(epochs=5, bits=12, random_state=0).fit(
             [text.split() for text in sentences], [text.split() for text in labels]
         )
-        words = "she sees the old cat".split()
+        words = ["she", "sees", "the", "old", "cat"]
         return wm.plot_tags(words, learned.tag(words), learned.margins(words))
 
     def in_orders(seed: Any) -> Any:
@@ -173,9 +173,9 @@ def figures() -> dict[str, Callable[[], Any]]:
         ),
         "soft": lambda: wm.plot_boundary(wm.LinearSVM(random_state=0).fit(*clouds()), *clouds()),
         "rings": lambda: wm.plot_kernel(
-            wm.KernelPerceptron(kernel="poly", degree=2, coef0=1.0, keep="last", random_state=0).fit(
-                *rings()
-            ),
+            wm.KernelPerceptron(
+                kernel="poly", degree=2, coef0=1.0, keep="last", random_state=0
+            ).fit(*rings()),
             *rings(),
         ),
         "gaussian": lambda: wm.plot_kernel(wm.KernelSVM(gamma=1.0).fit(*rings()), *rings()),
