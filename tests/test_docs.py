@@ -14,6 +14,7 @@ import subprocess
 import sys
 
 import pytest
+import test_kernel_svm
 import test_kernels
 import test_lectures
 import test_structured
@@ -118,8 +119,8 @@ def lecture_rows():
 
 def test_lectures_table_names_every_test():
     listed = {name for _, _, tests in lecture_rows() for name in tests}
-    tests = {**vars(test_lectures), **vars(test_kernels), **vars(test_structured)}
-    written = {name for name in tests if name.startswith("test_L")}
+    modules = (test_lectures, test_kernels, test_kernel_svm, test_structured)
+    written = {name for module in modules for name in vars(module) if name.startswith("test_L")}
     assert listed == written
     for item, _, tests in lecture_rows():
         assert all(name.startswith(f"test_L{int(item[1:]):02d}_") for name in tests)

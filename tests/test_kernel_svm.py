@@ -395,7 +395,7 @@ def test_a_bound_speaks_where_nothing_is_proved(monkeypatch):
 # The lectures
 
 
-def test_l30_hard_margin_is_the_data_sets_margin():
+def test_L30_hard_margin_is_the_data_sets_margin():
     X = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 2.0], [3.0, 3.0], [4.0, 1.0]])
     y = np.array([0, 0, 0, 1, 1])
     svm = KernelSVM(C=np.inf, kernel="linear", tol=1e-9).fit(X, y)
@@ -406,7 +406,7 @@ def test_l30_hard_margin_is_the_data_sets_margin():
     assert np.min((2 * y - 1) * svm.decision_function(X)) == pytest.approx(1.0, abs=1e-6)
 
 
-def test_l30_hard_margin_in_feature_space():
+def test_L30_hard_margin_in_feature_space():
     X, y = circles()
     svm = KernelSVM(C=np.inf, kernel="poly", degree=2, coef0=1.0, gamma=1.0, tol=1e-6).fit(X, y)
     assert svm.certificate_.separates
@@ -416,7 +416,7 @@ def test_l30_hard_margin_in_feature_space():
 
 
 @pytest.mark.parametrize("case", ["xor", "duplicates", "noise"])
-def test_l30_says_when_nothing_separates(case):
+def test_L30_says_when_nothing_separates(case):
     X, y = {
         "xor": lambda: (np.array([[0, 0], [1, 1], [0, 1], [1, 0.0]]), np.array([0, 0, 1, 1])),
         "duplicates": lambda: (np.repeat(blobs(20)[0], 2, axis=0), np.arange(40) % 2),
@@ -430,7 +430,7 @@ def test_l30_says_when_nothing_separates(case):
     assert certify(X, y).verdict == "not separable"
 
 
-def test_l31_the_hinge_bounds_mistakes():
+def test_L31_the_hinge_bounds_mistakes():
     X, y = blobs(200, noise=2.0)
     for C in (0.01, 1.0, 100.0):
         svm = KernelSVM(C=C).fit(X, y)
@@ -439,7 +439,7 @@ def test_l31_the_hinge_bounds_mistakes():
         assert mistakes <= (svm.certificate_.primal - length / 2) / C + 1e-9
 
 
-def test_l32_dual_values_and_the_formula():
+def test_L32_dual_values_and_the_formula():
     X, y = blobs(100, noise=1.5)
     signs, C = 2.0 * y - 1, 2.0
     svm = KernelSVM(C=C, gamma=0.5, tol=1e-8).fit(X, y)
@@ -457,7 +457,7 @@ def test_l32_dual_values_and_the_formula():
     assert svm.intercept_[0] == pytest.approx(b, abs=1e-6)
 
 
-def test_l33_more_than_two_classes():
+def test_L33_more_than_two_classes():
     X, y = load_digits(return_X_y=True)
     svm = KernelSVM(gamma=0.001).fit(X[:1200], y[:1200])
     assert len(svm.certificate_.parts) == 45
