@@ -19,6 +19,9 @@ _INNER = 0.1
 _FINEST = 0.5
 #: ... in at most so many steps, about a tenth of a second.
 _STEPS = 50_000
+#: After so many steps of two dual values, and so many an example, nothing more is hoped for: kernel
+#: values are so large that rounding decides.
+_MOST_STEPS, _STEPS_EACH = 1_000_000, 1000
 #: After so many rounds in which the dual grew by rounding errors only, floats hold no better one.
 _PATIENCE, _ROUNDING = 5, 1e-13
 #: A working set of so many members makes those leave that are not expected to change again.
@@ -134,7 +137,8 @@ class Pair:
             if self._hopeless():
                 self.stopped = "not separable"
                 return
-            if idle > _PATIENCE or not math.isfinite(dual):
+            tired = self.steps > max(_MOST_STEPS, _STEPS_EACH * self.n)
+            if tired or idle > _PATIENCE or not math.isfinite(dual):
                 self.stopped = "no progress"
                 return
             if stop(self):
