@@ -14,7 +14,7 @@ from widemargin.errors import DataError
 from widemargin.loops.storage import Dense, Sparse
 
 #: So many rows tell how large values typically are.
-_SAMPLED = 1000
+_SAMPLED = 250
 
 
 @dataclass(frozen=True)
@@ -128,7 +128,7 @@ class Rows:
     def typical_value(self) -> float:
         """The power of two nearest to the median size of the values that are not zero.
 
-        A thousand rows, evenly spread, speak for all; rows of zeros only have 1.
+        A few hundred rows, evenly spread, speak for all; rows of zeros only have 1.
         """
         which = np.linspace(0, self.n - 1, min(self.n, _SAMPLED)).astype(np.uint64)
         values = self.take(which).without_duplicates().stored.values

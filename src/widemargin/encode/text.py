@@ -272,11 +272,12 @@ class TextEncoder:
         return character_table(self.options["lowercase"], everything)
 
     def _tables(self, idf: bool = True) -> Tables:
-        weights = np.empty(0)
+        weights = np.empty(0, np.float32)
         if idf and self.options["idf"] and self.documents:
             # There are fewer different counts than columns, most of which are empty.
-            count, place = np.arange(self._having.max() + 1), self._having
-            weights = (np.log((1.0 + self.documents) / (1.0 + count)) + 1.0)[place]
+            count = np.arange(self._having.max() + 1)
+            of_count = np.log((1.0 + self.documents) / (1.0 + count)) + 1.0
+            weights = of_count.astype(np.float32)[self._having]
         plain = byte_table(self.options["lowercase"])
         return Tables(plain, self._wide(self._everything), _LOGS, weights)
 

@@ -150,9 +150,9 @@ def finish_row(columns, values, idf, l2):
 @jit(inline=True)
 def shorten(values, square):
     """Divide values by their length, whose square is given."""
-    norm = np.sqrt(square) if square > 0.0 else 1.0
+    scale = 1.0 / np.sqrt(square) if square > 0.0 else 1.0
     for f in range(len(values)):
-        values[f] = np.float64(values[f]) / norm
+        values[f] = np.float64(values[f]) * scale
 
 
 @jit()
