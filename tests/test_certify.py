@@ -611,7 +611,7 @@ def test_bad_parameters(how):
 def test_bad_models():
     X, y = blobs()
     p = Perceptron().fit(X, y)
-    with pytest.raises(TypeError, match="trained perceptron"):
+    with pytest.raises(TypeError, match="linear model"):
         certify("model", X, y)
     with pytest.raises(DataError, match="features"):
         certify(p, X[:, :2], y)

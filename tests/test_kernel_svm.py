@@ -1,5 +1,7 @@
 """Kernel SVMs: against a textbook twin and LIBSVM, laws, lectures L30-L33, and bad input."""
 
+# ruff: noqa: N802 - tests carry the numbers of the items
+
 import math
 import os
 import pathlib

@@ -20,6 +20,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 from sklearn.metrics import accuracy_score, f1_score
+from test_shell_structured import treebank
 
 import widemargin
 from widemargin.cli.main import main
@@ -779,16 +780,22 @@ def test_every_example_of_the_help_runs():
     for name in ("reviews", "test"):
         pathlib.Path(f"{name}.jsonl").write_bytes(reviews)
         pathlib.Path(f"{name}.jsonl.xz").write_bytes(lzma.compress(reviews))
+    for name in ("train", "dev", "test", "new"):
+        pathlib.Path(f"{name}.conllu").write_text(treebank(), encoding="utf-8")
     found = examples()
     assert len(found) >= 15
     # Of the commands that ask a model, each needs one of its own kind.
     run("train", "a9a.svm", "--model", "vectors.wm", "--quiet")
     run("train", "reviews.jsonl", "--text", "text", "--bits", "12", "--model", "texts.wm")
+    for learner in ("tagger", "parser"):
+        told = ["--learner", learner, "--epochs", "2", "--bits", "12", "--model", f"{learner}.wm"]
+        run("train", "train.conllu", *told, *(["--column", "upos"] if learner == "tagger" else []))
     program = f'widemargin() {{ {shlex.join(PROGRAM)} "$@"; }}; HOME="$PWD"; set -e; '
     for example in found:
         if " train" not in example or "train.svm" in example:
             kind = "vectors" if ".svm" in example or "liblinear" in example else "texts"
             shutil.copy(f"{kind}.wm", "m.wm")
+            shutil.copy("parser.wm" if " parse " in example else "tagger.wm", "en.wm")
         if not re.search("[|&>]", example):
             run(*shlex.split(example)[1:])
             continue

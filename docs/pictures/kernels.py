@@ -7,6 +7,7 @@ import pathlib
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
+from PIL import Image
 from sklearn.datasets import load_digits, make_circles
 
 from widemargin import KernelPerceptron
@@ -80,8 +81,10 @@ def draw_digits() -> None:
 
 def save(figure: plt.Figure, name: str) -> None:
     """Write a picture that weighs little."""
-    figure.savefig(HERE / f"{name}.png", dpi=80, metadata={"Software": None})
+    path = HERE / f"{name}.png"
+    figure.savefig(path, dpi=80)
     plt.close(figure)
+    Image.open(path).convert("RGB").quantize(48).save(path, optimize=True)
 
 
 if __name__ == "__main__":

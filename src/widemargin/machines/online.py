@@ -100,6 +100,8 @@ class Online:
             return
         self._settle()
         recent = _Changed(self.lesson)
+        # Who comes again must not hear twice of what it heard: scores then wait for the end.
+        again = len(np.unique(order)) < len(order)
         for begin in range(0, len(order), self.size):
             which = order[begin : begin + self.size].astype(np.int64)
             part = self.lesson.points.take(which)
@@ -109,9 +111,10 @@ class Online:
             K = self._inside[: part.n * part.n].reshape(part.n, part.n)
             block(self.lesson.kernel, part, part, K, self.lesson.threads)
             tally = self._learn(K, frozen(np.arange(len(which), dtype=np.uint64)), which, S)
-            self.S[:, which] = S
+            if not again:
+                self.S[:, which] = S
             recent.add(self.logs[-1])
-            self._owed.append((which, self.logs[-1]))
+            self._owed.append((which[:0] if again else which, self.logs[-1]))
             yield len(which), tally
 
     def remember(self) -> tuple[int, float]:
