@@ -16,7 +16,7 @@ from widemargin.scores import best_class
 from widemargin.threads import one_blas_thread, run_all
 
 #: Examples that are answered together.
-_TOGETHER = 512
+_TOGETHER = 1024
 
 
 @dataclass(frozen=True)
