@@ -353,3 +353,15 @@ def test_help_tells_of_the_commands():
     for command in ("tag", "parse"):
         assert re.search(rf"^  {command} +Print the sentences", listed, re.MULTILINE)
         assert "[FILES]..." in run(command, "--help").output
+
+
+def test_reports_tell_of_taggers_and_parsers(folder):
+    run(*TAGGER, "--column", "upos", "train.conllu", "--model", "t.wm")
+    run("report", "t.wm", "-o", "t.html")
+    page = (folder / "t.html").read_text(encoding="utf-8")
+    assert all(told in page for told in ("Tagger", "NOUN", "[0]="))
+    run(*PARSER, "train.conllu", "--model", "p.wm")
+    run("report", "p.wm", "-o", "p.html")
+    assert "Parser" in (folder / "p.html").read_text(encoding="utf-8")
+    done = run("report", "t.wm", "train.conllu", "-o", "t.html", code=1)
+    assert "is a Tagger" in done.output

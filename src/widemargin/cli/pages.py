@@ -10,10 +10,12 @@ from typing import Any
 import click
 import numpy as np
 
-from widemargin.cli.ask import Question
+from widemargin.cli.ask import SENTENCE_LEARNERS, TASK_LEARNER, Question
 from widemargin.cli.inspect import one_example
+from widemargin.cli.sentences import load_sentence_model
 from widemargin.errors import DataError
 from widemargin.model import load_model
+from widemargin.modelfile import learner_of
 from widemargin.readers.chunk import Chunk, Texts
 from widemargin.scores import best_class
 from widemargin.show.exams import Exam, Mistake, describe_mistake, leads_of, text_at
@@ -24,11 +26,17 @@ from widemargin.teach import Classes
 
 def report(path: str, files: Sequence[str], target: str, given: Mapping[str, Any]) -> None:
     """Write the page."""
-    exam, model = None, None
+    exam = None
     if files:
         question = Question(path, files, given)
         model, exam = question.model, _examine(question, files)
-    subject = subject_of(load_model(path) if model is None else model)
+    elif learner_of(path) in SENTENCE_LEARNERS:
+        model = load_sentence_model(path)
+    elif learner_of(path) == TASK_LEARNER:
+        raise DataError(f"{path}: is a model of a task of its own; inspect tells about it")
+    else:
+        model = load_model(path)
+    subject = subject_of(model)
     said = ["widemargin", "report", path, *files, "-o", target]
     write_report(
         target, subject, exam, data=", ".join(files), commands=[" ".join(map(shlex.quote, said))]

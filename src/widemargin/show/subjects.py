@@ -78,7 +78,9 @@ def subject_of(fitted: Any, top: int = 10) -> Subject:
     params = getattr(model, "params", None)
     if params is None:
         params = fitted.get_params(deep=False) if hasattr(fitted, "get_params") else {}
-    classes = getattr(model, "classes", getattr(fitted, "classes_", None))
+    classes = getattr(model, "classes", getattr(model, "tags", getattr(fitted, "classes_", None)))
+    if isinstance(classes, str):  # where a parser's tags come from
+        classes = None
     linear = hasattr(model, "state") and hasattr(model, "coef")
     more = list(model.facts()) if hasattr(model, "facts") else []
     certificate = getattr(model, "certificate", None)
@@ -92,9 +94,19 @@ def subject_of(fitted: Any, top: int = 10) -> Subject:
         history=history,
         classes=None if classes is None else np.asarray(classes).tolist(),
         certificate=certificate,
-        top=model.top_features(top) if hasattr(model, "top_features") else None,
+        top=_by_class(model.top_features(top)) if hasattr(model, "top_features") else None,
         model=model,
     )
+
+
+def _by_class(found: Any) -> Mapping[Any, list[tuple[str, float]]]:
+    """Strongest features of each class; a tagger lists (feature, tag, weight)."""
+    if isinstance(found, Mapping):
+        return found
+    top: dict[Any, list[tuple[str, float]]] = {}
+    for feature, tag, weight in found:
+        top.setdefault(tag, []).append((feature, weight))
+    return top
 
 
 def encoder_story(model: Any) -> str:
