@@ -16,7 +16,7 @@ import widemargin
 from widemargin.errors import DataError, ModelFileError
 from widemargin.loops.jit import jit
 from widemargin.loops.labels import ARC_COUNTS, ARC_NODES
-from widemargin.loops.rowsums import add_up
+from widemargin.loops.vectors import add_rows
 from widemargin.loops.spanning import best_projective, best_spanning
 from widemargin.loops.transitions import FACTS, apply, begin, legal, losses
 from widemargin.readers.corpus import Corpus
@@ -242,21 +242,24 @@ def test_nested_circles():
 
 @jit()
 def add_up_loop(W, ids, s):
-    add_up(W, ids, s)
+    add_rows(W, ids, np.uint64(0), np.uint64(len(ids)), None, s, np.uint64(0))
 
 
-@pytest.mark.parametrize("lanes", [16, 48])
+@pytest.mark.parametrize("lanes", [8, 16, 32, 48, 64, 80, 112])
 @pytest.mark.parametrize("count", [0, 1, 7])
 def test_sums_of_rows(lanes, count):
     rng = np.random.default_rng(0)
     W = rng.integers(-99, 99, (32, lanes)).astype(np.float32)
     ids = rng.integers(0, 32, count).astype(np.uint64)
-    s = np.full(lanes, 5, np.float32)
+    s = np.full((2, lanes), 5, np.float32)
     add_up_loop(W, ids, s)
-    assert np.array_equal(s, W[ids].sum(axis=0))
-    whole = np.full(lanes, 5, np.int32)
+    assert np.array_equal(s[0], W[ids].sum(axis=0))
+    assert np.array_equal(s[1], np.full(lanes, 5))
+    whole = np.full((2, lanes), 5, np.int32)
     add_up_loop((W * 300).astype(np.int16), ids, whole)
-    assert np.array_equal(whole, 300 * s)
+    assert np.array_equal(whole[0], 300 * s[0])
+    add_up_loop((W * 300).astype(np.int16), ids, s)
+    assert np.array_equal(whole[0], s[0])
 
 
 def test_weights_of_16_bits():

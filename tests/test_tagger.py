@@ -4,6 +4,7 @@ import os
 import pickle
 import subprocess
 import sys
+from dataclasses import replace
 from itertools import pairwise, product
 
 import naive_tagging as naive
@@ -25,7 +26,8 @@ from widemargin.structured.constraints import (
     scheme_of_transitions,
 )
 from widemargin.structured.spans import SCHEMES, convert_tags, find_illegal, scheme_of
-from widemargin.structured.tagger_model import load_tagger, transition_table
+from widemargin.structured.tagger_model import load_tagger
+from widemargin.structured.tagger_weights import answering, transition_table
 
 SENTENCES = [
     ["the", "dog", "barks"],
@@ -225,8 +227,9 @@ def test_rows_of_every_width(n, order):
     tagger = Tagger(order, templates=naive.TEMPLATES, epochs=1, bits=None, random_state=0)
     tags = [f"T{k:02d}" for k in range(n)]
     tagger.fit([[f"w{k}" for k in range(n)]], [tags])
-    model = tagger.model_
-    model.W[1:, :n] = rng.integers(-3, 4, (len(model.W) - 1, n))
+    W = tagger.model_.W.copy()
+    W[1:, :n] = rng.integers(-3, 4, (len(W) - 1, n))
+    model = replace(tagger.model_, W=W)
     sentence = [f"w{k}" for k in rng.integers(n, size=6)]
     answer = model.tag(sentence)
     table = transition_table(model.W, model.allowed, n, order)
@@ -651,9 +654,49 @@ def test_pruned_and_rounded(tmp_path, bits):
         assert np.array_equal(loaded.W, one.W)
     sizes = [os.path.getsize(tmp_path / f"{k}.wm") for k in range(3)]
     assert sizes[0] > sizes[1] > sizes[2]
-    model.W[0, 0] = 1e6
+    W = model.W.copy()
+    W[0, 0] = 1e6
     with pytest.raises(DataError, match="16 bits"):
-        model.rounded()
+        replace(model, W=W).rounded()
+
+
+@pytest.mark.parametrize("largest", [1.0, 3.0, 1e30, 0.0])
+def test_weights_that_answer(largest):
+    """They are multiples of a power of two, or, where that is too coarse, what was learned."""
+    rng = np.random.default_rng(3)
+    n, width = 5, 8
+    W = rng.normal(0.0, 0.1, (40, width)).astype(np.float32)
+    W[7, 2] = largest
+    W = W if largest else np.zeros_like(W)
+    found = answering(W, np.ones((n + 1, n + 1), bool), n, 1)
+    assert np.log2(found.unit) % 1.0 == 0.0
+    assert np.abs(found.W * found.unit - W).max() <= found.unit / 2
+    if largest > 1e3:
+        assert found.unit == 1.0
+        assert np.array_equal(found.W, W)
+    else:
+        assert found.W.dtype == np.int16
+        assert np.array_equal(found.D[:-1, :n], found.W[-n - 2 : -1, :n])
+        assert 2.0**-15 * largest <= found.unit < 2.0**-13 * largest or not largest
+
+
+def test_scores_of_16_bits_are_those_of_floats():
+    """To the bit: the unit is a power of two."""
+    sentences, tags = made_sentences(16)
+    tagger = Tagger(2, templates=naive.TEMPLATES, epochs=3, bits=None, random_state=0)
+    model = tagger.fit(sentences, tags).model_
+    W, _, unit = model._weights
+    assert W.dtype == np.int16
+    model, n = replace(model, W=W * np.float32(unit)), len(model.tags)
+    table = transition_table(model.W, model.allowed, n, model.order)
+    for sentence in made_sentences(17, words=60)[0][:20]:
+        scores = np.zeros((len(sentence), table.shape[1]), np.float32)
+        for i in range(len(sentence)):
+            for name in naive.words_of(sentence, i):
+                scores[i, :n] += [model.weight(name, tag) for tag in model.tags]
+        for answer, score in model.n_best(sentence, 3):
+            labels = [model.tags.index(tag) for tag in answer]
+            assert score == score_of(scores, table, n, model.order, labels)
 
 
 def test_another_model_is_no_tagger(tmp_path):

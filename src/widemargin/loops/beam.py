@@ -8,7 +8,6 @@ import numpy as np
 
 from widemargin.loops.contexts import find_atoms, find_features, join_atoms
 from widemargin.loops.jit import jit
-from widemargin.loops.rowsums import add_up, fetch_rows
 from widemargin.loops.transitions import (
     GROUP,
     HEAD,
@@ -22,6 +21,7 @@ from widemargin.loops.transitions import (
     legal,
     losses,
 )
+from widemargin.loops.vectors import add_rows, fetch_rows
 
 _0, _1, _2, _3 = np.uint64(0), np.uint64(1), np.uint64(2), np.uint64(3)
 
@@ -66,8 +66,9 @@ def _score(j, S, C, base, n, W, templates, desk, ids, beam):
         if beam.marks[q] == mark:
             return q
     join_atoms(templates, desk.atoms, ids)
-    fetch_rows(W, ids)
-    add_up(W, ids, beam.scores[j])
+    T = np.uint64(len(ids))
+    fetch_rows(W, ids, _0, T)
+    add_rows(W, ids, _0, T, None, beam.scores, j)
     return j
 
 

@@ -8,7 +8,6 @@ import numpy as np
 
 from widemargin.loops.contexts import find_features
 from widemargin.loops.jit import jit
-from widemargin.loops.rowsums import add_up, fetch_rows
 from widemargin.loops.transitions import (
     GROUP,
     HEAD,
@@ -22,6 +21,7 @@ from widemargin.loops.transitions import (
     legal,
     losses,
 )
+from widemargin.loops.vectors import add_rows, fetch_rows
 
 _0, _1, _2, _3 = np.uint64(0), np.uint64(1), np.uint64(2), np.uint64(3)
 
@@ -53,7 +53,8 @@ def parse_greedy(sentences, chosen, W, templates, actions, desk, work, heads, gr
     Ties go to the first action. Costs 2 n states a sentence.
     """
     C, starts = sentences.columns, sentences.starts
-    S, ids, s = work.state, work.ids, work.scores
+    S, ids, s = work.state, work.ids, work.scores[_0]
+    T = np.uint64(len(ids))
     K = np.uint64(len(actions.kind))
     for i in chosen:
         base = starts[i]
@@ -61,8 +62,8 @@ def parse_greedy(sentences, chosen, W, templates, actions, desk, work, heads, gr
         begin(S, n)
         for _ in range(_2 * n):
             find_features(S, C, base, n, templates, desk, ids)
-            fetch_rows(W, ids)
-            add_up(W, ids, s)
+            fetch_rows(W, ids, _0, T)
+            add_rows(W, ids, _0, T, None, work.scores, _0)
             best = _best(S, n, s, actions.kind, K)
             apply(S, n, actions.kind[best], best)
         for j in range(_1, n + _1):
@@ -108,7 +109,8 @@ def learn_greedy(sentences, chosen, W, U, clock, templates, actions, desk, work,
     numbers of states, of mistakes and of updates.
     """
     C, starts = sentences.columns, sentences.starts
-    S, ids, s, lost, right = work.state, work.ids, work.scores, work.lost, work.right
+    S, ids, s, lost, right = work.state, work.ids, work.scores[_0], work.lost, work.right
+    T = np.uint64(len(ids))
     kind = actions.kind
     K = np.uint64(len(kind))
     states = mistakes = updates = 0
@@ -120,7 +122,7 @@ def learn_greedy(sentences, chosen, W, U, clock, templates, actions, desk, work,
         begin(S, n)
         for _ in range(_2 * n):
             find_features(S, C, base, n, templates, desk, ids)
-            fetch_rows(W, ids)
+            fetch_rows(W, ids, _0, T)
             losses(S, n, heads, lost)
             least = 1 << 30
             for k in range(_3):
@@ -132,7 +134,7 @@ def learn_greedy(sentences, chosen, W, U, clock, templates, actions, desk, work,
             for k in range(_3):
                 good = legal(S, n, k) and lost[k] == least
                 right[k] = actions.of[k, label] if good else K
-            add_up(W, ids, s)
+            add_rows(W, ids, _0, T, None, work.scores, _0)
             good, bad = K, K
             can_shift, can_left, can_right = (
                 legal(S, n, SHIFT),

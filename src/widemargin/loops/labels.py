@@ -6,7 +6,6 @@ import numpy as np
 
 from widemargin.loops.contexts import join_atoms, look_up_atoms
 from widemargin.loops.jit import jit
-from widemargin.loops.rowsums import add_up, fetch_rows
 from widemargin.loops.transitions import (
     GROUP,
     HEAD,
@@ -17,6 +16,7 @@ from widemargin.loops.transitions import (
     RIGHTS,
     STACK,
 )
+from widemargin.loops.vectors import add_rows, fetch_rows
 
 #: Nodes and counts that a label is chosen by, see `LABEL_TEMPLATES`.
 ARC_NODES = ("d", "h", "g", "dp", "dn", "hp", "hn", "dl", "dr", "op", "on", "hl", "hr")
@@ -96,7 +96,8 @@ def give_labels(sentences, chosen, heads, sure, W, templates, allowed, desk, wor
     left (1) or to the right (2) can have a label.
     """
     C, starts = sentences.columns, sentences.starts
-    S, ids, s = work.state, work.ids, work.scores
+    S, ids, s = work.state, work.ids, work.scores[_0]
+    T = np.uint64(len(ids))
     K = np.uint64(allowed.shape[1])
     for i in chosen:
         base = starts[i]
@@ -110,8 +111,8 @@ def give_labels(sentences, chosen, heads, sure, W, templates, allowed, desk, wor
             _find_arc(S, n, d, desk.nodes, desk.counts)
             look_up_atoms(S, C, base, templates, desk)
             join_atoms(templates, desk.atoms, ids)
-            fetch_rows(W, ids)
-            add_up(W, ids, s)
+            fetch_rows(W, ids, _0, T)
+            add_rows(W, ids, _0, T, None, work.scores, _0)
             k = desk.counts[0]
             best = K
             for a in range(K):
@@ -131,7 +132,8 @@ def learn_labels(sentences, chosen, W, U, clock, templates, allowed, desk, work,
     W and U change in place. Returns the numbers of arcs, of mistakes and of updates.
     """
     C, starts = sentences.columns, sentences.starts
-    S, ids, s = work.state, work.ids, work.scores
+    S, ids, s = work.state, work.ids, work.scores[_0]
+    T = np.uint64(len(ids))
     K = np.uint64(allowed.shape[1])
     arcs = mistakes = updates = 0
     t = clock[0]
@@ -143,8 +145,8 @@ def learn_labels(sentences, chosen, W, U, clock, templates, allowed, desk, work,
             _find_arc(S, n, d, desk.nodes, desk.counts)
             look_up_atoms(S, C, base, templates, desk)
             join_atoms(templates, desk.atoms, ids)
-            fetch_rows(W, ids)
-            add_up(W, ids, s)
+            fetch_rows(W, ids, _0, T)
+            add_rows(W, ids, _0, T, None, work.scores, _0)
             k = desk.counts[0]
             good, bad = np.uint64(sentences.labels[base + d]), K
             for a in range(K):

@@ -67,12 +67,15 @@ class Tally(NamedTuple):
 
 
 @jit(inline=True)
-def score_tokens(W, ids, first, m, T, s):
-    """s[i] = the sum of the rows of token i; the rows of the next token are fetched meanwhile."""
-    last = first + (m - _1) * T
+def score_tokens(W, ids, first, m, T, then, s):
+    """s[i] = the sum of the rows of token i, whose numbers are ids[first + i T] and those behind it.
+
+    The rows of the next token are fetched meanwhile; after the last, those that ids[then] begins.
+    """
+    last = m - _1
     for i in range(m):
         at = first + i * T
-        add_rows(W, ids, at, T, min(at + T, last), s, i)
+        add_rows(W, ids, at, T, at + T if i < last else then, s, i)
 
 
 @jit(inline=True)
@@ -125,21 +128,25 @@ def tagging_pass(given, order, rule, search, W, D, U, clock, slots, counts, used
     R = np.uint64(len(W)) - _transitions(n, search.order)
     c = clock[0]
     mistakes, wrong, updates, total, norm, bad = 0, 0, 0, 0.0, 0.0, -1
-    for j in order:
+    for k in range(np.uint64(len(order))):
+        j = order[k]
         first = given.starts[j]
         m = given.starts[j + _1] - first
         if m == _0:
             c += 1.0
             continue
         y = given.y[first : first + m]
-        score_tokens(W, given.ids, first * T, m, T, s)
+        then = given.starts[order[k + _1]] if k + _1 < np.uint64(len(order)) else first
+        if then == np.uint64(tokens):
+            then = first  # nothing but empty sentences is left there
+        score_tokens(W, given.ids, first * T, m, T, then * T, s)
         if len(given.allowed):
             _mask(s, m, n, given.allowed, first, given.masks)
         if search.cost > 0.0:
             for i in range(m):
-                for k in range(n):
-                    if k != np.uint64(y[i]):
-                        s[i, k] += np.float32(search.cost)
+                for z in range(n):
+                    if z != np.uint64(y[i]):
+                        s[i, z] += np.float32(search.cost)
         best = best_path(s, m, n, D, search.order, search.beam, v, turned, path)
         if not np.isfinite(best):
             bad = np.int64(j)
@@ -162,8 +169,8 @@ def tagging_pass(given, order, rule, search, W, D, U, clock, slots, counts, used
             cells = _differ(given.ids, first, prefix, T, y, path, n, search.order, whole, R, width,
                             slots, counts, used)  # fmt: skip
             q = 0.0
-            for k in range(cells):
-                q += counts[used[k]] * counts[used[k]]
+            for u in used[:cells]:
+                q += counts[u] * counts[u]
             tau = rule.eta
             if rule.form == REACH:
                 tau = min(rule.cap, max(0.0, (rule.target * errors - lead) / (q + rule.soft)))
@@ -172,8 +179,8 @@ def tagging_pass(given, order, rule, search, W, D, U, clock, slots, counts, used
             if q > 0.0 and tau > 0.0:
                 updates += 1
                 _correct(W, D, U, tau, c, n, R, width, search.order, cells, slots, counts, used)
-            for k in range(cells):
-                slots[used[k]] = ~_0
+            for u in used[:cells]:
+                slots[u] = ~_0
         c += 1.0
     clock[0] = c
     return Tally(mistakes, wrong, updates, total, norm, bad)
@@ -353,7 +360,7 @@ def tag_sentences(codes, edges, classes, reader, starts, a, b, W, D, search, lab
         fill_ids(columns, m, reader.table, reader.index, ids, _0)
         best, masked = _LOW, len(reader.lexicon.keys) > 0
         while best == _LOW:
-            score_tokens(W, ids, _0, m, T, s)
+            score_tokens(W, ids, _0, m, T, _0, s)
             if masked:
                 look_up(codes, edges, reader.lexicon, starts[j], starts[j + 1], allowed)
                 _mask(s, m, n, allowed, _0, reader.lexicon.masks)
@@ -376,7 +383,7 @@ def score_sentence(codes, edges, classes, reader, starts, j, W, n, s):
     if m == _0:
         return
     fill_ids(columns, m, reader.table, reader.index, ids, _0)
-    score_tokens(W, ids, _0, m, T, s)
+    score_tokens(W, ids, _0, m, T, _0, s)
     if len(reader.lexicon.keys):
         allowed = np.zeros(m, np.uint32)
         look_up(codes, edges, reader.lexicon, starts[j], starts[j + 1], allowed)

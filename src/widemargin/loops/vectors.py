@@ -1,13 +1,18 @@
-"""Rows of label scores: short, all of the same width, and worth a vector instruction each.
+"""Rows of label scores: short, all of the same width, and worth a few vector instructions each.
 
 A row holds a number for each label, and is padded to 8 numbers or a multiple of 16. The compiler,
 left alone, keeps the sums in memory; here they stay in registers while many rows are added.
 
     add_rows(W, ids, first, count, ahead, s, at)    s[at] = the sum of W[ids[first:first + count]]
+    fetch_rows(W, ids, first, count)                ask the memory for those rows
     max_plus(v, j, n, A, k, s, i, out, at)          out[at] = s[i] + max of v[j][z] + A[k + z]
 
-All arrays are C-ordered float32 matrices of the same width, but for ids, which is flat. With the
-compiler off the plain functions below do the same, to the bit.
+All arrays are C-ordered float32 matrices of the same width, but for ids, which is flat. W may also
+hold whole numbers of 16 bits, of which twice as many fit into a cache line: they are added as
+numbers of 32 bits, and s may hold such. With the compiler off the plain functions below do the
+same, to the bit.
+
+Rows are read quickest where they begin with a cache line; `aligned` makes room for such.
 """
 
 from __future__ import annotations
@@ -18,22 +23,47 @@ from numba import types
 from numba.extending import intrinsic, overload
 
 from widemargin.loops.jit import INLINE, OPTIONS
-from widemargin.loops.storage import emit_prefetch
+from widemargin.loops.storage import emit_prefetch, prefetch
 
-_F32, _I64 = ir.FloatType(), ir.IntType(64)
-#: Numbers in a cache line.
-_LINE = 16
+_F32, _I16, _I32, _I64 = ir.FloatType(), ir.IntType(16), ir.IntType(32), ir.IntType(64)
+#: Bytes of a cache line.
+_LINE = 64
+#: Rows are padded to a multiple of this, or to 8.
+LANES = 16
+#: Numbers of a vector.
+_EACH = 8
+#: Numbers that are added in registers at once; what remains of a row is 16, 32 or 48.
+_MOST = np.uint64(64)
 _8, _16, _32 = np.uint64(8), np.uint64(16), np.uint64(32)
+
+
+def aligned(shape, kind):
+    """An array of zeros, C-ordered, that begins with a cache line."""
+    size = int(np.prod(shape)) * np.dtype(kind).itemsize
+    room = np.zeros(size + _LINE, np.uint8)
+    start = -room.ctypes.data % _LINE
+    return room[start : start + size].view(kind).reshape(shape)
 
 
 def add_rows(W, ids, first, count, ahead, s, at):
     """s[at] = the sum of the rows of W that ids[first:first + count] names.
 
-    Those that ids[ahead:ahead + count] names are fetched meanwhile: they are wanted next.
+    Those that ids[ahead:ahead + count] names are fetched meanwhile, unless ahead is None: they are
+    wanted next.
     """
-    s[at] = 0
+    total = np.zeros(W.shape[1], np.int32 if W.dtype == np.int16 else W.dtype)
     for k in ids[int(first) : int(first) + int(count)]:
-        s[at] += W[k]
+        total += W[k]
+    s[at] = total
+
+
+def fetch_rows(W, ids, first, count):
+    """Ask the memory for the rows that ids[first:first + count] names."""
+    width, line = np.uint64(W.shape[1]), np.uint64(_LINE // W.itemsize)
+    for k in range(first, first + count):
+        start = np.uint64(ids[k]) * width
+        for c in range(np.uint64(0), width, line):
+            prefetch(W, start + c)
 
 
 def max_plus(v, j, n, A, k, s, i, out, at):
@@ -48,38 +78,53 @@ def _data(context, builder, kind, value):
     return context.make_array(kind)(context, builder, value).data
 
 
+def _vectors(kind, lanes):
+    """The type of a vector, and how far each of those begins that hold so many numbers.
+
+    One vector of all would be simpler, but the compiler then keeps odd ones in pieces.
+    """
+    return ir.VectorType(kind, _EACH), range(0, lanes, _EACH)
+
+
 def _at(builder, data, index, vector):
     """The address of a vector that begins at a number."""
     return builder.bitcast(builder.gep(data, [index]), vector.as_pointer())
 
 
 def _loop(builder, count, start, body):
-    """Emit `for k in range(count): value = body(k, value)`; gives the last value."""
+    """Emit `for k in range(count): values = body(k, values)`; gives the last values."""
     before = builder.block
     head = builder.append_basic_block("head")
     inside = builder.append_basic_block("inside")
     after = builder.append_basic_block("after")
     builder.branch(head)
     builder.position_at_end(head)
-    k, value = builder.phi(_I64), builder.phi(start.type)
+    k, values = builder.phi(_I64), [builder.phi(one.type) for one in start]
     k.add_incoming(_I64(0), before)
-    value.add_incoming(start, before)
+    for value, one in zip(values, start, strict=True):
+        value.add_incoming(one, before)
     builder.cbranch(builder.icmp_unsigned("<", k, count), inside, after)
     builder.position_at_end(inside)
-    new = body(k, value)
+    new = body(k, values)
     k.add_incoming(builder.add(k, _I64(1)), builder.block)
-    value.add_incoming(new, builder.block)
+    for value, one in zip(values, new, strict=True):
+        value.add_incoming(one, builder.block)
     builder.branch(head)
     builder.position_at_end(after)
-    return value
+    return values
 
 
 def _make_add_rows(lanes):
     """The sum of rows, `lanes` of their numbers at a time, from number `block` on."""
-    vector = ir.VectorType(_F32, lanes)
 
     @intrinsic
     def add(typingctx, W, ids, first, count, ahead, width, block, s, at):
+        whole = W.dtype == types.int16
+        stored, parts = _vectors(_I16 if whole else _F32, lanes)
+        summed, _ = _vectors(_I32 if whole else _F32, lanes)
+        size = 2 if whole else 4
+        fetched = not isinstance(ahead, types.NoneType)
+
         def codegen(context, builder, signature, args):
             _, _, first, count, ahead, width, block, _, at = args
             rows = _data(context, builder, signature.args[0], args[0])
@@ -92,27 +137,39 @@ def _make_add_rows(lanes):
                 return builder.add(builder.mul(row, width), block)
 
             def body(k, sums):
-                after = place(builder.add(ahead, k))
-                for line in range(0, lanes, _LINE):
-                    address = builder.gep(rows, [builder.add(after, _I64(line))])
-                    emit_prefetch(builder, address)
-                start = place(builder.add(first, k))
-                return builder.fadd(sums, builder.load(_at(builder, rows, start, vector), align=4))
+                if fetched:
+                    after = place(builder.add(ahead, k))
+                    for number in range(0, lanes, _LINE // size):
+                        address = builder.gep(rows, [builder.add(after, _I64(number))])
+                        emit_prefetch(builder, address)
+                start, new = place(builder.add(first, k)), []
+                for part, total in zip(parts, sums, strict=True):
+                    address = _at(builder, rows, builder.add(start, _I64(part)), stored)
+                    row = builder.load(address, align=size)
+                    if whole:
+                        new.append(builder.add(total, builder.sext(row, summed)))
+                    else:
+                        new.append(builder.fadd(total, row))
+                return new
 
-            sums = _loop(builder, count, ir.Constant(vector, [0.0] * lanes), body)
+            sums = _loop(builder, count, [ir.Constant(summed, None) for _ in parts], body)
             start = builder.add(builder.mul(at, width), block)
-            builder.store(sums, _at(builder, out, start, vector), align=4)
+            for part, total in zip(parts, sums, strict=True):
+                if whole and s.dtype == types.float32:
+                    total = builder.sitofp(total, ir.VectorType(_F32, _EACH))
+                address = _at(builder, out, builder.add(start, _I64(part)), total.type)
+                builder.store(total, address, align=4)
             return context.get_dummy_value()
 
         u = types.uint64
-        return types.void(W, ids, u, u, u, u, u, s, u), codegen
+        return types.void(W, ids, u, u, u if fetched else ahead, u, u, s, u), codegen
 
     return add
 
 
 def _make_max_plus(lanes):
     """The maximum over rows, `lanes` of their numbers at a time, from number `block` on."""
-    vector = ir.VectorType(_F32, lanes)
+    vector, parts = _vectors(_F32, lanes)
 
     @intrinsic
     def best(typingctx, v, j, n, A, k, s, i, out, at, width, block):
@@ -123,23 +180,31 @@ def _make_max_plus(lanes):
             )
             here = builder.mul(j, width)
 
-            def body(z, best):
-                one = builder.load(builder.gep(before, [builder.add(here, z)]))
-                start = builder.add(builder.mul(builder.add(first, z), width), block)
-                row = builder.load(_at(builder, table, start, vector), align=4)
-                nothing = ir.Constant(vector, ir.Undefined)
-                splat = builder.insert_element(nothing, one, ir.IntType(32)(0))
-                zeros = ir.Constant(ir.VectorType(ir.IntType(32), lanes), [0] * lanes)
-                splat = builder.shuffle_vector(splat, nothing, zeros)
-                found = builder.fadd(splat, row)
-                return builder.select(builder.fcmp_ordered(">", found, best), found, best)
+            def part_of(data, start, part):
+                return _at(builder, data, builder.add(start, _I64(part)), vector)
 
-            start = ir.Constant(vector, [float("-inf")] * lanes)
-            best = _loop(builder, n, start, body)
+            def body(z, bests):
+                one = builder.load(builder.gep(before, [builder.add(here, z)]))
+                nothing = ir.Constant(vector, ir.Undefined)
+                splat = builder.insert_element(nothing, one, _I32(0))
+                zeros = ir.Constant(ir.VectorType(_I32, _EACH), None)
+                splat = builder.shuffle_vector(splat, nothing, zeros)
+                start = builder.add(builder.mul(builder.add(first, z), width), block)
+                new = []
+                for part, best in zip(parts, bests, strict=True):
+                    row = builder.load(part_of(table, start, part), align=4)
+                    found = builder.fadd(splat, row)
+                    higher = builder.fcmp_ordered(">", found, best)
+                    new.append(builder.select(higher, found, best))
+                return new
+
+            start = [ir.Constant(vector, [float("-inf")] * _EACH) for _ in parts]
+            bests = _loop(builder, n, start, body)
             from_ = builder.add(builder.mul(i, width), block)
             to = builder.add(builder.mul(at, width), block)
-            own = builder.load(_at(builder, scores, from_, vector), align=4)
-            builder.store(builder.fadd(own, best), _at(builder, after, to, vector), align=4)
+            for part, best in zip(parts, bests, strict=True):
+                own = builder.load(part_of(scores, from_, part), align=4)
+                builder.store(builder.fadd(own, best), part_of(after, to, part), align=4)
             return context.get_dummy_value()
 
         u = types.uint64
@@ -148,21 +213,30 @@ def _make_max_plus(lanes):
     return best
 
 
-_add_8, _add_16, _add_32 = (_make_add_rows(lanes) for lanes in (8, 16, 32))
-_max_8, _max_16, _max_32 = (_make_max_plus(lanes) for lanes in (8, 16, 32))
+_add_8, _add_16, _add_32, _add_48, _add_64 = map(_make_add_rows, (8, 16, 32, 48, 64))
+_max_8, _max_16, _max_32, _max_48, _max_64 = map(_make_max_plus, (8, 16, 32, 48, 64))
+
+
+@overload(fetch_rows, jit_options=OPTIONS | INLINE)
+def _fetch_rows(W, ids, first, count):
+    return fetch_rows
 
 
 @overload(add_rows, jit_options=OPTIONS | INLINE)
 def _add_rows(W, ids, first, count, ahead, s, at):
     def add(W, ids, first, count, ahead, s, at):
         width = np.uint64(W.shape[1])
-        if width == _8:
-            _add_8(W, ids, first, count, ahead, width, np.uint64(0), s, at)
-        else:
-            for block in range(np.uint64(0), width - _16, _32):
-                _add_32(W, ids, first, count, ahead, width, block, s, at)
-            if width & _16:
-                _add_16(W, ids, first, count, ahead, width, width - _16, s, at)
+        rest = width % _MOST
+        for block in range(np.uint64(0), width - rest, _MOST):
+            _add_64(W, ids, first, count, ahead, width, block, s, at)
+        if rest > _32:
+            _add_48(W, ids, first, count, ahead, width, width - rest, s, at)
+        elif rest > _16:
+            _add_32(W, ids, first, count, ahead, width, width - rest, s, at)
+        elif rest > _8:
+            _add_16(W, ids, first, count, ahead, width, width - rest, s, at)
+        elif rest:
+            _add_8(W, ids, first, count, ahead, width, width - rest, s, at)
 
     return add
 
@@ -171,12 +245,16 @@ def _add_rows(W, ids, first, count, ahead, s, at):
 def _max_plus(v, j, n, A, k, s, i, out, at):
     def best(v, j, n, A, k, s, i, out, at):
         width = np.uint64(A.shape[1])
-        if width == _8:
-            _max_8(v, j, n, A, k, s, i, out, at, width, np.uint64(0))
-        else:
-            for block in range(np.uint64(0), width - _16, _32):
-                _max_32(v, j, n, A, k, s, i, out, at, width, block)
-            if width & _16:
-                _max_16(v, j, n, A, k, s, i, out, at, width, width - _16)
+        rest = width % _MOST
+        for block in range(np.uint64(0), width - rest, _MOST):
+            _max_64(v, j, n, A, k, s, i, out, at, width, block)
+        if rest > _32:
+            _max_48(v, j, n, A, k, s, i, out, at, width, width - rest)
+        elif rest > _16:
+            _max_32(v, j, n, A, k, s, i, out, at, width, width - rest)
+        elif rest > _8:
+            _max_16(v, j, n, A, k, s, i, out, at, width, width - rest)
+        elif rest:
+            _max_8(v, j, n, A, k, s, i, out, at, width, width - rest)
 
     return best

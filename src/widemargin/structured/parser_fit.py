@@ -17,7 +17,7 @@ from widemargin.loops.beam import learn_beam
 from widemargin.loops.contexts import Templates
 from widemargin.loops.greedy import Actions, Sentences, learn_greedy
 from widemargin.loops.labels import learn_labels
-from widemargin.loops.rowsums import LANES
+from widemargin.loops.vectors import LANES, aligned
 from widemargin.rows import frozen
 from widemargin.structured.workplace import (
     arc_room,
@@ -25,7 +25,6 @@ from widemargin.structured.workplace import (
     chart_room,
     desk,
     merger_room,
-    table,
     work,
 )
 
@@ -47,7 +46,7 @@ class Average:
     """Weights, and what is needed for the mean of all that they have been: W - U / clock."""
 
     def __init__(self, shape: tuple[int, ...], start: np.ndarray | None = None) -> None:
-        self.W = table(shape)
+        self.W = aligned(shape, np.float32)
         if start is not None:
             self.W[:] = start
         self.U = np.zeros(shape)

@@ -44,9 +44,9 @@ from widemargin.structured.tagger_model import (
     TaggerModel,
     Weight,
     known_words,
-    row_width,
     share_right,
 )
+from widemargin.structured.tagger_weights import row_width
 
 _UPDATES = {"whole": WHOLE, "early": EARLY, "max-violation": VIOLATION}
 #: Schemes that turn into IOB2 tag by tag.
@@ -448,7 +448,7 @@ class Tagger:
         for a, b in pairwise(corpus.starts.tolist()):
             beside = {one: columns[one][a:b] for one in model.templates.columns.inputs}
             leads.append(model.lead(columns["word"][a:b], labels[a:b], **beside))
-        margin = min(leads) / float(np.linalg.norm(model.W.astype(np.float64)))
+        margin = min(leads) / model.norm
         run = model.certificate
         assert run is not None
         if run.no_bound or run.R is None:

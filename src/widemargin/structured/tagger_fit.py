@@ -28,10 +28,11 @@ from widemargin.loops.tagging import (
     tagging_pass,
 )
 from widemargin.loops.templates import Index, enter_keys
+from widemargin.loops.vectors import aligned
 from widemargin.readers.corpus import Corpus
 from widemargin.rows import frozen
 from widemargin.structured.sentences import word_columns
-from widemargin.structured.tagger_model import row_width, transition_rows, transition_table
+from widemargin.structured.tagger_weights import row_width, transition_rows, transition_table
 
 #: Tokens between two looks at the clock: less than a tenth of a second.
 _PIECE = 1 << 16
@@ -145,8 +146,8 @@ class Course:
         n, order = plan.search.n, plan.search.order
         width = row_width(n, order)
         self.plan, self.allowed, self.encoded = plan, allowed, encoded
-        self.W = np.zeros((encoded.size + transition_rows(n, order), width), np.float32)
-        self.U = np.zeros(self.W.shape if plan.keep == "average" else (0, width))
+        self.W = aligned((encoded.size + transition_rows(n, order), width), np.float32)
+        self.U = aligned(self.W.shape if plan.keep == "average" else (0, width), np.float32)
         self.D = transition_table(self.W, allowed, n, order)
         self.clock = np.ones(1)
         self.longest = 0.0  # the squared length of the longest step's direction

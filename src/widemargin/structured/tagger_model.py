@@ -34,6 +34,7 @@ from widemargin.structured.constraints import plain_tag
 from widemargin.structured.feature_names import FeatureNames
 from widemargin.structured.sentences import corpus_of, word_columns
 from widemargin.structured.spans import convert_tags
+from widemargin.structured.tagger_weights import Answering, answering, transition_rows
 from widemargin.threads import run_all, thread_count
 
 #: What `half` can hold.
@@ -57,32 +58,6 @@ class Weight(NamedTuple):
     weight: float
 
 
-def row_width(labels: int, order: int) -> int:
-    """How many numbers a row of weights has: 8 or a multiple of 16."""
-    needed = labels + (order == 2)
-    return 8 if needed <= 8 else (needed + 15) // 16 * 16
-
-
-def transition_rows(labels: int, order: int) -> int:
-    """How many rows of the weights are those of transitions, see `loops.tagging`."""
-    return labels + 2 + ((labels + 1) ** 2 if order == 2 else 0)
-
-
-def transition_table(W: np.ndarray, allowed: np.ndarray, labels: int, order: int) -> np.ndarray:
-    """What the dynamic program reads: transitions added up, minus infinity where not allowed."""
-    n, width = labels, W.shape[1]
-    T = W[len(W) - transition_rows(n, order) :]
-    closed = np.zeros((n + 2, width), np.float32)
-    closed[:, n:] = -np.inf
-    closed[: n + 1, :n][~allowed[:, :n]] = -np.inf
-    closed[n + 1, :n][~allowed[:n, n]] = -np.inf
-    pairs = T[: n + 2] + closed
-    if order == 1:
-        return pairs
-    triples = T[n + 2 :].reshape(n + 1, n + 1, width) + pairs[: n + 1, None, :]
-    return np.concatenate([triples.reshape(-1, width), pairs[n + 1 :]])
-
-
 @dataclass(frozen=True, eq=False)
 class TaggerModel:
     """What a tagger has learned.
@@ -94,7 +69,8 @@ class TaggerModel:
     templates : Templates
         What makes features of tokens.
     W : array of float32, (rows, width)
-        A row of label scores for each feature, then those of the transitions.
+        A row of label scores for each feature, then those of the transitions. Answers are given
+        with these weights rounded to 16 bits; see `structured.tagger_weights.answering`.
     index : Index
         From features to rows.
     lexicon : Lexicon
@@ -140,6 +116,10 @@ class TaggerModel:
     half: bool = False
     known: np.ndarray = field(default_factory=lambda: np.empty(0, np.uint32))
 
+    def __post_init__(self) -> None:
+        # What answers is worked out from the weights once: so they stay as they are.
+        object.__setattr__(self, "W", frozen(self.W))
+
     def is_known(self, words: Sequence[str]) -> np.ndarray:
         """Which of the words were learned from."""
         sums = _checksums(words)
@@ -152,9 +132,14 @@ class TaggerModel:
         return len(self.W) - transition_rows(len(self.tags), self.order)
 
     @cached_property
-    def _table(self) -> np.ndarray:
-        # Not frozen, nor are the weights: so what was compiled for learning serves here, too.
-        return transition_table(self.W, self.allowed, len(self.tags), self.order)
+    def _weights(self) -> Answering:
+        return answering(self.W, self.allowed, len(self.tags), self.order)
+
+    @property
+    def norm(self) -> float:
+        """The length of the weights that answer."""
+        W, _, unit = self._weights
+        return unit * float(np.linalg.norm(W.astype(np.float64)))
 
     @cached_property
     def _reader(self) -> Reader:
@@ -182,9 +167,8 @@ class TaggerModel:
         """
         tokens, starts = self._read_one(words, columns)
         labels = np.empty(tokens.n, np.uint32)
-        tag_sentences(
-            *tokens, self._reader, starts, 0, 1, self.W, self._table, self._search, labels
-        )
+        W, D, _ = self._weights
+        tag_sentences(*tokens, self._reader, starts, 0, 1, W, D, self._search, labels)
         return self._shown(labels)
 
     def _read_one(
@@ -210,13 +194,12 @@ class TaggerModel:
         tokens = self.templates.columns.read(word_columns(corpus))
         starts = frozen(corpus.starts.astype(np.uint64))
         labels = np.empty(tokens.n, np.uint32)
+        W, D, _ = self._weights
 
         def work(part: tuple[int, int]) -> None:
             a, b = part
             out = labels[int(corpus.starts[a]) : int(corpus.starts[b])]
-            tag_sentences(
-                *tokens, self._reader, starts, a, b, self.W, self._table, self._search, out
-            )
+            tag_sentences(*tokens, self._reader, starts, a, b, W, D, self._search, out)
 
         threads = thread_count(n_jobs)
         run_all(work, _pieces(corpus.starts) if threads > 1 else [(0, len(corpus))], threads)
@@ -227,16 +210,15 @@ class TaggerModel:
         return self._shown(self.codes(corpus, n_jobs), corpus.starts)
 
     @cached_property
-    def _plain(self) -> list[str]:
+    def _plain(self) -> np.ndarray:
         """The tags as they are given back, but for IOB1, where that depends on what is before."""
         if self.given_scheme is None or self.scheme is None:
-            return self.tags
-        return [plain_tag(tag, self.scheme) for tag in self.tags]
+            return np.array(self.tags, object)
+        return np.array([plain_tag(tag, self.scheme) for tag in self.tags], object)
 
     def _shown(self, labels: np.ndarray, starts: np.ndarray | None = None) -> list[str]:
         """Tags as they are given back."""
-        plain = self._plain
-        tags = [plain[label] for label in labels.tolist()]
+        tags = self._plain[labels].tolist()
         return convert_tags(tags, "IOB1", starts) if self.given_scheme == "IOB1" else tags
 
     def predict(self, sentences: Any, n_jobs: int | None = None) -> list[list[str]]:
@@ -268,9 +250,10 @@ class TaggerModel:
         s, m = self._scores(words, columns)
         if m == 0:
             return [Answer([], 0.0)]
+        _, D, unit = self._weights
         paths, scores = np.zeros((n, m), np.int64), np.zeros(n)
-        found = n_best(s, m, len(self.tags), self._table, self.order, n, paths, scores)
-        return [Answer(self._shown(paths[k]), float(scores[k])) for k in range(found)]
+        found = n_best(s, m, len(self.tags), D, self.order, n, paths, scores)
+        return [Answer(self._shown(paths[k]), unit * float(scores[k])) for k in range(found)]
 
     def margins(self, words: Sequence[Any], **columns: Sequence[str]) -> np.ndarray:
         """How sure every tag is: by how much the best tags lead before any others with another tag
@@ -280,37 +263,40 @@ class TaggerModel:
         through = np.empty((m, len(self.tags)))
         if m == 0:
             return np.empty(0)
-        best_through(s, m, len(self.tags), self._table, self.order, through)
+        _, D, unit = self._weights
+        best_through(s, m, len(self.tags), D, self.order, through)
         if len(self.tags) == 1:
             return np.full(m, np.inf)
         two = np.partition(through, -2, axis=1)[:, -2:]
-        return two[:, 1] - two[:, 0]
+        return unit * (two[:, 1] - two[:, 0])
 
     def lead(self, words: Sequence[Any], labels: np.ndarray, **columns: Sequence[str]) -> float:
         """By how much given labels lead before all others; negative if others are better."""
         s, m = self._scores(words, columns)
         if m == 0:
             return np.inf
+        _, D, unit = self._weights
         n, paths, scores = len(self.tags), np.zeros((2, m), np.int64), np.zeros(2)
-        found = n_best(s, m, n, self._table, self.order, 2, paths, scores)
-        own = path_score(s, np.uint64(m), np.uint64(n), self._table, self.order, labels, True)
+        found = n_best(s, m, n, D, self.order, 2, paths, scores)
+        own = path_score(s, np.uint64(m), np.uint64(n), D, self.order, labels, True)
         rivals = [k for k in range(found) if not np.array_equal(paths[k], labels)]
-        return float(own - scores[rivals[0]]) if rivals else np.inf
+        return unit * float(own - scores[rivals[0]]) if rivals else np.inf
 
     def _scores(
         self, words: Sequence[Any], columns: dict[str, Sequence[str]]
     ) -> tuple[np.ndarray, int]:
-        """The scores of all tags of the words of a sentence, without the transitions."""
+        """The scores of all tags of the words of a sentence, in units, without the transitions."""
         tokens, starts = self._read_one(words, columns)
-        s = np.empty((tokens.n, self.W.shape[1]), np.float32)
+        W, D, _ = self._weights
+        s = np.empty((tokens.n, W.shape[1]), np.float32)
         reader = self._reader
-        score_sentence(*tokens, reader, starts, 0, self.W, len(self.tags), s)
+        score_sentence(*tokens, reader, starts, 0, W, len(self.tags), s)
         if tokens.n and len(self.lexicon.keys):
             through = np.empty((tokens.n, len(self.tags)))
-            best_through(s, tokens.n, len(self.tags), self._table, self.order, through)
+            best_through(s, tokens.n, len(self.tags), D, self.order, through)
             if not np.isfinite(through.max()):  # as in tagging: the transitions alone decide
                 reader = reader._replace(lexicon=_NO_LEXICON)
-                score_sentence(*tokens, reader, starts, 0, self.W, len(self.tags), s)
+                score_sentence(*tokens, reader, starts, 0, W, len(self.tags), s)
         return s, tokens.n
 
     # Weights

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from widemargin.loops.arcs import FAR, Room
@@ -13,9 +11,10 @@ from widemargin.loops.greedy import Work
 from widemargin.loops.labels import ARC_COUNTS, ARC_NODES
 from widemargin.loops.spanning import Chart, Merger
 from widemargin.loops.transitions import FACTS
+from widemargin.loops.vectors import aligned
 
-#: Bytes of a cache line; rows of weights that are handled at once.
-_LINE, _BLOCK = 64, 1 << 14
+#: Rows of weights that are handled at once.
+_BLOCK = 1 << 14
 #: The largest weight becomes this whole number.
 LARGEST_WHOLE = 32767
 
@@ -29,18 +28,10 @@ def desk(templates: Templates) -> Desk:
     )
 
 
-def table(shape: tuple[int, ...], kind: Any = np.float32) -> np.ndarray:
-    """Rows of weights, all zero, that begin where a cache line does, so that none lies in two."""
-    size = int(np.prod(shape)) * np.dtype(kind).itemsize
-    room = np.zeros(size + _LINE, np.uint8)
-    start = -room.ctypes.data % _LINE
-    return room[start : start + size].view(kind).reshape(shape)
-
-
 def packed(weights: np.ndarray) -> np.ndarray:
     """Weights as whole numbers of 16 bits, all times the same number."""
     largest = float(np.abs(weights).max(initial=0.0))
-    whole = table(weights.shape, np.int16)
+    whole = aligned(weights.shape, np.int16)
     for a in range(0, len(weights), _BLOCK):
         scaled = weights[a : a + _BLOCK] * (LARGEST_WHOLE / largest if largest else 1.0)
         whole[a : a + _BLOCK] = np.rint(scaled)
@@ -52,7 +43,7 @@ def work(templates: Templates, lanes: int, longest: int, whole: bool = False) ->
     return Work(
         np.zeros((longest + 2, FACTS), np.uint32),
         np.zeros(len(templates.seed), np.uint64),
-        np.zeros(lanes, np.int32 if whole else np.float32),
+        np.zeros((1, lanes), np.int32 if whole else np.float32),
         np.zeros(3, np.int64),
         np.zeros(3, np.uint64),
     )
