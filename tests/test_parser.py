@@ -16,9 +16,9 @@ import widemargin
 from widemargin.errors import DataError, ModelFileError
 from widemargin.loops.jit import jit
 from widemargin.loops.labels import ARC_COUNTS, ARC_NODES
-from widemargin.loops.vectors import add_rows
 from widemargin.loops.spanning import best_projective, best_spanning
 from widemargin.loops.transitions import FACTS, apply, begin, legal, losses
+from widemargin.loops.vectors import add_rows
 from widemargin.readers.corpus import Corpus
 from widemargin.structured.parser import Parser
 from widemargin.structured.parser_features import (

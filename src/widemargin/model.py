@@ -13,7 +13,7 @@ import numpy as np
 from widemargin.encode.encoder import Encoder
 from widemargin.encode.labels import plain_labels, typed_labels
 from widemargin.encode.registry import read_encoder, write_encoder
-from widemargin.errors import DataError, ModelFileError
+from widemargin.errors import DataError
 from widemargin.explanation import Explanation, Reason
 from widemargin.gap import GapCertificate
 from widemargin.history import History
@@ -25,6 +25,7 @@ from widemargin.modelfile import (
     pack_strings,
     pack_value,
     read_model_file,
+    restore,
     unpack_strings,
     unpack_value,
     write_model_file,
@@ -364,10 +365,12 @@ def model_of(
     path: str | os.PathLike[str], arrays: dict[str, np.ndarray], about: dict[str, Any]
 ) -> Any:
     """The model that a file describes."""
-    try:
-        return _KINDS[about.get("model", "linear")](arrays, about)
-    except (KeyError, TypeError, ValueError, IndexError) as error:
-        raise ModelFileError(f"{path}: its description does not fit its arrays ({error})") from None
+    return restore(
+        path,
+        arrays,
+        about,
+        lambda arrays, about: _KINDS[about.get("model", "linear")](arrays, about),
+    )
 
 
 def state_arrays(state: State) -> dict[str, np.ndarray]:

@@ -13,13 +13,14 @@ import json
 import os
 import secrets
 import stat
-from collections.abc import Mapping, Sequence
-from typing import Any, BinaryIO
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, BinaryIO, TypeVar
 
 import numpy as np
 
 from widemargin.errors import ModelFileError
 
+Model = TypeVar("Model")
 #: Written into every file. A reader refuses files of a higher format.
 FORMAT = 1
 _SEAL, _SEAL_BYTES = "sha256", 32
@@ -123,6 +124,19 @@ def read_model_file(path: str | os.PathLike[str]) -> tuple[dict[str, np.ndarray]
         arrays = load(file.read())
     arrays.pop(_SEAL)
     return arrays, about
+
+
+def restore(
+    path: str | os.PathLike[str],
+    arrays: dict[str, np.ndarray],
+    about: dict[str, Any],
+    make: Callable[[dict[str, np.ndarray], dict[str, Any]], Model],
+) -> Model:
+    """What `make` makes of the contents of a file, or an error that names the file."""
+    try:
+        return make(arrays, about)
+    except (KeyError, TypeError, ValueError, IndexError) as error:
+        raise ModelFileError(f"{path}: its description does not fit its arrays ({error})") from None
 
 
 def learner_of(path: str | os.PathLike[str]) -> str:

@@ -9,7 +9,7 @@ import click
 
 from widemargin.cli.ask import SENTENCE_LEARNERS
 from widemargin.errors import DataError, ModelFileError
-from widemargin.modelfile import read_model_file
+from widemargin.modelfile import read_model_file, restore
 from widemargin.readers.conll import read_conll
 from widemargin.readers.corpus import Corpus
 from widemargin.readers.formats import CORPORA
@@ -25,12 +25,12 @@ def load_sentence_model(path: str, wanted: str | None = None) -> Any:
         kind = wanted.lower() if wanted else "tagger or parser"
         raise ModelFileError(f"{path}: is no {kind} but was made by the learner {learner}")
     if learner == "Tagger":
-        from widemargin.structured.tagger_model import tagger_of
+        from widemargin.structured.tagger_model import TaggerModel
 
-        return tagger_of(path, arrays, about)
-    from widemargin.structured.parser_model import parser_of
+        return restore(path, arrays, about, TaggerModel.of)
+    from widemargin.structured.parser_model import ParserModel
 
-    return parser_of(path, arrays, about)
+    return restore(path, arrays, about, ParserModel.of)
 
 
 def read_sentences(files: Sequence[str], given: Mapping[str, Any], plain: bool = False) -> Corpus:

@@ -19,12 +19,12 @@ from widemargin.estimators.passive_aggressive import PassiveAggressive
 from widemargin.estimators.perceptron import Perceptron
 from widemargin.estimators.text import TextClassifier
 from widemargin.model import model_of
-from widemargin.modelfile import read_model_file
+from widemargin.modelfile import read_model_file, restore
 from widemargin.structured.parser import Parser
-from widemargin.structured.parser_model import parser_of
+from widemargin.structured.parser_model import ParserModel
 from widemargin.structured.perceptron import StructuredPerceptron
 from widemargin.structured.tagger import Tagger
-from widemargin.structured.tagger_model import tagger_of
+from widemargin.structured.tagger_model import TaggerModel
 
 _LEARNERS: dict[str, Any] = {
     learner.__name__: learner
@@ -55,10 +55,10 @@ def load(
     """
     arrays, about = read_model_file(path)
     if about.get("learner") == Tagger.__name__:
-        tagger = tagger_of(path, arrays, about)
+        tagger = restore(path, arrays, about, TaggerModel.of)
         return Tagger(**tagger.params).restore(tagger)
     if about.get("learner") == Parser.__name__:
-        parser = parser_of(path, arrays, about)
+        parser = restore(path, arrays, about, ParserModel.of)
         return Parser(**parser.params).restore(parser)
     if about.get("learner") == StructuredPerceptron.__name__:
         return StructuredPerceptron.load(path)

@@ -68,7 +68,7 @@ class Tally(NamedTuple):
 
 @jit(inline=True)
 def score_tokens(W, ids, first, m, T, then, s):
-    """s[i] = the sum of the rows of token i, whose numbers are ids[first + i T] and those behind it.
+    """s[i] = the sum of the rows of token i: ids[first + i T] and the T - 1 behind it.
 
     The rows of the next token are fetched meanwhile; after the last, those that ids[then] begins.
     """

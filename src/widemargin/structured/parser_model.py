@@ -22,6 +22,7 @@ from widemargin.modelfile import (
     pack_strings,
     pack_value,
     read_model_file,
+    restore,
     unpack_strings,
     unpack_value,
     write_model_file,
@@ -398,14 +399,4 @@ def load_parser(path: str | os.PathLike[str]) -> ParserModel:
     arrays, about = read_model_file(path)
     if about.get("learner") != "Parser":
         raise ModelFileError(f"{path}: is no parser but a {about.get('learner')}")
-    return parser_of(path, arrays, about)
-
-
-def parser_of(
-    path: str | os.PathLike[str], arrays: dict[str, np.ndarray], about: dict[str, Any]
-) -> ParserModel:
-    """The parser that a file describes."""
-    try:
-        return ParserModel.of(arrays, about)
-    except (KeyError, TypeError, ValueError, IndexError) as error:
-        raise ModelFileError(f"{path}: its description does not fit its arrays ({error})") from None
+    return restore(path, arrays, about, ParserModel.of)

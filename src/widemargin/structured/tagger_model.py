@@ -24,6 +24,7 @@ from widemargin.modelfile import (
     pack_strings,
     pack_value,
     read_model_file,
+    restore,
     unpack_strings,
     unpack_value,
     write_model_file,
@@ -505,17 +506,7 @@ def load_tagger(path: str | os.PathLike[str]) -> TaggerModel:
     arrays, about = read_model_file(path)
     if about.get("learner") != "Tagger":
         raise ModelFileError(f"{path}: is no tagger but a {about.get('learner')}")
-    return tagger_of(path, arrays, about)
-
-
-def tagger_of(
-    path: str | os.PathLike[str], arrays: dict[str, np.ndarray], about: dict[str, Any]
-) -> TaggerModel:
-    """The tagger that a file describes."""
-    try:
-        return TaggerModel.of(arrays, about)
-    except (KeyError, TypeError, ValueError, IndexError) as error:
-        raise ModelFileError(f"{path}: its description does not fit its arrays ({error})") from None
+    return restore(path, arrays, about, TaggerModel.of)
 
 
 def _certificate_numbers(certificate: RunCertificate | None) -> dict[str, Any] | None:

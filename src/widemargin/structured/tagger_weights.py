@@ -67,9 +67,9 @@ def answering(W: np.ndarray, allowed: np.ndarray, labels: int, order: int) -> An
     whole = aligned(W.shape, np.int16)
     for a in rows:
         block = W[a : a + _BLOCK]
-        some = np.count_nonzero(block)
+        some = int(np.count_nonzero(block))
         np.rint(block * np.float32(1.0 / unit), out=whole[a : a + _BLOCK], casting="unsafe")
-        fine += 2 * np.count_nonzero(np.abs(whole[a : a + _BLOCK]) >= _FINE) - some
+        fine += 2 * int(np.count_nonzero(np.abs(whole[a : a + _BLOCK]) >= _FINE)) - some
     if fine < 0:
         same = aligned(W.shape, np.float32)
         same[:] = W
