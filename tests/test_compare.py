@@ -158,6 +158,23 @@ def test_own_learners_and_words(data):
         found.pair("logistic", "unheard of")
 
 
+def test_words_for_a_pair_that_only_its_own_interval_tells_apart():
+    """Holm's bar is higher: such a pair is called neither equal nor really worse."""
+    rng = np.random.default_rng(1)
+    scores = {name: 0.9 + rng.normal(0, 0.01, 8) for name in "abcdefg"}
+    scores["best"] = np.full(8, 0.95)
+    scores["near"] = scores["best"] - 0.02 + np.array([1, -1, 1, -1, 1, -1, 1, -1]) * 0.0155
+    pairs = compare_pairs(scores, 0.1)
+    (pair,) = (pair for pair in pairs if {pair.better, pair.worse} == {"best", "near"})
+    assert pair.low > 0.0
+    assert not pair.real
+    entries = sorted((Entry(n, s) for n, s in scores.items()), key=lambda e: -e.accuracy)
+    told = Comparison(entries, pairs, 80, 2, ["x", "y"], 8, 1).words()
+    said = next(line for line in told if "probably" in line)
+    assert said.startswith(f"Near (by {pair.low:.4f} to {pair.high:.4f}) is probably worse")
+    assert f"of {len(pairs)} pairs" in said
+
+
 def test_one_learner_is_no_comparison(data):
     alone = compare(*data, learners=["linear SVM"], folds=2, repeats=1)
     assert "nothing to compare" in alone.words()[0]

@@ -96,17 +96,28 @@ class Comparison:
         best = self.best.name
         behind = {entry.name: self.pair(best, entry.name) for entry in ran[1:]}
         worse = [name for name, pair in behind.items() if pair.real]
-        alike = [name for name, pair in behind.items() if not pair.real]
+        likely = [name for name, pair in behind.items() if not pair.real and pair.low > 0.0]
+        alike = [name for name, pair in behind.items() if not pair.real and pair.low <= 0.0]
+
+        def by(names: list[str]) -> str:
+            return _and(
+                [f"{one} (by {behind[one].low:.4f} to {behind[one].high:.4f})" for one in names]
+            )
+
         said = [f"The highest accuracy is that of {best}, {self.best.accuracy:.4f}."]
         if alike:
-            verb = "is" if len(alike) == 1 else "are"
-            said.append(_sentence(f"{_and(alike)} {verb} not certainly worse: it may be chance."))
-        if worse:
-            listed = _and(
-                [f"{name} (by {behind[name].low:.4f} to {behind[name].high:.4f})" for name in worse]
+            said.append(
+                _sentence(f"{_and(alike)} {_is(alike)} not certainly worse: it may be chance.")
             )
-            verb = "is" if len(worse) == 1 else "are"
-            said.append(_sentence(f"{listed} {verb} really worse."))
+        if likely:
+            said.append(
+                _sentence(
+                    f"{by(likely)} {_is(likely)} probably worse, but of {len(self.pairs)} pairs one"
+                    " or another looks so by chance."
+                )
+            )
+        if worse:
+            said.append(_sentence(f"{by(worse)} {_is(worse)} really worse."))
         others = [p for p in self.pairs if p.real and p.better != best]
         if others:
             listed = "; ".join(f"{p.better} is better than {p.worse}" for p in others[:8])
@@ -260,6 +271,10 @@ def _and(names: Sequence[str]) -> str:
     'a, b and c'
     """
     return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+
+
+def _is(names: Sequence[str]) -> str:
+    return "is" if len(names) == 1 else "are"
 
 
 def _sentence(words: str) -> str:
