@@ -181,6 +181,19 @@ def test_smaller_models(folder):
     assert sizes["half"] < sizes["whole"]
 
 
+def test_what_a_smaller_model_costs_is_told(folder):
+    text = "a N X\n\n" * 4 + "b N Y\n\n" * 4
+    (folder / "plain.txt").write_text(text, encoding="utf-8")
+    words = [*TAGGER, "plain.txt", "--prune", "100", "--model", "m.wm"]
+    said = run(*words).stdout
+    assert "what the smaller model costs: accuracy 1.0000 -> 0.5000 on the training" in said
+    told = json.loads(run(*words, "--half", "--valid", "plain.txt", "--json").output)
+    assert (told["smaller_on"], told["smaller_figure"]) == ("held-out", "accuracy")
+    assert told["before_smaller"] == 1.0
+    assert told["after_smaller"] == told["accuracy"] == 0.5
+    assert "smaller_on" not in json.loads(run(*TAGGER, "chunks.txt", "--json").output)
+
+
 def test_options_reach_the_tagger(folder):
     words = ["--order", "2", "--rule", "perceptron", "--keep", "last", "--beam", "3"]
     words += ["--template", "word[0]", "--template", "pos[-1]|pos[0]", "--dictionary", "5"]
