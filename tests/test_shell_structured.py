@@ -197,10 +197,12 @@ def test_what_a_smaller_model_costs_is_told(folder):
 def test_options_reach_the_tagger(folder):
     words = ["--order", "2", "--rule", "perceptron", "--keep", "last", "--beam", "3"]
     words += ["--template", "word[0]", "--template", "pos[-1]|pos[0]", "--dictionary", "5"]
+    words += ["--committee", "2", "--threads", "2"]
     run(*TAGGER, "chunks.txt", *words, "--valid", "0.2", "--seed", "3", "--model", "m.wm")
     told = json.loads(run("inspect", "m.wm", "--json").output)
     assert told["order"] == 2
     assert told["templates"] == ["word[0]", "pos[-1]|pos[0]"]
+    assert load_tagger("m.wm").params["committee"] == 2
     params = {"rule": "perceptron", "keep": "last", "search": "beam", "beam": 3, "epochs": 5}
     params |= {"tag_dictionary": 5, "random_state": 3, "bits": 12, "validation": 0.2}
     assert params.items() <= told["params"].items()

@@ -4,6 +4,7 @@ import os
 import pickle
 import subprocess
 import sys
+import threading
 from dataclasses import replace
 from itertools import pairwise, product
 
@@ -28,6 +29,7 @@ from widemargin.structured.constraints import (
 from widemargin.structured.spans import SCHEMES, convert_tags, find_illegal, scheme_of
 from widemargin.structured.tagger_model import load_tagger
 from widemargin.structured.tagger_weights import answering, transition_table
+from widemargin.threads import run_all
 
 SENTENCES = [
     ["the", "dog", "barks"],
@@ -358,13 +360,47 @@ def test_hashing_without_collisions_is_the_dictionary():
 
 def test_a_committee_is_the_mean_of_its_members():
     sentences, tags = made_sentences(21)
-    rng = np.random.default_rng(5)
-    members = [Tagger(bits=12, epochs=2, random_state=rng).fit(sentences, tags) for _ in range(3)]
+    rngs = np.random.default_rng(5).spawn(3)
+    members = [Tagger(bits=12, epochs=2, random_state=rng).fit(sentences, tags) for rng in rngs]
     mean = np.mean([member.model_.W for member in members], axis=0)
-    found = Tagger(bits=12, epochs=2, committee=3, random_state=5).fit(sentences, tags)
+    found, same = (
+        Tagger(bits=12, epochs=2, committee=3, n_jobs=jobs, random_state=5).fit(sentences, tags)
+        for jobs in (None, 2)
+    )
+    assert np.array_equal(found.model_.W, same.model_.W)
+    assert found.history_["mistakes"].tolist() == same.history_["mistakes"].tolist()
     np.testing.assert_allclose(found.model_.W, mean, atol=1e-6)
     mistakes = [count for member in members for count in member.history_["mistakes"]]
     assert found.history_["mistakes"].tolist() == mistakes
+
+
+def test_an_error_stops_the_work_beside_it():
+    told = threading.Event()
+
+    def work(part):
+        if part == 0:
+            raise ValueError("no")
+        assert told.wait(20)
+
+    with pytest.raises(ValueError, match="no"):
+        run_all(work, range(2), 2, told.set)
+
+
+def test_a_committee_that_is_stopped():
+    """Whoever watches stops all members, and what they learned until then is kept."""
+    sentences, tags = made_sentences(21)
+    seen = []
+
+    def watch(moment):
+        seen.append(moment.epoch)
+        return moment.epoch == 2
+
+    tagger = Tagger(bits=12, epochs=500, committee=4, n_jobs=2, random_state=5)
+    tagger.fit(sentences, tags, watch=watch)
+    assert tagger.history_.stopped == "interrupted"
+    assert max(seen) == 2
+    assert len(tagger.history_) < 500
+    assert tagger.tag(sentences[0])
 
 
 def test_the_same_seed_learns_the_same():

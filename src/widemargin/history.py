@@ -100,10 +100,10 @@ class History:
         """All mistakes of the fit."""
         return sum(epoch.mistakes for epoch in self.epochs)
 
-    def extend(self, other: History) -> None:
-        """Go on with the epochs of a later fit of the same model."""
+    def extend(self, other: History, later: bool = True) -> None:
+        """Go on with the epochs of another fit; if it came later, its seconds do, too."""
         done = len(self.epochs)
-        time = self.epochs[-1].seconds if self.epochs else 0.0
+        time = self.epochs[-1].seconds if self.epochs and later else 0.0
         for e in other.epochs:
             self.add(e._replace(epoch=e.epoch + done, seconds=e.seconds + time))
         self.stopped, self.best, self.cycle = other.stopped, None, None

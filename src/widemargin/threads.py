@@ -27,8 +27,16 @@ def thread_count(n_jobs: int | None) -> int:
     return n_jobs
 
 
-def run_all(work: Callable[[Any], Any], parts: Iterable[Any], threads: int) -> list[Any]:
-    """Call `work` on every part, side by side, and return the results in order."""
+def run_all(
+    work: Callable[[Any], Any],
+    parts: Iterable[Any],
+    threads: int,
+    stop: Callable[[], None] | None = None,
+) -> list[Any]:
+    """Call `work` on every part, side by side, and return the results in order.
+
+    If waiting ends by an error or Ctrl-C, `stop` is called, which should make long work end early.
+    """
     parts = list(parts)
     if threads == 1 or len(parts) < 2 or getattr(_HERE, "at_work", False):
         return [work(part) for part in parts]
@@ -43,6 +51,10 @@ def run_all(work: Callable[[Any], Any], parts: Iterable[Any], threads: int) -> l
     waiting = [_pool(threads).submit(alone, part) for part in parts]
     try:
         return [future.result() for future in waiting]
+    except BaseException:
+        if stop is not None:
+            stop()
+        raise
     finally:
         for future in waiting:
             future.cancel()

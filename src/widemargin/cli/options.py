@@ -94,6 +94,9 @@ _ENCODED = click.option("--encoding", help="Sentences: how characters are writte
 _SENTENCES = [
     click.option("--order", type=click.IntRange(1, 2), help="Tagger: tags before that decide (1)."),
     click.option(
+        "--committee", type=click.IntRange(1), help="Tagger: learn so often, keep the mean (1)."
+    ),
+    click.option(
         "--system",
         type=click.Choice(["arc-hybrid", "eisner", "cle"]),
         help="Parser: by transitions (arc-hybrid), or the best projective or any tree.",

@@ -32,7 +32,8 @@ _LEARNING = (
 _SVM = ("loss", "tol", "bias")
 _KERNEL = ("kernel", "degree", "gamma", "sigma", "coef0", "budget", "forget")
 _SENTENCES = (
-    *("order", "beam", "system", "tags", "templates", "dictionary", "prune", "half", "encoding"),
+    *("order", "beam", "system", "tags", "templates", "dictionary", "committee", "prune"),
+    *("half", "encoding"),
 )
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 

@@ -28,13 +28,14 @@ _TAGGER = {
     "shuffle": "shuffle",
     "templates": "templates",
     "dictionary": "tag_dictionary",
+    "committee": "committee",
 }
 _PARSER = {
     **{name: name for name in ("epochs", "C", "bits", "system", "beam", "tags")},
     "seed": "random_state",
 }
 _BOTH = {"path", "valid", "format", "encoding", "as_json", "quiet", "prune", "max_seconds"}
-_OF_TAGGER = {*_TAGGER, *_BOTH, "columns", "beam", "half"}
+_OF_TAGGER = {*_TAGGER, *_BOTH, "columns", "beam", "half", "threads"}
 _OF_PARSER = {*_PARSER, *_BOTH}
 
 
@@ -123,7 +124,11 @@ def _train_tagger(
         params["templates"] = list(params["templates"])
     if given["beam"] is not None:
         params |= {"search": "beam", "beam": given["beam"]}
-    tagger = Tagger(**params, validation=0.0 if held_out is None else held_out)
+    tagger = Tagger(
+        **params,
+        n_jobs=given["threads"] or -1,
+        validation=0.0 if held_out is None else held_out,
+    )
     with watched(_shown(job), tagger.epochs, table=True) as watch:
         tagger.fit(corpus, column=column, watch=_watch(watch, len(corpus)))
     told = {"column": column, "tags": len(set(corpus.column(column)))}

@@ -36,7 +36,7 @@ from widemargin.structured.tagger_fit import (
     Watch,
     certify_run,
     encode_corpus,
-    learn_tags,
+    learn_committee,
     read_again,
 )
 from widemargin.structured.tagger_model import (
@@ -47,6 +47,7 @@ from widemargin.structured.tagger_model import (
     share_right,
 )
 from widemargin.structured.tagger_weights import row_width
+from widemargin.threads import thread_count
 
 _UPDATES = {"whole": WHOLE, "early": EARLY, "max-violation": VIOLATION}
 #: Schemes that turn into IOB2 tag by tag.
@@ -111,6 +112,9 @@ class Tagger:
         Stop when that score has not improved for so many epochs.
     max_seconds : float or None
         Stop after this time.
+    n_jobs : int or None
+        How many members of a committee learn side by side; -1 for one on every core. What is
+        learned is the same.
     random_state : int, Generator or None
         Where chance comes from.
 
@@ -160,6 +164,7 @@ class Tagger:
         validation: Any = 0.0,
         patience: int = 5,
         max_seconds: float | None = None,
+        n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
         self.order = order
@@ -181,6 +186,7 @@ class Tagger:
         self.validation = validation
         self.patience = patience
         self.max_seconds = max_seconds
+        self.n_jobs = n_jobs
         self.random_state = random_state
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
@@ -310,15 +316,14 @@ class Tagger:
             params={name: _plain(value) for name, value in self.get_params().items()},
         )
         score = None if held_out is None else _Referee(model, *held_out).score
-        history, weights = History(), np.empty(0, np.float32)
-        for member in range(self.committee):
-            course = Course(encoded, labels, allowed, lexicon, plan, len(templates))
-            found, its = learn_tags(course, len(corpus), rng, score, watch)
-            # the mean of those so far
-            weights = found if member == 0 else weights + (found - weights) / np.float32(member + 1)
-            history.extend(its)
-            if its.stopped in ("interrupted", "deadline"):
-                break
+        learned = learn_committee(
+            partial(Course, encoded, labels, allowed, lexicon, plan, len(templates)),
+            len(corpus),
+            [rng] if self.committee == 1 else rng.spawn(self.committee),
+            min(self.committee, thread_count(self.n_jobs)),
+            score,
+            watch,
+        )
         names = FeatureNames.of_training(
             templates,
             encoded.tokens,
@@ -328,9 +333,9 @@ class Tagger:
         )
         return _replaced(
             model,
-            W=weights,
-            history=history,
-            certificate=certify_run(course, history, len(corpus), self.committee),
+            W=learned.weights,
+            history=learned.history,
+            certificate=certify_run(plan, learned, len(corpus), self.committee),
             names=names,
             known=known_words(corpus.words),
         )

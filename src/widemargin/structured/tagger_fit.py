@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -33,6 +34,7 @@ from widemargin.readers.corpus import Corpus
 from widemargin.rows import frozen
 from widemargin.structured.sentences import word_columns
 from widemargin.structured.tagger_weights import row_width, transition_rows, transition_table
+from widemargin.threads import run_all
 
 #: Tokens between two looks at the clock: less than a tenth of a second.
 _PIECE = 1 << 16
@@ -197,29 +199,74 @@ class Course:
         return out
 
 
+class Learned(NamedTuple):
+    """What came of learning."""
+
+    weights: np.ndarray  # to deploy
+    history: History
+    longest: float  # the squared length of the longest step's direction
+
+
+def learn_committee(
+    make: Callable[[], Course],
+    sentences: int,
+    rngs: Sequence[np.random.Generator],
+    threads: int = 1,
+    score: Callable[[np.ndarray], float] | None = None,
+    watch: Watch | None = None,
+) -> Learned:
+    """Learn several times, in different orders, and take the mean of the weights.
+
+    Parameters
+    ----------
+    make : callable
+        Makes a new course for each member.
+    sentences : int
+        How many there are.
+    rngs : sequence of numpy Generators
+        Where chance comes from, for each member.
+    threads : int
+        How many members learn side by side, which changes nothing in what they learn.
+    score : callable, optional
+        The score of weights on sentences not learned from; then the best weights are given back.
+    watch : callable, optional
+        Told where learning stands, that of the first of those that learn side by side; stops all
+        by answering True.
+    """
+    stopped, began = threading.Event(), time.monotonic()
+
+    def learn(member: int) -> Learned:
+        def tell(moment: Moment) -> bool:
+            if watch is not None and member % threads == 0 and watch(moment):
+                stopped.set()
+            return stopped.is_set()
+
+        return learn_tags(make(), sentences, rngs[member], began, score, tell)
+
+    mean, history, longest = np.empty(0, np.float32), History(), 0.0
+    for first in range(0, len(rngs), threads):
+        members = range(first, min(first + threads, len(rngs)))
+        for member, its in zip(members, run_all(learn, members, threads, stopped.set), strict=True):
+            mean = (
+                its.weights if member == 0 else mean + (its.weights - mean) / np.float32(member + 1)
+            )
+            history.extend(its.history, later=False)
+            longest = max(longest, its.longest)
+        if history.stopped in ("interrupted", "deadline"):
+            break
+    return Learned(mean, history, longest)
+
+
 def learn_tags(
     course: Course,
     sentences: int,
     rng: np.random.Generator,
-    score: Callable[[np.ndarray], float] | None = None,
-    watch: Watch | None = None,
-) -> tuple[np.ndarray, History]:
-    """Learn epoch after epoch; gives the weights to deploy, and what happened.
-
-    Parameters
-    ----------
-    course : Course
-    sentences : int
-        How many there are.
-    rng : numpy Generator
-        Where chance comes from.
-    score : callable, optional
-        The score of weights on sentences not learned from; then the best weights are given back.
-    watch : callable, optional
-        Told where learning stands; stops it by answering True.
-    """
+    began: float,
+    score: Callable[[np.ndarray], float] | None,
+    watch: Watch,
+) -> Learned:
+    """Learn epoch after epoch; the parameters are those of `learn_committee`."""
     plan, history = course.plan, History()
-    began = time.monotonic()
     best: tuple[float, np.ndarray] = (-math.inf, course.W)
     lengths = np.diff(course.encoded.starts.astype(np.int64))
     everything = np.arange(sentences, dtype=np.uint64)
@@ -231,9 +278,7 @@ def learn_tags(
             done += len(piece)
             seconds = time.monotonic() - began
             mistakes = sum(int(tally.mistakes) for tally in tallies)
-            if watch is not None and watch(
-                Moment(epoch, done / sentences, mistakes, history, seconds)
-            ):
+            if watch(Moment(epoch, done / sentences, mistakes, history, seconds)):
                 history.stopped = "interrupted"
             elif seconds > plan.max_seconds:
                 history.stopped = "deadline"
@@ -250,7 +295,8 @@ def learn_tags(
             history.stopped = _reason_to_stop(plan, history, epoch)
         if history.stopped:
             break
-    return (best[1] if score is not None else course.deployed(in_place=True)), history
+    weights = course.deployed(in_place=True) if score is None else best[1]
+    return Learned(weights, history, course.longest)
 
 
 def _cuts(lengths: np.ndarray) -> np.ndarray:
@@ -277,10 +323,10 @@ def _reason_to_stop(plan: TaggerPlan, history: History, epoch: int) -> str:
 
 
 def certify_run(
-    course: Course, history: History, sentences: int, committee: int = 1
+    plan: TaggerPlan, learned: Learned, sentences: int, committee: int = 1
 ) -> RunCertificate:
     """Mistakes beside R, the length of the longest f(x, y) - f(x, y*) that was stepped along."""
-    plan, why = course.plan, ""
+    why = ""
     if plan.search.beam:
         why = "a beam may miss the best tags"
     elif committee > 1:
@@ -290,9 +336,9 @@ def certify_run(
     elif plan.rule.form != ERROR:
         why = "steps have different sizes"
     return RunCertificate(
-        mistakes=history.mistakes,
-        epochs=len(history),
+        mistakes=learned.history.mistakes,
+        epochs=len(learned.history),
         no_bound=why,
         n=sentences,
-        R=math.sqrt(course.longest),
+        R=math.sqrt(learned.longest),
     )
