@@ -84,7 +84,6 @@ def compare(toy: bool, scratch: pathlib.Path) -> Comparison:
     targets: list[Target] = [
         at_least("ours", "F1", 94.0),
         faster("ours", "CRFsuite", 11.0),
-        faster("ours, one thread", "CRFsuite", 11.0),
         faster("ours, tagging", "CRFsuite, tagging", 16.0),
         faster("ours, tagging, two threads", "CRFsuite, tagging", 16.0),
         tokens_a_second("ours, one sentence a call", corpus.tokens, 250_000),
