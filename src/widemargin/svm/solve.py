@@ -18,8 +18,8 @@ from widemargin.learn import Moment, Watch
 from widemargin.rows import Rows, frozen
 from widemargin.state import State
 from widemargin.svm.ascent import Solution, Solver, carried, solve
-from widemargin.svm.climb import Orders, Problem, Report
 from widemargin.svm.joint import JointProblem, solve_joint
+from widemargin.svm.problem import Orders, Problem, Report
 from widemargin.threads import run_all, thread_count
 
 LOSSES = ("hinge", "squared_hinge")

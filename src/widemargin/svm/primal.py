@@ -1,0 +1,179 @@
+"""Newton steps for the weights themselves: many examples of few features in a few steps.
+
+Coordinate descent soon knows which examples will end at a bound, and then creeps because those in
+between compete. With few features their competition is a small matrix. So the corner of the hinge
+is rounded off (see `widemargin.loops.primal`), by as much as the gap allows, and
+
+    min over w of  1/2 w.w + sum_i c_i rounded loss(1 - y_i w.x_i)
+
+is solved by Newton steps with a search along each. Only examples on the rounded corner have a part
+in the matrix. How they pull are dual values with a gap, so the answer is of the kind that
+coordinate descent gives, and it can go on from there. See O. Chapelle (2007), Training a support
+vector machine in the primal, Neural Computation 19.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+from scipy.linalg.lapack import dposv
+
+from widemargin.loops.primal import (
+    Corner,
+    advance,
+    bend_sparse,
+    slope_along,
+    turn,
+)
+from widemargin.rows import Rows, frozen
+
+#: Steps at the most and usually, and what one costs at least.
+_STEPS, _USUALLY, _STEP = 40, 10, 2e5
+#: How wide the corner is at first, how much sharper a step makes it at the most, and the part of the
+#: gap that is left to it in the end.
+_WIDE, _SHARPER, _ROUNDED = 1.0, 0.35, 0.9
+#: Examples on the corner that determine the weights, as a multiple of the features; and what
+#: multiple of the gap due to the corner the steps may leave.
+_DETERMINED, _SETTLED = 5, 1.0
+#: Points looked at along a step, and the part of the slope that may be left.
+_TRIALS, _FLAT = 12, 0.1
+#: Added to the diagonal, as a part of it, so that columns which depend on each other do no harm.
+_RIDGE = 1e-14
+
+
+class Smooth(NamedTuple):
+    """What to solve: examples, what their errors cost, and the bounds of their dual values."""
+
+    rows: Rows
+    y: np.ndarray
+    costs: np.ndarray
+    caps: np.ndarray
+    squared: bool
+
+
+class Pulls:
+    """Weights w, how the examples pull at them, and the weights v that this would make."""
+
+    def __init__(self, problem: Smooth, alpha: np.ndarray, w: np.ndarray) -> None:
+        self.problem, self.alpha, self.v, self.w = problem, alpha.copy(), w.copy(), w.copy()
+        n = problem.rows.n
+        self.m, self.t, self.inside = np.empty(n), np.zeros(n), np.empty(n, np.uint64)
+        turn(problem.rows.stored, problem.y, frozen(self.w), self.m)
+        self.round_off(_WIDE)
+
+    def round_off(self, h: float, tau: float = 0.0) -> None:
+        """Let all examples pull anew, tau times t further, the corner (if there is one) so wide."""
+        self.h = h
+        self.corner = Corner(1.0, 2.0, True)
+        if not self.problem.squared:
+            self.corner = Corner(1.0 + h, 0.5 / h, False)
+        rows, y, costs, caps, _ = self.problem
+        how = (frozen(self.t), tau, costs, caps)
+        self.pull = advance(
+            rows.stored, y, self.corner, *how, self.m, self.alpha, self.v, self.inside
+        )
+
+    @property
+    def primal(self) -> float:
+        """What the weights cost, the corner not rounded."""
+        return 0.5 * float(self.w @ self.w) + self.pull.loss
+
+    def gap_of_v(self) -> float:
+        """The duality gap of the weights that the pulls make."""
+        rows, y, costs, _, squared = self.problem
+        turn(rows.stored, y, frozen(self.v), self.t)
+        short = np.maximum(0.0, 1.0 - self.t)
+        loss = float(costs @ (short * short if squared else short))
+        # what the dual is below the primal of w, and v above it
+        away = self.w - self.v
+        below = self.pull.excess + 0.5 * float(away @ away)
+        return below + 0.5 * float(self.v @ self.v) + loss - self.primal
+
+    def bend(self) -> np.ndarray:
+        """The second derivative: the identity, and x x' of every example on the corner."""
+        rows, which = self.problem.rows, self.inside[: self.pull.inside]
+        theta = self.corner.rate * self.problem.costs[which]
+        H = np.zeros((len(self.w), len(self.w)))
+        if rows.is_sparse:
+            bend_sparse(*rows.stored, frozen(which), theta, H)
+            H += H.T
+            H.flat[:: len(H) + 1] *= 0.5
+        else:
+            X = rows.stored.values[which].astype(np.float64)
+            weighed = theta[:, None] * X
+            H[:-1, :-1] = X.T @ weighed
+            H[-1, :-1] = H[:-1, -1] = rows.bias * weighed.sum(axis=0)
+            H[-1, -1] = rows.bias**2 * float(theta.sum())
+        H.flat[:: len(H) + 1] += 1.0
+        return H
+
+    def step(self, d: np.ndarray, sharper: float = 1.0) -> bool:
+        """Go along d to where the slope is nearly zero; False if it never falls.
+
+        There the corner becomes `sharper` times as wide.
+        """
+        rows, y, costs, caps, _ = self.problem
+        turn(rows.stored, y, frozen(d), self.t)
+        ahead, square = float(self.w @ d), float(d @ d)
+
+        def look(tau: float) -> tuple[float, float]:
+            slope, bend = slope_along(self.corner, self.m, self.t, tau, costs, caps)
+            return slope + ahead + tau * square, bend + square
+
+        first = float(d @ (self.w - self.v))
+        if not first < 0.0:
+            return False
+        tau, low, high = 1.0, 0.0, math.inf
+        for _ in range(_TRIALS):
+            slope, bend = look(tau)
+            if abs(slope) <= -_FLAT * first:
+                break
+            low, high = (tau, high) if slope < 0.0 else (low, tau)
+            tau -= slope / bend
+            if not low < tau < high:
+                tau = 0.5 * (low + high) if math.isfinite(high) else 2.0 * low
+        self.w += tau * d
+        self.round_off(sharper * self.h, tau)
+        return True
+
+
+def descent_cost(rows: Rows, squared: bool) -> float:
+    """What the steps cost usually, in multiplications of coordinate descent, roughly."""
+    n, width, per_row = rows.n, rows.width + 1, rows.stored_values / rows.n + 1.0
+    inside = n * (0.6 if squared else 0.1)
+    bend = inside * per_row**2 * (0.6 if rows.is_sparse else 0.1)
+    look = n * (1.2 * per_row + 15.0)
+    return _USUALLY * (_STEP + look + bend + 6.0 * width**2 + 0.05 * width**3)
+
+
+def newton_steps(pulls: Pulls, tol: float) -> Iterator[float]:
+    """Yield the relative gap after every step, until it is at most `tol` or no step helps.
+
+    It is that of the weights w and the dual values alpha; where it is small enough, that of v, which
+    are what alpha make. The corner is wide at first and becomes sharper from step to step until it
+    fits the gap: a sharp one from the start takes more steps. Where so few examples are on it that
+    they do not determine the weights, it becomes sharper only when w is nearly the best.
+    """
+    for number in range(_STEPS):
+        g, primal, excess = pulls.w - pulls.v, pulls.primal, pulls.pull.excess
+        gap, allowed = excess + 0.5 * float(g @ g), tol * primal
+        if gap <= allowed:
+            gap = pulls.gap_of_v()
+        yield gap / primal
+        if gap <= allowed or number == _STEPS - 1:
+            return
+        H = pulls.bend()
+        sharper, enough = 1.0, pulls.pull.inside > _DETERMINED * len(g)
+        if excess > _ROUNDED * allowed and (enough or float(g @ (H @ g)) < _SETTLED * excess):
+            # the excess grows with the square of the width
+            sharper = max(_SHARPER, 0.9 * math.sqrt(_ROUNDED * allowed / excess))
+        scale = 1.0 / np.sqrt(np.diag(H))
+        H *= scale[:, None]
+        H *= scale
+        H.flat[:: len(H) + 1] += _RIDGE * len(H)
+        _, solved, trouble = dposv(H.T, scale * g, overwrite_a=True)
+        if trouble or not pulls.step(-scale * solved, sharper):
+            return
