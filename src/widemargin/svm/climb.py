@@ -232,7 +232,6 @@ class Climb:
         problem = self.problem
         smooth = Smooth(self.rows, problem.y, self.costs, self.caps, problem.squared)
         pulls = Pulls(smooth, self.alpha, self.w)
-        self.next_descent = _AGAIN * self.epochs
         gap = math.inf
         for gap in newton_steps(pulls, problem.tol / self.distrust):
             self.epochs += 1
@@ -242,6 +241,7 @@ class Climb:
             )
             if orders.stop or self.epochs >= problem.epochs:
                 break
+        self.next_descent = _AGAIN * self.epochs
         dual = self.dual_of(pulls.alpha, pulls.v)
         if not dual > self.dual:
             return False

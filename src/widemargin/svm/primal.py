@@ -21,25 +21,20 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg.lapack import dposv
 
-from widemargin.loops.primal import (
-    Corner,
-    advance,
-    bend_sparse,
-    slope_along,
-    turn,
-)
+from widemargin.loops.dual import combine
+from widemargin.loops.primal import Corner, advance, bend_sparse, slope_along, turn
 from widemargin.rows import Rows, frozen
 
-#: Steps at the most and usually, and what one costs at least.
-_STEPS, _USUALLY, _STEP = 40, 10, 2e5
+#: Steps at the most, steps to reckon with (often 10 will do), and what one costs at least.
+_STEPS, _RECKONED, _STEP = 40, 20, 2e5
 #: How wide the corner is at first, how much sharper a step makes it at the most, and the part of the
 #: gap that is left to it in the end.
-_WIDE, _SHARPER, _ROUNDED = 1.0, 0.35, 0.9
+_WIDE, _SHARPEN, _SHARPEST, _ROUNDED = 1.0, 0.35, 0.01, 0.8
 #: Examples on the corner that determine the weights, as a multiple of the features; and what
 #: multiple of the gap due to the corner the steps may leave.
 _DETERMINED, _SETTLED = 5, 1.0
 #: Points looked at along a step, and the part of the slope that may be left.
-_TRIALS, _FLAT = 12, 0.1
+_TRIALS, _FLAT = 40, 0.1
 #: Added to the diagonal, as a part of it, so that columns which depend on each other do no harm.
 _RIDGE = 1e-14
 
@@ -91,6 +86,28 @@ class Pulls:
         away = self.w - self.v
         below = self.pull.excess + 0.5 * float(away @ away)
         return below + 0.5 * float(self.v @ self.v) + loss - self.primal
+
+    def sharpen(self, H: np.ndarray, g: np.ndarray, part: float) -> bool:
+        """Make the corner a part of its width, and go to where the same examples are on it.
+
+        As its width changes each of them would pull as before only if its margin moved along. Not
+        so far from the best the same examples stay on it; else the next steps will tell.
+        """
+        rows, y, costs, _, _ = self.problem
+        which = frozen(self.inside[: self.pull.inside])
+        faster = 0.5 / self.h * (1.0 / part - 1.0)
+        amounts = faster * costs[which] * (1.0 - self.m[which]) * y[which]
+        right = -g
+        combine(rows.stored, which, amounts, right)
+        H /= part
+        H.flat[:: len(H) + 1] += 1.0 - 1.0 / part
+        d = solved(H, right)
+        if d is None:
+            return False
+        turn(rows.stored, y, frozen(d), self.t)
+        self.w += d
+        self.round_off(part * self.h, 1.0)
+        return True
 
     def bend(self) -> np.ndarray:
         """The second derivative: the identity, and x x' of every example on the corner."""
@@ -146,9 +163,10 @@ def descent_cost(rows: Rows, squared: bool) -> float:
     inside = n * (0.6 if squared else 0.1)
     bend = inside * per_row**2 * (0.6 if rows.is_sparse else 0.1)
     look = n * (1.2 * per_row + 15.0)
-    return _USUALLY * (_STEP + look + bend + 6.0 * width**2 + 0.05 * width**3)
+    return _RECKONED * (_STEP + look + bend + 6.0 * width**2 + 0.05 * width**3)
 
 
+@np.errstate(over="ignore", invalid="ignore")  # what is not finite ends the steps
 def newton_steps(pulls: Pulls, tol: float) -> Iterator[float]:
     """Yield the relative gap after every step, until it is at most `tol` or no step helps.
 
@@ -157,6 +175,7 @@ def newton_steps(pulls: Pulls, tol: float) -> Iterator[float]:
     fits the gap: a sharp one from the start takes more steps. Where so few examples are on it that
     they do not determine the weights, it becomes sharper only when w is nearly the best.
     """
+    part = _SHARPEN
     for number in range(_STEPS):
         g, primal, excess = pulls.w - pulls.v, pulls.primal, pulls.pull.excess
         gap, allowed = excess + 0.5 * float(g @ g), tol * primal
@@ -166,14 +185,26 @@ def newton_steps(pulls: Pulls, tol: float) -> Iterator[float]:
         if gap <= allowed or number == _STEPS - 1:
             return
         H = pulls.bend()
-        sharper, enough = 1.0, pulls.pull.inside > _DETERMINED * len(g)
-        if excess > _ROUNDED * allowed and (enough or float(g @ (H @ g)) < _SETTLED * excess):
-            # the excess grows with the square of the width
-            sharper = max(_SHARPER, 0.9 * math.sqrt(_ROUNDED * allowed / excess))
-        scale = 1.0 / np.sqrt(np.diag(H))
-        H *= scale[:, None]
-        H *= scale
-        H.flat[:: len(H) + 1] += _RIDGE * len(H)
-        _, solved, trouble = dposv(H.T, scale * g, overwrite_a=True)
-        if trouble or not pulls.step(-scale * solved, sharper):
+        wanted = min(1.0, _ROUNDED * allowed / excess) if excess > 0.0 else 1.0
+        enough = pulls.pull.inside > _DETERMINED * len(g)
+        if wanted < 1.0 and float(g @ (H @ g)) < _SETTLED * excess:
+            moved = pulls.sharpen(H, g, max(part, wanted))
+            part = max(_SHARPEST, part * part)
+        else:
+            part = _SHARPEN
+            d = solved(H, -g)
+            # the gap due to the corner grows with the square of its width
+            width = max(_SHARPEN, math.sqrt(wanted)) if enough else 1.0
+            moved = d is not None and pulls.step(d, width)
+        if not moved:
             return
+
+
+def solved(H: np.ndarray, right: np.ndarray) -> np.ndarray | None:
+    """Solve H d = right, every column scaled to length one; None if it cannot be. Changes H."""
+    scale = 1.0 / np.sqrt(np.diag(H))
+    H *= scale[:, None]
+    H *= scale
+    H.flat[:: len(H) + 1] += _RIDGE * len(H)
+    _, d, trouble = dposv(H.T, scale * right, overwrite_a=True)
+    return None if trouble or not np.all(np.isfinite(d)) else scale * d
