@@ -14,7 +14,7 @@ import scipy.sparse
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.svm import LinearSVC
+from sklearn.svm import SVC, LinearSVC
 
 from widemargin import LinearSVM
 from widemargin.rows import Rows, frozen
@@ -63,12 +63,12 @@ def examples(n, d, seed=0, noise=1.0):
     return X, y.astype(np.int8), rng.choice([0.0, 0.5, 1.0, 3.0], n)
 
 
-def smooth(X, y, costs, squared, form=np.asarray, bias=1.0):
+def smooth(X, y, costs, squared, form=np.asarray, bias=1.0, free=False):
     """The problem as the steps take it, and the rows with the constant feature."""
     rows = Rows.of(form(X), bias=bias)
     caps = np.full(len(y), np.inf) if squared else costs
     Z = np.column_stack([X, np.full(len(y), bias)]).astype(np.float64)
-    return Smooth(rows, frozen(y), costs, caps, squared), Z
+    return Smooth(rows, frozen(y), costs, caps, squared, free), Z
 
 
 # The loops
@@ -155,25 +155,49 @@ def test_the_gap_is_reached_and_is_what_was_said(seed, squared, tol):
     assert primal - dual <= (1 + 1e-6) * tol * primal + 1e-12
 
 
+@given(st.integers(0, 2**32 - 1), st.booleans())
+@settings(max_examples=40, deadline=None)
+def test_a_free_bias_costs_nothing_and_balances_the_classes(seed, squared):
+    rng = np.random.default_rng(seed)
+    X, y, costs = examples(100, 3, seed)
+    problem, Z = smooth(X + rng.normal(), y, costs, squared, free=True)
+    pulls = Pulls(problem, np.zeros(100), np.zeros(4), bias=float(rng.normal()))
+    *_, said = newton_steps(pulls, 1e-6)
+    assert said <= 1e-6
+    alpha, b = pulls.alpha, pulls.w[-1]
+    assert abs(b * (alpha @ y)) <= 1e-6 * pulls.primal
+    w = (alpha * y) @ Z[:, :-1]
+    short = np.maximum(0.0, 1.0 - y * (Z[:, :-1] @ w + b))
+    primal = w @ w / 2 + costs @ (short**2 if squared else short)
+    softness = np.divide(alpha**2, 4.0 * costs, out=np.zeros(100), where=costs > 0)
+    dual = alpha.sum() - w @ w / 2 - (softness.sum() if squared else 0.0)
+    assert abs(primal - dual) <= 2e-6 * primal + 1e-12
+
+
 # As a part of a fit
 
 
 @both_forms
 @both_losses
-def test_many_rows_of_few_features_take_few_passes(form, squared):
-    X, y, _ = examples(4000, 12, noise=2.0)
+@pytest.mark.parametrize("bias", ["regularised", "free"])
+def test_many_rows_of_few_features_take_few_passes(form, squared, bias):
+    X, y, _ = examples(2000, 8, noise=2.0)
     loss = "squared_hinge" if squared else "hinge"
-    for tol in (1e-3, 1e-6):
-        svm = LinearSVM(loss=loss, tol=tol, random_state=0).fit(form(X), y)
+    for tol, most in ((1e-3, 15), (1e-6, 40)):
+        svm = LinearSVM(loss=loss, tol=tol, bias=bias, random_state=0).fit(form(X), y)
         assert svm.certificate_.gap <= tol
-        assert len(svm.history_) <= 20
+        assert len(svm.history_) <= most
+        assert svm.history_["gap"][-1] <= tol
+    if bias == "free" and squared:
+        return  # no peer has it
     theirs = LinearSVC(loss=loss, dual=not squared, tol=1e-6, max_iter=1000)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # the hinge's objective comes close
-        theirs.fit(X, y)
+        theirs = (SVC(kernel="linear", tol=1e-5) if bias == "free" else theirs).fit(X, y)
     w = np.append(theirs.coef_[0], theirs.intercept_)
     Z = np.column_stack([X, np.ones(len(y))])
     other = objectives_at(w, Z, y, np.ones(len(y)), squared)
+    other -= theirs.intercept_[0] ** 2 / 2 if bias == "free" else 0.0
     assert svm.certificate_.primal <= other * (1 + 1e-6)
     assert svm.certificate_.primal == pytest.approx(other, rel=1e-5)
 

@@ -74,8 +74,8 @@ class Climb:
         self.drowsy = DROWSY
         self.gap, self.likely, self.gain, self.gaps = 1.0, 1.0, 0.0, [1.0]
         self.pause, self.next_leap, self.leaps, self.been_inside = 4, 2 * _LOOK_BACK, 0, False
-        soft = math.isfinite(problem.C) and not problem.free_bias
-        self.next_descent: float = _FIRST if soft and affordable(problem.rows) else math.inf
+        possible = math.isfinite(problem.C) and affordable(problem.rows)
+        self.next_descent: float = _FIRST if possible else math.inf
         if start is not None:
             self.settle()
         self.wake()
@@ -201,9 +201,9 @@ class Climb:
         rows, n = self.problem.rows, len(self.which)
         per_row, width = rows.stored_values / rows.n + 1.0, rows.width + 1
         one_pass = _PASS + 3.0 * per_row * len(self.awake)
-        if self.epochs >= self.next_descent:
-            if self.ahead(_HOPE) * one_pass > descent_cost(rows, self.problem.squared):
-                return (yield from self.descend(orders))
+        cost = descent_cost(rows, self.problem.squared)
+        if self.epochs >= self.next_descent and self.ahead(_HOPE) * one_pass > cost:
+            return (yield from self.descend(orders))
         if self.epochs < self.next_leap:
             return False
         worth = self.ahead(_PATIENCE) * one_pass
@@ -229,23 +229,25 @@ class Climb:
 
         A step looks at all examples, so it counts as an epoch.
         """
-        problem = self.problem
-        smooth = Smooth(self.rows, problem.y, self.costs, self.caps, problem.squared)
-        pulls = Pulls(smooth, self.alpha, self.w)
+        problem, free = self.problem, self.problem.free_bias
+        smooth = Smooth(self.rows, problem.y, self.costs, self.caps, problem.squared, free)
+        pulls = Pulls(smooth, self.alpha, self.w, self.b / self.rows.bias if free else 0.0)
         gap = math.inf
-        for gap in newton_steps(pulls, problem.tol / self.distrust):
+        for told in newton_steps(pulls, problem.tol / self.distrust):
+            gap = told
             self.epochs += 1
-            best = max(self.dual, self.dual_of(pulls.alpha, pulls.v))
-            yield Report(
-                self.epochs, 1.0, pulls.pull.mistakes, pulls.pull.updates, pulls.primal, best
-            )
+            primal, found = pulls.primal, pulls.pull
+            best = max(self.dual, primal - pulls.gap)
+            yield Report(self.epochs, 1.0, found.mistakes, found.updates, primal, best)
             if orders.stop or self.epochs >= problem.epochs:
                 break
         self.next_descent = _AGAIN * self.epochs
-        dual = self.dual_of(pulls.alpha, pulls.v)
-        if not dual > self.dual:
+        # With another bias the dual is another one.
+        if not (gap < self.gap if free else self.dual_of(pulls.alpha, pulls.v) > self.dual):
             return False
-        self.alpha[:], self.w[:], self.dual = pulls.alpha, pulls.v, dual
+        self.alpha[:], self.w[:] = pulls.alpha, pulls.v
+        self.b = self.rows.bias * float(pulls.w[-1]) if free else 0.0
+        self.dual = self.dual_of(self.alpha, self.w)
         self.wake()
         self.gap = self.likely = gap
         self.gaps.append(gap)
