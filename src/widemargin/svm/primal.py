@@ -144,7 +144,8 @@ class Pulls:
         g, H, excess = self.slope, self.bend(), self.pull.excess
         wanted = min(1.0, _ROUNDED * allowed / excess) if excess > 0.0 else 1.0
         if wanted < 1.0 and float(g @ (H @ g)) < _SETTLED * excess:
-            part, self.part = max(self.part, wanted), max(_SHARPEST, self.part**2)
+            # Sharper than wanted costs nothing here.
+            part, self.part = max(self.part, 0.1 * wanted), max(_SHARPEST, self.part**2)
             return self.sharpen(H, part)
         self.part = _SHARPEN
         enough = self.pull.inside > _DETERMINED * len(g)
@@ -220,13 +221,16 @@ def newton_steps(pulls: Pulls, tol: float) -> Iterator[float]:
     It is the gap between w and the dual values; where that is small enough, the gap between v, the
     weights which the dual values make, and them. What changes is in `pulls`.
     """
-    for number in range(_STEPS):
+    steps, moved = 0, True
+    while True:
         gap, primal = pulls.gap, pulls.primal
         if gap <= tol * primal:
             gap = pulls.gap_of_v()
         yield gap / primal
-        if gap <= tol * primal or number == _STEPS - 1 or not pulls.go_on(tol * primal):
+        if gap <= tol * primal or steps == _STEPS or not moved:
             return
+        # Where nobody pulls anew, rounding is all that is left.
+        steps, moved = steps + 1, pulls.go_on(tol * primal) and pulls.pull.updates > 0
 
 
 def solved(H: np.ndarray, right: np.ndarray) -> np.ndarray | None:
