@@ -34,7 +34,7 @@ class Problem:
     tol : float
         The relative gap to reach.
     epochs : int
-        Passes at the most.
+        Passes at the most; a Newton step for the weights counts as one.
     """
 
     rows: Rows
