@@ -23,9 +23,10 @@ from widemargin.gap import best_bias
 from widemargin.loops.dual import dual_pass, joint_pass
 from widemargin.order import stirred
 from widemargin.rows import Rows, frozen
-from widemargin.svm.climb import Climb, Orders, Problem, balanced
+from widemargin.svm.climb import Climb, balanced
 from widemargin.svm.face import Block, climb_block
 from widemargin.svm.interior import Quadratic, interior_point
+from widemargin.svm.problem import Orders, Problem
 
 HERE = pathlib.Path(__file__).parent
 LOSSES = ("hinge", "squared_hinge")

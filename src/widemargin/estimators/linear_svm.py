@@ -29,8 +29,9 @@ class LinearSVM(LinearAnswers):
         min  1/2 w.w + C sum_i loss(1 - y_i (w.x_i + b)),      loss(s) = max(0, s) or max(0, s)^2
 
     It is solved in the dual, one example at a time, with the step of `PassiveAggressive`; but each
-    example remembers how much of it is in w. Training stops when the gap between the two sides is
-    at most `tol` of the objective: then no weights can be better by more than that.
+    example remembers how much of it is in w. Where that would take many passes and features are
+    few, Newton steps for w take over. Training stops when the gap between the two sides is at most
+    `tol` of the objective: then no weights can be better by more than that.
 
     Parameters
     ----------
@@ -52,7 +53,7 @@ class LinearSVM(LinearAnswers):
         right class must lead the others by 1; its C is LIBLINEAR's). Two classes are always one
         problem.
     epochs : int
-        Passes over the examples at the most.
+        Passes over the examples at the most; a Newton step counts as one.
     max_seconds : float or None
         Stop after so much time, with the true gap of what was found.
     class_weight : dict, "balanced" or None
@@ -89,6 +90,7 @@ class LinearSVM(LinearAnswers):
     coordinate descent method for large-scale linear SVM, ICML (algorithm 3).
     K. Crammer and Y. Singer (2001), On the algorithmic implementation of multiclass kernel-based
     vector machines, JMLR 2.
+    O. Chapelle (2007), Training a support vector machine in the primal, Neural Computation 19.
     """
 
     def __init__(

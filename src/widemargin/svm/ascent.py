@@ -10,7 +10,8 @@ import numpy as np
 
 from widemargin.gap import GapCertificate, weights_of
 from widemargin.rows import Rows
-from widemargin.svm.climb import Climb, Orders, Problem, Report
+from widemargin.svm.climb import Climb
+from widemargin.svm.problem import Orders, Problem, Report
 
 
 @dataclass
@@ -38,6 +39,7 @@ def solve(
             one pass of dual coordinate descent over the examples that are awake
             if the estimate of the gap is small enough:
                 measure the gap; if it is small enough too, stop; wake everybody up
+            if another way on looks cheaper than more passes, take it
 
     Parameters
     ----------
@@ -51,11 +53,13 @@ def solve(
         Dual values to begin with, within their bounds.
     """
     climb = Climb(problem, rng, start)
+    landed = False
     while True:
-        yield from climb.epoch(orders)
+        if not landed:
+            yield from climb.epoch(orders)
         stuck = climb.idle and climb.all_awake
         last = orders.stop or stuck or climb.epochs >= problem.epochs
-        if last or climb.idle or climb.due:
+        if last or landed or climb.idle or climb.due:
             w, b, found = climb.measure()
             reached = found.gap <= problem.tol
             if last or reached or _hopeless(found, problem.rows):
@@ -64,7 +68,7 @@ def solve(
             climb.doubt(found.gap)
         else:
             climb.shrink()
-        yield from climb.leap(orders)
+        landed = yield from climb.leap(orders)
 
 
 def _hopeless(found: GapCertificate, rows: Rows) -> bool:

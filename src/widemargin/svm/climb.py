@@ -1,114 +1,45 @@
-"""One ascent in the dual of an SVM, and the ways to go on: passes, leaps, through the interior."""
+"""One ascent in the dual of an SVM, and the ways to go on: passes, and leaps of three kinds."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Generator
-from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
-from widemargin.errors import DataError
 from widemargin.gap import Binary, GapCertificate, measure_binary, relative, weights_of
 from widemargin.loops.dual import Sweep, combine, dual_pass
-from widemargin.loops.steps import REACH, Rule
 from widemargin.order import awake_of, stirred
-from widemargin.problems import Pace
+from widemargin.problems import Pace, explain_bad_score
 from widemargin.rows import Rows, frozen
 from widemargin.scores import scores
 from widemargin.svm.face import Block, climb_block, gram
 from widemargin.svm.interior import Quadratic, affordable, interior_point, matrix_of
+from widemargin.svm.primal import Pulls, Smooth, descent_cost, newton_steps
+from widemargin.svm.problem import Leap, Orders, Problem, Report, Slices
 
 #: Examples at a bound fall asleep when held there by so much of the last pass's largest slope.
 DROWSY = 0.25
 #: Passes by which the speed of the ascent is judged, and passes after which everybody is woken up.
 _LOOK_BACK, _NIGHT = 5, 30
-#: So many times the passes so far is the most that is believed to lie ahead.
-_PATIENCE = 3
-#: What a pass or a Newton step costs at least, in multiplications; steps of either kind, usually.
+#: So many times the passes so far is the most that is believed to lie ahead: by itself, and where
+#: little is lost if it does not.
+_PATIENCE, _HOPE = 3, 10
+#: What a pass or a Newton step costs at least, in multiplications; steps of every kind, usually.
 _PASS, _NEWTON_STEPS, _INNER_STEPS = 5e5, 20, 25
 #: Alphas in a block of Newton steps at the most.
 _BLOCK = 600
 #: More alphas between bounds than so many times the features, or so many leaps in vain: go through
 #: the interior.
 _MANY, _LEAPS = 3, 6
+#: Newton steps for the weights are thought of after so many passes, and again after so many times
+#: as many.
+_FIRST, _AGAIN = 2, 4
 #: After so many leaps they become rarer, however much they bring.
 _MOST_LEAPS = 25
 #: What comes out of the interior so near to a bound is put onto it.
 _TIDY = 1e-7
 #: With no errors allowed, the gap is measured after so many passes, and then ever more rarely.
 _LOOK = 5
-
-
-@dataclass(frozen=True)
-class Problem:
-    """Two classes to be told apart, and when to be content.
-
-    Attributes
-    ----------
-    rows : Rows
-        The examples, with each column stored at most once a row.
-    y : array of int8
-        -1 or +1.
-    price : array of float64
-        What multiplies the cost of every row; empty if nothing does. Rows of price 0 are left out.
-    C : float
-        What an error costs; infinity forbids errors.
-    squared : bool
-        Whether an error costs its square.
-    free_bias : bool
-        Whether a bias is added that costs nothing. (Otherwise it is a feature of the rows.)
-    tol : float
-        The relative gap to reach.
-    epochs : int
-        Passes at the most.
-    """
-
-    rows: Rows
-    y: np.ndarray
-    price: np.ndarray
-    C: float = 1.0
-    squared: bool = False
-    free_bias: bool = False
-    tol: float = 1e-3
-    epochs: int = 1000
-
-    @property
-    def rule(self) -> Rule:
-        """The step rule: that of the passive-aggressive learners."""
-        if self.squared and math.isfinite(self.C):
-            return Rule(REACH, target=1.0, soft=1.0 / (2.0 * self.C))
-        return Rule(REACH, target=1.0, cap=self.C)
-
-    @property
-    def costs(self) -> np.ndarray:
-        """C times the price of every row."""
-        if not len(self.price):
-            return np.full(self.rows.n, self.C)
-        return np.multiply(self.C, self.price, where=self.price > 0.0, out=np.zeros(self.rows.n))
-
-
-class Report(NamedTuple):
-    """Where a solver stands, told after every slice of work."""
-
-    epoch: int
-    done: float  # the part of this epoch that is done, 0 to 1
-    mistakes: int
-    updates: int
-    primal: float = 0.0  # estimated from what the pass saw; known when done is 1
-    dual: float = 0.0
-
-
-@dataclass
-class Orders:
-    """What the driver tells a solver between slices of work."""
-
-    stop: bool = False
-
-
-#: What a way of going on gives: reports after every slice of work.
-Slices = Generator[Report, None, None]
 
 
 class Climb:
@@ -143,18 +74,23 @@ class Climb:
         self.drowsy = DROWSY
         self.gap, self.likely, self.gain, self.gaps = 1.0, 1.0, 0.0, [1.0]
         self.pause, self.next_leap, self.leaps, self.been_inside = 4, 2 * _LOOK_BACK, 0, False
+        possible = math.isfinite(problem.C) and affordable(problem.rows)
+        self.next_descent: float = _FIRST if possible else math.inf
         if start is not None:
             self.settle()
         self.wake()
 
     def settle(self) -> None:
         """Make weights and objective anew from the dual values."""
-        signed = self.alpha * self.problem.y
-        self.w[:] = weights_of(self.rows, signed)
-        self.dual = (
-            float(self.alpha.sum())
-            - self.b * float(signed.sum())
-            - 0.5 * float(self.w @ self.w + self.soft @ self.alpha**2)
+        self.w[:] = weights_of(self.rows, self.alpha * self.problem.y)
+        self.dual = self.dual_of(self.alpha, self.w)
+
+    def dual_of(self, alpha: np.ndarray, w: np.ndarray) -> float:
+        """The objective of dual values and the weights they make."""
+        return (
+            float(alpha.sum())
+            - self.b * float(alpha @ self.problem.y)
+            - 0.5 * float(w @ w + self.soft @ alpha**2)
         )
 
     def wake(self) -> None:
@@ -244,34 +180,40 @@ class Climb:
         self.drowsy = min(1.0, 2.0 * self.drowsy)
         self.distrust = max(self.distrust, min(10.0, gap / max(self.likely, 1e-300)))
 
-    def ahead(self) -> float:
+    def ahead(self, patience: int) -> float:
         """How many more passes it seems to take, judging by the last few."""
-        if self.epochs < _LOOK_BACK or self.gap <= self.problem.tol:
+        if self.gap <= self.problem.tol:
             return 0.0
-        before = max(self.gaps[-_LOOK_BACK], np.finfo(np.float64).tiny)
-        rate = (self.gap / before) ** (1.0 / (_LOOK_BACK - 1))
-        most = float(_PATIENCE * self.epochs)
+        back = min(_LOOK_BACK, len(self.gaps))
+        before = max(self.gaps[-back], np.finfo(np.float64).tiny)
+        rate = (self.gap / before) ** (1.0 / (back - 1))
+        most = float(patience * self.epochs)
         if rate >= 1.0:
             return most
         return min(most, math.log(self.problem.tol / self.gap) / math.log(rate))
 
-    def leap(self, orders: Orders) -> Slices:
-        """Go on by other means if they look cheaper: Newton steps, or once through the interior.
+    def leap(self, orders: Orders) -> Leap:
+        """Go on by other means if they look cheaper; say whether the gap seems to be reached.
 
+        Newton steps for the weights, for alphas between their bounds, or once through the interior.
         Costs are counted in multiplications, roughly.
         """
-        if self.epochs < self.next_leap:
-            return
         rows, n = self.problem.rows, len(self.which)
-        per_row = rows.stored_values / rows.n + 1.0
-        worth = self.ahead() * (_PASS + 3.0 * per_row * len(self.awake))
+        per_row, width = rows.stored_values / rows.n + 1.0, rows.width + 1
+        one_pass = _PASS + 3.0 * per_row * len(self.awake)
+        cost = descent_cost(rows, self.problem.squared)
+        if self.epochs >= self.next_descent and self.ahead(_HOPE) * one_pass > cost:
+            return (yield from self.descend(orders))
+        if self.epochs < self.next_leap:
+            return False
+        worth = self.ahead(_PATIENCE) * one_pass
         awake = self.awake.astype(np.int64)
         alpha = self.alpha[awake]
         free = awake[(alpha > 0.0) & (alpha < self.caps[awake])]
         block = min(len(free), _BLOCK)
         newton = _NEWTON_STEPS * (_PASS + block**3 / 3.0) + block**2 * per_row
-        inside = _INNER_STEPS * (n * (per_row**2 + 20.0 * per_row + 40.0) + (rows.width + 1) ** 3)
-        many = len(free) > _MANY * (rows.width + 1) or self.leaps >= _LEAPS
+        inside = _INNER_STEPS * (n * (per_row**2 + 20.0 * per_row + 40.0) + width**3)
+        many = len(free) > _MANY * width or self.leaps >= _LEAPS
         if many and worth > inside and not self.been_inside and affordable(rows):
             yield from self.pass_through(orders)
         elif worth > newton:
@@ -280,6 +222,36 @@ class Climb:
             better = gain > self.gain and self.leaps <= _MOST_LEAPS
             self.pause = max(1, self.pause // 2) if better else self.pause * 2
         self.next_leap = self.epochs + self.pause
+        return False
+
+    def descend(self, orders: Orders) -> Leap:
+        """Newton steps for the weights; take over the dual values they lead to, if better.
+
+        A step looks at all examples, so it counts as an epoch.
+        """
+        problem, free = self.problem, self.problem.free_bias
+        smooth = Smooth(self.rows, problem.y, self.costs, self.caps, problem.squared, free)
+        pulls = Pulls(smooth, self.alpha, self.w, self.b / self.rows.bias if free else 0.0)
+        gap = math.inf
+        for told in newton_steps(pulls, problem.tol / self.distrust):
+            gap = told
+            self.epochs += 1
+            primal, found = pulls.primal, pulls.pull
+            best = max(self.dual, primal - pulls.gap)
+            yield Report(self.epochs, 1.0, found.mistakes, found.updates, primal, best)
+            if orders.stop or self.epochs >= problem.epochs:
+                break
+        self.next_descent = _AGAIN * self.epochs
+        # With another bias the dual is another one.
+        if not (gap < self.gap if free else self.dual_of(pulls.alpha, pulls.v) > self.dual):
+            return False
+        self.alpha[:], self.w[:] = pulls.alpha, pulls.v
+        self.b = self.rows.bias * float(pulls.w[-1]) if free else 0.0
+        self.dual = self.dual_of(self.alpha, self.w)
+        self.wake()
+        self.gap = self.likely = gap
+        self.gaps.append(gap)
+        return self.due
 
     def newton(self, free: np.ndarray) -> float:
         """Newton steps for alphas between their bounds (for some of them, if they are many)."""
@@ -391,13 +363,4 @@ def added(one: Sweep, two: Sweep) -> Sweep:
         max(one.up, two.up),
         max(one.down, two.down),
         -1,
-    )
-
-
-def explain_bad_score(rows: Rows, row: int) -> None:
-    """Say why the score of a row is not a finite number."""
-    rows.check_finite()
-    raise DataError(
-        f"row {row}: its score or norm is too large for a float, so nothing can be learned from it;"
-        " scale the features down"
     )

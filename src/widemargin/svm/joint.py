@@ -11,10 +11,11 @@ import numpy as np
 from widemargin.gap import GapCertificate, measure_joint, relative
 from widemargin.loops.dual import Sweep, joint_pass
 from widemargin.order import awake_of, stirred
-from widemargin.problems import Pace
+from widemargin.problems import Pace, explain_bad_score
 from widemargin.rows import Rows, frozen
 from widemargin.svm.ascent import Solution
-from widemargin.svm.climb import DROWSY, Orders, Report, Slices, added, explain_bad_score
+from widemargin.svm.climb import DROWSY, added
+from widemargin.svm.problem import Orders, Report, Slices
 
 
 @dataclass(frozen=True)

@@ -18,9 +18,9 @@ from widemargin.learn import Moment, Watch
 from widemargin.rows import Rows, frozen
 from widemargin.state import State
 from widemargin.svm.ascent import Solution, Solver, carried, solve
-from widemargin.svm.climb import Orders, Problem, Report
 from widemargin.svm.joint import JointProblem, solve_joint
-from widemargin.threads import run_all, thread_count
+from widemargin.svm.problem import Orders, Problem, Report
+from widemargin.threads import one_blas_thread, run_all, thread_count
 
 LOSSES = ("hinge", "squared_hinge")
 BIASES = ("regularised", "free")
@@ -137,7 +137,9 @@ def fit_svm(
     deadline = time.monotonic() + (
         math.inf if settings.max_seconds is None else settings.max_seconds
     )
-    solutions, history = _drive(solvers, orders, deadline, thread_count(settings.n_jobs), watch)
+    threads = thread_count(settings.n_jobs)
+    with one_blas_thread():  # matrices are small: more would wait for each other most of the time
+        solutions, history = _drive(solvers, orders, deadline, threads, watch)
     W = np.vstack([solution.w for solution in solutions])
     state = State.begin(W, "last", joint=True)
     certificate = together([solution.certificate for solution in solutions])

@@ -1,0 +1,107 @@
+"""Newton's method for the weights of an SVM: what has to look at every example.
+
+The corner of the hinge is rounded off by a parabola from 1 - h to 1 + h; the squared hinge is
+smooth as it is. An example of margin m = y w . x then pulls at the weights with
+
+    a(m) = clip(rate c (top - m), 0, cap)
+
+where c is what its error costs: top = 1 + h, rate = 1/2h and cap = c for the hinge, top = 1,
+rate = 2 and cap = inf for the squared hinge. Where w = sum_i a_i y_i x_i the sum of all is least;
+and every such a is within the bounds of the dual, so that it has a duality gap. That gap is
+
+    1/2 |w - v|^2 + sum_i c loss(1 - m_i) + a_i^2 [squared] / 4c - a_i (1 - m_i),
+
+with v = sum_i a_i y_i x_i; the sum is 0 for the squared hinge.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from widemargin.loops.jit import jit
+from widemargin.loops.storage import add, dot
+
+_ONE = np.uint64(1)
+
+
+class Corner(NamedTuple):
+    """How the loss bends around a margin of 1; see the top of this module."""
+
+    top: float
+    rate: float
+    squared: bool
+
+
+class Pull(NamedTuple):
+    """How all examples pull together."""
+
+    mistakes: int
+    updates: int  # examples that pull as they did not before
+    inside: int  # examples on the parabola
+    loss: float  # what the errors cost, the corner not rounded
+    excess: float  # the gap that is due to the rounding
+
+
+@jit()
+def turn(rows, y, w, out):
+    """out[i] = y_i w . x_i."""
+    for i in range(np.uint64(len(out))):
+        out[i] = y[i] * dot(rows, i, w)
+
+
+@jit()
+def slope_along(corner, m, t, tau, costs, caps):
+    """Slope and bend of the loss at the margins m + tau t, along t."""
+    slope, bend = 0.0, 0.0
+    for i in range(np.uint64(len(m))):
+        c = corner.rate * costs[i]
+        a = min(max(c * (corner.top - m[i] - tau * t[i]), 0.0), caps[i])
+        slope -= a * t[i]
+        bend += c * t[i] * t[i] if (a > 0.0) & (a < caps[i]) else 0.0
+    return slope, bend
+
+
+@jit()
+def advance(rows, y, corner, t, tau, costs, caps, m, alpha, v, inside):
+    """Go on to the margins m + tau t, where every example pulls anew.
+
+    Changes m, alpha and v = sum_i alpha_i y_i x_i, and writes the examples on the parabola into
+    `inside`. Costs an addition for every example that pulls as it did not before.
+    """
+    mistakes, updates, n = 0, 0, np.uint64(0)
+    loss, excess = 0.0, 0.0
+    for i in range(np.uint64(len(m))):
+        m[i] += tau * t[i]
+        mistakes += (m[i] <= 0.0) & (costs[i] > 0.0)
+        short = 1.0 - m[i]
+        a = min(max(corner.rate * costs[i] * (corner.top - m[i]), 0.0), caps[i])
+        cost = costs[i] * max(short, 0.0)
+        if corner.squared:
+            loss += cost * max(short, 0.0)
+        else:
+            loss += cost
+            excess += cost - a * short
+        inside[n] = i
+        n += np.uint64((a > 0.0) & (a < caps[i]))
+        if a != alpha[i]:
+            updates += 1
+            add(v, (a - alpha[i]) * y[i], rows, i)
+            alpha[i] = a
+    return Pull(mistakes, updates, n, loss, excess)
+
+
+@jit()
+def bend_sparse(values, indices, starts, bias, which, theta, H):
+    """Add up: H += sum_j theta[j] x x' for row which[j], each product in one of its two places."""
+    last = np.uint64(len(H)) - _ONE
+    for j in range(np.uint64(len(which))):
+        i = which[j]
+        for k in range(starts[i], starts[i + _ONE]):
+            v = theta[j] * values[k]
+            r = indices[k]
+            for p in range(starts[i], k + _ONE):
+                H[r, indices[p]] += v * values[p]
+            H[last, r] += v * bias
+        H[last, last] += theta[j] * bias * bias
