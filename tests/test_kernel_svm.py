@@ -285,6 +285,16 @@ def test_columns_of_zeros_change_no_prediction(kernel, classes, form, tmp_path):
     np.testing.assert_array_equal(again, svm.decision_function(form(other)))
 
 
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_class_without_weight_is_not_there(threads):
+    X, y = blobs(120, 4, 5)
+    X, weights = X.astype(np.float32), (y != 2).astype(float)
+    svm = KernelSVM(gamma=0.3, n_jobs=threads).fit(X, y, weights)
+    assert svm.n_support_[2] == 0
+    other = KernelSVM(gamma=0.3).fit(X[y != 2], y[y != 2])
+    assert svm.certificate_.dual == pytest.approx(other.certificate_.dual, rel=1e-6)
+
+
 def test_an_answer_does_not_depend_on_what_is_asked_beside_it():
     X, y = blobs(700, 3, 5)
     X = X.astype(np.float32)

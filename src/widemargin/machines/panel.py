@@ -10,7 +10,6 @@ import numpy as np
 from widemargin.kernels.blocks import block, check_values, is_near, write_near
 from widemargin.kernels.kernel import Kernel
 from widemargin.kernels.points import Points
-from widemargin.loops.products import PANEL
 from widemargin.loops.smo import place
 from widemargin.threads import run_all
 
@@ -19,8 +18,8 @@ from widemargin.threads import run_all
 _ROWS, _COLUMNS = 256, 512
 #: A thread takes so many tiles at a time.
 _SHARE = 8
-#: Or so many panels of packed points.
-_PANELS = 256
+#: Or so many panels of packed points. (What is computed with them is always rounded alike.)
+_PANELS = 64
 
 
 class Panel:
@@ -58,8 +57,9 @@ class Panel:
         self._clock, self._filled = 0, 0
         self._near = is_near(kernel, A, B)
         if self._near:
-            starts = range(0, -(-B.n // PANEL), _PANELS)
-            self._parts = [slice(start, start + _PANELS) for start in starts]
+            whole = len(B.packed)
+            step = max(1, whole) if threads == 1 else _PANELS
+            self._parts = [slice(k, k + step) for k in range(0, whole, step)]
             return
         by_products = kernel.name not in ("function", "precomputed") and B.dense is not None
         width = _COLUMNS if by_products else max(1, B.n)
