@@ -105,6 +105,91 @@ def test_it_is_the_textbooks_perceptron_in_every_way(rule, classes, multiclass):
 
 
 @pytest.mark.usefixtures("small_blocks")
+@pytest.mark.parametrize("form", [np.asarray, scipy.sparse.csr_matrix])
+@pytest.mark.parametrize("rule", ["perceptron", "margin"])
+@pytest.mark.parametrize(("classes", "multiclass"), [(2, "joint"), (3, "joint"), (3, "ovr")])
+def test_parts_are_the_whole(classes, multiclass, rule, form, tmp_path):
+    for seed in range(3):
+        X, y = some_data(seed, n=60, classes=classes)
+        how = {"kernel": "poly", "degree": 2, "rule": rule, "target": 5.0, "shuffle": False}
+        how["multiclass"] = multiclass
+        whole = KernelPerceptron(keep="vote", epochs=1, **how).fit(form(X), y)
+        parts = KernelPerceptron(keep="vote", **how)
+        for a, b in [(0, 7), (7, 8), (8, 40), (40, 60)]:
+            parts.partial_fit(form(X[a:b]), y[a:b], classes=np.unique(y) if a == 0 else None)
+            if a == 7:
+                parts.save(tmp_path / "m.wm")
+                parts = load(tmp_path / "m.wm")
+        assert parts.log_ == whole.log_
+        assert parts.mistakes_ == whole.mistakes_
+        np.testing.assert_array_equal(np.unique(parts.support_), np.unique(whole.support_))
+        for keep in ("last", "average", "vote"):
+            scores = [one.using(keep).decision_function(X) for one in (parts, whole)]
+            np.testing.assert_allclose(*scores, rtol=1e-12)
+        averaged = KernelPerceptron(**how).partial_fit(form(X[:30]), y[:30])
+        averaged.partial_fit(X[30:].astype(np.float32), y[30:])
+        expected = whole.using("average").decision_function(X)
+        np.testing.assert_allclose(averaged.decision_function(X), expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("few", [2, 3])
+@pytest.mark.parametrize("multiclass", ["joint", "ovr"])
+def test_new_labels_make_new_classes(few, multiclass):
+    X, y = some_data(0, n=60, classes=5)
+    y = 2 * y  # places of new classes are in between, too
+    early = np.isin(y, [2, 4, 8][:few])
+    how = {"kernel": "poly", "degree": 2, "keep": "vote", "shuffle": False}
+    p = KernelPerceptron(multiclass=multiclass, **how).partial_fit(X[early], y[early])
+    known, before = p.classes_, p.log_
+    p.partial_fit(X[~early], y[~early])
+    assert p.classes_.tolist() == [0, 2, 4, 6, 8]
+    # The log so far stays; one vector for two classes now counts against the one as for the other.
+    expected = []
+    for row, label, amount, count in before:
+        if few == 2:
+            expected.append((row, 1, -amount, count))
+            label = 1
+        expected.append((row, int(known[label]) // 2, amount, count))
+    assert told(p)[: len(expected)] == expected
+    assert len(told(p)) > len(expected)
+    # The whole log is the model.
+    seen = np.concatenate([X[early], X[~early]])
+    K = gram_matrix(np.concatenate([seen, X]), "poly", degree=2)[:60, 60:]
+    scores = np.zeros((60, 5))
+    for row, label, amount, _ in told(p):
+        scores[:, label] += amount * K[row]
+    np.testing.assert_array_equal(p.using("last").decision_function(X), scores)
+
+
+def test_what_cannot_go_on_is_refused():
+    X, y = some_data(0)
+    last = KernelPerceptron(keep="last").partial_fit(X, y)
+    for keep, said in [("average", "kept no average"), ("vote", "kept no log")]:
+        with pytest.raises(ValueError, match=said):
+            last.set_params(keep=keep).partial_fit(X, y)
+    last.set_params(keep="last")
+    with pytest.raises(ValueError, match="X has 2 features"):
+        last.partial_fit(X[:, :2], y)
+    with pytest.raises(DataError, match="do not mix"):
+        last.partial_fit(X, ["a", "b"] * 12)
+    with pytest.raises(ValueError, match="balanced"):
+        last.set_params(class_weight="balanced").partial_fit(X, y)
+    with pytest.raises(DataError, match="all examples at once"):
+        KernelPerceptron(kernel="precomputed").partial_fit(X @ X.T, y)
+    assert not hasattr(KernelPerceptron(budget=5), "partial_fit")
+    with pytest.raises(DataError, match="not among"):
+        KernelPerceptron().partial_fit(X, y, classes=[1, 2])
+
+
+def test_strings_can_go_on():
+    words, y = ["banana", "bandana", "ananas", "perceptron", "perception", "reception"], [0, 1] * 3
+    how = {"kernel": NGrams(2), "shuffle": False, "keep": "vote"}
+    whole = KernelPerceptron(epochs=1, **how).fit(words, y)
+    parts = KernelPerceptron(**how).partial_fit(words[:2], y[:2]).partial_fit(words[2:], y[2:])
+    assert told(parts) == told(whole)
+
+
+@pytest.mark.usefixtures("small_blocks")
 @settings(max_examples=15, deadline=None)
 @given(
     st.integers(0, 1000),

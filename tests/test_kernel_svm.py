@@ -262,6 +262,64 @@ def test_predictions_are_the_largest_score():
     np.testing.assert_array_equal(svm.predict(X), np.argmax(svm.decision_function(X), axis=1))
 
 
+@both_forms
+@pytest.mark.parametrize("kernel", ["linear", "poly", "rbf", "laplace", "laplacian"])
+@pytest.mark.parametrize("classes", [2, 3])
+def test_columns_of_zeros_change_no_prediction(kernel, classes, form, tmp_path):
+    X, y = blobs(90, classes, 4)
+    asked, _ = blobs(70, classes, 4, seed=1)
+    wide, other = np.zeros((90, 9)), np.random.default_rng(2).normal(size=(70, 9))
+    wide[:, 1:8:2], other[:, 1:8:2] = X, asked
+    how = {"kernel": kernel, "gamma": 0.3, "coef0": 1.0, "degree": 2, "tol": 1e-6}
+    svm, plain = KernelSVM(**how).fit(form(wide), y), KernelSVM(**how).fit(X, y)
+    np.testing.assert_array_equal(svm.support_, plain.support_)
+    assert svm.support_vectors_.shape[1] == 9
+    assert svm.certificate_.dual == pytest.approx(plain.certificate_.dual, rel=1e-7)
+    # Values where all support vectors are zero still make an example longer and farther away.
+    for rows in (wide, other):
+        K = naive_gram(rows, wide[svm.support_], kernel, 0.3, 1.0, 2)
+        expected = K @ svm.model_.coef + svm.intercept_
+        np.testing.assert_allclose(svm.model_.machine_scores(form(rows)), expected, atol=1e-6)
+    svm.save(tmp_path / "m.wm")
+    again = load(tmp_path / "m.wm").decision_function(form(other))
+    np.testing.assert_array_equal(again, svm.decision_function(form(other)))
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_class_without_weight_is_not_there(threads):
+    X, y = blobs(120, 4, 5)
+    X, weights = X.astype(np.float32), (y != 2).astype(float)
+    svm = KernelSVM(gamma=0.3, n_jobs=threads).fit(X, y, weights)
+    assert svm.n_support_[2] == 0
+    other = KernelSVM(gamma=0.3).fit(X[y != 2], y[y != 2])
+    assert svm.certificate_.dual == pytest.approx(other.certificate_.dual, rel=1e-6)
+
+
+def test_an_answer_does_not_depend_on_what_is_asked_beside_it():
+    X, y = blobs(700, 3, 5)
+    X = X.astype(np.float32)
+    svm = KernelSVM(C=3.0, gamma=0.3).fit(X, y)
+    if not svm.model_.support.packs:
+        pytest.skip("this processor is left to BLAS, whose rounding depends on the shape")
+    whole = svm.model_.machine_scores(X)
+    for some in (slice(0, 1), slice(300, 317), slice(100, 500)):
+        np.testing.assert_array_equal(svm.model_.machine_scores(X[some]), whole[some])
+    np.testing.assert_array_equal(svm.model_.machine_scores(X, threads=2), whole)
+
+
+@pytest.mark.parametrize("classes", [2, 4])
+def test_with_or_without_panels_the_answer_is_the_same(classes, monkeypatch):
+    X, y = blobs(300, classes, 5)
+    X = X.astype(np.float32)
+    found = []
+    for suits in (True, False):
+        monkeypatch.setattr("widemargin.kernels.points.suits_this_processor", lambda _=suits: _)
+        svm = KernelSVM(C=3.0, tol=1e-5, gamma=0.3).fit(X, y)
+        found.append((svm.certificate_.dual, svm.decision_function(X)))
+    assert found[0][0] == pytest.approx(found[1][0], rel=1e-6)
+    np.testing.assert_allclose(found[0][1], found[1][1], atol=1e-3)
+
+
 # Memory, time, and going on
 
 

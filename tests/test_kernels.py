@@ -25,7 +25,8 @@ from widemargin.kernels.blocks import block, diagonal
 from widemargin.kernels.kernel import Kernel, make_kernel
 from widemargin.kernels.points import points_of
 from widemargin.kernels.strings import NGrams
-from widemargin.rows import Rows
+from widemargin.loops.products import PANEL, near_rows, near_sums, pack
+from widemargin.rows import Rows, frozen
 
 
 def naive_kernel(kernel, x, z):
@@ -125,6 +126,86 @@ def test_points_that_were_taken_give_the_same_values():
             whole = block(kernel, points, points)
             taken, part = points.take(which), points.take(slice(3, 9))
             np.testing.assert_allclose(block(kernel, taken, part), whole[which, 3:9], atol=1e-14)
+
+
+@pytest.mark.parametrize("form", [np.asarray, scipy.sparse.csr_matrix])
+@pytest.mark.parametrize("kernel", [k for k in KERNELS if k.by_products], ids=str)
+@given(st.integers(0, 10_000), st.integers(1, 6))
+@settings(max_examples=15, deadline=None)
+def test_columns_of_zeros_change_no_value(kernel, form, seed, used):
+    rng = np.random.default_rng(seed)
+    A, B = np.zeros((7, 12)), rng.integers(-2, 3, (300, 12)) / 2.0
+    at = np.sort(rng.permutation(12)[:used])
+    A[:, at] = rng.choice([-1.5, 1.0, 2.0], (7, used))
+    a, b = points_of(kernel, form(A)), points_of(kernel, form(B))
+    np.testing.assert_array_equal(a.used, at)
+    which = rng.permutation(300)[:270]
+    whole = block(kernel, a, b)
+    for some in (slice(3, 290), which):
+        kept = b.keep(a.used, some)
+        assert kept.rows.width == used
+        np.testing.assert_array_equal(kept.index, np.arange(300)[some])
+        np.testing.assert_array_equal(kept.squares, b.squares[some])
+        # These products are exact in any order, so the values are the same to the bit.
+        np.testing.assert_array_equal(block(kernel, a.narrow, kept), whole[:, some])
+
+
+def test_columns_are_left_out_only_if_it_pays():
+    kernel = make_kernel("rbf", gamma=1.0)
+    X = np.ones((3, 100))
+    assert points_of(kernel, X).used is None
+    X[:, 7] = 0.0
+    points = points_of(kernel, X)
+    assert points.used is None
+    assert points.narrow is points
+    X[:, 7:11] = 0.0
+    assert len(points_of(kernel, X).used) == 96
+    assert points_of(kernel, np.zeros((3, 100))).used is None
+    thin = scipy.sparse.csr_matrix(([1.0], ([0], [9])), shape=(3, 100))
+    assert points_of(kernel, thin).used is None
+
+
+@given(
+    st.integers(0, 10_000),
+    st.integers(1, 20),
+    st.integers(1, 300),
+    st.integers(1, 40),
+)
+@settings(max_examples=40, deadline=None)
+def test_panels_give_what_products_give(seed, m, n, width):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(m + 3, width)).astype(np.float32)
+    Z = rng.normal(size=(n, width)).astype(np.float32)
+    P = np.full((-(-n // PANEL), width, PANEL), np.nan, np.float32)
+    pack(frozen(Z), P)
+    which, slots = rng.permutation(m + 3)[:m], rng.permutation(m + 5)[:m]
+    p, q = ((side.astype(float) ** 2).sum(axis=1) for side in (X, Z))
+    first = int(rng.integers(0, len(P)))
+    last = int(rng.integers(first, len(P))) + 1
+
+    def near(which, slots, first, last):
+        K = np.full((m + 5, n), 7.0, np.float32)
+        rows, to = which.astype(np.uint64), slots.astype(np.uint64)
+        edges = np.uint64(first), np.uint64(last)
+        near_rows(frozen(X), rows, frozen(p), frozen(P), frozen(q), 0.1, K, to, *edges)
+        return K
+
+    K = near(which, slots, first, last)
+    expected = np.full(K.shape, 7.0)
+    some = slice(first * PANEL, last * PANEL)
+    apart = ((X[which][:, None].astype(float) - Z[None, some]) ** 2).sum(axis=2)
+    expected[slots, some] = np.exp(-0.1 * apart)
+    np.testing.assert_allclose(K, expected, rtol=2e-5, atol=1e-6)
+    # A value is the same to the bit whatever is computed beside it.
+    one = near(which[-1:], slots[-1:], last - 1, last)
+    end = slice((last - 1) * PANEL, last * PANEL)
+    np.testing.assert_array_equal(one[slots[-1], end], K[slots[-1], end])
+
+    W = (rng.normal(size=(4, m + 3)) * (rng.random((4, m + 3)) < 0.3)).astype(np.float32)
+    S = np.ones((4, n))
+    near_sums(frozen(X), frozen(p), frozen(P), frozen(q), 0.1, frozen(W), S)
+    every = np.exp(-0.1 * ((X[:, None].astype(float) - Z[None]) ** 2).sum(axis=2))
+    np.testing.assert_allclose(S, 1.0 + W @ every, rtol=2e-5, atol=1e-5)
 
 
 def test_words_for_gamma_mean_what_scikit_learn_means():

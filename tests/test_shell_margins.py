@@ -47,6 +47,31 @@ def test_a_file_that_is_not_separable_names_the_lines_that_clash(run, tmp_path):
     assert json.loads(run("certify", "xor.svm", "--json"))["shares"] == ["1/4"] * 4
 
 
+def test_a_kernel_separates_what_no_plane_does(run, tmp_path):
+    (tmp_path / "xor.svm").write_text(XOR)
+    told = run("certify", "xor.svm", "--kernel", "poly", "--degree", "2", "--verify")
+    assert told.startswith("in the feature space of (x.z + 1)^2, without bias:\nseparable")
+    assert "checked again in exact arithmetic: right" in told
+    found = json.loads(run("certify", "xor.svm", "--kernel", "poly", "--degree", "2", "--json"))
+    X, y = [[0, 0], [0, 1], [1, 0], [1, 1]], [-1, 1, 1, -1]
+    expected = widemargin.certify(X, y, kernel="poly", degree=2)
+    assert found["margin"] == list(expected.margin)
+    assert found["bound"] == expected.bound
+    assert found["kernel"] == "(x.z + 1)^2"
+    assert run("certify", "xor.svm", "--kernel", "linear").splitlines()[1].startswith("not sep")
+
+
+def test_numbers_of_a_kernel_need_one(run, tmp_path):
+    (tmp_path / "xor.svm").write_text(XOR)
+    for words, said in [
+        (["--gamma", "2"], "--gamma is a number of a kernel: give --kernel, too"),
+        (["--kernel", "rbf", "--gamma", "big"], "--gamma big: expected a number, scale or auto"),
+    ]:
+        done = CliRunner().invoke(main, ["certify", "xor.svm", *words])
+        assert done.exit_code == 2
+        assert said in done.stderr
+
+
 def test_pairs_of_several_classes_keep_their_own_lines(run, tmp_path):
     rows = ["0 1:0", "1 1:5", "2 1:9", "1 1:9", "2 1:9.5"]
     (tmp_path / "three.svm").write_text("\n".join(rows) + "\n")

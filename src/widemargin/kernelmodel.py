@@ -113,6 +113,18 @@ class KernelModel:
             rows = Rows.of(rows.to_matrix(), bias=0.0, dtype=self.dtype)
         return points_of(self.kernel, rows)
 
+    def meeting(self, points: Points) -> tuple[Points, np.ndarray | None]:
+        """The support as these points meet it, and the columns of them that count; None: all.
+
+        Columns that are zero in the whole support add nothing to any product.
+        """
+        if not self.kernel.is_precomputed:
+            points.prepare(self.kernel)
+            self.support.prepare(self.kernel)
+        if not self.kernel.by_products or not points.is_dense:
+            return self.support, None
+        return self.support.narrow, self.support.used
+
     def decision_function(self, X: Any, threads: int = 1) -> np.ndarray:
         """One score a row for two classes (positive: the second), else one a row and class.
 
@@ -120,21 +132,22 @@ class KernelModel:
         However many rows there are, kernel values take no more than some megabytes at a time.
         """
         points = self.points(X)
-        self.support.prepare(self.kernel)
+        support, columns = self.meeting(points)
         found = np.empty((points.n, self.coef.shape[1]))
         for begin in range(0, points.n, _TOGETHER):
-            part = points.take(slice(begin, begin + _TOGETHER))
+            which = slice(begin, begin + _TOGETHER)
+            part = points.take(which) if columns is None else points.keep(columns, which)
             if self.keep == "vote":
                 assert self.log is not None
                 votes = RunningScores(self.kernel, part, self.coef.shape[1], self.joint)
-                votes.hear(self.support, self.log, threads)
-                found[begin : begin + _TOGETHER] = votes.result("vote", self.count)
+                votes.hear(support, self.log, threads)
+                found[which] = votes.result("vote", self.count)
             else:
                 average = self.keep == "average"
                 weights = self.summed if average else self.coef
-                scores = combine(self.kernel, weights, self.support, part, threads)
+                scores = combine(self.kernel, weights, support, part, threads)
                 # Dividing the score rather than the weights keeps an exact tie a tie.
-                found[begin : begin + _TOGETHER] = scores.T / (self.count if average else 1.0)
+                found[which] = scores.T / (self.count if average else 1.0)
         found += self.intercept
         if not np.all(np.isfinite(found)):
             row = int(np.argmin(np.all(np.isfinite(found), axis=1)))

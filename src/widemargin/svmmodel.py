@@ -11,7 +11,7 @@ import numpy as np
 from widemargin.errors import DataError
 from widemargin.kernelgap import KernelCertificate
 from widemargin.kernelmodel import KernelModel, combine
-from widemargin.kernels.blocks import block, check_values
+from widemargin.kernels.blocks import add_near, block, check_values, is_near
 from widemargin.scores import best_class
 from widemargin.threads import one_blas_thread, run_all
 
@@ -70,17 +70,24 @@ class KernelSVMModel(KernelModel):
         However many examples there are, kernel values take some megabytes a thread at a time.
         """
         points = self.points(X)
-        if not self.kernel.is_precomputed:
-            points.prepare(self.kernel)
-            self.support.prepare(self.kernel)
+        support, columns = self.meeting(points)
         found = np.empty((points.n, self.coef.shape[1]))
+        near = is_near(self.kernel, support, points)
+        together = _TOGETHER // 4 if near else _TOGETHER
+        weights = np.ascontiguousarray(self.coef.T, support.dtype)
 
         def answer(begin: int) -> None:
-            part = points.take(slice(begin, begin + _TOGETHER))
-            found[begin : begin + _TOGETHER] = combine(self.kernel, self.coef, self.support, part).T
+            which = slice(begin, begin + together)
+            part = points.take(which) if columns is None else points.keep(columns, which)
+            if near:
+                scores = np.zeros((found.shape[1], part.n))
+                add_near(self.kernel, support, part, weights, scores)
+            else:
+                scores = combine(self.kernel, self.coef, support, part)
+            found[which] = scores.T
 
         with one_blas_thread():
-            run_all(answer, range(0, points.n, _TOGETHER), threads)
+            run_all(answer, range(0, points.n, together), threads)
         found += self.intercept
         if not np.all(np.isfinite(found)):
             row = int(np.argmin(np.all(np.isfinite(found), axis=1)))

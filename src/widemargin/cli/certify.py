@@ -12,6 +12,8 @@ import numpy as np
 from widemargin.certificate import Certificate, CertificateTable
 from widemargin.cli import options
 from widemargin.errors import DataError
+from widemargin.kernels.gram import gram_matrix
+from widemargin.kernels.kernel import make_kernel
 from widemargin.readers.files import Files
 from widemargin.separation.decide import certify as decide
 from widemargin.teach import Classes, Encoded, make_encoder, read_all
@@ -22,6 +24,11 @@ _SHOWN = 10
 
 def certify(patterns: Sequence[str], given: Mapping[str, Any]) -> None:
     """Read examples, decide, and tell."""
+    params = options.kernel_params(given)
+    if params and "kernel" not in params:
+        raise click.UsageError(
+            f"--{next(iter(params))} is a number of a kernel: give --kernel, too"
+        )
     files = Files(patterns, options.read_options({**given, "double": True}))
     classes = Classes()
     data = read_all(files, make_encoder(files, options.encode_options(given)), classes, learn=True)
@@ -30,10 +37,15 @@ def certify(patterns: Sequence[str], given: Mapping[str, Any]) -> None:
         raise DataError(f"{', '.join(patterns)}: only one class is present, nothing to separate")
     X, y = data.rows.to_matrix(), classes.values[data.codes]
     places = _Places(data, y)
+    kernel = None
+    if params:
+        kernel = make_kernel(**params, rows=data.rows.with_bias(0.0))
+        X = gram_matrix(X, kernel)
     found = decide(
         X,
         y,
-        bias=not given["no_bias"],
+        gram=kernel is not None,
+        bias=kernel is None and not given["no_bias"],
         tol=given["tol"],
         margin=given["margin"],
         multiclass=given["multiclass"],
@@ -42,8 +54,12 @@ def certify(patterns: Sequence[str], given: Mapping[str, Any]) -> None:
     if given["verify"]:
         found.verify(X, y)  # type: ignore[union-attr]
     if given["as_json"]:
-        click.echo(json.dumps({**_figures(found, places), "verified": given["verify"]}))
-    elif isinstance(found, CertificateTable):
+        more = {"kernel": None if kernel is None else str(kernel), "verified": given["verify"]}
+        click.echo(json.dumps({**_figures(found, places), **more}))
+        return
+    if kernel is not None:
+        click.echo(f"in the feature space of {kernel}, without bias:")
+    if isinstance(found, CertificateTable):
         click.echo(f"{found.verdict}: {len(found)} questions")
         for which, part in found.parts.items():
             click.echo(f"\n{' or '.join(map(str, which)) if isinstance(which, tuple) else which}")
@@ -51,7 +67,7 @@ def certify(patterns: Sequence[str], given: Mapping[str, Any]) -> None:
     else:
         assert isinstance(found, Certificate)
         _tell(found, places)
-    if given["verify"] and not given["as_json"]:
+    if given["verify"]:
         click.echo("checked again in exact arithmetic: right")
 
 

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import click
 import numpy as np
 
+from widemargin.cli import options
 from widemargin.cli.digits import read_digits
 from widemargin.cli.embedded import MEASURED
 from widemargin.cli.held_out import answered_right, read_held_out
@@ -29,8 +30,6 @@ from widemargin.readers.files import Files, ReadOptions
 from widemargin.rows import Rows
 from widemargin.teach import Classes, Encoded, EncodeOptions, make_encoder, read_all
 
-#: Options that say which kernel.
-KERNEL_OPTIONS = ("kernel", "degree", "gamma", "coef0", "sigma")
 _SHUFFLES = {"blocks": True, "no": False}
 
 
@@ -171,20 +170,10 @@ def train_machine(
 
 def _params(machine: Machine, given: Mapping[str, Any]) -> dict[str, Any]:
     """The options that were given, as the estimator calls them."""
-    params = {
-        name: given[name]
-        for name in (*KERNEL_OPTIONS, *machine.options)
-        if given.get(name) is not None
-    }
+    params = options.kernel_params(given)
+    params |= {name: given[name] for name in machine.options if given.get(name) is not None}
     if "shuffle" in params:
         params["shuffle"] = _SHUFFLES.get(params["shuffle"], params["shuffle"])
-    if isinstance(params.get("gamma"), str) and params["gamma"] not in ("scale", "auto"):
-        try:
-            params["gamma"] = float(params["gamma"])
-        except ValueError:
-            raise click.UsageError(
-                f"--gamma {params['gamma']}: expected a number, scale or auto"
-            ) from None
     return params
 
 

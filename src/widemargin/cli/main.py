@@ -107,6 +107,7 @@ def main() -> None:
 @click.option("--tol", type=float, help="svm: the relative duality gap to reach (0.001).")
 @click.option("--bias", type=click.Choice(["regularised", "free"]), help="svm: what a bias costs.")
 @options.kernels
+@options.budgets
 @click.option("--l2", type=float, help="Penalty on the weights (logistic; 0).")
 @click.option("--batch", help="Examples an update, or 'full' (1).")
 @click.option(
@@ -330,6 +331,7 @@ def convert(source: str, target: str, **given: object) -> None:
 @click.argument("files", nargs=-1, required=True)
 @options.reading
 @options.encoding
+@options.kernels
 @click.option("--no-bias", is_flag=True, help="Only hyperplanes through the origin.")
 @click.option("--margin", type=float, help="Ask for at least this margin.")
 @click.option("--tol", type=float, default=1e-6, show_default=True, help="Of the margin.")
@@ -346,9 +348,13 @@ def convert(source: str, target: str, **given: object) -> None:
 def certify(files: tuple[str, ...], **given: object) -> None:
     """Decide, with proof, whether a hyperplane separates the classes in FILES.
 
+    With --kernel in its feature space, where only hyperplanes through the origin count, as for a
+    kernel perceptron.
+
     \b
-    Example:
+    Examples:
       widemargin certify train.svm --verify
+      widemargin certify train.svm --kernel poly --degree 2
     """
     from widemargin.cli.certify import certify as work
 

@@ -39,16 +39,20 @@ class _Number(click.ParamType):
 
 
 NUMBER = _Number()
+#: Options that say which kernel.
+KERNEL = ("kernel", "degree", "gamma", "coef0", "sigma")
 _KERNELS = [
     click.option(
         "--kernel",
         type=click.Choice(["rbf", "poly", "linear", "laplace", "laplacian"]),
-        help="kernel learners: the product in feature space (rbf).",
+        help="The product in feature space (kernel learners: rbf).",
     ),
     click.option("--degree", type=int, help="poly: its power (3)."),
     click.option("--gamma", help="kernel: its factor, a number, scale or auto (poly 1, scale)."),
     click.option("--sigma", type=float, help="kernel: instead of gamma, 1/(2 sigma^2)."),
     click.option("--coef0", type=float, help="poly: what is added before the power (1)."),
+]
+_BUDGETS = [
     click.option("--budget", type=int, help="kernel-perceptron: examples to store at the most."),
     click.option(
         "--forget",
@@ -125,8 +129,13 @@ _ASKING = [
 
 
 def kernels(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The options that say which kernel, and how much to store."""
+    """The options that say which kernel."""
     return _add(command, _KERNELS)
+
+
+def budgets(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options that say how much to store of what was learned from."""
+    return _add(command, _BUDGETS)
 
 
 def reading(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -201,6 +210,19 @@ def read_options(given: Mapping[str, Any], **table: Any) -> Any:
         dtype=np.float64 if given.get("double") else np.float32,
         threads=thread_count(given.get("threads") or -1),
     )
+
+
+def kernel_params(given: Mapping[str, Any]) -> dict[str, Any]:
+    """What was said of the kernel, as `make_kernel` takes it."""
+    params = {name: given[name] for name in KERNEL if given.get(name) is not None}
+    if params.get("gamma", "scale") not in ("scale", "auto"):
+        try:
+            params["gamma"] = float(params["gamma"])
+        except ValueError:
+            raise click.UsageError(
+                f"--gamma {params['gamma']}: expected a number, scale or auto"
+            ) from None
+    return params
 
 
 def encode_options(given: Mapping[str, Any]) -> Any:

@@ -115,9 +115,9 @@ def _train_machine(
     job: Job,
 ) -> int:
     """Train a learner that sees examples through a kernel."""
-    from widemargin.cli.machines import KERNEL_OPTIONS, MACHINES, train_machine
+    from widemargin.cli.machines import MACHINES, train_machine
 
-    takes = {*KERNEL_OPTIONS, *MACHINES[learner].options, "seed"}
+    takes = {*options.KERNEL, *MACHINES[learner].options, "seed"}
     everything = {name: given[name] for name in (*_SVM, *_KERNEL)} | dict(learning)
     for name, value in everything.items():
         if value is not None and name not in takes:

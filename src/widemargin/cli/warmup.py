@@ -69,14 +69,16 @@ def warmup(quiet: bool) -> None:
 
 
 def _learn_in_feature_space(X: np.ndarray, y: np.ndarray) -> None:
-    """Fit tiny kernel perceptrons: in blocks, and with all kernel values at hand."""
+    """Fit tiny kernel perceptrons, in blocks and with all kernel values at hand, and SVMs."""
     for dtype, kernel in itertools.product((np.float32, np.float64), ("poly", "rbf")):
         settings = KernelSettings(kernel=kernel, gamma=1.0, epochs=2, keep="vote")
         for way in (settings, replace(settings, multiclass="ovr")):
             rng = np.random.default_rng(0)
             model = fit_kernel_perceptron(X.astype(dtype), np.arange(3), y, way, rng)
             model.predict(X.astype(dtype))
-        fit_kernel_svm(Rows.of(X.astype(dtype)), np.arange(3), y, KernelSVMSettings(kernel=kernel))
+        rows = Rows.of(X.astype(dtype))
+        svm = fit_kernel_svm(rows, np.arange(3), y, KernelSVMSettings(kernel=kernel)).model
+        svm.predict(rows)
     settings = KernelSettings(gamma=1.0, keep="last", budget=3)
     fit_kernel_perceptron(X, np.arange(3), y, settings, np.random.default_rng(0))
 

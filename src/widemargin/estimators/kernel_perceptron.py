@@ -8,13 +8,17 @@ from dataclasses import fields, replace
 from typing import Any, Self
 
 import numpy as np
-from sklearn.utils.validation import _check_sample_weight
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import _check_sample_weight, column_or_1d
 
 from widemargin.certificate import RunCertificate
-from widemargin.encode.labels import codes_of, encode_labels
+from widemargin.encode.labels import check_labels, codes_of, encode_labels
+from widemargin.errors import DataError
 from widemargin.estimators.kernel_answers import KernelAnswers
 from widemargin.fit import check_classes
 from widemargin.kernelmodel import KernelModel
+from widemargin.kernels.points import len_of
+from widemargin.machines.continued import check_going_on
 from widemargin.machines.perceptron import HeldOutPoints, fit_kernel_perceptron
 from widemargin.machines.settings import KernelSettings
 from widemargin.mistakes import Correction
@@ -22,6 +26,16 @@ from widemargin.order import Shuffle
 from widemargin.progress import watched
 from widemargin.rules import Eta
 from widemargin.separation.kernels import begin_kernel_run
+
+
+def _has_no_budget(learner: KernelPerceptron) -> bool:
+    """Let scikit-learn see `partial_fit` only where it works.
+
+    (A model does not keep how the examples within a budget depend on each other.)
+    """
+    if learner.budget is not None:
+        raise AttributeError("within a budget all examples must come at once: use fit")
+    return True
 
 
 class KernelPerceptron(KernelAnswers):
@@ -168,6 +182,7 @@ class KernelPerceptron(KernelAnswers):
         check_classes(classes)
         if sample_weight is not None:
             sample_weight = _check_sample_weight(sample_weight, y, dtype=np.float64)
+        self._rng = self._generator()
         held_out = None
         if (X_val is None) != (y_val is None):
             raise ValueError("X_val and y_val belong together: give both or neither")
@@ -179,7 +194,7 @@ class KernelPerceptron(KernelAnswers):
                 classes,
                 codes,
                 settings,
-                self._generator(),
+                self._rng,
                 sample_weight=sample_weight,
                 held_out=held_out,
                 watch=watch,
@@ -193,6 +208,61 @@ class KernelPerceptron(KernelAnswers):
         )
         if watch.interrupted:
             raise KeyboardInterrupt
+        return self
+
+    @available_if(_has_no_budget)
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Go on learning: one epoch over more examples.
+
+        Rows in `support_` and `log_` are counted over all examples seen. The kernel is that of the
+        first call, whose examples also decide what gamma="scale" means.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As for `fit`. Labels that were never seen before make new classes.
+        classes : array, optional
+            At the first call: all labels that will come, if they are known.
+        """
+        settings = replace(self._settings(), epochs=1, validation=0.0)
+        if isinstance(settings.class_weight, str):
+            raise ValueError(
+                "class_weight='balanced' needs all examples at once; give partial_fit a dict"
+            )
+        first = "model_" not in vars(self)
+        check_going_on(None if first else self.model_, settings)
+        if first:
+            X, y = self._validate(X, y)
+            known = encode_labels(y if classes is None else classes)[0]
+        else:
+            X, y = self._more(X), check_labels(column_or_1d(y, warn=True))
+            known = self._known_classes(y, classes)
+        if len(y) != len_of(X):
+            raise DataError(f"found {len_of(X)} examples, but {len(y)} labels")
+        codes = codes_of(y, known)
+        if np.any(codes < 0):
+            raise DataError(f"label {y[np.argmin(codes)]!r} is not among `classes`")
+        check_classes(known)
+        if sample_weight is not None:
+            sample_weight = _check_sample_weight(sample_weight, y, dtype=np.float64)
+        if first or "_rng" not in vars(self):
+            self._rng = self._generator()
+        model = fit_kernel_perceptron(
+            X,
+            known,
+            codes,
+            settings,
+            self._rng,
+            sample_weight=sample_weight,
+            before=None if first else self.model_,
+        )
+        names = getattr(self, "feature_names_in_", None)
+        self.model_ = replace(
+            model,
+            learner=type(self).__name__,
+            params=self.get_params(deep=False),
+            feature_names=None if names is None else list(names),
+        )
         return self
 
     def using(self, keep: str) -> Self:
@@ -232,6 +302,19 @@ class KernelPerceptron(KernelAnswers):
             Correction(int(index[e]), int(label), float(amount), float(count))
             for e, label, amount, count in zip(*model.log, strict=True)
         ]
+
+    def _known_classes(self, y: np.ndarray, also: Any) -> np.ndarray:
+        """The classes so far with those of y, and of others that are named, added."""
+        known = self.model_.classes
+        for labels in (y, also):
+            if labels is not None:
+                found = encode_labels(labels)[0]
+                if (found.dtype.kind in "OUS") != (known.dtype.kind in "OUS"):
+                    raise DataError(
+                        f"labels such as {found[0]!r} do not mix with classes such as {known[0]!r}"
+                    )
+                known = np.union1d(known, found)
+        return known
 
     def _settings(self) -> KernelSettings:
         """The parameters as settings, checked."""

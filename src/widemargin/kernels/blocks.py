@@ -15,6 +15,8 @@ from widemargin.loops.kernels import (
     finish_distances,
     finish_powers,
 )
+from widemargin.loops.products import near_rows, near_sums
+from widemargin.rows import frozen
 from widemargin.threads import run_all, split
 
 #: Very sparse rows are multiplied with so many bytes of dense columns at a time.
@@ -59,6 +61,46 @@ def block(
         products(A, B, out)
         finish(kernel, out, A, B, threads)
     return out
+
+
+def is_near(kernel: Kernel, A: Points, B: Points) -> bool:
+    """Whether `write_near` and `add_near` can compute these values."""
+    return kernel.name == "rbf" and A.packs and B.packs
+
+
+def write_near(
+    kernel: Kernel,
+    A: Points,
+    which: np.ndarray,
+    B: Points,
+    out: np.ndarray,
+    slots: np.ndarray,
+    panels: slice = slice(None),
+) -> None:
+    """Write out[slots[k], j] = K(a, b_j) for a = A[which[k]], on this thread alone.
+
+    Of B only the panels that are named. Few rows take as long, each, as many; BLAS needs many.
+    """
+    first, last, _ = panels.indices(len(B.packed))
+    near_rows(
+        A.dense,
+        which.astype(np.uint64),
+        frozen(A.squares),
+        B.packed,
+        frozen(B.squares),
+        kernel.gamma,
+        out,
+        slots.astype(np.uint64),
+        np.uint64(first),
+        np.uint64(last),
+    )
+
+
+def add_near(kernel: Kernel, A: Points, B: Points, weights: np.ndarray, S: np.ndarray) -> None:
+    """Add the sums of weights[c, i] K(a_i, b_j) to S[c, j], on this thread alone."""
+    near_sums(
+        A.dense, frozen(A.squares), B.packed, frozen(B.squares), kernel.gamma, frozen(weights), S
+    )
 
 
 def finish(kernel: Kernel, K: np.ndarray, A: Points, B: Points, threads: int = 1) -> None:

@@ -59,6 +59,11 @@ class Kernel:
         return self.name == "function"
 
     @property
+    def by_products(self) -> bool:
+        """Whether a value follows from x . z and the lengths of x and z."""
+        return self.name in ("linear", "poly", "rbf", "laplace")
+
+    @property
     def is_precomputed(self) -> bool:
         """Whether a matrix of values is given instead of examples."""
         return self.name == "precomputed"

@@ -12,6 +12,7 @@ import numpy as np
 from widemargin.errors import DataError
 from widemargin.kernels.kernel import Kernel
 from widemargin.loops.kernels import squared_norms
+from widemargin.loops.products import LONGEST, PANEL, pack, suits_this_processor
 from widemargin.rows import Rows, frozen
 
 #: Sparse rows are multiplied as dense ones if at least one value in so many is not zero ...
@@ -20,6 +21,10 @@ _DENSE_ENOUGH = 32
 _DENSE_BYTES = 1 << 29
 #: Rounding may change what is under the exponential by this much before float64 is used instead.
 _ROUNDING = 1e-4
+#: Columns that are zero in all vectors are left out if they are at least one in so many ...
+_IDLE = 32
+#: ... which copies so many rows at a time.
+_PIECE = 256
 
 
 @dataclass(frozen=True)
@@ -57,16 +62,78 @@ class Points:
         squared_norms(self.rows.without_duplicates().stored, found)
         return found
 
+    @property
+    def is_dense(self) -> bool:
+        """Whether the vectors are multiplied as dense ones."""
+        if self.rows is None or not self.rows.is_sparse:
+            return self.rows is not None
+        cells = self.rows.n * self.rows.width
+        small = cells * self.rows.dtype.itemsize <= _DENSE_BYTES
+        return small and cells <= _DENSE_ENOUGH * self.rows.stored_values
+
     @cached_property
     def dense(self) -> np.ndarray | None:
         """The vectors as a dense matrix, unless they are too sparse for one; computed once."""
-        if self.rows is None or not self.rows.is_sparse:
-            return None if self.rows is None else self.rows.stored.values
-        cells = self.rows.n * self.rows.width
-        small = cells * self.rows.dtype.itemsize <= _DENSE_BYTES
-        if small and cells <= _DENSE_ENOUGH * self.rows.stored_values:
-            return frozen(self.rows.to_matrix().toarray())
-        return None
+        if self.rows is None or not self.is_dense:
+            return None
+        matrix = self.rows.to_matrix()
+        return frozen(matrix.toarray()) if self.rows.is_sparse else matrix
+
+    @cached_property
+    def used(self) -> np.ndarray | None:
+        """The columns where some vector is not zero, if it pays to leave out the others."""
+        if self.rows is None or not self.is_dense:
+            return None
+        stored, width = self.rows.stored, self.rows.width
+        if self.rows.is_sparse:
+            some = np.zeros(width, np.bool_)
+            some[stored.indices[: stored.starts[-1]]] = True
+        else:  # bits are faster to look at than numbers; -0.0 has one, and counts
+            some = np.bitwise_or.reduce(stored.values.view(f"u{self.dtype.itemsize}"), axis=0) != 0
+        found = np.flatnonzero(some)
+        return frozen(found) if 0 < len(found) <= width - width / _IDLE else None
+
+    @cached_property
+    def narrow(self) -> Points:
+        """The same vectors without the columns that are not used, copied once if there are any."""
+        return self if self.used is None else self.keep(self.used, slice(None))
+
+    def keep(self, columns: np.ndarray, which: np.ndarray | slice) -> Points:
+        """Some of the vectors with some of their columns, as dense ones.
+
+        Their products with vectors that are zero in the other columns stay what they are, and so
+        do their squared lengths: those of all columns.
+        """
+        assert self.rows is not None
+        matrix, index = self.rows.to_matrix(), self.index[which]
+        if isinstance(which, slice):
+            matrix = matrix[which]
+        values = np.empty((len(index), len(columns)), self.dtype)
+        for begin in range(0, len(index), _PIECE):
+            some = slice(begin, begin + _PIECE)
+            piece = matrix[some if isinstance(which, slice) else which[some].astype(np.int64)]
+            piece = piece.toarray() if self.rows.is_sparse else piece
+            np.take(piece, columns, axis=1, out=values[some], mode="clip")
+        kept = Points(len(index), Rows.of(values, bias=0.0), None, index)
+        known = vars(self).get("squares")
+        squares = self.take(which).squares if known is None else known[which]
+        vars(kept)["squares"] = frozen(squares)
+        return kept
+
+    @property
+    def packs(self) -> bool:
+        """Whether compiled products of these vectors are worth it; elsewhere BLAS does better."""
+        if self.dtype != np.float32 or self.dense is None:
+            return False
+        return self.dense.shape[1] <= LONGEST and suits_this_processor()
+
+    @cached_property
+    def packed(self) -> np.ndarray:
+        """The vectors in panels, as compiled products want them; laid out once."""
+        assert self.dense is not None
+        panels = np.empty((-(-self.n // PANEL), self.dense.shape[1], PANEL), np.float32)
+        pack(self.dense, panels)
+        return frozen(panels)
 
     def prepare(self, kernel: Kernel) -> None:
         """Compute once what the kernel needs of every point; all parts taken later know it."""

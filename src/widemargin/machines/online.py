@@ -27,7 +27,7 @@ from widemargin.kernels.blocks import block, check_values, diagonal
 from widemargin.kernels.kernel import Kernel
 from widemargin.kernels.points import Points
 from widemargin.loops.feature_space import feature_pass
-from widemargin.loops.passes import COUNT, Log, Tally
+from widemargin.loops.passes import COUNT, SEEN, TURN, Log, Tally
 from widemargin.loops.steps import Rule
 from widemargin.mistakes import log_buffer
 from widemargin.rows import Rows, frozen
@@ -85,6 +85,11 @@ class Online:
             BLOCK_BYTES // points.dtype.itemsize + 64 * self.size, points.dtype
         )
         self._owed: list[tuple[np.ndarray, Log]] = []  # blocks of this epoch and their corrections
+
+    def go_on(self, scores: np.ndarray, count: float) -> None:
+        """Begin with the scores of an earlier training, and where its clock stood."""
+        self.S[:] = scores
+        self.clock[COUNT], self.clock[SEEN], self.clock[TURN] = count, count - 1.0, count - 1.0
 
     @property
     def count(self) -> float:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from widemargin.kernels.blocks import block, check_values
+from widemargin.kernels.blocks import block, check_values, is_near, write_near
 from widemargin.kernels.kernel import Kernel
 from widemargin.kernels.points import Points
 from widemargin.loops.smo import place
@@ -18,6 +18,8 @@ from widemargin.threads import run_all
 _ROWS, _COLUMNS = 256, 512
 #: A thread takes so many tiles at a time.
 _SHARE = 8
+#: Or so many panels of packed points. (What is computed with them is always rounded alike.)
+_PANELS = 64
 
 
 class Panel:
@@ -53,6 +55,12 @@ class Panel:
         self._owner = np.full(self.capacity, -1)
         self._used = np.zeros(self.capacity, np.int64)
         self._clock, self._filled = 0, 0
+        self._near = is_near(kernel, A, B)
+        if self._near:
+            whole = len(B.packed)
+            step = max(1, whole) if threads == 1 else _PANELS
+            self._parts = [slice(k, k + step) for k in range(0, whole, step)]
+            return
         by_products = kernel.name not in ("function", "precomputed") and B.dense is not None
         width = _COLUMNS if by_products else max(1, B.n)
         starts = range(0, B.n, width)
@@ -92,11 +100,15 @@ class Panel:
 
     def _compute(self, which: np.ndarray, room: np.ndarray) -> None:
         """Write kernel values into slots, tile by tile: products and all in the nearest cache."""
+        self.computed += len(which)
+        if self._near:
+            write = partial(write_near, self.kernel, self.A, which, self.B, self.store, room)
+            run_all(write, self._parts, self.threads)
+            return
         for start in range(0, len(which), _ROWS):
             A = self.A.take(which[start : start + _ROWS])
             slots = room[start : start + _ROWS].astype(np.uint64)
             run_all(partial(self._fill, A, slots), self._shares, self.threads)
-        self.computed += len(which)
 
     def _fill(self, A: Points, slots: np.ndarray, tiles: list[tuple[int, Points]]) -> None:
         """Compute some columns of some rows."""

@@ -18,6 +18,7 @@ from widemargin.kernels.points import Points, points_of
 from widemargin.learn import Moment, Watch
 from widemargin.loops.passes import Log
 from widemargin.machines.budget import Budget
+from widemargin.machines.continued import joined, scores_so_far, with_classes
 from widemargin.machines.memory import bytes_of
 from widemargin.machines.online import Lesson, Online
 from widemargin.machines.settings import KernelSettings
@@ -55,6 +56,7 @@ def fit_kernel_perceptron(
     *,
     sample_weight: np.ndarray | None = None,
     held_out: HeldOutPoints | None = None,
+    before: KernelModel | None = None,
     watch: Watch | None = None,
 ) -> KernelModel:
     """Learn from examples whose labels are classes[codes].
@@ -79,11 +81,17 @@ def fit_kernel_perceptron(
         What an error on each example costs.
     held_out : HeldOutPoints, optional
         Scored after each epoch; then the best hypothesis is given back, not the last.
+    before : KernelModel, optional
+        What was learned from other examples, to go on from: its kernel, its clock and its scores.
     watch : callable, optional
         Told where learning stands; stops it by answering True.
     """
     settings.check()
-    kernel, points = kernel_for(X, settings)
+    if before is None:
+        kernel, points = kernel_for(X, settings)
+    else:
+        before = with_classes(before, classes)
+        kernel, points = before.kernel, before.points(X)
     if len(codes) != points.n:
         raise DataError(f"there are {points.n} examples but {len(codes)} labels")
     price = prices(classes, codes, settings.class_weight, sample_weight)
@@ -109,8 +117,12 @@ def fit_kernel_perceptron(
         thread_count(settings.n_jobs),
     )
     run = _Run(lesson, settings, frozen(which), rng, asked, watch)
+    if before is not None:
+        assert isinstance(run.learner, Online)
+        run.learner.go_on(scores_so_far(before, points, lesson.threads), before.count)
     run.finish()
-    return run.model(classes)
+    model = run.model(classes)
+    return model if before is None else joined(before, model)
 
 
 class _Run:

@@ -131,7 +131,10 @@ def fit_kernel_svm(
     if np.count_nonzero(np.bincount(codes[counted], minlength=1)) < 2:
         raise DataError("at least two classes need examples whose weight is not zero")
     order = counted[np.argsort(codes[counted], kind="stable")]
-    ordered = points if np.array_equal(order, np.arange(points.n)) else points.take(order)
+    if kernel.by_products and points.used is not None:
+        ordered = points.keep(points.used, order)
+    else:
+        ordered = points if np.array_equal(order, np.arange(points.n)) else points.take(order)
     ordered.prepare(kernel)
     C = float(settings.C)
     problem = Problem(
@@ -159,11 +162,10 @@ def fit_kernel_svm(
     steps, worth = int(np.sum(solved.steps)), solved.certificate
     seconds = time.monotonic() - began
     history.add(Epoch(1, 0, steps, worth.primal, None, None, seconds, points.n, worth.gap))
-    support = ordered.take(solved.support)
     model = KernelSVMModel(
         classes=classes,
         kernel=kernel,
-        support=support,
+        support=points.take(order[solved.support]),
         coef=solved.coef,
         summed=np.empty((0, solved.coef.shape[1])),
         log=None,
