@@ -25,6 +25,8 @@ _ROUNDING = 1e-4
 _IDLE = 32
 #: ... which copies so many rows at a time.
 _PIECE = 256
+#: Forms of the vectors that are kept once they are made.
+_FORMS = ("dense", "narrow", "packed")
 
 
 @dataclass(frozen=True)
@@ -134,6 +136,10 @@ class Points:
         panels = np.empty((-(-self.n // PANEL), self.dense.shape[1], PANEL), np.float32)
         pack(self.dense, panels)
         return frozen(panels)
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Other forms of the same vectors are made again where they are wanted.
+        return {name: x for name, x in vars(self).items() if name not in _FORMS}
 
     def prepare(self, kernel: Kernel) -> None:
         """Compute once what the kernel needs of every point; all parts taken later know it."""

@@ -24,9 +24,9 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic, overload
 
+from widemargin.loops.emit import emit_loop, emit_prefetch, emit_splat
 from widemargin.loops.jit import INLINE, OPTIONS, jit
 from widemargin.loops.kernels import FUSED, fast_exp
-from widemargin.loops.storage import emit_prefetch
 
 #: Rows of a panel, and rows that meet it at once: 12 registers of sums, as AVX2 has room for.
 PANEL, ROWS = 16, 6
@@ -39,7 +39,7 @@ LONGEST = 4096
 _LANES, _UNROLLED = 8, 4
 _PANEL, _ROWS, _GROUP = np.uint64(PANEL), np.uint64(ROWS), np.uint64(GROUP)
 _ONE = np.uint64(1)
-_F32, _I32, _I64 = ir.FloatType(), ir.IntType(32), ir.IntType(64)
+_F32, _I64 = ir.FloatType(), ir.IntType(64)
 
 
 @cache
@@ -112,7 +112,7 @@ def _meet_panel(typingctx, X, i, P, g, T, t, x, z, step):
             ]
             found = []
             for r in range(ROWS):
-                x = _splat(builder, builder.load(builder.gep(starts[r], [k])), _LANES)
+                x = emit_splat(builder, builder.load(builder.gep(starts[r], [k])), _LANES)
                 for h in range(halves):
                     product = builder.fmul(x, z[h], flags=("contract",))
                     one = sums[r * halves + h]
@@ -128,8 +128,8 @@ def _meet_panel(typingctx, X, i, P, g, T, t, x, z, step):
 
         whole = builder.sub(width, builder.urem(width, _I64(_UNROLLED)))
         sums = [ir.Constant(vector, [0.0] * _LANES)] * (ROWS * halves)
-        sums = _loop(builder, _I64(0), whole, _UNROLLED, sums, add_features)
-        sums = _loop(builder, whole, width, 1, sums, add_feature)
+        sums = emit_loop(builder, _I64(0), whole, _UNROLLED, sums, add_features)
+        sums = emit_loop(builder, whole, width, 1, sums, add_feature)
         for r in range(ROWS):
             for h in range(halves):
                 at = builder.add(builder.mul(args[5], _I64(PANEL)), _I64(h * _LANES))
@@ -139,36 +139,6 @@ def _meet_panel(typingctx, X, i, P, g, T, t, x, z, step):
 
     u = types.uint64
     return types.void(X, i, P, u, T, u, u, u, u), codegen
-
-
-def _loop(builder, first, last, step, values, body):
-    """Emit `for k in range(first, last, step): values = body(k, values)`; gives the last values."""
-    before = builder.block
-    head = builder.append_basic_block("head")
-    inside = builder.append_basic_block("inside")
-    after = builder.append_basic_block("after")
-    builder.branch(head)
-    builder.position_at_end(head)
-    k = builder.phi(_I64)
-    k.add_incoming(first, before)
-    found = [builder.phi(value.type) for value in values]
-    for one, value in zip(found, values, strict=True):
-        one.add_incoming(value, before)
-    builder.cbranch(builder.icmp_unsigned("<", k, last), inside, after)
-    builder.position_at_end(inside)
-    for one, new in zip(found, body(k, found), strict=True):
-        one.add_incoming(new, inside)
-    k.add_incoming(builder.add(k, _I64(step)), inside)
-    builder.branch(head)
-    builder.position_at_end(after)
-    return found
-
-
-def _splat(builder, x, lanes):
-    """A vector that is x everywhere."""
-    nothing = ir.Constant(ir.VectorType(_F32, lanes), ir.Undefined)
-    zeros = ir.Constant(ir.VectorType(_I32, lanes), [0] * lanes)
-    return builder.shuffle_vector(builder.insert_element(nothing, x, _I32(0)), nothing, zeros)
 
 
 @overload(meet, jit_options=OPTIONS | INLINE)

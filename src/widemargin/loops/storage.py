@@ -21,10 +21,10 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic, overload
 
+from widemargin.loops.emit import emit_prefetch
 from widemargin.loops.jit import INLINE, OPTIONS, SUMS
 
 
@@ -172,16 +172,6 @@ def _look_ahead_sparse(rows, order, j):
 
 def prefetch(array, k):
     """Ask the memory for element k of a C-ordered array: a hint, so interpreted it does nothing."""
-
-
-def emit_prefetch(builder, address):
-    """Emit the hint that what stands at an address is wanted soon."""
-    byte, number = ir.IntType(8).as_pointer(), ir.IntType(32)
-    kind = ir.FunctionType(ir.VoidType(), [byte, number, number, number])
-    name = "llvm.prefetch.p0"
-    hint = builder.module.globals.get(name) or ir.Function(builder.module, kind, name)
-    # for reading, into every level of the cache, data rather than code
-    builder.call(hint, [builder.bitcast(address, byte), number(0), number(3), number(1)])
 
 
 @intrinsic

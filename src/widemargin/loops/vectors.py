@@ -22,8 +22,9 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic, overload
 
+from widemargin.loops.emit import emit_loop, emit_prefetch, emit_splat
 from widemargin.loops.jit import INLINE, OPTIONS
-from widemargin.loops.storage import emit_prefetch, prefetch
+from widemargin.loops.storage import prefetch
 
 _F32, _I16, _I32, _I64 = ir.FloatType(), ir.IntType(16), ir.IntType(32), ir.IntType(64)
 #: Bytes of a cache line.
@@ -91,29 +92,6 @@ def _at(builder, data, index, vector):
     return builder.bitcast(builder.gep(data, [index]), vector.as_pointer())
 
 
-def _loop(builder, count, start, body):
-    """Emit `for k in range(count): values = body(k, values)`; gives the last values."""
-    before = builder.block
-    head = builder.append_basic_block("head")
-    inside = builder.append_basic_block("inside")
-    after = builder.append_basic_block("after")
-    builder.branch(head)
-    builder.position_at_end(head)
-    k, values = builder.phi(_I64), [builder.phi(one.type) for one in start]
-    k.add_incoming(_I64(0), before)
-    for value, one in zip(values, start, strict=True):
-        value.add_incoming(one, before)
-    builder.cbranch(builder.icmp_unsigned("<", k, count), inside, after)
-    builder.position_at_end(inside)
-    new = body(k, values)
-    k.add_incoming(builder.add(k, _I64(1)), builder.block)
-    for value, one in zip(values, new, strict=True):
-        value.add_incoming(one, builder.block)
-    builder.branch(head)
-    builder.position_at_end(after)
-    return values
-
-
 def _make_add_rows(lanes):
     """The sum of rows, `lanes` of their numbers at a time, from number `block` on."""
 
@@ -152,7 +130,8 @@ def _make_add_rows(lanes):
                         new.append(builder.fadd(total, row))
                 return new
 
-            sums = _loop(builder, count, [ir.Constant(summed, None) for _ in parts], body)
+            zeros = [ir.Constant(summed, None) for _ in parts]
+            sums = emit_loop(builder, _I64(0), count, 1, zeros, body)
             start = builder.add(builder.mul(at, width), block)
             for part, total in zip(parts, sums, strict=True):
                 if whole and s.dtype == types.float32:
@@ -185,10 +164,7 @@ def _make_max_plus(lanes):
 
             def body(z, bests):
                 one = builder.load(builder.gep(before, [builder.add(here, z)]))
-                nothing = ir.Constant(vector, ir.Undefined)
-                splat = builder.insert_element(nothing, one, _I32(0))
-                zeros = ir.Constant(ir.VectorType(_I32, _EACH), None)
-                splat = builder.shuffle_vector(splat, nothing, zeros)
+                splat = emit_splat(builder, one, _EACH)
                 start = builder.add(builder.mul(builder.add(first, z), width), block)
                 new = []
                 for part, best in zip(parts, bests, strict=True):
@@ -199,7 +175,7 @@ def _make_max_plus(lanes):
                 return new
 
             start = [ir.Constant(vector, [float("-inf")] * _EACH) for _ in parts]
-            bests = _loop(builder, n, start, body)
+            bests = emit_loop(builder, _I64(0), n, 1, start, body)
             from_ = builder.add(builder.mul(i, width), block)
             to = builder.add(builder.mul(at, width), block)
             for part, best in zip(parts, bests, strict=True):
