@@ -5,6 +5,7 @@
 import math
 import os
 import pathlib
+import pickle
 import signal
 import subprocess
 import sys
@@ -703,6 +704,17 @@ def test_a_failure_in_one_pair_ends_all():
 
     with pytest.raises(DataError, match="no"):
         play(rounds_of(6), 2, work)
+
+
+def test_pickles_hold_the_support_once():
+    X, y = load_digits(return_X_y=True)
+    X = np.hstack([X, np.zeros((len(X), 40))]).astype(np.float32)  # columns that will be left out
+    svm = KernelSVM(gamma=0.01, C=5.0).fit(X[:300], y[:300])
+    fresh = len(pickle.dumps(svm))
+    found = svm.decision_function(X[300:400])
+    packed = pickle.dumps(svm)
+    assert len(packed) < 1.2 * fresh
+    assert np.array_equal(pickle.loads(packed).decision_function(X[300:400]), found)
 
 
 INTERPRETED = """
