@@ -214,7 +214,7 @@ def _run_perceptron(problem: Problem) -> Certificate | None:
     w[:], a[:] = 0.0, 0.0
     fewest, idle = rows.n, 0
     while idle < _PATIENCE:
-        mistakes = reach_pass(rows.stored, signs, frozen(order), frozen(squares), w, a)
+        mistakes = reach_pass(rows.stored, signs, frozen(order), frozen(squares), 0.0, w, a)
         if mistakes == 0:
             found = problem.separated(w, "dual coordinate descent")
             if found is not None:

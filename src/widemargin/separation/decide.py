@@ -12,7 +12,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from widemargin.certificate import Bracket, Certificate, CertificateTable, RunCertificate
+from widemargin.certificate import (
+    Bracket,
+    Certificate,
+    CertificateTable,
+    Evidence,
+    RunCertificate,
+)
 from widemargin.encode.labels import encode_labels
 from widemargin.errors import DataError
 from widemargin.kernelmodel import KernelModel
@@ -230,8 +236,8 @@ def _add_margins(problem: Problem, found: Certificate, tol: float) -> Certificat
     def enough(bracket: Bracket) -> bool:
         return bracket.gap <= tol or problem.late
 
-    def measured(extended: bool) -> Measured:
-        margin = _measure(problem, extended, enough)
+    def measured(extended: bool, hint: Evidence | None = None) -> Measured:
+        margin = _measure(problem, extended, enough, hint)
         if found.w is not None and margin.bracket.gap > tol and not found.gram:
             margin = sharpen(margin, problem.rows, problem.signs, extended, (found.w, found.b))
         return margin
@@ -241,14 +247,19 @@ def _add_margins(problem: Problem, found: Certificate, tol: float) -> Certificat
     if wide.bracket.low > 0.0 and wide.evidence is not None and found.verdict == SEPARABLE:
         claims |= {"w": wide.evidence.w, "b": wide.evidence.b, "support": wide.support}
     found = _proved(found, problem, claims) or found
-    bounding = measured(extended=True) if problem.rows.bias else wide
+    bounding = measured(extended=True, hint=wide.evidence) if problem.rows.bias else wide
     claims = {"extended": bounding.bracket, "extended_evidence": bounding.evidence}
     return _proved(found, problem, claims) or found
 
 
-def _measure(problem: Problem, extended: bool, enough: Callable[[Bracket], bool]) -> Measured:
+def _measure(
+    problem: Problem,
+    extended: bool,
+    enough: Callable[[Bracket], bool],
+    hint: Evidence | None = None,
+) -> Measured:
     blank = problem.blank
-    return measure(problem.rows, problem.signs, extended, blank.gram, blank.R, enough)
+    return measure(problem.rows, problem.signs, extended, blank.gram, blank.R, enough, hint)
 
 
 def _proved(found: Certificate, problem: Problem, claims: dict[str, Any]) -> Certificate | None:

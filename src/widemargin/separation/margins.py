@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 from typing import Any, NamedTuple
 
@@ -12,12 +12,15 @@ import numpy as np
 from widemargin.certificate import Bracket, Evidence
 from widemargin.loops.separability import near_dots
 from widemargin.rows import Rows, frozen
+from widemargin.separation.ascent import ascend
 from widemargin.separation.nearest import Points, Step, approach, two_groups
 
 #: The unit of rounding, times what makes our bounds a little wider than a checker's.
 _SLACK = 4.0 * 2.0**-52
 #: Combinations of so many values are added up in fractions.
 _FEW_VALUES = 50_000
+#: An active set is quick as long as there can be no more support than this.
+_FEW_SUPPORT = 300
 
 
 class Measured(NamedTuple):
@@ -54,6 +57,7 @@ def measure(
     gram: bool,
     R: float,
     enough: Callable[[Bracket], bool],
+    hint: Evidence | None = None,
 ) -> Measured:
     """Close in on the largest margin until it is enough.
 
@@ -71,6 +75,8 @@ def measure(
         No example is longer.
     enough : callable
         Told the bracket after every look at all examples; True stops.
+    hint : Evidence, optional
+        That of a margin which should be nearly the same.
     """
     free = bool(rows.bias) and not extended
     if free and np.all(signs == signs[0]):
@@ -82,10 +88,8 @@ def measure(
     # Lengths of about 1, by a power of two: `approach` compares them with 1.
     factor = math.ldexp(1.0, -math.frexp(math.sqrt(largest))[1])
     points.factors = np.full(rows.n, factor)
-    groups = two_groups(signs) if free else None
-    start = np.array([np.argmax(signs > 0), np.argmax(signs < 0)]) if free else np.zeros(1, int)
     low, high, best = -math.inf, math.inf, NOTHING
-    for step in approach(points, start, groups=groups):
+    for step in _steps(points, free, hint):
         length = math.sqrt(step.point.square)
         if length == 0.0:
             w, b, reached = step.point.vector * 0.0, 0.0, -math.inf
@@ -101,6 +105,28 @@ def measure(
         if enough(best.bracket):
             break
     return best
+
+
+def _steps(points: Points, free: bool, hint: Evidence | None) -> Iterator[Step]:
+    """All together where the support may be large, then one example at a time."""
+    groups = two_groups(points.signs) if free else None
+    step = None
+    if points.rows.is_sparse and not points.gram and min(points.rows.shape) > _FEW_SUPPORT:
+        start = None
+        if hint is not None:
+            start = np.zeros(points.rows.n)
+            start[hint.examples] = hint.shares
+        for step in ascend(points, free, start):
+            yield step
+    if step is not None:
+        found = False
+        for more in approach(points, step.which, step.weights, groups=groups):
+            found = True
+            yield more
+        if found:
+            return
+    one_each = np.array([np.argmax(points.signs > 0), np.argmax(points.signs < 0)])
+    yield from approach(points, one_each if free else one_each[:1] * 0, groups=groups)
 
 
 def _reach(
