@@ -26,10 +26,10 @@ from widemargin.loops.separability import reach_pass
 from widemargin.rows import Rows, frozen
 from widemargin.separation.nearest import Points, Step
 
-#: Passes of coordinate ascent in a round, and steps of Newton after them.
-_PASSES, _NEWTON_STEPS = 10, 3
+#: Passes of coordinate ascent in a round.
+_PASSES = 10
 #: Rounds at the most, and rounds that may bring nothing.
-_ROUNDS, _IN_VAIN = 100, 4
+_ROUNDS, _IN_VAIN = 200, 15
 #: Conjugate gradients make the residual this part of what it was, in so many steps at the most.
 _ENOUGH, _GRADIENTS = 1e-2, 200
 #: A step is halved so often before it is given up.
@@ -54,19 +54,16 @@ def ascend(points: Points, free: bool, start: np.ndarray | None = None) -> Itera
     least, idle = math.inf, 0
     for _ in range(_ROUNDS):
         climb.pass_over()
-        for _ in range(_NEWTON_STEPS):
-            if not np.all(np.isfinite(climb.w)) or not np.any(climb.a):
-                return
-            step = climb.look(points)
-            if step is None:
-                return
-            yield step
-            climb.leap()
+        step = climb.look(points) if np.all(np.isfinite(climb.w)) else None
+        if step is None:
+            return
+        yield step
         worst = climb.violation()
         idle = 0 if worst < 0.9 * least else idle + 1
         least = min(least, worst)
         if idle > _IN_VAIN:
             return
+        climb.leap()
 
 
 class _Face(NamedTuple):

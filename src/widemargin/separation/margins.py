@@ -19,8 +19,9 @@ from widemargin.separation.nearest import Points, Step, approach, two_groups
 _SLACK = 4.0 * 2.0**-52
 #: Combinations of so many values are added up in fractions.
 _FEW_VALUES = 50_000
-#: An active set is quick as long as there can be no more support than this.
-_FEW_SUPPORT = 300
+#: An active set is quick as long as there can be no more support than this; and an ascent only if
+#: less than this part of the values is not zero.
+_FEW_SUPPORT, _SPARSE = 300, 0.25
 
 
 class Measured(NamedTuple):
@@ -110,11 +111,12 @@ def measure(
 def _steps(points: Points, free: bool, hint: Evidence | None) -> Iterator[Step]:
     """All together where the support may be large, then one example at a time."""
     groups = two_groups(points.signs) if free else None
-    step = None
-    if points.rows.is_sparse and not points.gram and min(points.rows.shape) > _FEW_SUPPORT:
+    rows, step = points.rows, None
+    sparse = rows.is_sparse and rows.stored_values < _SPARSE * rows.n * rows.width
+    if sparse and not points.gram and min(rows.shape) > _FEW_SUPPORT:
         start = None
         if hint is not None:
-            start = np.zeros(points.rows.n)
+            start = np.zeros(rows.n)
             start[hint.examples] = hint.shares
         for step in ascend(points, free, start):
             yield step
