@@ -363,9 +363,10 @@ def test_polynomial_kernel_separates_xor():
 # The verifier
 
 
-@pytest.fixture(scope="module")
-def proofs():
+@pytest.fixture(scope="module", params=[np.asarray, scipy.sparse.csr_matrix])
+def proofs(request):
     X, y = blobs()
+    X = request.param(X)
     mixed = np.random.default_rng(0).integers(0, 2, len(y))
     return (X, y, certify(X, y)), (X, mixed, certify(X, mixed))
 
@@ -419,7 +420,7 @@ def test_forged_combinations_are_refused(proofs):
         {"examples": good.examples[:-1]},
         {"examples": good.examples[::-1]},
         {"examples": good.examples * 0},
-        {"examples": good.examples + len(X)},
+        {"examples": good.examples + X.shape[0]},
         {"shares": (), "examples": good.examples[:0]},
         {"verdict": "separable"},
         {"verdict": "separable", "w": np.ones(X.shape[1])},

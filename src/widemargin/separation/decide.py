@@ -33,6 +33,9 @@ from widemargin.verifier import NOT_SEPARABLE, SEPARABLE, UNDECIDED, require_exa
 
 #: More points than this have more labellings than anyone can wait for.
 _MOST_POINTS = 20
+#: Sparse examples with so large a part of values that are not zero, and so many of them at the
+#: most, are taken as dense.
+_FILLED, _DENSE = 0.3, 10_000_000
 
 
 def certify(
@@ -206,6 +209,8 @@ def _parts(
 def _certify(rows: Rows, labels: np.ndarray, positive: np.ndarray, wanted: _Wanted) -> Certificate:
     """Decide for two classes, and measure the margin."""
     began = time.monotonic()
+    if rows.is_sparse and _FILLED * rows.n * rows.width <= rows.stored_values <= _DENSE:
+        rows = Rows.of(rows.to_matrix().toarray(), bias=rows.bias)
     R = radius(rows, wanted.gram)
     blank = Certificate(
         verdict=UNDECIDED,
