@@ -19,9 +19,11 @@ from widemargin.separation.nearest import Points, Step, approach, two_groups
 _SLACK = 4.0 * 2.0**-52
 #: Combinations of so many values are added up in fractions.
 _FEW_VALUES = 50_000
-#: An active set is quick as long as there can be no more support than this; and an ascent only if
-#: less than this part of the values is not zero.
-_FEW_SUPPORT, _SPARSE = 300, 0.25
+#: An active set is quick as long as there can be no more support than this, and can begin with no
+#: more than that.
+_FEW_SUPPORT, _MUCH_SUPPORT = 300, 5000
+#: An ascent is quick if no more than this part of the values is not zero.
+_SPARSE = 0.25
 
 
 class Measured(NamedTuple):
@@ -111,24 +113,30 @@ def measure(
 def _steps(points: Points, free: bool, hint: Evidence | None) -> Iterator[Step]:
     """All together where the support may be large, then one example at a time."""
     groups = two_groups(points.signs) if free else None
-    rows, step = points.rows, None
-    sparse = rows.is_sparse and rows.stored_values < _SPARSE * rows.n * rows.width
-    if sparse and not points.gram and min(rows.shape) > _FEW_SUPPORT:
+    near = last = None
+    if _is_for_ascent(points):
         start = None
         if hint is not None:
-            start = np.zeros(rows.n)
+            start = np.zeros(points.rows.n)
             start[hint.examples] = hint.shares
-        for step in ascend(points, free, start):
-            yield step
-    if step is not None:
-        found = False
-        for more in approach(points, step.which, step.weights, groups=groups):
-            found = True
-            yield more
-        if found:
-            return
-    one_each = np.array([np.argmax(points.signs > 0), np.argmax(points.signs < 0)])
-    yield from approach(points, one_each if free else one_each[:1] * 0, groups=groups)
+        for near in ascend(points, free, start):
+            yield near
+    if near is not None:
+        if len(near.which) > _MUCH_SUPPORT:
+            return  # squares of such numbers take more memory than a few more digits are worth
+        for last in approach(points, near.which, near.weights, groups=groups):
+            yield last
+    if last is None:
+        one_each = np.array([np.argmax(points.signs > 0), np.argmax(points.signs < 0)])
+        yield from approach(points, one_each if free else np.zeros(1, int), groups=groups)
+
+
+def _is_for_ascent(points: Points) -> bool:
+    """Whether the support may be large, and the examples so many features that it is easy."""
+    rows = points.rows
+    few = rows.stored_values <= _SPARSE * rows.n * rows.width
+    wide = min(rows.n, rows.width) > _FEW_SUPPORT and 2 * rows.width >= rows.n
+    return rows.is_sparse and few and wide and not points.gram
 
 
 def _reach(
