@@ -152,6 +152,19 @@ def test_all_digits_are_found_in_the_end():
     assert found.verify(X, y)
 
 
+@pytest.mark.parametrize("free", [True, False])
+def test_it_ends_where_there_is_no_margin(free):
+    X, y = words(8, n=60, d=80)
+    X = scipy.sparse.vstack([X, X[:1]]).tocsr()
+    signs = np.where([*y, 1 - y[0]], 1.0, -1.0)
+    points = Points(Rows.of(X, bias=0.0 if free else 1.0), signs)
+    steps = list(ascend(points, free))
+    assert steps
+    assert min(step.point.square for step in steps) < 1e-4 * np.max(points.squares())
+    # No hyperplane reaches more than the truth, which is nothing.
+    assert all(np.min(step.scores) <= 0.0 for step in steps)
+
+
 def test_asking_for_a_margin_of_sparse_examples():
     X, y = words(5)
     gamma = certify(X, y).margin

@@ -30,8 +30,9 @@ from widemargin.separation.nearest import Points, Step
 _PASSES = 10
 #: Rounds at the most, and rounds that may bring nothing.
 _ROUNDS, _IN_VAIN = 200, 15
-#: Conjugate gradients make the residual this part of what it was, in so many steps at the most.
-_ENOUGH, _GRADIENTS = 1e-2, 200
+#: Conjugate gradients make the residual this part of what it was, in so many steps at the most; or
+#: in so few as long as some example violates optimality by more than this.
+_ENOUGH, _GRADIENTS, _FEW_GRADIENTS, _FAR = 1e-2, 200, 30, 0.1
 #: A step is halved so often before it is given up.
 _HALVINGS = 12
 #: A curvature that is this small beside the diagonal's is taken for none.
@@ -63,7 +64,7 @@ def ascend(points: Points, free: bool, start: np.ndarray | None = None) -> Itera
         least = min(least, worst)
         if idle > _IN_VAIN:
             return
-        climb.leap()
+        climb.leap(_FEW_GRADIENTS if worst > _FAR else _GRADIENTS)
 
 
 class _Face(NamedTuple):
@@ -129,6 +130,7 @@ class _Climb:
         if self.free:
             self.b += self.constant * float(self.w[-1])
 
+    @np.errstate(over="ignore", invalid="ignore")  # no margin: the weights grow without end
     def pass_over(self) -> None:
         """A few passes of coordinate ascent."""
         for _ in range(_PASSES):
@@ -151,12 +153,13 @@ class _Climb:
         point = points.combine(which, weights[which])
         return Step(which, weights[which], point, points.scores(point), False)
 
-    def leap(self) -> None:
+    @np.errstate(over="ignore", invalid="ignore")
+    def leap(self, steps: int) -> None:
         """Go towards the top of the quadratic over the weights that are not held at zero."""
         slopes = self.slopes()
         which = np.flatnonzero((self.a > 0.0) | (slopes > 0.0))
         face = _Face(which, self.matrix[which], self.signs[which], self.squares[which])
-        direction = self._gradients(face, slopes[which])
+        direction = self._gradients(face, slopes[which], steps)
         now, length = self.objective(self.a, self.w), 1.0
         for _ in range(_HALVINGS):
             a = self.a.copy()
@@ -167,12 +170,12 @@ class _Climb:
             length /= 2.0
         self.shift()
 
-    def _gradients(self, face: _Face, slopes: np.ndarray) -> np.ndarray:
+    def _gradients(self, face: _Face, slopes: np.ndarray, steps: int) -> np.ndarray:
         """Solve (the products of the face's examples) p = slopes by conjugate gradients."""
         p, rest = np.zeros(len(slopes)), slopes.copy()
         along = scaled = rest / face.squares
         size = first = float(rest @ scaled)
-        for _ in range(_GRADIENTS):
+        for _ in range(steps):
             signed = along * face.signs
             w = face.matrix.T @ signed
             last = self.constant * self.constant * float(np.sum(signed))
