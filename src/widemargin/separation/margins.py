@@ -132,7 +132,7 @@ def _steps(points: Points, free: bool, hint: Evidence | None) -> Iterator[Step]:
 
 
 def _is_for_ascent(points: Points) -> bool:
-    """Whether the support may be large, and the examples so many features that it is easy."""
+    """Whether the support may be large, and features so many that an ascent gets there quickly."""
     rows = points.rows
     few = rows.stored_values <= _SPARSE * rows.n * rows.width
     wide = min(rows.n, rows.width) > _FEW_SUPPORT and 2 * rows.width >= rows.n
