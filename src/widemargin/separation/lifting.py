@@ -13,7 +13,7 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-import scipy.linalg
+from scipy.linalg.lapack import dgetrf
 
 from widemargin.loops.lifting import LEADING_BITS, euclid_steps, invert_modulo, lift_pass
 
@@ -49,9 +49,11 @@ def convex_dependency(vectors: np.ndarray) -> list[Fraction] | None:
     # The last row is a combination of the others: solve for it, in k - 1 independent columns.
     last = k - 1
     lengths = np.max(np.abs(vectors), axis=0)
-    columns = scipy.linalg.lu(vectors[:last].T / lengths[:, None], p_indices=True)[0]
-    columns = np.argsort(columns)[:last] if len(columns) > last else columns
-    square = vectors[:, columns]
+    swaps = dgetrf(vectors[:last].T / lengths[:, None])[1].tolist()
+    columns = list(range(vectors.shape[1]))
+    for i, j in enumerate(swaps):
+        columns[i], columns[j] = columns[j], columns[i]
+    square = vectors[:, columns[:last]]
     whole = _whole_columns(square)
     solved = solve_exactly(whole[:last].T, -whole[last])
     if solved is None:
@@ -191,11 +193,17 @@ def _limbs(A: np.ndarray, bits: int) -> np.ndarray:
     """Whole numbers as sums of floats below 2^bits times powers of 2^bits."""
     signs: Any = np.where(A < 0, -1, 1)
     rest: Any = abs(A)
+    mask = (1 << bits) - 1
     limbs: list[np.ndarray] = []
     while np.any(rest) or not limbs:
-        limbs.append((signs * (rest % (1 << bits))).astype(np.float64))
-        rest = rest >> bits
-    return np.array(limbs)
+        # Long numbers are slow: two limbs at a time are cut off them.
+        long = rest.dtype == object
+        low = (rest & (mask << bits | mask)).astype(np.int64) if long else rest
+        limbs.append(signs * (low & mask))
+        if long:
+            limbs.append(signs * (low >> bits))
+        rest = _short(rest >> 2 * bits) if long else rest >> bits
+    return np.array(limbs, np.float64)
 
 
 def _short(A: np.ndarray) -> np.ndarray:
