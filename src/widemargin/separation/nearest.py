@@ -250,7 +250,10 @@ def approach(
             return
         support = working[S[:k]]
         weights = np.maximum(a[:k], 0.0)  # rounding may leave some just below
-        weights /= np.bincount(group[support], weights, minlength=count)[group[support]]
+        totals = np.bincount(group[support], weights, minlength=count)
+        if not np.all((totals > 0.0) & (totals < np.inf)):
+            return  # the points are too much alike, or too different, for floats
+        weights /= totals[group[support]]
         inner, R, Y = G[np.ix_(S[:k], S[:k])], room[:k, :k], right[:, :k]
         point = points.combine(support, weights)
         scores = points.scores(point)
