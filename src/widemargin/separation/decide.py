@@ -180,7 +180,10 @@ def _rows(X: Any, bias: float, gram: bool) -> Rows:
     if not hasattr(X, "tocsr"):
         X = np.asarray(X)
     require_exact(X.data if hasattr(X, "tocsr") else X)
-    rows = Rows.of(X, bias=bias, dtype=np.float64).without_duplicates()
+    rows = Rows.of(X, bias=bias, dtype=np.float64)
+    # What the matrix knows of itself need not be found out again.
+    rows = replace(rows, distinct=bool(getattr(X, "has_canonical_format", False)))
+    rows = rows.without_duplicates()
     if gram:
         matrix = rows.to_matrix()
         if rows.n != rows.width or abs(matrix - matrix.T).max() > 0.0:

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
-import scipy.linalg
+from scipy.linalg.lapack import dtrtrs
 
 from widemargin.loops.nearest import UNFINISHED, nearest_pass
 from widemargin.loops.separability import near_dots, square_rows
@@ -280,7 +280,7 @@ def _factor(inner: np.ndarray, group: np.ndarray, count: int) -> tuple[np.ndarra
     except np.linalg.LinAlgError:
         return np.full_like(inner, np.nan), inner[:0]
     ones = np.array([group == c for c in range(count)], dtype=np.float64)
-    return R, scipy.linalg.solve_triangular(R, ones.T, trans="T").T
+    return R, dtrtrs(R, ones.T, trans=1)[0].T
 
 
 def two_groups(signs: Any) -> np.ndarray:
