@@ -18,7 +18,7 @@ from widemargin import certify
 
 def random_sparse_set(rng):
     """A few examples with few values that are not zero, and their labels."""
-    n, d = int(rng.integers(4, 9)), int(rng.integers(2, 6))
+    n, d = int(rng.integers(4, 9)), int(rng.integers(2, 5))
     X = sparse_matrix(rng, n, d, rng.uniform(0.1, 0.4))
     X = X[np.any(X != 0.0, axis=1)] if np.any(X) else X
     y = rng.integers(0, 2, len(X))
