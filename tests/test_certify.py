@@ -141,6 +141,19 @@ def test_every_step_alone_is_never_wrong(step):
         ([[1.0, 0.0], [1e-200, 1e-250]], [1, 1], False, "separable"),
         ([[1.0, 1e-200], [-1.0, 1e-200]], [1, 1], False, "separable"),
         ([[1e200, 1e-200], [-1e200, -1e-200]], [1, 1], False, "not separable"),
+        (  # the weights of the nearest point are lost
+            [
+                [329381.14029474906],
+                [1038982627.6321402],
+                [2600592572.9454722],
+                [-0.3278220622002616],
+                [622758.1477646403],
+                [8.453117955132259e-09],
+            ],
+            [0, 1, 1, 0, 1, 1],
+            True,
+            "not separable",
+        ),
         ([[], []], [0, 1], True, "not separable"),
         ([[], []], [1, 1], True, "separable"),
     ],
@@ -363,9 +376,10 @@ def test_polynomial_kernel_separates_xor():
 # The verifier
 
 
-@pytest.fixture(scope="module")
-def proofs():
+@pytest.fixture(scope="module", params=[np.asarray, scipy.sparse.csr_matrix])
+def proofs(request):
     X, y = blobs()
+    X = request.param(X)
     mixed = np.random.default_rng(0).integers(0, 2, len(y))
     return (X, y, certify(X, y)), (X, mixed, certify(X, mixed))
 
@@ -419,7 +433,7 @@ def test_forged_combinations_are_refused(proofs):
         {"examples": good.examples[:-1]},
         {"examples": good.examples[::-1]},
         {"examples": good.examples * 0},
-        {"examples": good.examples + len(X)},
+        {"examples": good.examples + X.shape[0]},
         {"shares": (), "examples": good.examples[:0]},
         {"verdict": "separable"},
         {"verdict": "separable", "w": np.ones(X.shape[1])},

@@ -91,8 +91,12 @@ class _Examples(NamedTuple):
 
     def rows(self, which: np.ndarray) -> np.ndarray:
         """Some rows as a dense float64 array."""
-        part = self.matrix[which]
-        return np.asarray(part.toarray() if hasattr(part, "toarray") else part, np.float64)
+        part = self.part(which)
+        return part.toarray() if hasattr(part, "toarray") else part
+
+    def part(self, which: np.ndarray) -> Any:
+        """Some rows in float64, as they are stored."""
+        return self.matrix[which].astype(np.float64)
 
     def pieces(self) -> Iterator[tuple[slice, Any]]:
         """All rows, a few at a time, in float64."""
@@ -188,7 +192,7 @@ def _check_combination(certificate: Any, examples: _Examples) -> None:
     if any(weight <= 0 for weight in weights) or sum(weights) != common:
         raise CertificateError("the weights are not positive or do not add up to 1")
     signed = [w * int(s) for w, s in zip(weights, examples.signs[which], strict=True)]
-    total, exponent = _combine(signed, examples.rows(which))
+    total, exponent = _combine(signed, examples.part(which))
     left = [*total, *([sum(signed)] if examples.constant else [])]
     if certificate.asked is None:
         if any(left):
@@ -242,10 +246,8 @@ def _check_bracket(bracket: Any, evidence: Any, examples: _Examples, extended: b
             )
 
 
-def _normalised(
-    shares: np.ndarray, signs: np.ndarray, extended: bool
-) -> tuple[list[Fraction], np.ndarray]:
-    """Signed weights that add up to 1, or (free bias) to 1/2 on either side; exact and rounded."""
+def _normalised(shares: np.ndarray, signs: np.ndarray, extended: bool) -> list[Fraction]:
+    """Signed weights that add up to 1, or (free bias) to 1/2 on either side."""
     exact = [Fraction(share) for share in shares.tolist()]
     if extended:
         total = dict.fromkeys((1, -1), sum(exact, Fraction(0)))
@@ -256,8 +258,7 @@ def _normalised(
         }
         if not total[1] or not total[-1]:
             raise CertificateError("the combination leaves out one of the classes")
-    signed = [int(s) * e / total[s] for e, s in zip(exact, signs.tolist(), strict=True)]
-    return signed, np.array([float(value) for value in signed])
+    return [int(s) * e / total[s] for e, s in zip(exact, signs.tolist(), strict=True)]
 
 
 def _short_in_floats(
@@ -266,10 +267,22 @@ def _short_in_floats(
     """Whether floating point can tell that the combination is no longer than `high`."""
     if examples.gram:
         return False
-    rows = examples.rows(which)
-    _, signed = _normalised(shares, examples.signs[which], extended)
-    # Every weight is rounded once, every product and sum once more.
-    error = (len(which) + 4) * _EPS * (np.abs(signed) @ np.abs(rows)) + len(which) * _TINY
+    signs = examples.signs[which]
+    sides = [np.ones(len(which), bool)] if extended else [signs > 0, signs < 0]
+    signed = np.empty(len(which))
+    for side in sides:
+        try:
+            total = math.fsum(shares[side].tolist())  # rounded once
+        except OverflowError:
+            return False
+        if not 0.0 < total < math.inf:
+            return False
+        signed[side] = signs[side] * (shares[side] / (len(sides) * total))
+    if np.min(np.abs(signed)) < 2.0**-1000:
+        return False
+    rows = examples.part(which)
+    # Every weight is rounded twice, every product and sum once more.
+    error = (len(which) + 4) * _EPS * (np.abs(signed) @ abs(rows)) + len(which) * _TINY
     parts = np.abs(signed @ rows) + error
     square = float(np.sum(parts * parts))
     if extended:
@@ -282,13 +295,13 @@ def _square_of_combination(
     which: np.ndarray, shares: np.ndarray, examples: _Examples, extended: bool
 ) -> Fraction:
     """The squared length of the combination, exactly."""
-    signed, _ = _normalised(shares, examples.signs[which], extended)
+    signed = _normalised(shares, examples.signs[which], extended)
     common = math.lcm(*(value.denominator for value in signed))
     whole = [value.numerator * (common // value.denominator) for value in signed]
     if examples.gram:
         square = _quadratic(which, np.array(whole, object), examples) / Fraction(common) ** 2
     else:
-        total, exponent = _combine(whole, examples.rows(which))
+        total, exponent = _combine(whole, examples.part(which))
         unit = Fraction(2) ** exponent / common
         square = Fraction(sum(value * value for value in total)) * unit**2
     if extended:
@@ -360,8 +373,15 @@ def _dot(u: np.ndarray, v: np.ndarray) -> Fraction:
     return Fraction(int(np.dot(a, b))) * Fraction(2) ** (i + j)
 
 
-def _combine(weights: Sequence[int], rows: np.ndarray) -> tuple[list[int], int]:
+def _combine(weights: Sequence[int], rows: Any) -> tuple[list[int], int]:
     """The sum of whole-numbered weights times rows, as whole numbers times a power of two."""
+    if hasattr(rows, "indptr"):
+        whole, exponent = _whole(rows.data)
+        total = [0] * rows.shape[1]
+        owners = np.repeat(np.arange(len(weights)), np.diff(rows.indptr)).tolist()
+        for i, j, value in zip(owners, rows.indices.tolist(), whole.tolist(), strict=True):
+            total[j] += weights[i] * value
+        return total, exponent
     rows = rows[:, np.any(rows != 0.0, axis=0)]
     whole, exponent = _whole(rows)
     return (np.array(weights, object) @ whole).tolist(), exponent

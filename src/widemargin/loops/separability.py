@@ -38,11 +38,11 @@ def correct_pass(rows, y, order, step, w, a):
 
 
 @jit()
-def reach_pass(rows, y, order, q, w, a):
+def reach_pass(rows, y, order, q, b, w, a):
     """One epoch of dual coordinate descent for the hard-margin SVM; returns its mistakes.
 
         for i in order:
-            move a_i so that y_i w . x_i = 1, but not below 0;  w = sum of a_i z_i
+            move a_i so that y_i (w . x_i + b) = 1, but not below 0;  w = sum of a_i z_i
 
     q holds the squared norms. Changes w and a.
     """
@@ -50,7 +50,7 @@ def reach_pass(rows, y, order, q, w, a):
     for j in range(len(order)):
         look_ahead(rows, order, j)
         i = order[j]
-        m = y[i] * dot(rows, i, w)
+        m = y[i] * (dot(rows, i, w) + b)
         mistakes += m <= 0.0
         tau = max((1.0 - m) / q[i], -a[i])
         if tau != 0.0:

@@ -1,15 +1,16 @@
 """The steps that decide separability: cheap evidence first, and nothing said without a proof.
 
-Two equal examples with different labels; a few epochs of the perceptron; the nearest point of the
-hull by an active set, stretching space where floats do not suffice; an exact simplex on a few
-examples; at last a linear program. Each only suggests. A verdict is given when the verifier has
-proved it.
+Two equal examples with different labels; features that settle examples on their own; a few epochs
+of the perceptron; the nearest point of the hull by an active set, stretching space where floats do
+not suffice; an exact simplex on a few examples; at last a linear program. Each only suggests. A
+verdict is given when the verifier has proved it.
 """
 
 from __future__ import annotations
 
 import math
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -22,6 +23,7 @@ from widemargin.loops.separability import correct_pass, mark_rows, reach_pass
 from widemargin.rows import Rows, frozen
 from widemargin.separation.lifting import convex_dependency
 from widemargin.separation.nearest import Points, approach
+from widemargin.separation.peeling import peel
 from widemargin.separation.rational import decide_exactly
 from widemargin.verifier import NOT_SEPARABLE, SEPARABLE, CertificateError
 
@@ -108,14 +110,12 @@ class Problem:
 
 def decide(problem: Problem) -> Certificate:
     """Separable or not, without a measured margin."""
-    for step in (
-        _look_at_sizes,
-        _look_for_duplicates,
-        _run_perceptron,
-        _seek_nearest,
-        _decide_exactly,
-        _solve_program,
-    ):
+    return _take_steps(problem, _look_at_sizes, _look_for_duplicates, _peel, *_SEARCH)
+
+
+def _take_steps(problem: Problem, *steps: Callable[[Problem], Certificate | None]) -> Certificate:
+    """What the first step finds that finds anything."""
+    for step in steps:
         found = step(problem)
         if found is not None:
             return found
@@ -161,6 +161,31 @@ def _look_for_duplicates(problem: Problem) -> Certificate | None:
     return problem.met(pair, [Fraction(1, 2), Fraction(1, 2)], "equal examples")
 
 
+def _peel(problem: Problem) -> Certificate | None:
+    """Features that settle examples on their own, which leaves fewer examples to be decided."""
+    rows = problem.scaled
+    peeled = peel(rows, problem.signs) if rows.is_sparse else None
+    if peeled is None:
+        return None
+    w, left = np.zeros(rows.width + 1), peeled.left
+    if not len(left):
+        return problem.separated(peeled.extend(w), "peeling")
+    core, used = peeled.core()
+    blank = replace(problem.blank, n=core.n, width=core.width)
+    part = Problem(
+        core, problem.signs[left], blank, core.to_matrix(), problem.y[left], problem.ends
+    )
+    found = _take_steps(part, *_SEARCH)
+    found_by = f"peeling, {found.found_by}"
+    if found.verdict == NOT_SEPARABLE:
+        return problem.met(left[found.examples], list(found.shares), found_by)
+    if found.w is None or found.w.dtype == object:
+        return None
+    w[used] = found.w
+    w[-1] = float(found.b) / rows.bias if rows.bias else 0.0
+    return problem.separated(peeled.extend(w), found_by)
+
+
 def _run_perceptron(problem: Problem) -> Certificate | None:
     """A few epochs; more, of a faster learner, if it is nearly done."""
     rows, signs = problem.scaled, frozen(problem.signs)
@@ -189,7 +214,7 @@ def _run_perceptron(problem: Problem) -> Certificate | None:
     w[:], a[:] = 0.0, 0.0
     fewest, idle = rows.n, 0
     while idle < _PATIENCE:
-        mistakes = reach_pass(rows.stored, signs, frozen(order), frozen(squares), w, a)
+        mistakes = reach_pass(rows.stored, signs, frozen(order), frozen(squares), 0.0, w, a)
         if mistakes == 0:
             found = problem.separated(w, "dual coordinate descent")
             if found is not None:
@@ -363,3 +388,7 @@ def _solve_program(problem: Problem) -> Certificate | None:
         which = np.flatnonzero(np.asarray(result.ineqlin.marginals) != 0.0)
         found = _prove_meeting(problem, which, "linear program") if len(which) else None
     return found
+
+
+#: The steps that decide what peeling leaves.
+_SEARCH = (_run_perceptron, _seek_nearest, _decide_exactly, _solve_program)

@@ -12,7 +12,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from widemargin.certificate import Bracket, Certificate, CertificateTable, RunCertificate
+from widemargin.certificate import (
+    Bracket,
+    Certificate,
+    CertificateTable,
+    Evidence,
+    RunCertificate,
+)
 from widemargin.encode.labels import encode_labels
 from widemargin.errors import DataError
 from widemargin.kernelmodel import KernelModel
@@ -27,6 +33,9 @@ from widemargin.verifier import NOT_SEPARABLE, SEPARABLE, UNDECIDED, require_exa
 
 #: More points than this have more labellings than anyone can wait for.
 _MOST_POINTS = 20
+#: Sparse examples with so large a part of values that are not zero, and so many of them at the
+#: most, are taken as dense.
+_FILLED, _DENSE = 0.3, 10_000_000
 
 
 def certify(
@@ -171,7 +180,10 @@ def _rows(X: Any, bias: float, gram: bool) -> Rows:
     if not hasattr(X, "tocsr"):
         X = np.asarray(X)
     require_exact(X.data if hasattr(X, "tocsr") else X)
-    rows = Rows.of(X, bias=bias, dtype=np.float64).without_duplicates()
+    rows = Rows.of(X, bias=bias, dtype=np.float64)
+    # What the matrix knows of itself need not be found out again.
+    rows = replace(rows, distinct=bool(getattr(X, "has_canonical_format", False)))
+    rows = rows.without_duplicates()
     if gram:
         matrix = rows.to_matrix()
         if rows.n != rows.width or abs(matrix - matrix.T).max() > 0.0:
@@ -200,6 +212,8 @@ def _parts(
 def _certify(rows: Rows, labels: np.ndarray, positive: np.ndarray, wanted: _Wanted) -> Certificate:
     """Decide for two classes, and measure the margin."""
     began = time.monotonic()
+    if rows.is_sparse and _FILLED * rows.n * rows.width <= rows.stored_values <= _DENSE:
+        rows = Rows.of(rows.to_matrix().toarray(), bias=rows.bias)
     R = radius(rows, wanted.gram)
     blank = Certificate(
         verdict=UNDECIDED,
@@ -230,8 +244,8 @@ def _add_margins(problem: Problem, found: Certificate, tol: float) -> Certificat
     def enough(bracket: Bracket) -> bool:
         return bracket.gap <= tol or problem.late
 
-    def measured(extended: bool) -> Measured:
-        margin = _measure(problem, extended, enough)
+    def measured(extended: bool, hint: Evidence | None = None) -> Measured:
+        margin = _measure(problem, extended, enough, hint)
         if found.w is not None and margin.bracket.gap > tol and not found.gram:
             margin = sharpen(margin, problem.rows, problem.signs, extended, (found.w, found.b))
         return margin
@@ -241,14 +255,19 @@ def _add_margins(problem: Problem, found: Certificate, tol: float) -> Certificat
     if wide.bracket.low > 0.0 and wide.evidence is not None and found.verdict == SEPARABLE:
         claims |= {"w": wide.evidence.w, "b": wide.evidence.b, "support": wide.support}
     found = _proved(found, problem, claims) or found
-    bounding = measured(extended=True) if problem.rows.bias else wide
+    bounding = measured(extended=True, hint=wide.evidence) if problem.rows.bias else wide
     claims = {"extended": bounding.bracket, "extended_evidence": bounding.evidence}
     return _proved(found, problem, claims) or found
 
 
-def _measure(problem: Problem, extended: bool, enough: Callable[[Bracket], bool]) -> Measured:
+def _measure(
+    problem: Problem,
+    extended: bool,
+    enough: Callable[[Bracket], bool],
+    hint: Evidence | None = None,
+) -> Measured:
     blank = problem.blank
-    return measure(problem.rows, problem.signs, extended, blank.gram, blank.R, enough)
+    return measure(problem.rows, problem.signs, extended, blank.gram, blank.R, enough, hint)
 
 
 def _proved(found: Certificate, problem: Problem, claims: dict[str, Any]) -> Certificate | None:

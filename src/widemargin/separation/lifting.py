@@ -13,7 +13,7 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-import scipy.linalg
+from scipy.linalg.lapack import dgetrf
 
 from widemargin.loops.lifting import LEADING_BITS, euclid_steps, invert_modulo, lift_pass
 
@@ -49,9 +49,11 @@ def convex_dependency(vectors: np.ndarray) -> list[Fraction] | None:
     # The last row is a combination of the others: solve for it, in k - 1 independent columns.
     last = k - 1
     lengths = np.max(np.abs(vectors), axis=0)
-    columns = scipy.linalg.lu(vectors[:last].T / lengths[:, None], p_indices=True)[0]
-    columns = np.argsort(columns)[:last] if len(columns) > last else columns
-    square = vectors[:, columns]
+    swaps = dgetrf(vectors[:last].T / lengths[:, None])[1].tolist()
+    columns = list(range(vectors.shape[1]))
+    for i, j in enumerate(swaps):
+        columns[i], columns[j] = columns[j], columns[i]
+    square = vectors[:, columns[:last]]
     whole = _whole_columns(square)
     solved = solve_exactly(whole[:last].T, -whole[last])
     if solved is None:
@@ -84,20 +86,18 @@ def solve_exactly(A: np.ndarray, b: np.ndarray) -> tuple[list[int], int] | None:
     """
     k = len(A)
     bits = min(22, (52 - max(1, k).bit_length()) // 2)
-    primes, short = _PRIMES.get(bits, ()), _short(A)
+    primes, short, right = _PRIMES.get(bits, ()), _short(A), _short(b)
     for p in primes:
         inverse = np.empty((k, k))
         if invert_modulo((short % p).astype(np.float64), float(p), inverse):
             break
     else:
         return None
-    limbs = _limbs(A, bits)
-    steps = math.ceil((2.0 * _hadamard_bits(A, b) + 8) / math.log2(p)) + 1
+    limbs, rest = _limbs(short, bits), _limbs(right, bits)
+    steps = math.ceil((2.0 * _hadamard_bits(short, right) + 8) / math.log2(p)) + 1
     # The rest never grows beyond this: b at first, then about k times the entries of A.
-    longest = max(len(limbs), len(_limbs(b, bits))) + 2
-    r = np.zeros((k, longest), np.int64)
-    for level, limb in enumerate(_limbs(b, bits)):
-        r[:, level] = limb
+    r = np.zeros((k, max(len(limbs), len(rest)) + 2), np.int64)
+    r[:, : len(rest)] = rest.T
     digits = np.empty((0, k), np.int64)
     while len(digits) < steps:
         # Only small numbers have answers that are much shorter than they could be.
@@ -123,26 +123,34 @@ def _read_off(digits: np.ndarray, p: int, slack: int) -> tuple[list[int], int] |
     They must be shorter by `slack` bits than they could be: a wrong guess is then hardly possible.
     """
     modulus = p ** len(digits)
-    values = _horner(digits, p)
     limit = math.isqrt(modulus // 2) >> slack
     # Nearly always the denominator of a mixture of them is that of all.
-    mixture = sum(k * value for k, value in enumerate(values, 1)) % modulus
-    for below in (_denominator(mixture, modulus, limit), 1):
-        found = below and _over_one(values, modulus, limit, below)
+    mixed = (digits @ np.arange(1, digits.shape[1] + 1)).astype(object)
+    mixture = _horner(mixed[:, None], p)[0] % modulus
+    below = _denominator(mixture, modulus, limit)
+    if below:
+        # Then half of the digits tell the numerators, and some more that there is no mistake.
+        first = digits[: math.ceil((limit.bit_length() + 66) / math.log2(p))]
+        found = _over_one(_horner(first, p), p ** len(first), limit, below, longer=False)
         if found:
             return found
-    return None
+    values = _horner(digits, p)
+    found = _over_one(values, modulus, limit, below) if below else None
+    return found or _over_one(values, modulus, limit, 1)
 
 
 def _over_one(
-    values: list[int], modulus: int, limit: int, below: int
+    values: list[int], modulus: int, limit: int, below: int, longer: bool = True
 ) -> tuple[list[int], int] | None:
-    """Numerators and the one denominator, a multiple of `below`; None if they are too long."""
+    """Numerators and the one denominator: `below`, or, if it may be `longer`, a multiple of it.
+
+    None if they are too long.
+    """
     above: list[int] = []
     for value in values:
         rest = value * below % modulus
         if min(rest, modulus - rest) > limit:
-            more = _denominator(rest, modulus, limit)
+            more = _denominator(rest, modulus, limit) if longer else None
             if more is None or below * more > limit:
                 return None
             below, rest = below * more, rest * more % modulus
@@ -183,14 +191,19 @@ def _horner(digits: np.ndarray, p: int) -> list[int]:
 
 def _limbs(A: np.ndarray, bits: int) -> np.ndarray:
     """Whole numbers as sums of floats below 2^bits times powers of 2^bits."""
-    A = _short(A)
     signs: Any = np.where(A < 0, -1, 1)
     rest: Any = abs(A)
+    mask = (1 << bits) - 1
     limbs: list[np.ndarray] = []
     while np.any(rest) or not limbs:
-        limbs.append((signs * (rest % (1 << bits))).astype(np.float64))
-        rest = rest >> bits
-    return np.array(limbs)
+        # Long numbers are slow: two limbs at a time are cut off them.
+        long = rest.dtype == object
+        low = (rest & (mask << bits | mask)).astype(np.int64) if long else rest
+        limbs.append(signs * (low & mask))
+        if long:
+            limbs.append(signs * (low >> bits))
+        rest = _short(rest >> 2 * bits) if long else rest >> bits
+    return np.array(limbs, np.float64)
 
 
 def _short(A: np.ndarray) -> np.ndarray:
@@ -200,6 +213,10 @@ def _short(A: np.ndarray) -> np.ndarray:
 
 def _hadamard_bits(A: np.ndarray, b: np.ndarray) -> float:
     """More bits than a determinant of columns of A and b has."""
+    if A.dtype != object and b.dtype != object:
+        lengths = np.linalg.norm(np.column_stack([A, b]).astype(np.float64), axis=0)
+        return float(np.sum(np.log2(np.maximum(lengths, 1.0)) + 1e-6)) + 2.0
+    A, b = A.astype(object), b.astype(object)
     squares = [int(np.dot(column, column)) for column in [*A.T, b]]
     return sum(square.bit_length() / 2.0 for square in squares if square) + 2.0
 

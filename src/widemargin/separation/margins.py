@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 from typing import Any, NamedTuple
 
@@ -12,12 +12,18 @@ import numpy as np
 from widemargin.certificate import Bracket, Evidence
 from widemargin.loops.separability import near_dots
 from widemargin.rows import Rows, frozen
+from widemargin.separation.ascent import ascend
 from widemargin.separation.nearest import Points, Step, approach, two_groups
 
 #: The unit of rounding, times what makes our bounds a little wider than a checker's.
 _SLACK = 4.0 * 2.0**-52
 #: Combinations of so many values are added up in fractions.
 _FEW_VALUES = 50_000
+#: An active set is quick as long as there can be no more support than this, and can begin with no
+#: more than that.
+_FEW_SUPPORT, _MUCH_SUPPORT = 300, 5000
+#: An ascent is quick if no more than this part of the values is not zero.
+_SPARSE = 0.25
 
 
 class Measured(NamedTuple):
@@ -54,6 +60,7 @@ def measure(
     gram: bool,
     R: float,
     enough: Callable[[Bracket], bool],
+    hint: Evidence | None = None,
 ) -> Measured:
     """Close in on the largest margin until it is enough.
 
@@ -71,6 +78,8 @@ def measure(
         No example is longer.
     enough : callable
         Told the bracket after every look at all examples; True stops.
+    hint : Evidence, optional
+        That of a margin which should be nearly the same.
     """
     free = bool(rows.bias) and not extended
     if free and np.all(signs == signs[0]):
@@ -82,10 +91,8 @@ def measure(
     # Lengths of about 1, by a power of two: `approach` compares them with 1.
     factor = math.ldexp(1.0, -math.frexp(math.sqrt(largest))[1])
     points.factors = np.full(rows.n, factor)
-    groups = two_groups(signs) if free else None
-    start = np.array([np.argmax(signs > 0), np.argmax(signs < 0)]) if free else np.zeros(1, int)
     low, high, best = -math.inf, math.inf, NOTHING
-    for step in approach(points, start, groups=groups):
+    for step in _steps(points, free, hint):
         length = math.sqrt(step.point.square)
         if length == 0.0:
             w, b, reached = step.point.vector * 0.0, 0.0, -math.inf
@@ -101,6 +108,35 @@ def measure(
         if enough(best.bracket):
             break
     return best
+
+
+def _steps(points: Points, free: bool, hint: Evidence | None) -> Iterator[Step]:
+    """All together where the support may be large, then one example at a time."""
+    groups = two_groups(points.signs) if free else None
+    near = last = None
+    if _is_for_ascent(points):
+        start = None
+        if hint is not None:
+            start = np.zeros(points.rows.n)
+            start[hint.examples] = hint.shares
+        for near in ascend(points, free, start):
+            yield near
+    if near is not None:
+        if len(near.which) > _MUCH_SUPPORT:
+            return  # squares of such numbers take more memory than a few more digits are worth
+        for last in approach(points, near.which, near.weights, groups=groups):
+            yield last
+    if last is None:
+        one_each = np.array([np.argmax(points.signs > 0), np.argmax(points.signs < 0)])
+        yield from approach(points, one_each if free else np.zeros(1, int), groups=groups)
+
+
+def _is_for_ascent(points: Points) -> bool:
+    """Whether the support may be large, and features so many that an ascent gets there quickly."""
+    rows = points.rows
+    few = rows.stored_values <= _SPARSE * rows.n * rows.width
+    wide = min(rows.n, rows.width) > _FEW_SUPPORT and 2 * rows.width >= rows.n
+    return rows.is_sparse and few and wide and not points.gram
 
 
 def _reach(

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
-import scipy.linalg
+from scipy.linalg.lapack import dtrtrs
 
 from widemargin.loops.nearest import UNFINISHED, nearest_pass
 from widemargin.loops.separability import near_dots, square_rows
@@ -250,7 +250,10 @@ def approach(
             return
         support = working[S[:k]]
         weights = np.maximum(a[:k], 0.0)  # rounding may leave some just below
-        weights /= np.bincount(group[support], weights, minlength=count)[group[support]]
+        totals = np.bincount(group[support], weights, minlength=count)
+        if not np.all((totals > 0.0) & (totals < np.inf)):
+            return  # the points are too much alike, or too different, for floats
+        weights /= totals[group[support]]
         inner, R, Y = G[np.ix_(S[:k], S[:k])], room[:k, :k], right[:, :k]
         point = points.combine(support, weights)
         scores = points.scores(point)
@@ -277,7 +280,7 @@ def _factor(inner: np.ndarray, group: np.ndarray, count: int) -> tuple[np.ndarra
     except np.linalg.LinAlgError:
         return np.full_like(inner, np.nan), inner[:0]
     ones = np.array([group == c for c in range(count)], dtype=np.float64)
-    return R, scipy.linalg.solve_triangular(R, ones.T, trans="T").T
+    return R, dtrtrs(R, ones.T, trans=1)[0].T
 
 
 def two_groups(signs: Any) -> np.ndarray:
