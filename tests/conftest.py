@@ -1,4 +1,11 @@
+import signal
+
 from hypothesis import HealthCheck, Phase, settings
+
+# A shell starts what runs in its background deaf to Ctrl-C; tests that press it would wait
+# for ever.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 settings.register_profile(
     "widemargin",

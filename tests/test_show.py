@@ -194,7 +194,7 @@ def test_frames_of_alike_directions_are_true_to_scale():
 
 @needs_matplotlib
 def test_boundary_of_the_widest_margin():
-    svm = LinearSVM(C=np.inf, bias="free").fit(X10, Y10)
+    svm = LinearSVM(C=np.inf, bias="free", random_state=0).fit(X10, Y10)
     shown = show.plot_boundary(svm, X10, Y10)
     ax = shown.ax_
     assert {"boundary", "support vectors", "x", "o"} <= set(labels_of(ax))
