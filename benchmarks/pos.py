@@ -19,7 +19,11 @@ NLTK_EPOCHS = 5
 
 
 def compare(toy: bool, scratch: pathlib.Path) -> Comparison:
-    """Train on the training file, tag the test sentences from lists of words."""
+    """Train on the training file, tag the sentences of both files from lists of words.
+
+    The test sentences alone are tagged in the fiftieth part of a second, during which little more
+    than the caches fill. Accuracy is that on the test file.
+    """
     try:
         if toy:
             raise LeftOut("toy size")
@@ -31,13 +35,15 @@ def compare(toy: bool, scratch: pathlib.Path) -> Comparison:
         data = f"made sentences ({reason})"
     corpus = read_conll(test)
     words = corpus.sentences()
+    learned = read_conll(train)
+    bulk = [*learned.sentences(), *words]
     told = ", ".join(f"{name}={value!r}" for name, value in SETTINGS.items())
     sides, targets = [], []
     for column, floor, speed in (("upos", 95.2, 1.2e6), ("xpos", 94.7, 0.9e6)):
         right = corpus.column(column)
 
         def accuracy(found: list[list[str]], right: list[str] = right) -> dict[str, float]:
-            flat = [tag for sentence in found for tag in sentence]
+            flat = [tag for sentence in found[-len(words) :] for tag in sentence]
             return {"accuracy": 100.0 * share_right(flat, right)}
 
         ours = Tagger(**SETTINGS, random_state=0).fit(train, column=column)
@@ -53,16 +59,16 @@ def compare(toy: bool, scratch: pathlib.Path) -> Comparison:
             Side(
                 f"ours, tagging {column}",
                 "predict, lists of words",
-                work=lambda _, ours=ours: ours.predict(words),
+                work=lambda _, ours=ours: ours.predict(bulk),
                 figures=accuracy,
             ),
         ]
         targets += [
             at_least(f"ours, {column}", "accuracy", floor),
-            tokens_a_second(f"ours, tagging {column}", corpus.tokens, speed),
+            tokens_a_second(f"ours, tagging {column}", learned.tokens + corpus.tokens, speed),
         ]
         if column == "upos":
-            sides += _nltk_sides(train, column, words, accuracy, 1 if toy else NLTK_EPOCHS)
+            sides += _nltk_sides(train, column, bulk, accuracy, 1 if toy else NLTK_EPOCHS)
     return Comparison("parts of speech (P9)", data, tuple(sides), tuple[Target, ...](targets))
 
 
