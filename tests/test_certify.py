@@ -2,10 +2,7 @@
 
 import dataclasses
 import math
-import os
 import pathlib
-import subprocess
-import sys
 import time
 from fractions import Fraction
 
@@ -14,6 +11,7 @@ import pytest
 import scipy.sparse
 from hypothesis import given
 from hypothesis import strategies as st
+from interpreted import told_by_both
 from naive_separability import separable
 from strategies import real_numbers, whole_numbers
 
@@ -645,14 +643,5 @@ def test_interpreted_gives_the_same():
                 assert found.verify(X, y)
                 print(found.verdict, found.shares, found.margin and f"{found.margin.low:.6g}")
     """
-    told = [
-        subprocess.run(
-            [sys.executable, "-c", script],
-            env={**os.environ, "NUMBA_DISABLE_JIT": off},
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout.split()
-        for off in ("0", "1")
-    ]
-    assert told[0] == told[1]
+    compiled, interpreted = told_by_both(script)
+    assert compiled.split() == interpreted.split()

@@ -2,13 +2,11 @@
 
 # ruff: noqa: N802 - tests carry the numbers of the items
 
+import json
 import math
-import os
 import pathlib
 import pickle
 import signal
-import subprocess
-import sys
 import warnings
 
 import numpy as np
@@ -17,6 +15,7 @@ import scipy.sparse
 from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from interpreted import told_by_both
 from naive_svm import naive_gram, naive_svm, objectives
 from scipy.optimize import minimize
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
@@ -728,12 +727,7 @@ for how in ({}, {"kernel": "poly", "multiclass": "ovr"}):
 
 
 def test_compiled_and_interpreted_are_the_same():
-    found = []
-    for off in ("0", "1"):
-        env = {**os.environ, "NUMBA_DISABLE_JIT": off}
-        run = [sys.executable, "-W", "ignore", "-c", INTERPRETED]
-        out = subprocess.run(run, env=env, capture_output=True, text=True, cwd=HERE, check=True)
-        found.append([eval(line) for line in out.stdout.splitlines()])
+    found = [list(map(json.loads, told.splitlines())) for told in told_by_both(INTERPRETED)]
     for one, other in zip(*found, strict=True):
         np.testing.assert_allclose(one, other, atol=1e-2)
 

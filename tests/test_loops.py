@@ -3,15 +3,13 @@
 import hashlib
 import json
 import math
-import os
 import pathlib
-import subprocess
-import sys
 
 import naive
 import numpy as np
 import pytest
 import scipy.sparse
+from interpreted import run_python
 
 from widemargin import problems as driver
 from widemargin.learn import InMemory, learn
@@ -361,23 +359,14 @@ def whole_number_bits():
     return digest.hexdigest()
 
 
-def interpreted(*command):
-    environment = {**os.environ, "NUMBA_DISABLE_JIT": "1", "PYTHONPATH": str(HERE)}
-    done = subprocess.run(
-        [sys.executable, *command], env=environment, cwd=HERE, capture_output=True, text=True
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
-
-
 def test_interpreted_loops_and_those_that_fetch_ahead_give_the_same_bits():
     program = "import test_loops; print(test_loops.whole_number_bits())"
-    assert interpreted("-Wignore", "-c", program).strip() == whole_number_bits()
+    assert run_python("-c", program).strip() == whole_number_bits()
 
 
 def test_interpreted_loops_pass_every_comparison_with_their_twins():
     chosen = ["-m", "pytest", "-n", "0", "-p", "no:cacheprovider", "-k", "naive or plain"]
-    report = interpreted(*chosen, "test_loops.py")
+    report = run_python(*chosen, "test_loops.py")
     assert " passed" in report
     assert "skipped" not in report
 

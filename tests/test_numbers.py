@@ -1,9 +1,6 @@
 """Numbers in text: the very double that Python's float gives, or no number at all."""
 
 import math
-import os
-import subprocess
-import sys
 from fractions import Fraction
 
 import numpy as np
@@ -11,6 +8,7 @@ import pytest
 from check_floats import FAMILIES, differences, read_numbers
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from interpreted import run_python
 
 from widemargin.loops import numbers
 from widemargin.loops.numbers import BAD, READ, SLOW, number_at
@@ -110,14 +108,9 @@ def test_the_powers_of_five_are_approximated_from_below():
 
 def test_interpreted_as_compiled():
     program = (
-        "import numpy as np, warnings; warnings.simplefilter('ignore')\n"
+        "import numpy as np\n"
         "from check_floats import FAMILIES, differences\n"
         "for family in FAMILIES:\n"
         "    assert differences(family(np.random.default_rng(2), 20))[0] == [], family\n"
     )
-    subprocess.run(
-        [sys.executable, "-c", program],
-        check=True,
-        cwd=os.path.dirname(__file__),
-        env={**os.environ, "NUMBA_DISABLE_JIT": "1"},
-    )
+    run_python("-c", program)

@@ -1,16 +1,14 @@
 """Parsers: oracles and searches equal brute force, models come back, bad input is told."""
 
 import pickle
-import subprocess
-import sys
 import threading
-from pathlib import Path
 
 import naive_trees as naive
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from interpreted import told_by_both
 
 import widemargin
 from widemargin.errors import DataError, ModelFileError
@@ -589,16 +587,7 @@ for settings in ({}, {"beam": 2}, {"system": "eisner"}, {"system": "cle"}):
 """
 
 
-def test_compiled_equals_interpreted(monkeypatch):
-    def run(**environment):
-        for name, value in environment.items():
-            monkeypatch.setenv(name, value)
-        command = [sys.executable, "-W", "ignore", "-c", INTERPRETED]
-        done = subprocess.run(
-            command, cwd=Path(__file__).parent, capture_output=True, text=True, check=True
-        )
-        return done.stdout
-
-    compiled = run()
+def test_compiled_equals_interpreted():
+    compiled, interpreted = told_by_both(INTERPRETED)
     assert compiled
-    assert run(NUMBA_DISABLE_JIT="1") == compiled
+    assert compiled == interpreted

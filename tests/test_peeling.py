@@ -1,9 +1,6 @@
 """Peeling: it may settle examples, and never changes a verdict."""
 
 import math
-import os
-import subprocess
-import sys
 from fractions import Fraction
 
 import numpy as np
@@ -11,6 +8,7 @@ import pytest
 import scipy.sparse
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from interpreted import told_by_both
 from naive_separability import separable
 from strategies import labels
 
@@ -178,15 +176,6 @@ def test_interpreted_gives_the_same():
             found = certify(scipy.sparse.csr_matrix(X), rng.integers(0, 2, 9), bias=bias, tol=None)
             print(found.verdict, found.found_by, found.w, found.b)
     """
-    told = [
-        subprocess.run(
-            [sys.executable, "-c", script],
-            env={**os.environ, "NUMBA_DISABLE_JIT": off},
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout
-        for off in ("0", "1")
-    ]
-    assert told[0] == told[1]
-    assert "peeling" in told[0]
+    compiled, interpreted = told_by_both(script)
+    assert compiled == interpreted
+    assert "peeling" in compiled

@@ -5,7 +5,6 @@ import gzip
 import io
 import lzma
 import os
-import subprocess
 import sys
 from itertools import pairwise
 from types import SimpleNamespace
@@ -15,6 +14,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from interpreted import run_python
 from sklearn.datasets import load_svmlight_file
 
 from widemargin import DataError
@@ -352,18 +352,10 @@ def test_interpreted_as_compiled(format, tmp_path):
     path.write_bytes(first + bad + second)
     found, _ = examples_of(path, format=format, skip_bad=1)
     program = (
-        "import sys, warnings; warnings.simplefilter('ignore'); from test_read import examples_of\n"
+        "import sys; from test_read import examples_of\n"
         "print(examples_of(sys.argv[1], format=sys.argv[2], skip_bad=1)[0])"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", program, path, format],
-        check=True,
-        capture_output=True,
-        text=True,
-        cwd=os.path.dirname(__file__),
-        env={**os.environ, "NUMBA_DISABLE_JIT": "1"},
-    )
-    assert done.stdout.strip() == repr(found)
+    assert run_python("-c", program, path, format).strip() == repr(found)
 
 
 # Whole files -------------------------------------------------------------------------------------

@@ -1,10 +1,7 @@
 """Linear SVMs: the passes against a textbook twin, certificates against plain numpy, and peers."""
 
 import json
-import os
 import pathlib
-import subprocess
-import sys
 import warnings
 
 import numpy as np
@@ -12,6 +9,7 @@ import pytest
 import scipy.sparse
 from hypothesis import given
 from hypothesis import strategies as st
+from interpreted import run_python
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import StandardScaler
@@ -575,10 +573,5 @@ def coefficients():
 
 def test_interpreted_is_compiled():
     script = "import json, test_svm; print(json.dumps(test_svm.coefficients()))"
-    environment = {**os.environ, "NUMBA_DISABLE_JIT": "1"}
-    environment["PYTHONPATH"] = os.pathsep.join([str(HERE), *sys.path])
-    ran = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, env=environment, check=True
-    )
-    for one, other in zip(json.loads(ran.stdout), coefficients(), strict=True):
+    for one, other in zip(json.loads(run_python("-c", script)), coefficients(), strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-6, atol=1e-9)

@@ -1,10 +1,7 @@
 """Newton steps for the weights of an SVM: against plain numpy, and as a part of a fit."""
 
 import json
-import os
 import pathlib
-import subprocess
-import sys
 import warnings
 
 import numpy as np
@@ -13,6 +10,7 @@ import scipy.optimize
 import scipy.sparse
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from interpreted import run_python
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC, LinearSVC
 
@@ -237,10 +235,5 @@ def steps_taken():
 
 def test_interpreted_is_compiled():
     script = "import json, test_svm_primal; print(json.dumps(test_svm_primal.steps_taken()))"
-    environment = {**os.environ, "NUMBA_DISABLE_JIT": "1"}
-    environment["PYTHONPATH"] = os.pathsep.join([str(HERE), *sys.path])
-    ran = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, env=environment, check=True
-    )
-    for one, other in zip(json.loads(ran.stdout), steps_taken(), strict=True):
+    for one, other in zip(json.loads(run_python("-c", script)), steps_taken(), strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-6, atol=1e-9)

@@ -2,8 +2,6 @@
 
 import os
 import pickle
-import subprocess
-import sys
 import threading
 from dataclasses import replace
 from itertools import pairwise, product
@@ -13,6 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from interpreted import told_by_both
 
 import widemargin
 from widemargin import DataError, ModelFileError, Tagger
@@ -817,8 +816,7 @@ def test_bad_questions_are_told():
 # The compiler, and what is imported
 
 SCRIPT = """
-import sys, warnings
-warnings.simplefilter("ignore")
+import sys
 from widemargin.structured.tagger import Tagger
 assert "sklearn" not in sys.modules
 sentences = [["the", "Dog", "barks", "2"], ["dogs", "Bark"], [], ["Σας"]]
@@ -832,12 +830,5 @@ for order, bits, search in ((1, 6, "exact"), (2, None, "exact"), (2, 6, "beam"))
 
 
 def test_interpreted_is_compiled():
-    told = []
-    for off in ("0", "1"):
-        environment = {**os.environ, "NUMBA_DISABLE_JIT": off}
-        run = subprocess.run(
-            [sys.executable, "-c", SCRIPT], capture_output=True, text=True, env=environment
-        )
-        assert run.returncode == 0, run.stderr
-        told.append(run.stdout)
-    assert told[0] == told[1]
+    compiled, interpreted = told_by_both(SCRIPT)
+    assert compiled == interpreted

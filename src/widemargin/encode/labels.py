@@ -79,6 +79,19 @@ def codes_of(y: Any, classes: np.ndarray) -> np.ndarray:
     return np.where(classes[at] == y, at, -1)
 
 
+def join_classes(known: np.ndarray, *more: Any) -> np.ndarray:
+    """The classes so far with those of more labels; None stands for no labels."""
+    for labels in more:
+        if labels is not None:
+            found = encode_labels(labels)[0]
+            if (found.dtype.kind in "OUS") != (known.dtype.kind in "OUS"):
+                raise DataError(
+                    f"labels such as {found[0]!r} do not mix with classes such as {known[0]!r}"
+                )
+            known = np.union1d(known, found)
+    return known
+
+
 def plain_labels(classes: np.ndarray) -> tuple[list[str], str]:
     """Labels as strings, and the type that they had."""
     kind = classes.dtype.str if classes.dtype.kind != "O" else f"O:{type(classes[0]).__name__}"

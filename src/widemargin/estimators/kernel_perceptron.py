@@ -12,7 +12,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _check_sample_weight, column_or_1d
 
 from widemargin.certificate import RunCertificate
-from widemargin.encode.labels import check_labels, codes_of, encode_labels
+from widemargin.encode.labels import check_labels, codes_of, encode_labels, join_classes
 from widemargin.errors import DataError
 from widemargin.estimators.kernel_answers import KernelAnswers
 from widemargin.fit import check_classes
@@ -236,7 +236,7 @@ class KernelPerceptron(KernelAnswers):
             known = encode_labels(y if classes is None else classes)[0]
         else:
             X, y = self._more(X), check_labels(column_or_1d(y, warn=True))
-            known = self._known_classes(y, classes)
+            known = join_classes(self.model_.classes, y, classes)
         if len(y) != len_of(X):
             raise DataError(f"found {len_of(X)} examples, but {len(y)} labels")
         codes = codes_of(y, known)
@@ -302,19 +302,6 @@ class KernelPerceptron(KernelAnswers):
             Correction(int(index[e]), int(label), float(amount), float(count))
             for e, label, amount, count in zip(*model.log, strict=True)
         ]
-
-    def _known_classes(self, y: np.ndarray, also: Any) -> np.ndarray:
-        """The classes so far with those of y, and of others that are named, added."""
-        known = self.model_.classes
-        for labels in (y, also):
-            if labels is not None:
-                found = encode_labels(labels)[0]
-                if (found.dtype.kind in "OUS") != (known.dtype.kind in "OUS"):
-                    raise DataError(
-                        f"labels such as {found[0]!r} do not mix with classes such as {known[0]!r}"
-                    )
-                known = np.union1d(known, found)
-        return known
 
     def _settings(self) -> KernelSettings:
         """The parameters as settings, checked."""

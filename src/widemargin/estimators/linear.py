@@ -14,7 +14,7 @@ from sklearn.utils.validation import (
 )
 
 from widemargin.certificate import RunCertificate
-from widemargin.encode.labels import check_labels, codes_of, encode_labels
+from widemargin.encode.labels import check_labels, codes_of, encode_labels, join_classes
 from widemargin.errors import DataError
 from widemargin.estimators.answers import LinearAnswers
 from widemargin.fit import Settings, begin, check_classes, fit_linear, make_room
@@ -243,15 +243,7 @@ class LinearLearner(LinearAnswers):
 
     def _known_classes(self, y: np.ndarray, also: Any = None) -> tuple[np.ndarray, np.ndarray]:
         """The classes so far with those of y added, and the codes of y."""
-        known = self.model_.classes
-        for labels in (y, also):
-            if labels is not None:
-                found = encode_labels(labels)[0]
-                if (found.dtype.kind in "OUS") != (known.dtype.kind in "OUS"):
-                    raise DataError(
-                        f"labels such as {found[0]!r} do not mix with classes such as {known[0]!r}"
-                    )
-                known = np.union1d(known, found)
+        known = join_classes(self.model_.classes, y, also)
         return known, codes_of(y, known)
 
     def _state_for(self, rows: Rows, classes: np.ndarray, settings: Settings) -> State:
