@@ -16,10 +16,10 @@ import numpy as np
 from benchmarks.harness import Comparison, Outcome, Outcomes, Side, Target
 from benchmarks.mnist import Digits, read_mnist
 from widemargin import KernelPerceptron
-from widemargin.kernelmodel import RunningScores
 from widemargin.kernels.points import points_of
-from widemargin.loops.passes import Log
-from widemargin.scores import best_class
+from widemargin.loops.linear.passes import Log
+from widemargin.models.kernel import RunningScores
+from widemargin.online.scores import best_class
 
 DEGREES = (1, 2, 3, 4, 5, 6)
 EPOCHS = (0.1, 1, 2, 3, 4, 10)

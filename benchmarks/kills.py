@@ -48,8 +48,8 @@ def write_examples(path: pathlib.Path, rows: int, seed: int = 0) -> None:
 
 def content(model: pathlib.Path) -> tuple[dict[str, bytes], str]:
     """All that a model file says, except for seconds."""
-    from widemargin.history import Epoch
     from widemargin.modelfile import read_model_file
+    from widemargin.training.history import Epoch
 
     arrays, about = read_model_file(model)
     for epoch in about["history"]["epochs"]:

@@ -19,10 +19,10 @@ from benchmarks.data import folder
 from benchmarks.harness import Comparison, LeftOut, Side, Target, at_least
 from benchmarks.sentences import made_conllu, tokens_a_second
 from widemargin import Parser
-from widemargin.readers.conll import read_conll
-from widemargin.readers.corpus import Corpus
-from widemargin.structured.treebank import Places
-from widemargin.structured.trees import measure_trees
+from widemargin.data.readers.conll import read_conll
+from widemargin.data.readers.corpus import Corpus
+from widemargin.structured.parser.treebank import Places
+from widemargin.structured.parser.trees import measure_trees
 
 #: The parsers for English by name: settings, least UAS and LAS, least tokens a second.
 ENGLISH: dict[str, tuple[dict[str, Any], float, float, float]] = {

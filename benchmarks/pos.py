@@ -9,8 +9,8 @@ from benchmarks.data import folder
 from benchmarks.harness import Comparison, LeftOut, Side, Target, at_least
 from benchmarks.sentences import made_conllu, tokens_a_second
 from widemargin import Tagger
-from widemargin.readers.conll import read_conll
-from widemargin.structured.tagger_model import share_right
+from widemargin.data.readers.conll import read_conll
+from widemargin.structured.tagger.model import share_right
 
 #: Chosen on the dev set, but for the committee: eight rather than four after figures of the test
 #: set had been seen (the dev set does not tell them apart), so those are a little too good.

@@ -20,10 +20,10 @@ from benchmarks.harness import Comparison, LeftOut, Side
 from benchmarks.pos import SETTINGS as POS
 from benchmarks.sentences import crf_features, made_conll, made_conllu
 from widemargin import Tagger
-from widemargin.readers.conll import read_conll
-from widemargin.readers.corpus import Corpus
+from widemargin.data.readers.conll import read_conll
+from widemargin.data.readers.corpus import Corpus
 from widemargin.structured.spans import measure_spans
-from widemargin.structured.tagger_model import share_right
+from widemargin.structured.tagger.model import share_right
 
 NAMES: dict[str, Any] = {"C": 0.02, "epochs": 12, "bits": 20}
 LETTERS: dict[str, Any] = {"C": 0.02, "epochs": 30, "validation": 0.1, "patience": 5}

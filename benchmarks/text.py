@@ -13,8 +13,8 @@ import numpy as np
 from benchmarks.commands import run_command, vw_texts, vw_train
 from benchmarks.data import folder
 from benchmarks.harness import Comparison, Outcome, Side, Target, faster, no_worse
-from widemargin.encode.text import TextEncoder
-from widemargin.readers.files import Files
+from widemargin.data.encode.text import TextEncoder
+from widemargin.data.readers.files import Files
 
 _POSITIVE = "pos"
 

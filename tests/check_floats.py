@@ -9,9 +9,9 @@ from decimal import Decimal, localcontext
 
 import numpy as np
 
-from widemargin.loops.numbers import READ
-from widemargin.loops.svmlight import DONE, Parsed, Reached, parse_svmlight
-from widemargin.rows import frozen
+from widemargin.data.rows import frozen
+from widemargin.loops.files.numbers import READ
+from widemargin.loops.files.svmlight import DONE, Parsed, Reached, parse_svmlight
 
 _AT_ONCE = 100_000
 

@@ -10,7 +10,12 @@ HERE = pathlib.Path(__file__).parent
 
 def run_python(*command, interpreted=True):
     """What Python prints, called with these arguments in the folder of the tests."""
-    environment = {**os.environ, "NUMBA_DISABLE_JIT": "1" if interpreted else "0"}
+    folders = [HERE, *(path for path in HERE.iterdir() if path.is_dir())]
+    environment = {
+        **os.environ,
+        "NUMBA_DISABLE_JIT": "1" if interpreted else "0",
+        "PYTHONPATH": os.pathsep.join(map(str, folders)),
+    }
     done = subprocess.run(
         [sys.executable, "-W", "ignore", *map(str, command)],
         env=environment,

@@ -70,14 +70,14 @@ def test_lecture_pages_examples(name, tmp_path, monkeypatch):
 
 
 def test_loops_stand_beside_their_pseudocode():
-    text = BUILD.loop_beside_pseudocode("widemargin.loops.passes", "binary_pass")
+    text = BUILD.loop_beside_pseudocode("widemargin.loops.linear.passes", "binary_pass")
     pseudocode, code = re.findall(r"<pre>(.*?)</pre>", text, flags=re.DOTALL)
     assert pseudocode.startswith("for i in order:")
     assert code.startswith("def binary_pass(")
     assert '"""' not in code
     assert code.rstrip().endswith("return Tally(mistakes, updates, total, logged, bad)")
     with pytest.raises(ValueError, match="no pseudocode"):
-        BUILD.loop_beside_pseudocode("widemargin.loops.passes", "note")
+        BUILD.loop_beside_pseudocode("widemargin.loops.linear.passes", "note")
 
 
 def test_pictures_are_small_and_all_can_be_made():

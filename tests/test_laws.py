@@ -16,14 +16,14 @@ from hypothesis import strategies as st
 from strategies import EXACT, KEEPS, LEARNERS, SCALE_FREE, real_numbers, settings_for, whole_numbers
 
 from widemargin import DataError, OnlineLogistic, PassiveAggressive, Perceptron, load
-from widemargin.history import History
-from widemargin.learn import InMemory, learn
-from widemargin.model import LinearModel
-from widemargin.plan import Plan
-from widemargin.rows import Rows
-from widemargin.rules import make_rule
-from widemargin.scores import best_class
-from widemargin.state import State
+from widemargin.data.rows import Rows
+from widemargin.models.linear import LinearModel
+from widemargin.online.learn import InMemory, learn
+from widemargin.online.plan import Plan
+from widemargin.online.rules import make_rule
+from widemargin.online.scores import best_class
+from widemargin.online.state import State
+from widemargin.training.history import History
 
 pytestmark = pytest.mark.filterwarnings("ignore::widemargin.NotSeparableWarning")
 

@@ -11,58 +11,61 @@ __version__ = "0.1.0"
 _HOMES = {
     "DataError": "widemargin.errors",
     "HashedText": "widemargin.estimators",
-    "History": "widemargin.history",
-    "KernelModel": "widemargin.kernelmodel",
+    "History": "widemargin.training.history",
+    "KernelModel": "widemargin.models.kernel",
     "KernelPerceptron": "widemargin.estimators",
     "KernelSVM": "widemargin.estimators",
-    "KernelSVMModel": "widemargin.svmmodel",
-    "LinearModel": "widemargin.model",
+    "KernelSVMModel": "widemargin.models.kernel_svm",
+    "LinearModel": "widemargin.models.linear",
     "LinearSVM": "widemargin.estimators",
     "ModelFileError": "widemargin.errors",
     "NotSeparableWarning": "widemargin.errors",
     "OnlineLogistic": "widemargin.estimators",
-    "Parser": "widemargin.structured.parser",
+    "Parser": "widemargin.structured.parser.parser",
     "PassiveAggressive": "widemargin.estimators",
     "Perceptron": "widemargin.estimators",
     "StructuredPerceptron": "widemargin.structured",
-    "Tagger": "widemargin.structured.tagger",
+    "Tagger": "widemargin.structured.tagger.tagger",
     "TextClassifier": "widemargin.estimators",
-    "animate": "widemargin.show",
-    "boolean_network": "widemargin.networks",
-    "certify": "widemargin.separation.decide",
+    "animate": "widemargin.plots",
+    "boolean_network": "widemargin.models.networks",
+    "certify": "widemargin.separability.certify_examples",
     "check_kernel": "widemargin.kernels.check",
     "compare": "widemargin.comparison",
     "gram_matrix": "widemargin.kernels.gram",
     "load": "widemargin.estimators",
-    "load_model": "widemargin.model",
-    "losses": "widemargin",
-    "plot_bound": "widemargin.show",
-    "plot_boundary": "widemargin.show",
-    "plot_confusion": "widemargin.show",
-    "plot_history": "widemargin.show",
-    "plot_kernel": "widemargin.show",
-    "plot_losses": "widemargin.show",
-    "plot_orders": "widemargin.show",
-    "plot_path": "widemargin.show",
-    "plot_tags": "widemargin.show",
-    "plot_votes": "widemargin.show",
-    "plot_weights": "widemargin.show",
-    "read": "widemargin.reading",
-    "report": "widemargin.show",
-    "shattered": "widemargin.separation.decide",
-    "show": "widemargin",
-    "stream": "widemargin.reading",
-    "structured": "widemargin",
+    "load_model": "widemargin.models.linear",
+    "plot_bound": "widemargin.plots",
+    "plot_boundary": "widemargin.plots",
+    "plot_confusion": "widemargin.plots",
+    "plot_history": "widemargin.plots",
+    "plot_kernel": "widemargin.plots",
+    "plot_losses": "widemargin.plots",
+    "plot_orders": "widemargin.plots",
+    "plot_path": "widemargin.plots",
+    "plot_tags": "widemargin.plots",
+    "plot_votes": "widemargin.plots",
+    "plot_weights": "widemargin.plots",
+    "read": "widemargin.data.reading",
+    "report": "widemargin.pages.reports",
+    "shattered": "widemargin.separability.certify_examples",
+    "stream": "widemargin.data.reading",
 }
-__all__ = list(_HOMES)
+#: Public modules by the names that users know them by.
+_MODULES = {
+    "losses": "widemargin.online.losses",
+    "show": "widemargin.plots",
+    "structured": "widemargin.structured",
+}
+__all__ = [*_HOMES, *_MODULES]
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module 'widemargin' has no attribute {name!r}")
-    if _HOMES[name] == __name__:
-        return import_module(f"{__name__}.{name}")
-    return getattr(import_module(_HOMES[name]), name)
+    if name in _MODULES:
+        return import_module(_MODULES[name])
+    if name in _HOMES:
+        return getattr(import_module(_HOMES[name]), name)
+    raise AttributeError(f"module 'widemargin' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from widemargin.cli.sentences import load_sentence_model, read_sentences
-from widemargin.readers.conllout import conll_text
-from widemargin.readers.corpus import Corpus
+from widemargin.data.readers.conllout import conll_text
+from widemargin.data.readers.corpus import Corpus
 from widemargin.threads import thread_count
 
 

@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 
 from widemargin.cli import options
-from widemargin.encode.numbers import NumbersEncoder
+from widemargin.data.encode.numbers import NumbersEncoder
+from widemargin.data.readers.chunk import Chunk
+from widemargin.data.readers.files import Files
+from widemargin.data.readers.formats import TABLES
+from widemargin.data.rows import Rows
 from widemargin.errors import DataError
-from widemargin.model import load_model
 from widemargin.modelfile import learner_of
-from widemargin.readers.chunk import Chunk
-from widemargin.readers.files import Files
-from widemargin.readers.formats import TABLES
-from widemargin.rows import Rows
+from widemargin.models.linear import load_model
 
 #: The formats in which examples for a model can come, by the kind of its encoder.
 _FORMATS: dict[str, tuple[str, ...]] = {
@@ -97,7 +97,7 @@ class Question:
     def raw(self, chunk: Chunk) -> Any:
         """The examples of a chunk as the encoder takes them."""
         if self.encoder.kind == "text" and self.files.format in TABLES:
-            from widemargin.readers.table import texts_of_column
+            from widemargin.data.readers.table import texts_of_column
 
             return texts_of_column(chunk.raw, list(chunk.raw.column_names))
         return chunk.raw

@@ -9,14 +9,14 @@ from typing import Any
 import click
 import numpy as np
 
-from widemargin.certificate import Certificate, CertificateTable
+from widemargin.certificates.certificate import Certificate, CertificateTable
 from widemargin.cli import options
+from widemargin.data.datasets import Classes, Encoded, make_encoder, read_all
+from widemargin.data.readers.files import Files
 from widemargin.errors import DataError
 from widemargin.kernels.gram import gram_matrix
 from widemargin.kernels.kernel import make_kernel
-from widemargin.readers.files import Files
-from widemargin.separation.decide import certify as decide
-from widemargin.teach import Classes, Encoded, make_encoder, read_all
+from widemargin.separability.certify_examples import certify as decide
 
 #: Examples that are named at the most.
 _SHOWN = 10

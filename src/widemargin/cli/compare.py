@@ -15,10 +15,10 @@ import click
 
 import widemargin
 from widemargin.cli import options
+from widemargin.data.datasets import Classes, make_encoder, read_all
+from widemargin.data.readers.files import Files
+from widemargin.data.reading import matrix_of
 from widemargin.errors import DataError
-from widemargin.readers.files import Files
-from widemargin.reading import matrix_of
-from widemargin.teach import Classes, make_encoder, read_all
 
 
 def compare(patterns: Sequence[str], given: Mapping[str, Any]) -> None:

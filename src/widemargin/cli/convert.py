@@ -8,15 +8,15 @@ from typing import Any
 
 import click
 
-from widemargin.cache import write_cache
 from widemargin.cli import options
+from widemargin.data.cache import write_cache
+from widemargin.data.datasets import Classes, make_encoder, read_all
+from widemargin.data.readers.files import Files
+from widemargin.data.readers.sources import check_readable
 from widemargin.errors import ModelFileError
-from widemargin.kernelmodel import KernelModel
-from widemargin.liblinear import is_liblinear, read_liblinear, write_liblinear
-from widemargin.model import load_model
-from widemargin.readers.files import Files
-from widemargin.readers.sources import check_readable
-from widemargin.teach import Classes, make_encoder, read_all
+from widemargin.models.kernel import KernelModel
+from widemargin.models.liblinear import is_liblinear, read_liblinear, write_liblinear
+from widemargin.models.linear import load_model
 
 
 def convert(source: str, target: str, given: Mapping[str, Any]) -> None:

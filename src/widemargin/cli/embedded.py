@@ -9,9 +9,9 @@ import numpy as np
 from widemargin.cli.digits import read_digits
 from widemargin.cli.learners import Learner
 from widemargin.cli.report import Job, Report, say_if_cold, watch_of
-from widemargin.encode.labels import encode_labels
-from widemargin.fit import fit_linear, split
-from widemargin.rows import Rows
+from widemargin.data.encode.labels import encode_labels
+from widemargin.data.rows import Rows
+from widemargin.online.fit import fit_linear, split
 
 #: The part of the embedded set that is only used to measure.
 MEASURED = 0.2

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from widemargin.kernelmodel import KernelModel
-from widemargin.model import LinearModel
-from widemargin.readers.files import Files, ReadOptions
-from widemargin.teach import Classes, Encoded, read_all
+from widemargin.data.datasets import Classes, Encoded, read_all
+from widemargin.data.readers.files import Files, ReadOptions
+from widemargin.models.kernel import KernelModel
+from widemargin.models.linear import LinearModel
 
 
 def read_held_out(

@@ -11,11 +11,11 @@ import click
 import numpy as np
 
 from widemargin.cli.ask import SENTENCE_LEARNERS, TASK_LEARNER
-from widemargin.history import History
-from widemargin.kernelmodel import KernelModel
-from widemargin.model import LinearModel, load_model
 from widemargin.modelfile import learner_of
-from widemargin.show.subjects import encoder_story
+from widemargin.models.kernel import KernelModel
+from widemargin.models.linear import LinearModel, load_model
+from widemargin.pages.reportable import encoder_story
+from widemargin.training.history import History
 
 _WIDTH = 40
 _BLOCKS = " ▏▎▍▌▋▊▉█"
@@ -174,7 +174,7 @@ def explain(
 
 def one_example(raw: Any, i: int) -> Any:
     """One example of a chunk."""
-    from widemargin.readers.chunk import Hashed, Texts, Vectors
+    from widemargin.data.readers.chunk import Hashed, Texts, Vectors
 
     if isinstance(raw, Texts):
         return Texts(raw.buffer, raw.starts[i : i + 1], raw.ends[i : i + 1])

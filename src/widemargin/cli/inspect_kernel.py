@@ -10,8 +10,8 @@ import click
 import numpy as np
 
 from widemargin.cli.inspect import show_history
-from widemargin.kernelmodel import KernelModel
-from widemargin.show.subjects import encoder_story
+from widemargin.models.kernel import KernelModel
+from widemargin.pages.reportable import encoder_story
 
 #: Of many classes only so many are shown.
 _CLASSES = 20

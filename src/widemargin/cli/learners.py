@@ -8,11 +8,11 @@ from typing import Any
 import click
 import numpy as np
 
-from widemargin.encode.encoder import Encoder
-from widemargin.fit import Settings
-from widemargin.history import History
-from widemargin.model import LinearModel
-from widemargin.state import State
+from widemargin.data.encode.encoder import Encoder
+from widemargin.models.linear import LinearModel
+from widemargin.online.fit import Settings
+from widemargin.online.state import State
+from widemargin.training.history import History
 
 #: The learner's class, its rule unless another is asked for, and the options it does not have.
 _LEARNERS = {

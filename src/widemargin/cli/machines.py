@@ -17,18 +17,18 @@ from widemargin.cli.digits import read_digits
 from widemargin.cli.embedded import MEASURED
 from widemargin.cli.held_out import answered_right, read_held_out
 from widemargin.cli.report import Job, say_if_cold
-from widemargin.encode.labels import encode_labels
-from widemargin.fit import check_classes, split
-from widemargin.history import History
-from widemargin.intervals import wilson
-from widemargin.kernelmodel import KernelModel
-from widemargin.machines.perceptron import HeldOutPoints, fit_kernel_perceptron
-from widemargin.machines.settings import KernelSettings
-from widemargin.machines.svm import KernelSVMSettings, fit_kernel_svm
-from widemargin.progress import watched
-from widemargin.readers.files import Files, ReadOptions
-from widemargin.rows import Rows
-from widemargin.teach import Classes, Encoded, EncodeOptions, make_encoder, read_all
+from widemargin.data.datasets import Classes, Encoded, EncodeOptions, make_encoder, read_all
+from widemargin.data.encode.labels import encode_labels
+from widemargin.data.readers.files import Files, ReadOptions
+from widemargin.data.rows import Rows
+from widemargin.evaluate.intervals import wilson
+from widemargin.kernel_machines.perceptron.fit import HeldOutPoints, fit_kernel_perceptron
+from widemargin.kernel_machines.perceptron.settings import KernelSettings
+from widemargin.kernel_machines.svm.fit import KernelSVMSettings, fit_kernel_svm
+from widemargin.models.kernel import KernelModel
+from widemargin.online.fit import check_classes, split
+from widemargin.online.progress import watched
+from widemargin.training.history import History
 
 _SHUFFLES = {"blocks": True, "no": False}
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-#: As in `widemargin.readers.formats`, which is not imported before a command runs.
+#: As in `widemargin.data.readers.formats`, which is not imported before a command runs.
 FORMATS = (
     "svmlight",
     "vw",
@@ -192,8 +192,8 @@ def read_options(given: Mapping[str, Any], **table: Any) -> Any:
     """How to read files, from what was given on the command line."""
     import numpy as np
 
-    from widemargin.readers.columns import TableOptions
-    from widemargin.readers.files import ReadOptions
+    from widemargin.data.readers.columns import TableOptions
+    from widemargin.data.readers.files import ReadOptions
     from widemargin.threads import thread_count
 
     options = {
@@ -227,7 +227,7 @@ def kernel_params(given: Mapping[str, Any]) -> dict[str, Any]:
 
 def encode_options(given: Mapping[str, Any]) -> Any:
     """How to encode what is read, from what was given on the command line."""
-    from widemargin.teach import EncodeOptions
+    from widemargin.data.datasets import EncodeOptions
 
     text = {name: given[name] for name in ("analyzer", "bits", "weighting", "idf") if given[name]}
     if given["ngrams"]:

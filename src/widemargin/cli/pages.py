@@ -13,15 +13,15 @@ import numpy as np
 from widemargin.cli.ask import SENTENCE_LEARNERS, TASK_LEARNER, Question
 from widemargin.cli.inspect import one_example
 from widemargin.cli.sentences import load_sentence_model
+from widemargin.data.datasets import Classes
+from widemargin.data.readers.chunk import Chunk, Texts
 from widemargin.errors import DataError
-from widemargin.model import load_model
+from widemargin.evaluate.predictions import Exam, Mistake, describe_mistake, leads_of, text_at
 from widemargin.modelfile import learner_of
-from widemargin.readers.chunk import Chunk, Texts
-from widemargin.scores import best_class
-from widemargin.show.exams import Exam, Mistake, describe_mistake, leads_of, text_at
-from widemargin.show.reports import write_report
-from widemargin.show.subjects import subject_of
-from widemargin.teach import Classes
+from widemargin.models.linear import load_model
+from widemargin.online.scores import best_class
+from widemargin.pages.reportable import subject_of
+from widemargin.pages.reports import write_report
 
 
 def report(path: str, files: Sequence[str], target: str, given: Mapping[str, Any]) -> None:

@@ -11,10 +11,10 @@ from typing import Any
 import click
 
 from widemargin.cli.learners import Learner
-from widemargin.intervals import wilson
+from widemargin.evaluate.intervals import wilson
 from widemargin.loops.jit import is_cold
-from widemargin.model import LinearModel
-from widemargin.progress import watched
+from widemargin.models.linear import LinearModel
+from widemargin.online.progress import watched
 
 
 @dataclass(frozen=True)

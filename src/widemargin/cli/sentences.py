@@ -8,11 +8,11 @@ from typing import Any
 import click
 
 from widemargin.cli.ask import SENTENCE_LEARNERS
+from widemargin.data.readers.conll import read_conll
+from widemargin.data.readers.corpus import Corpus
+from widemargin.data.readers.formats import CORPORA
 from widemargin.errors import DataError, ModelFileError
 from widemargin.modelfile import read_model_file, restore
-from widemargin.readers.conll import read_conll
-from widemargin.readers.corpus import Corpus
-from widemargin.readers.formats import CORPORA
 
 _FORMATS = (*CORPORA, "text")
 
@@ -25,10 +25,10 @@ def load_sentence_model(path: str, wanted: str | None = None) -> Any:
         kind = wanted.lower() if wanted else "tagger or parser"
         raise ModelFileError(f"{path}: is no {kind} but was made by the learner {learner}")
     if learner == "Tagger":
-        from widemargin.structured.tagger_model import TaggerModel
+        from widemargin.structured.tagger.model import TaggerModel
 
         return restore(path, arrays, about, TaggerModel.of)
-    from widemargin.structured.parser_model import ParserModel
+    from widemargin.structured.parser.model import ParserModel
 
     return restore(path, arrays, about, ParserModel.of)
 

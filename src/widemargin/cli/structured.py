@@ -13,9 +13,9 @@ import click
 from widemargin.cli.report import Job, say_if_cold
 from widemargin.cli.sentences import read_sentences
 from widemargin.cli.structured_test import figures_of, print_figures
-from widemargin.learn import Moment
-from widemargin.progress import Watcher, watched
-from widemargin.readers.corpus import Corpus
+from widemargin.data.readers.corpus import Corpus
+from widemargin.online.learn import Moment
+from widemargin.online.progress import Watcher, watched
 from widemargin.structured.spans import find_illegal, scheme_of
 
 #: Illegal tags that are told one by one.
@@ -110,7 +110,7 @@ def _params(given: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any
 def _train_tagger(
     corpus: Corpus, held_out: Any, given: Mapping[str, Any], job: Job
 ) -> tuple[Any, dict[str, Any], Watcher]:
-    from widemargin.structured.tagger import Tagger
+    from widemargin.structured.tagger.tagger import Tagger
 
     columns = given["columns"]
     if len(columns) > 1:
@@ -141,7 +141,7 @@ def _train_tagger(
 def _train_parser(
     corpus: Corpus, held_out: Any, given: Mapping[str, Any], job: Job
 ) -> tuple[Any, dict[str, Any], Watcher]:
-    from widemargin.structured.parser import Parser
+    from widemargin.structured.parser.parser import Parser
 
     if isinstance(held_out, float):
         raise click.UsageError("--valid of the learner parser must be a file")
@@ -188,7 +188,7 @@ def _lint(corpus: Corpus, column: str, job: Job) -> int:
 
 def _measure(model: Any, held_out: Corpus) -> Any:
     from widemargin.structured.report import measure_parser, measure_tagger
-    from widemargin.structured.tagger_model import TaggerModel
+    from widemargin.structured.tagger.model import TaggerModel
 
     if isinstance(model, TaggerModel):
         return measure_tagger(model, held_out)

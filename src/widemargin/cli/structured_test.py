@@ -14,9 +14,9 @@ from widemargin.cli.sentences import load_sentence_model, read_sentences
 from widemargin.cli.test import SHOWN, print_confusion
 from widemargin.structured.perceptron import StructuredPerceptron
 from widemargin.structured.report import Report, measure_parser, measure_tagger
-from widemargin.structured.tagger_model import TaggerModel
+from widemargin.structured.tagger.model import TaggerModel
 from widemargin.structured.task import Task
-from widemargin.structured.taskfile import task_named_in
+from widemargin.structured.task_file import task_named_in
 from widemargin.threads import thread_count
 
 #: Kinds of errors that are shown, and classes of which all confusions fit a terminal.

@@ -15,15 +15,15 @@ from widemargin.cli.digits import read_digits
 from widemargin.cli.embedded import MEASURED
 from widemargin.cli.held_out import answered_right, read_held_out
 from widemargin.cli.report import Job
-from widemargin.encode.labels import encode_labels
-from widemargin.fit import check_classes, split
-from widemargin.intervals import wilson
-from widemargin.model import LinearModel
-from widemargin.progress import watched
-from widemargin.readers.files import Files, ReadOptions
-from widemargin.rows import Rows
-from widemargin.svm.solve import SVMSettings, fit_svm
-from widemargin.teach import Classes, EncodeOptions, make_encoder, read_all
+from widemargin.data.datasets import Classes, EncodeOptions, make_encoder, read_all
+from widemargin.data.encode.labels import encode_labels
+from widemargin.data.readers.files import Files, ReadOptions
+from widemargin.data.rows import Rows
+from widemargin.evaluate.intervals import wilson
+from widemargin.linear_svm.fit import SVMSettings, fit_svm
+from widemargin.models.linear import LinearModel
+from widemargin.online.fit import check_classes, split
+from widemargin.online.progress import watched
 
 #: Options of the other learners, which an SVM does not have.
 LACKS = ("rule", "keep", "eta", "power", "l2", "batch", "shuffle", "patience", "validation")

@@ -10,11 +10,11 @@ import click
 import numpy as np
 
 from widemargin.cli.ask import SENTENCE_LEARNERS, Question
+from widemargin.data.datasets import Classes
 from widemargin.errors import DataError
-from widemargin.measures import Measures, confusion_of
+from widemargin.evaluate.measures import Measures, confusion_of
 from widemargin.modelfile import learner_of
-from widemargin.scores import best_class
-from widemargin.teach import Classes
+from widemargin.online.scores import best_class
 
 #: A confusion table of more classes than this does not fit a terminal.
 SHOWN = 12

@@ -11,20 +11,21 @@ from typing import Any
 import click
 import numpy as np
 
-from widemargin.cache import is_cache, read_cache, stamp, write_cache
-from widemargin.checkpoint import Checkpoints
 from widemargin.cli.held_out import answered_right, read_held_out
 from widemargin.cli.learners import Learner
 from widemargin.cli.report import Job, Report, say_if_cold, watch_of
-from widemargin.fit import check_classes, fit_linear
-from widemargin.history import History
-from widemargin.learn import Course, Moment, learn
-from widemargin.model import LinearModel
-from widemargin.progress import Watcher
-from widemargin.readers.files import Files, ReadOptions
-from widemargin.readers.sources import find_files, is_seekable, name_of
-from widemargin.referee import HeldOut
-from widemargin.teach import Classes, Encoded, EncodeOptions, FromFiles, make_encoder, read_all
+from widemargin.data.cache import is_cache, read_cache, stamp, write_cache
+from widemargin.data.datasets import Classes, Encoded, EncodeOptions, make_encoder, read_all
+from widemargin.data.readers.files import Files, ReadOptions
+from widemargin.data.readers.sources import find_files, is_seekable, name_of
+from widemargin.models.checkpoints import Checkpoints
+from widemargin.models.linear import LinearModel
+from widemargin.online.early_stopping import HeldOut
+from widemargin.online.fit import check_classes, fit_linear
+from widemargin.online.from_files import FromFiles
+from widemargin.online.learn import Course, Moment, learn
+from widemargin.online.progress import Watcher
+from widemargin.training.history import History
 
 #: In one pass over a stream the history has a row after so many examples.
 _EVERY = 100_000

@@ -15,11 +15,11 @@ import numpy as np
 
 from widemargin.cli.ask import Question
 from widemargin.cli.learners import Learner
+from widemargin.data.datasets import Classes, read_all
 from widemargin.errors import DataError
-from widemargin.fit import fit_linear, make_room
-from widemargin.kernelmodel import KernelModel
-from widemargin.progress import watched
-from widemargin.teach import Classes, read_all
+from widemargin.models.kernel import KernelModel
+from widemargin.online.fit import fit_linear, make_room
+from widemargin.online.progress import watched
 
 
 def update(path: str, files: Sequence[str], target: str, given: Mapping[str, Any]) -> int:

@@ -14,21 +14,21 @@ import click
 import numpy as np
 import scipy.sparse
 
-from widemargin.encode.hashed import HashedEncoder
-from widemargin.encode.text import TextEncoder
-from widemargin.fit import Settings, fit_linear
+from widemargin.data.encode.hashed import HashedEncoder
+from widemargin.data.encode.text import TextEncoder
+from widemargin.data.readers.corpus import Corpus
+from widemargin.data.readers.labelled import parse_labelled
+from widemargin.data.readers.svmlight import parse_lines
+from widemargin.data.readers.vw import parse_vw_lines
+from widemargin.data.rows import Rows, Stack
+from widemargin.kernel_machines.perceptron.fit import fit_kernel_perceptron
+from widemargin.kernel_machines.perceptron.settings import KernelSettings
+from widemargin.kernel_machines.svm.fit import KernelSVMSettings, fit_kernel_svm
 from widemargin.loops.jit import cache_folder
-from widemargin.machines.perceptron import fit_kernel_perceptron
-from widemargin.machines.settings import KernelSettings
-from widemargin.machines.svm import KernelSVMSettings, fit_kernel_svm
-from widemargin.model import LinearModel
-from widemargin.readers.corpus import Corpus
-from widemargin.readers.labelled import parse_labelled
-from widemargin.readers.svmlight import parse_lines
-from widemargin.readers.vw import parse_vw_lines
-from widemargin.rows import Rows, Stack
-from widemargin.structured.parser import Parser
-from widemargin.structured.tagger import Tagger
+from widemargin.models.linear import LinearModel
+from widemargin.online.fit import Settings, fit_linear
+from widemargin.structured.parser.parser import Parser
+from widemargin.structured.tagger.tagger import Tagger
 
 
 def warmup(quiet: bool) -> None:

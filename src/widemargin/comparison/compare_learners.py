@@ -12,7 +12,7 @@ from widemargin.comparison.contenders import Contender, choose
 from widemargin.comparison.paired import compare_pairs
 from widemargin.comparison.results import Comparison, Entry
 from widemargin.comparison.usage import measured
-from widemargin.encode.labels import encode_labels
+from widemargin.data.encode.labels import encode_labels
 from widemargin.errors import DataError
 
 #: Rows on which every learner is tried before it is timed: loops are compiled then.

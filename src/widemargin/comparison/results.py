@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from widemargin.charts import interval_chart
 from widemargin.comparison.paired import Pair
-from widemargin.markup import Markup, facts, fragment, joined, page, section, table, tag
+from widemargin.markup.charts import interval_chart
+from widemargin.markup.html import Markup, facts, fragment, joined, page, section, table, tag
 
 _MEGA = 1024 * 1024
 _HEADS = ("learner", "accuracy", "below the best by", "fit s", "answer s", "memory MB", "note")

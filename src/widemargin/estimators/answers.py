@@ -10,11 +10,11 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import validate_data
 
-from widemargin.explanation import Explanation
-from widemargin.history import History
-from widemargin.model import LinearModel
-from widemargin.rows import Rows
+from widemargin.data.rows import Rows
+from widemargin.models.explanation import Explanation
+from widemargin.models.linear import LinearModel
 from widemargin.threads import thread_count
+from widemargin.training.history import History
 
 
 def html_of(estimator: Any, diagram: str) -> str:
@@ -60,7 +60,7 @@ class LinearAnswers(ClassifierMixin, BaseEstimator):
         self, path: str | os.PathLike[str], X: Any = None, y: Any = None, **options: Any
     ) -> None:
         """Write an HTML page about what was learned; see `widemargin.report`."""
-        from widemargin.show.reports import report
+        from widemargin.pages.reports import report
 
         report(self, path, X, y, **options)
 

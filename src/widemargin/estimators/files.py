@@ -6,8 +6,8 @@ import os
 from dataclasses import replace
 from typing import Any
 
-from widemargin.encode.table import TableEncoder
-from widemargin.encode.text import TextEncoder
+from widemargin.data.encode.table import TableEncoder
+from widemargin.data.encode.text import TextEncoder
 from widemargin.errors import ModelFileError
 from widemargin.estimators.answers import LinearAnswers
 from widemargin.estimators.kernel_answers import KernelAnswers
@@ -18,13 +18,13 @@ from widemargin.estimators.online_logistic import OnlineLogistic
 from widemargin.estimators.passive_aggressive import PassiveAggressive
 from widemargin.estimators.perceptron import Perceptron
 from widemargin.estimators.text import TextClassifier
-from widemargin.model import model_of
 from widemargin.modelfile import read_model_file, restore
-from widemargin.structured.parser import Parser
-from widemargin.structured.parser_model import ParserModel
+from widemargin.models.linear import model_of
+from widemargin.structured.parser.model import ParserModel
+from widemargin.structured.parser.parser import Parser
 from widemargin.structured.perceptron import StructuredPerceptron
-from widemargin.structured.tagger import Tagger
-from widemargin.structured.tagger_model import TaggerModel
+from widemargin.structured.tagger.model import TaggerModel
+from widemargin.structured.tagger.tagger import Tagger
 
 _LEARNERS: dict[str, Any] = {
     learner.__name__: learner

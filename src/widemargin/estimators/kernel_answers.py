@@ -11,14 +11,14 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import column_or_1d, validate_data
 
-from widemargin.encode.labels import check_labels
+from widemargin.data.encode.labels import check_labels
+from widemargin.data.rows import Rows
 from widemargin.errors import DataError
-from widemargin.history import History
-from widemargin.kernelmodel import KernelModel
 from widemargin.kernels.kernel import Kernel
 from widemargin.kernels.points import len_of
-from widemargin.rows import Rows
+from widemargin.models.kernel import KernelModel
 from widemargin.threads import thread_count
+from widemargin.training.history import History
 
 
 class KernelAnswers(ClassifierMixin, BaseEstimator):

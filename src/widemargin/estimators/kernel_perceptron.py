@@ -11,21 +11,21 @@ import numpy as np
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _check_sample_weight, column_or_1d
 
-from widemargin.certificate import RunCertificate
-from widemargin.encode.labels import check_labels, codes_of, encode_labels, join_classes
+from widemargin.certificates.certificate import RunCertificate
+from widemargin.data.encode.labels import check_labels, codes_of, encode_labels, join_classes
 from widemargin.errors import DataError
 from widemargin.estimators.kernel_answers import KernelAnswers
-from widemargin.fit import check_classes
-from widemargin.kernelmodel import KernelModel
+from widemargin.kernel_machines.perceptron.continued import check_going_on
+from widemargin.kernel_machines.perceptron.fit import HeldOutPoints, fit_kernel_perceptron
+from widemargin.kernel_machines.perceptron.settings import KernelSettings
 from widemargin.kernels.points import len_of
-from widemargin.machines.continued import check_going_on
-from widemargin.machines.perceptron import HeldOutPoints, fit_kernel_perceptron
-from widemargin.machines.settings import KernelSettings
-from widemargin.mistakes import Correction
-from widemargin.order import Shuffle
-from widemargin.progress import watched
-from widemargin.rules import Eta
-from widemargin.separation.kernels import begin_kernel_run
+from widemargin.models.kernel import KernelModel
+from widemargin.online.fit import check_classes
+from widemargin.online.mistake_log import Correction
+from widemargin.online.orders import Shuffle
+from widemargin.online.progress import watched
+from widemargin.online.rules import Eta
+from widemargin.separability.kernel_trainings import begin_kernel_run
 
 
 def _has_no_budget(learner: KernelPerceptron) -> bool:

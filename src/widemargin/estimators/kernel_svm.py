@@ -12,16 +12,16 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _check_sample_weight
 
-from widemargin.encode.labels import encode_labels
+from widemargin.certificates.kernel_gap import KernelCertificate
+from widemargin.data.encode.labels import encode_labels
+from widemargin.data.rows import Rows
 from widemargin.errors import NotSeparableWarning
 from widemargin.estimators.kernel_answers import KernelAnswers
-from widemargin.fit import check_classes
-from widemargin.kernelgap import KernelCertificate
-from widemargin.machines.solve import Start
-from widemargin.machines.svm import KernelSVMSettings, fit_kernel_svm
-from widemargin.progress import watched
-from widemargin.rows import Rows
-from widemargin.svmmodel import KernelSVMModel
+from widemargin.kernel_machines.svm.fit import KernelSVMSettings, fit_kernel_svm
+from widemargin.kernel_machines.svm.solve import Start
+from widemargin.models.kernel_svm import KernelSVMModel
+from widemargin.online.fit import check_classes
+from widemargin.online.progress import watched
 
 
 def _wants_probabilities(svm: KernelSVM) -> bool:

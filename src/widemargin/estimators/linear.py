@@ -13,19 +13,19 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from widemargin.certificate import RunCertificate
-from widemargin.encode.labels import check_labels, codes_of, encode_labels, join_classes
+from widemargin.certificates.certificate import RunCertificate
+from widemargin.data.encode.labels import check_labels, codes_of, encode_labels, join_classes
+from widemargin.data.rows import Rows
 from widemargin.errors import DataError
 from widemargin.estimators.answers import LinearAnswers
-from widemargin.fit import Settings, begin, check_classes, fit_linear, make_room
-from widemargin.history import History
-from widemargin.mistakes import Correction
-from widemargin.model import LinearModel
-from widemargin.progress import watched
-from widemargin.referee import HeldOut
-from widemargin.rows import Rows
-from widemargin.separation.runs import begin_run
-from widemargin.state import State
+from widemargin.models.linear import LinearModel
+from widemargin.online.early_stopping import HeldOut
+from widemargin.online.fit import Settings, begin, check_classes, fit_linear, make_room
+from widemargin.online.mistake_log import Correction
+from widemargin.online.progress import watched
+from widemargin.online.state import State
+from widemargin.separability.trainings import begin_run
+from widemargin.training.history import History
 
 
 class LinearLearner(LinearAnswers):

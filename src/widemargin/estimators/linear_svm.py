@@ -12,15 +12,15 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import _check_sample_weight, column_or_1d, validate_data
 
-from widemargin.encode.labels import check_labels, encode_labels
+from widemargin.certificates.gap import GapCertificate
+from widemargin.data.encode.labels import check_labels, encode_labels
+from widemargin.data.rows import Rows
 from widemargin.errors import NotSeparableWarning
 from widemargin.estimators.answers import LinearAnswers
-from widemargin.fit import check_classes
-from widemargin.gap import GapCertificate
-from widemargin.model import LinearModel
-from widemargin.progress import watched
-from widemargin.rows import Rows
-from widemargin.svm.solve import Start, SVMSettings, Trained, fit_svm
+from widemargin.linear_svm.fit import Start, SVMSettings, Trained, fit_svm
+from widemargin.models.linear import LinearModel
+from widemargin.online.fit import check_classes
+from widemargin.online.progress import watched
 
 
 class LinearSVM(LinearAnswers):

@@ -9,8 +9,8 @@ import numpy as np
 from sklearn.utils.metaestimators import available_if
 
 from widemargin.estimators.streams import StreamLearner
-from widemargin.order import Shuffle
-from widemargin.rules import Eta
+from widemargin.online.orders import Shuffle
+from widemargin.online.rules import Eta
 from widemargin.threads import thread_count
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from widemargin.estimators.streams import StreamLearner
-from widemargin.order import Shuffle
+from widemargin.online.orders import Shuffle
 
 
 class PassiveAggressive(StreamLearner):

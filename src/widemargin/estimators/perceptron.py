@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from widemargin.estimators.streams import StreamLearner
-from widemargin.order import Shuffle
-from widemargin.rules import RULES, Eta
+from widemargin.online.orders import Shuffle
+from widemargin.online.rules import RULES, Eta
 
 
 class Perceptron(StreamLearner):

@@ -8,17 +8,17 @@ from typing import Any, Self
 
 import numpy as np
 
-from widemargin.encode.labels import encode_labels
+from widemargin.data.encode.labels import encode_labels
+from widemargin.data.rows import Rows, frozen
 from widemargin.errors import DataError
 from widemargin.estimators.linear import LinearLearner
-from widemargin.explanation import Explanation
-from widemargin.fit import begin
-from widemargin.history import Epoch, History
-from widemargin.learn import learn_stream
-from widemargin.loops.passes import Tally
+from widemargin.loops.linear.passes import Tally
 from widemargin.loops.storage import Sparse
-from widemargin.rows import Rows, frozen
-from widemargin.scores import best_class, state_scores
+from widemargin.models.explanation import Explanation
+from widemargin.online.fit import begin
+from widemargin.online.learn import learn_stream
+from widemargin.online.scores import best_class, state_scores
+from widemargin.training.history import Epoch, History
 
 
 class StreamLearner(LinearLearner):

@@ -12,13 +12,13 @@ from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin, clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.metaestimators import available_if
 
-from widemargin.encode.text import TextEncoder, texts_of
+from widemargin.data.encode.text import TextEncoder, texts_of
+from widemargin.data.rows import Rows, Stack
 from widemargin.estimators.answers import html_of
-from widemargin.explanation import Explanation
-from widemargin.history import History
-from widemargin.model import LinearModel
-from widemargin.rows import Rows, Stack
+from widemargin.models.explanation import Explanation
+from widemargin.models.linear import LinearModel
 from widemargin.threads import thread_count
+from widemargin.training.history import History
 
 _OPTIONS = (
     "analyzer",
@@ -310,7 +310,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
         self, path: str | os.PathLike[str], X: Any = None, y: Any = None, **options: Any
     ) -> None:
         """Write an HTML page about what was learned; see `widemargin.report`."""
-        from widemargin.show.reports import report
+        from widemargin.pages.reports import report
 
         report(self, path, X, y, **options)
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from widemargin.data.rows import Rows
 from widemargin.errors import DataError
 from widemargin.kernels.blocks import block, check_values
 from widemargin.kernels.kernel import Kernel, make_kernel
 from widemargin.kernels.points import Points, len_of, points_of
-from widemargin.rows import Rows
 
 #: Numbers this much smaller than the largest are taken for rounding errors: float64 and float32.
 _ROUNDING = {np.dtype(np.float64): 1e-9, np.dtype(np.float32): 1e-4}

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from widemargin.data.rows import Rows
 from widemargin.errors import DataError
 from widemargin.kernels.blocks import block, check_values
 from widemargin.kernels.kernel import make_kernel
 from widemargin.kernels.points import points_of
-from widemargin.rows import Rows
 
 #: More bytes than this are not asked of anyone's memory.
 _MOST_BYTES = 1 << 31

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from widemargin.data.rows import Rows
 from widemargin.errors import DataError
 from widemargin.kernels.strings import NGrams
-from widemargin.rows import Rows
 
 #: The kernels that are known by name.
 KERNELS = ("linear", "poly", "rbf", "laplace", "laplacian", "ngrams", "precomputed")

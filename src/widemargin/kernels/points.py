@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from widemargin.data.rows import Rows, frozen
 from widemargin.errors import DataError
 from widemargin.kernels.kernel import Kernel
-from widemargin.loops.kernels import squared_norms
-from widemargin.loops.products import LONGEST, PANEL, pack, suits_this_processor
-from widemargin.rows import Rows, frozen
+from widemargin.loops.kernel.values import squared_norms
+from widemargin.loops.lowlevel.products import LONGEST, PANEL, pack, suits_this_processor
 
 #: Sparse rows are multiplied as dense ones if at least one value in so many is not zero ...
 _DENSE_ENOUGH = 32

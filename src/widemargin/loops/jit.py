@@ -53,8 +53,8 @@ def cache_root() -> pathlib.Path:
 def _digest() -> str:
     """Name everything that the machine code depends on."""
     digest = hashlib.sha256()
-    for source in [*sorted((_PACKAGE / "loops").glob("*.py")), _PACKAGE / "rows.py"]:
-        digest.update(source.name.encode())
+    for source in [*sorted((_PACKAGE / "loops").rglob("*.py")), _PACKAGE / "data" / "rows.py"]:
+        digest.update(source.relative_to(_PACKAGE).as_posix().encode())
         digest.update(source.read_bytes())
     for fact in (
         numba.__version__,

@@ -24,8 +24,8 @@ import numpy as np
 from numba import types
 from numba.extending import intrinsic, overload
 
-from widemargin.loops.emit import emit_prefetch
 from widemargin.loops.jit import INLINE, OPTIONS, SUMS
+from widemargin.loops.lowlevel.emit import emit_prefetch
 
 
 class Dense(NamedTuple):

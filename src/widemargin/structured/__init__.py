@@ -7,25 +7,25 @@ from typing import Any
 
 #: Public names, and the modules that they are loaded from when first used.
 _HOMES = {
-    "Corpus": "widemargin.readers.corpus",
-    "Parser": "widemargin.structured.parser",
+    "Corpus": "widemargin.data.readers.corpus",
+    "Parser": "widemargin.structured.parser.parser",
     "Score": "widemargin.structured.task",
     "StructuredPerceptron": "widemargin.structured.perceptron",
-    "Tagger": "widemargin.structured.tagger",
+    "Tagger": "widemargin.structured.tagger.tagger",
     "Task": "widemargin.structured.task",
     "check_decoder": "widemargin.structured.task",
-    "check_trees": "widemargin.structured.trees",
+    "check_trees": "widemargin.structured.parser.trees",
     "convert_tags": "widemargin.structured.spans",
     "find_illegal": "widemargin.structured.spans",
     "find_spans": "widemargin.structured.spans",
-    "heads_of": "widemargin.structured.trees",
-    "load_parser": "widemargin.structured.parser_model",
-    "load_tagger": "widemargin.structured.tagger_model",
+    "heads_of": "widemargin.structured.parser.trees",
+    "load_parser": "widemargin.structured.parser.model",
+    "load_tagger": "widemargin.structured.tagger.model",
     "measure_spans": "widemargin.structured.spans",
-    "measure_trees": "widemargin.structured.trees",
-    "read_conll": "widemargin.readers.conll",
+    "measure_trees": "widemargin.structured.parser.trees",
+    "read_conll": "widemargin.data.readers.conll",
     "scheme_of": "widemargin.structured.spans",
-    "write_conll": "widemargin.readers.conllout",
+    "write_conll": "widemargin.data.readers.conllout",
 }
 __all__ = list(_HOMES)
 

@@ -7,9 +7,9 @@ import time
 from typing import Any
 
 from widemargin.errors import DataError
-from widemargin.history import Epoch
-from widemargin.learn import Moment
+from widemargin.online.learn import Moment
 from widemargin.structured.weights import Weights
+from widemargin.training.history import Epoch
 
 #: Between two looks at the clock, and at Ctrl-C.
 _LOOK_SECONDS = 0.1

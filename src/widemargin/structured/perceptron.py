@@ -9,19 +9,19 @@ from typing import Any, Self
 
 import numpy as np
 
-from widemargin.certificate import RunCertificate
+from widemargin.certificates.certificate import RunCertificate
 from widemargin.errors import DataError
-from widemargin.history import History
 from widemargin.loops.steps import eta_at, step
-from widemargin.order import Shuffle, orders
-from widemargin.progress import watched
-from widemargin.rules import Eta, make_rule
+from widemargin.online.orders import Shuffle, orders
+from widemargin.online.progress import watched
+from widemargin.online.rules import Eta, make_rule
 from widemargin.structured.beam import UPDATES, find_violation, search
 from widemargin.structured.epochs import Run
-from widemargin.structured.proof import certify_run
+from widemargin.structured.mistake_bound import certify_run
 from widemargin.structured.task import Score, Task, count_features
-from widemargin.structured.taskfile import read_task_model, write_task_model
+from widemargin.structured.task_file import read_task_model, write_task_model
 from widemargin.structured.weights import Correction, Weights, difference_of, dot
+from widemargin.training.history import History
 
 RULES = ("perceptron", "pa", "pa1", "pa2")
 KEEPS = ("last", "average", "vote")

@@ -7,14 +7,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from widemargin.data.readers.corpus import Corpus
 from widemargin.errors import DataError
-from widemargin.measures import Measures, confusion_of
-from widemargin.readers.corpus import Corpus
-from widemargin.structured.parser_model import ParserModel
+from widemargin.evaluate.measures import Measures, confusion_of
+from widemargin.structured.parser.model import ParserModel
+from widemargin.structured.parser.trees import heads_of, measure_trees
 from widemargin.structured.resample import Ratio
 from widemargin.structured.spans import SpanMeasures, measure_spans
-from widemargin.structured.tagger_model import TaggerModel
-from widemargin.structured.trees import heads_of, measure_trees
+from widemargin.structured.tagger.model import TaggerModel
 
 #: Examples kept of every kind of error, and words shown on each side.
 _EXAMPLES, _AROUND = 3, 2

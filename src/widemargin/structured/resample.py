@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from widemargin.intervals import wilson
+from widemargin.evaluate.intervals import wilson
 
 #: Times that the sentences are drawn anew, and how many numbers to draw at once at the most.
 _DRAWS, _AT_ONCE = 1000, 1 << 22

@@ -6,9 +6,9 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from widemargin.data.readers.conll import read_conll
+from widemargin.data.readers.corpus import Corpus
 from widemargin.errors import DataError
-from widemargin.readers.conll import read_conll
-from widemargin.readers.corpus import Corpus
 
 #: Names of what stands beside the words of tokens that are tuples.
 BESIDE = ("pos", "chunk")

@@ -1,0 +1,309 @@
+"""What a certificate says: of examples, whether they are separable; of a training, how it went."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from widemargin.certificates.verifier import NOT_SEPARABLE, SEPARABLE, check_certificate
+from widemargin.markup.charts import Curve, line_chart
+from widemargin.markup.html import Markup, fragment, lines_of, tag
+
+
+class Bracket(NamedTuple):
+    """Two numbers between which the true one lies."""
+
+    low: float
+    high: float
+
+    @property
+    def gap(self) -> float:
+        """How far apart they are, as a part of the larger one."""
+        if self.low == self.high:
+            return 0.0
+        return (self.high - self.low) / self.high if 0.0 < self.high < math.inf else math.inf
+
+    def __str__(self) -> str:
+        if self.gap < 1e-5:
+            return f"{self.low:.6g}"
+        return f"{self.low:.6g} to {self.high:.6g}"
+
+
+class Evidence(NamedTuple):
+    """What puts a margin into its bracket.
+
+    The hyperplane w.x + b = 0 reaches the lower end. The convex combination of examples caps it:
+    no hyperplane keeps more distance from all examples than from the points that they make up.
+    """
+
+    w: np.ndarray
+    b: float | Fraction
+    examples: np.ndarray
+    shares: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Certificate:
+    """Whether a hyperplane separates two classes, with the proof.
+
+    Attributes
+    ----------
+    verdict : {"separable", "not separable", "undecided"}
+        With `asked`, whether a hyperplane separates the classes with at least that margin.
+    classes : array
+        The labels; the hyperplane's positive side is that of the last.
+    w, b
+        Separable: the hyperplane. With a Gram matrix, w holds the weights of the examples.
+        They are fractions (in an array of objects) where no floats would separate.
+    margin : Bracket or None
+        Around the largest distance that a hyperplane can keep from all examples (L19).
+    extended : Bracket or None
+        The same for the examples extended by the constant feature, whose weight counts as part
+        of w: the margin of the mistake bound (L20). Without a bias the two are the same.
+    R : float
+        The length of the longest extended example.
+    examples, shares
+        Not separable: examples of both sides, at most d + 2, and the convex weights, as exact
+        fractions, with which the hulls of the classes meet. (If a margin was asked for, with
+        which they come closer than that.)
+    support : array
+        Separable: the examples that hold the margin in place, where it was measured.
+    found_by, seconds
+        The step that decided, and the time that everything took.
+    """
+
+    verdict: str
+    classes: np.ndarray
+    n: int
+    width: int
+    constant: float
+    R: float
+    asked: float | None = None
+    w: np.ndarray | None = None
+    b: float | Fraction = 0.0
+    margin: Bracket | None = None
+    extended: Bracket | None = None
+    examples: np.ndarray = field(default_factory=lambda: np.empty(0, np.int64))
+    shares: tuple[Fraction, ...] = ()
+    support: np.ndarray = field(default_factory=lambda: np.empty(0, np.int64))
+    gram: bool = False
+    margin_evidence: Evidence | None = None
+    extended_evidence: Evidence | None = None
+    found_by: str = ""
+    seconds: float = 0.0
+
+    @property
+    def bound(self) -> float:
+        """The most mistakes that a perceptron can make, (R / gamma)^2; infinite if not known."""
+        if self.extended is None or not self.extended.low > 0.0:
+            return math.inf
+        return (self.R / self.extended.low) ** 2
+
+    def verify(self, X: Any, y: Any) -> bool:
+        """Recheck every claim about these examples, exactly.
+
+        Parameters
+        ----------
+        X : array or scipy sparse matrix of shape (n, d), or the Gram matrix of shape (n, n)
+            The very numbers that the certificate is about.
+        y : array of n labels
+
+        Returns
+        -------
+        bool
+            True. (An undecided certificate claims no more than its brackets.)
+
+        Raises
+        ------
+        CertificateError
+            If some claim does not hold.
+        """
+        return check_certificate(self, X, y)
+
+    def __repr__(self) -> str:
+        what = self.verdict
+        if self.asked is not None:
+            what += f" with a margin of {self.asked:g}"
+        lines = [f"{what} ({self.n} examples, {self.width} features; by {self.found_by})"]
+        if self.verdict == NOT_SEPARABLE:
+            meets = "meet" if self.asked is None else "come too close"
+            lines.append(f"the hulls of the classes {meets}: {_some(self.examples, self.shares)}")
+        if self.margin is not None:
+            lines.append(f"margin {self.margin}")
+        if self.verdict == SEPARABLE:
+            if self.constant and self.extended is not None:
+                lines.append(f"extended margin {self.extended}, R {self.R:.6g}")
+            if math.isfinite(self.bound):
+                lines.append(f"a perceptron makes at most {math.floor(self.bound)} mistakes")
+            if len(self.support):
+                lines.append(f"support: {_some(self.support)}")
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        return fragment(lines_of(repr(self)))
+
+
+@dataclass(frozen=True, eq=False)
+class CertificateTable:
+    """One certificate for every pair of classes, or for every class against the rest.
+
+    Attributes
+    ----------
+    verdict : str
+        "separable" if all are, "not separable" if one is proved not to be, else "undecided".
+    parts : dict
+        Certificates by pair of labels, or by label.
+    """
+
+    verdict: str
+    parts: Mapping[Any, Certificate]
+
+    def __getitem__(self, which: Any) -> Certificate:
+        return self.parts[which]
+
+    def __len__(self) -> int:
+        return len(self.parts)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.parts)
+
+    def verify(self, X: Any, y: Any) -> bool:
+        """Recheck every certificate against the examples that it is about."""
+        X = X if hasattr(X, "tocsr") else np.asarray(X)
+        y = np.asarray(y)
+        for which, certificate in self.parts.items():
+            if isinstance(which, tuple):
+                chosen = np.flatnonzero((y == which[0]) | (y == which[1]))
+                part = X[chosen][:, chosen] if certificate.gram else X[chosen]
+                certificate.verify(part, y[chosen])
+            else:
+                certificate.verify(X, y == which)
+        return True
+
+    def __repr__(self) -> str:
+        lines = [self.verdict]
+        for which, one in self.parts.items():
+            name = " / ".join(map(str, which)) if isinstance(which, tuple) else f"{which} / rest"
+            tail = "" if one.margin is None else f", margin {one.margin}"
+            lines.append(f"{name}: {one.verdict}{tail}")
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        return fragment(lines_of(repr(self)))
+
+
+@dataclass(frozen=True, eq=False)
+class RunCertificate:
+    """What is known of a linear learner's training.
+
+    These figures are measured in floating point, not proved like those of a `Certificate`.
+
+    Attributes
+    ----------
+    mistakes, epochs : int
+        Made while learning, in so many epochs.
+    no_bound : str
+        Why the theorem does not speak of this training; empty if it does.
+    R : float or None
+        The length of the longest example, extended by the constant feature.
+    margin, extended_margin : float or None
+        The smallest signed distance of an example to the hyperplane that was learned, from all
+        features and from those extended by the constant one: negative if some example is on the
+        wrong side. (Several classes: the smallest lead over the length of all weights together.)
+    gamma : Bracket or None
+        Around the largest extended margin that these examples allow, if they are separable.
+    bound : float or None
+        The most mistakes that the theorem allows (L20): (R / gamma)^2, for classes learned
+        together 2 (R / gamma)^2.
+    hinge_bound : float or None
+        The most mistakes with the total hinge loss (L25), for the weights that were learned and
+        the best margin for them; it needs no separability.
+    progress : array of shape (mistakes, 4), or None
+        After each mistake k: w_k . w*, k gamma, |w_k|^2 and k R^2. The proof's two inequalities
+        say that the first is not below the second, nor the third above the fourth. Needs the log
+        of mistakes (`keep="vote"`) and a known gamma.
+    """
+
+    mistakes: int
+    epochs: int
+    no_bound: str = ""
+    n: int | None = None
+    R: float | None = None
+    margin: float | None = None
+    extended_margin: float | None = None
+    gamma: Bracket | None = None
+    bound: float | None = None
+    hinge_bound: float | None = None
+    progress: np.ndarray | None = None
+
+    @property
+    def strict_margin(self) -> float | None:
+        """The margin if the hyperplane separates, else minus infinity: the other convention."""
+        if self.margin is None or self.margin > 0.0:
+            return self.margin
+        return -math.inf
+
+    @property
+    def inequalities_held(self) -> bool | None:
+        """Whether both inequalities of the proof held after every mistake; None if not known."""
+        if self.progress is None:
+            return None
+        along, least, square, most = self.progress.T
+        slack = 1e-9
+        return bool(np.all(along >= least * (1 - slack)) and np.all(square <= most * (1 + slack)))
+
+    def risk(self, delta: float = 0.05) -> float | None:
+        """With probability 1 - delta the hypotheses err at most this often, on the average (L25).
+
+        M / n + sqrt(2 ln(1 / delta) / n), for one pass over examples that were drawn from one
+        distribution, independently; None after several passes.
+        """
+        if self.epochs != 1 or not self.n:
+            return None
+        return self.mistakes / self.n + math.sqrt(2.0 * math.log(1.0 / delta) / self.n)
+
+    def chart(self) -> Markup:
+        """Both inequalities of the proof along the training, as HTML; needs `progress`."""
+        assert self.progress is not None
+        along, least, square, most = self.progress.T
+        k = list(range(1, len(along) + 1))
+        curves = [
+            Curve("R √k", k, np.sqrt(most).tolist()),
+            Curve("|w_k|", k, np.sqrt(square).tolist()),
+            Curve("w_k·w*", k, along.tolist()),
+            Curve("k γ", k, least.tolist()),
+        ]
+        return line_chart("the mistake bound's proof", curves, x_name="mistake k", from_zero=True)
+
+    def _repr_html_(self) -> str:
+        drawn = [] if self.progress is None else [tag("figure", self.chart())]
+        return fragment(lines_of(repr(self)), *drawn)
+
+    def __repr__(self) -> str:
+        lines = [f"{self.mistakes} mistakes in {self.epochs} epochs"]
+        if self.margin is not None:
+            lines.append(f"margin on these examples {self.margin:.6g}, R {self.R:.6g}")
+        if self.bound is not None:
+            lines.append(f"at most {math.floor(self.bound)} mistakes, gamma {self.gamma}")
+        elif self.no_bound:
+            lines.append(f"no bound: {self.no_bound}")
+        if self.hinge_bound is not None:
+            lines.append(f"at most {math.floor(self.hinge_bound)} mistakes by the hinge loss")
+        if self.inequalities_held is not None:
+            held = "held" if self.inequalities_held else "did not hold"
+            lines.append(f"the two inequalities of the proof {held} after every mistake")
+        return "\n".join(lines)
+
+
+def _some(items: Any, shares: Sequence[Fraction] = ()) -> str:
+    """The first few examples, with their weights."""
+    shown = [
+        f"{item} ({float(shares[k]):.4g})" if len(shares) else f"{item}"
+        for k, item in enumerate(items[:6])
+    ]
+    return ", ".join(shown) + (f", ... ({len(items)})" if len(items) > 6 else "")

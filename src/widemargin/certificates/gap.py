@@ -1,0 +1,293 @@
+"""What an SVM's answer is worth: primal, dual and the gap between them, recomputed from scratch."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, fields
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from widemargin.data.rows import Rows
+from widemargin.loops.svm.recheck import rebuild_dense, rebuild_sparse, scores_dense, scores_sparse
+from widemargin.markup.html import fragment, lines_of
+
+#: A free bias needs sum y alpha = 0; so much of sum alpha may be left over by rounding.
+_ROUNDING = 1e-12
+
+
+@dataclass(frozen=True)
+class GapCertificate:
+    """How far an SVM is from the best one can be.
+
+    The primal is what the given weights cost; no weights cost less than the dual. So the weights
+    cost at most `gap` (a fraction of the primal) more than the best.
+
+    Attributes
+    ----------
+    primal, dual : float
+        Both objectives. Several classes, each against the rest: their sums.
+    gap : float
+        (primal - dual) / primal, from 0 to 1.
+    support_vectors : int
+        Examples whose dual value is not zero.
+    violation : float
+        The largest slope of the dual along which it could still grow.
+    margin : (float, float) or None
+        With C = inf: the smallest distance of an example from the plane, and a bound that no
+        separator can exceed. The first is 0 if nothing that separates was found.
+    parts : tuple of GapCertificate
+        One a class, where every class is a problem of its own.
+    alpha : array or None
+        The dual values from which all this was computed (not kept in files).
+    """
+
+    primal: float
+    dual: float
+    gap: float
+    support_vectors: int
+    violation: float
+    margin: tuple[float, float] | None = None
+    parts: tuple[GapCertificate, ...] = ()
+    alpha: np.ndarray | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def support(self) -> np.ndarray:
+        """The rows of the support vectors."""
+        if self.alpha is None:
+            raise AttributeError("the dual values are not kept in model files")
+        used = self.alpha != 0.0
+        return np.flatnonzero(used if used.ndim == 1 else used.any(axis=1))
+
+    @property
+    def separates(self) -> bool | None:
+        """With C = inf, whether all examples are on their sides; otherwise None."""
+        return None if self.margin is None else self.margin[0] > 0.0
+
+    def __str__(self) -> str:
+        lines = [
+            f"primal {self.primal:.9g}, dual {self.dual:.9g}, relative gap {self.gap:.2g}",
+            f"{self.support_vectors} support vectors, largest violation {self.violation:.2g}",
+        ]
+        if self.margin is not None:
+            low, high = self.margin
+            lines.append(
+                f"separates with margin {low:.9g}; none has more than {high:.9g}"
+                if low > 0.0
+                else f"no separator with a margin above {high:.3g} exists;"
+                " widemargin.certify decides whether there is one below"
+            )
+        lines += [f"class {c}: {str(part).splitlines()[0]}" for c, part in enumerate(self.parts)]
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        return fragment(lines_of(str(self)))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything but the dual values as plain numbers, for JSON."""
+        found = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "alpha"}
+        found["margin"] = None if self.margin is None else list(self.margin)
+        found["parts"] = [part.to_dict() for part in self.parts]
+        return found
+
+    @classmethod
+    def from_dict(cls, found: dict[str, Any]) -> GapCertificate:
+        """Undo `to_dict`."""
+        margin = found["margin"]
+        return cls(
+            **{
+                **found,
+                "margin": None if margin is None else (float(margin[0]), float(margin[1])),
+                "parts": tuple(cls.from_dict(part) for part in found["parts"]),
+            }
+        )
+
+
+def together(parts: list[GapCertificate]) -> GapCertificate:
+    """One certificate for problems that were solved apart: their objectives add up."""
+    if len(parts) == 1:
+        return parts[0]
+    primal, dual = sum(part.primal for part in parts), sum(part.dual for part in parts)
+    alphas = [part.alpha for part in parts if part.alpha is not None]
+    alpha = np.stack(alphas, axis=1) if len(alphas) == len(parts) else None
+    used = 0 if alpha is None else int(np.count_nonzero((alpha != 0.0).any(axis=1)))
+    margins = [part.margin for part in parts if part.margin is not None]
+    return GapCertificate(
+        primal,
+        dual,
+        relative(primal, dual),
+        used,
+        max(part.violation for part in parts),
+        (min(low for low, _ in margins), min(high for _, high in margins)) if margins else None,
+        tuple(parts),
+        alpha,
+    )
+
+
+class Binary(NamedTuple):
+    """A two-class problem as a certificate needs it: y in {-1, +1}, the cost C_i of every row."""
+
+    rows: Rows
+    y: np.ndarray
+    costs: np.ndarray
+    squared: bool
+    free_bias: bool
+
+
+def relative(primal: float, dual: float) -> float:
+    """The gap as a fraction of the primal; 1 if there is nothing to compare with."""
+    if not math.isfinite(primal):
+        return 1.0
+    return max(0.0, (primal - dual) / primal) if primal > 0.0 else 0.0
+
+
+def weights_of(rows: Rows, amounts: np.ndarray) -> np.ndarray:
+    """sum_i amounts_i x_i in float64, the weight of the constant feature last."""
+    w = np.empty(rows.width + 1)
+    amounts = np.ascontiguousarray(amounts, np.float64)
+    rebuild: Any = rebuild_sparse if rows.is_sparse else rebuild_dense
+    rebuild(*rows.stored, amounts, w)
+    return w
+
+
+def scores_of(rows: Rows, w: np.ndarray) -> np.ndarray:
+    """W . x of every row, in float64."""
+    out = np.empty(rows.n)
+    score: Any = scores_sparse if rows.is_sparse else scores_dense
+    score(*rows.stored, w, out)
+    return out
+
+
+def longest_row(rows: Rows) -> float:
+    """The length of the longest row, the constant feature included."""
+    matrix = rows.to_matrix()
+    squares = matrix.multiply(matrix) if rows.is_sparse else np.square(matrix, dtype=np.float64)
+    lengths = np.asarray(squares.sum(axis=1, dtype=np.float64))
+    return math.sqrt(float(np.max(lengths, initial=0.0)) + rows.bias**2)
+
+
+@np.errstate(over="ignore")  # an objective beyond all floats is infinite, and so is its gap
+def measure_binary(problem: Binary, alpha: np.ndarray) -> tuple[np.ndarray, float, GapCertificate]:
+    """Recompute everything from dual values: the weights, the free bias (or 0), the certificate.
+
+    With costs of infinity (the hard margin) the weights are scaled so that they just meet all
+    margins, if they can be.
+    """
+    rows, y, costs, squared, free_bias = problem
+    w = weights_of(rows, alpha * y)
+    scores = scores_of(rows, w)
+    b = best_bias(scores, y, costs, squared) if free_bias else 0.0
+    margins = y * (scores + b)
+    counted = costs > 0.0
+    hard = bool(np.any(np.isinf(costs)))
+    length, total = float(w @ w), float(np.sum(alpha))
+    slope = 1.0 - margins
+    if squared and not hard:
+        soft = np.divide(0.5, costs, out=np.zeros(len(costs)), where=counted)
+        slope = slope - soft * alpha
+        dual = total - 0.5 * (length + float(np.sum(soft * alpha**2)))
+    else:
+        dual = total - 0.5 * length
+    if free_bias and abs(float(alpha @ y)) > _ROUNDING * total:
+        dual = -math.inf
+    can_grow = counted & (alpha < (np.inf if squared else costs))
+    violation = max(
+        float(np.max(slope[can_grow], initial=0.0)),
+        float(np.max(-slope[alpha > 0.0], initial=0.0)),
+    )
+    margin = None
+    if hard:
+        # For any alpha >= 0 a unit separator u has gamma sum alpha <= u . w <= |w|.
+        worst = float(np.min(margins[counted], initial=np.inf))
+        bound = math.inf
+        if total > 0.0:
+            rounding = (np.count_nonzero(alpha) + 2) * np.finfo(np.float64).eps
+            bound = math.sqrt(length) / total + rounding * longest_row(rows)
+        if worst > 0.0 and length > 0.0:
+            margin = worst / math.sqrt(length), bound
+            # The best multiple of alpha, and w such that all margins are at least 1.
+            primal, dual = 0.5 * length / worst**2, 0.5 * total**2 / length
+            w, b = w / worst, b / worst
+        else:
+            margin, primal = (0.0, bound), math.inf
+    else:
+        short = np.maximum(0.0, 1.0 - margins)[counted]
+        primal = 0.5 * length + float(costs[counted] @ (short**2 if squared else short))
+    found = GapCertificate(
+        primal,
+        dual,
+        relative(primal, dual),
+        int(np.count_nonzero(alpha)),
+        violation,
+        margin,
+        alpha=alpha,
+    )
+    return w, b, found
+
+
+def measure_joint(
+    rows: Rows, y: np.ndarray, costs: np.ndarray, alpha: np.ndarray
+) -> tuple[np.ndarray, GapCertificate]:
+    """Recompute weights and certificate of all classes learned together (Crammer and Singer).
+
+    Parameters
+    ----------
+    rows, y, costs
+        The examples, their classes 0 ... k - 1, and what an error on each costs.
+    alpha : array (n, k)
+        The dual values.
+    """
+    classes, each = alpha.shape[1], np.arange(rows.n)
+    W = np.stack([weights_of(rows, alpha[:, c]) for c in range(classes)])
+    slopes = np.stack([scores_of(rows, w) for w in W], axis=1) + 1.0
+    slopes[each, y] -= 1.0
+    length, top = float(np.sum(W * W)), slopes.max(axis=1)
+    primal = 0.5 * length + float(costs @ (top - slopes[each, y]))
+    dual = float(alpha[each, y].sum()) - 0.5 * length
+    caps = np.zeros_like(alpha)
+    caps[each, y] = costs
+    least = np.min(np.where(alpha < caps, slopes, np.inf), axis=1)
+    found = GapCertificate(
+        primal,
+        dual,
+        relative(primal, dual),
+        int(np.count_nonzero((alpha != 0.0).any(axis=1))),
+        float(np.max((top - least)[costs > 0.0], initial=0.0)),
+        alpha=alpha,
+    )
+    return W, found
+
+
+def best_bias(scores: np.ndarray, y: np.ndarray, costs: np.ndarray, squared: bool) -> float:
+    """The b that makes sum_i C_i loss(1 - y_i (s_i + b)) least; its slope grows with b.
+
+    With infinite costs: the middle between the two classes.
+    """
+    counted = costs > 0.0
+    scores, signs, costs = scores[counted], y[counted].astype(np.float64), costs[counted]
+    edges = np.sort(signs - scores)  # where an example's loss begins
+    if np.any(np.isinf(costs)):
+        nearest = np.min(scores[signs > 0], initial=np.inf)
+        farthest = np.max(scores[signs < 0], initial=-np.inf)
+        middle = -(nearest + farthest) / 2.0
+        return float(middle) if math.isfinite(middle) else 0.0
+
+    def cost(b: float) -> float:
+        short = np.maximum(0.0, 1.0 - signs * (scores + b))
+        return float(costs @ (short**2 if squared else short))
+
+    def slope(b: float) -> float:
+        short = 1.0 - signs * (scores + b)
+        size = 2.0 * np.maximum(short, 0.0) if squared else (short > 0.0).astype(np.float64)
+        return -float(np.sum(costs * signs * size))
+
+    low, high = 0, len(edges) - 1
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if slope(edges[middle]) < 0.0 else (low, middle)
+    choices = [float(edges[low]), float(edges[high])]
+    if squared:  # the slope is linear between two edges
+        left, right = slope(choices[0]), slope(choices[1])
+        if left < 0.0 < right:
+            choices.append(choices[0] + left / (left - right) * (choices[1] - choices[0]))
+    return min(choices, key=cost)

@@ -1,0 +1,226 @@
+"""What a kernel SVM's answer is worth: primal, dual, gap and margin in feature space."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+
+from widemargin.certificates.gap import relative
+
+
+@dataclass(frozen=True)
+class LowRank:
+    """How well a few landmarks stand for all examples.
+
+    Attributes
+    ----------
+    landmarks, rank : int
+        Examples whose kernels span the space that was used, and its dimension.
+    mean, worst : float
+        The squared distance in feature space of an example from that space, as a part of its own
+        squared length: over all examples together, and the largest of all.
+    """
+
+    landmarks: int
+    rank: int
+    mean: float
+    worst: float
+
+
+@dataclass(frozen=True)
+class KernelCertificate:
+    """How far a kernel SVM is from the best one can be.
+
+    All figures are about the kernel values as they were computed, in the precision of the data.
+
+    Attributes
+    ----------
+    primal, dual : float
+        Both objectives. The primal is that of the model as it answers, bias included; no machine
+        costs less than the dual. Of several problems, their sums.
+    gap : float
+        (primal - dual) / primal.
+    violation : float
+        The largest violation of the optimality conditions, as LIBSVM measures it.
+    support_vectors, bounded : int
+        Examples whose dual value is not zero, and those whose dual value is at its bound.
+    margin : float
+        In feature space the distance from the plane at which the score is 1 or -1: 1 / |w|. The
+        smallest of several problems. With C = inf the distance of the nearest example, 0 if nothing
+        that separates was found.
+    bound : float or None
+        With C = inf: no plane has a larger margin.
+    labels : tuple
+        The two classes; the second of one against the rest is None.
+    parts : tuple of KernelCertificate
+        One a problem, if there are several.
+    proved : bool
+        With C = inf: whether a few of the examples prove, by the exact arithmetic of `certify` on
+        their kernel values, that nothing separates them.
+    low_rank : LowRank or None
+        If the machine was trained on an approximation of the kernel: then the objectives are those
+        of the approximation.
+    """
+
+    primal: float
+    dual: float
+    gap: float
+    violation: float
+    support_vectors: int
+    bounded: int
+    margin: float
+    bound: float | None = None
+    labels: tuple[Any, ...] = ()
+    parts: tuple[KernelCertificate, ...] = ()
+    proved: bool = False
+    low_rank: LowRank | None = None
+
+    @property
+    def separates(self) -> bool | None:
+        """With C = inf, whether all examples are on their sides; otherwise None."""
+        return None if self.bound is None else self.margin > 0.0
+
+    def __str__(self) -> str:
+        lines = [
+            f"primal {self.primal:.9g}, dual {self.dual:.9g}, relative gap {self.gap:.2g}",
+            f"{self.support_vectors} support vectors, {self.bounded} at their bounds,"
+            f" largest violation {self.violation:.2g}",
+        ]
+        if self.bound is None:
+            lines.append(f"margin in feature space {self.margin:.6g}")
+        elif self.margin > 0.0:
+            lines.append(
+                f"separates with margin {self.margin:.9g}; none has more than {self.bound:.9g}"
+            )
+        elif self.proved:
+            lines.append("no separator exists in feature space: some of the examples prove it")
+        else:
+            lines.append(
+                f"no separator with a margin above {self.bound:.3g} exists in feature space;"
+                " widemargin.certify(X, y, kernel=..., bias=True) looks for one below"
+            )
+        if self.low_rank is not None:
+            lines.append(
+                f"trained on {self.low_rank.landmarks} landmarks (rank {self.low_rank.rank}), which"
+                f" miss {self.low_rank.mean:.2g} of the kernel"
+                f" ({self.low_rank.worst:.2g} of the worst example)"
+            )
+        lines += [f"{_name(part.labels)}: {str(part).splitlines()[0]}" for part in self.parts]
+        return "\n".join(lines)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain numbers, for JSON."""
+        found = {field.name: getattr(self, field.name) for field in fields(self)}
+        found["labels"] = [
+            label.item() if isinstance(label, np.generic) else label for label in self.labels
+        ]
+        found["parts"] = [part.to_dict() for part in self.parts]
+        found["low_rank"] = None if self.low_rank is None else vars(self.low_rank).copy()
+        return found
+
+    @classmethod
+    def from_dict(cls, found: dict[str, Any]) -> KernelCertificate:
+        """Undo `to_dict`."""
+        return cls(
+            **{
+                **found,
+                "labels": tuple(found["labels"]),
+                "parts": tuple(cls.from_dict(part) for part in found["parts"]),
+                "low_rank": None if found["low_rank"] is None else LowRank(**found["low_rank"]),
+            }
+        )
+
+
+def _name(labels: tuple[Any, ...]) -> str:
+    """What a problem is called."""
+    return f"{labels[0]} against {'the rest' if labels[1] is None else labels[1]}"
+
+
+def add_up(parts: list[KernelCertificate], support_vectors: int) -> KernelCertificate:
+    """One certificate for problems that were solved apart: their objectives add up."""
+    if len(parts) == 1:
+        return parts[0]
+    primal, dual = sum(part.primal for part in parts), sum(part.dual for part in parts)
+    bounds = [part.bound for part in parts if part.bound is not None]
+    return KernelCertificate(
+        primal,
+        dual,
+        relative(primal, dual),
+        max(part.violation for part in parts),
+        support_vectors,
+        sum(part.bounded for part in parts),
+        min(part.margin for part in parts),
+        min(bounds) if bounds else None,
+        parts=tuple(parts),
+        proved=any(part.proved for part in parts),
+    )
+
+
+@np.errstate(over="ignore", invalid="ignore")
+def measure_machine(
+    y: np.ndarray,
+    cost: np.ndarray,
+    beta: np.ndarray,
+    scores: np.ndarray,
+    b: float,
+    violation: float,
+    longest: float,
+) -> tuple[float, float, KernelCertificate]:
+    """What dual values are worth whose scores sum_j beta_j K_ij are known.
+
+    With infinite costs (the hard margin) the machine is scaled so that it just meets all margins,
+    if it can be.
+
+    Parameters
+    ----------
+    y, cost, beta, scores : arrays
+        Signs, costs, signed dual values, scores without the bias.
+    b, violation, longest : float
+        The bias, the largest violation, the length of the longest example in feature space.
+
+    Returns
+    -------
+    scale, b, certificate
+        What to multiply the dual values by, and the bias after that.
+    """
+    length = max(0.0, float(beta @ scores))
+    total = float(np.abs(beta).sum())
+    dual = total - 0.5 * length
+    used = int(np.count_nonzero(beta))
+    bounded = int(np.count_nonzero((np.abs(beta) >= cost) & (beta != 0.0)))
+    if not np.any(np.isinf(cost)):
+        short = np.maximum(0.0, 1.0 - y * (scores + b))
+        primal = 0.5 * length + float(cost @ short)
+        margin = 1.0 / math.sqrt(length) if length > 0.0 else math.inf
+        return (
+            1.0,
+            b,
+            KernelCertificate(
+                primal, dual, relative(primal, dual), violation, used, bounded, margin
+            ),
+        )
+    nearest = float(np.min(scores[y > 0], initial=math.inf))
+    farthest = float(np.max(scores[y < 0], initial=-math.inf))
+    worst, b = 0.5 * (nearest - farthest), -0.5 * (nearest + farthest)
+    # Any unit separator u has gamma sum alpha <= u . w <= |w|.
+    rounding = (used + 2) * np.finfo(np.float64).eps * longest
+    bound = math.sqrt(length) / total + rounding if total > 0.0 else math.inf
+    if not (worst > 0.0 and length > 0.0 and math.isfinite(worst)):
+        b = b if math.isfinite(b) else 0.0
+        found = KernelCertificate(math.inf, dual, 1.0, violation, used, bounded, 0.0, bound)
+        return 1.0, b, found
+    primal, dual = 0.5 * length / worst**2, 0.5 * total**2 / length
+    found = KernelCertificate(
+        primal,
+        dual,
+        relative(primal, dual),
+        violation,
+        used,
+        bounded,
+        worst / math.sqrt(length),
+        bound,
+    )
+    return 1.0 / worst, b / worst, found

@@ -1,0 +1,1 @@
+"""Examples: rows, labels, data sets from files, the cache, `read` and `stream`."""

@@ -1,0 +1,214 @@
+"""Data sets from files: an encoder for what the files hold, the classes, all rows in memory."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from widemargin.data.encode.encoder import Encoder
+from widemargin.data.encode.labels import codes_of
+from widemargin.data.encode.numbers import NumbersEncoder
+from widemargin.data.readers.chunk import Chunk, Labels
+from widemargin.data.readers.files import Files
+from widemargin.data.readers.formats import TABLES
+from widemargin.data.rows import Rows, Stack
+from widemargin.errors import DataError
+
+
+@dataclass(frozen=True)
+class EncodeOptions:
+    """How raw examples become rows.
+
+    Attributes
+    ----------
+    first : {0, 1, None}
+        The first index of vectors; None: as the file says.
+    scale : "standard", "maxabs" or "none"
+        How the numbers of a table are scaled.
+    text : dict
+        Options of `TextEncoder`.
+    """
+
+    first: int | None = None
+    scale: str = "standard"
+    text: dict[str, Any] = field(default_factory=dict)
+
+
+def make_encoder(files: Files, options: EncodeOptions) -> Encoder:
+    """The encoder for what these files hold."""
+    if files.format == "svmlight":
+        return NumbersEncoder(options.first)
+    if files.format == "vw":
+        from widemargin.data.encode.hashed import HashedEncoder
+
+        return HashedEncoder(options.text.get("bits", 20))
+    from widemargin.data.encode.text import TextEncoder
+
+    if files.format not in TABLES:
+        return TextEncoder(**options.text)
+    from widemargin.data.encode.table import TableEncoder
+
+    columns = [str(name) for name in files.options.table.text]
+    text = TextEncoder(**options.text) if columns else None
+    return TableEncoder(options.scale, text, columns)
+
+
+class Classes:
+    """The labels met so far, and the codes of new ones.
+
+    Attributes
+    ----------
+    values : array
+        The distinct labels, sorted.
+    """
+
+    def __init__(self, values: Any = ()) -> None:
+        self.values = np.asarray(values)
+
+    def add(self, labels: Labels, source: str) -> None:
+        """Take in labels that may be new."""
+        met = labels.values[np.unique(labels.codes[labels.codes >= 0])]
+        if len(self.values) and (met.dtype.kind in "OUS") != (self.values.dtype.kind in "OUS"):
+            raise DataError(
+                f"{source}: labels such as {met.tolist()[0]!r} do not mix with"
+                f" {self.values.tolist()[0]!r}"
+            )
+        new = np.setdiff1d(met, self.values) if len(self.values) else np.unique(met)
+        if len(new):
+            self.values = np.union1d(self.values, new) if len(self.values) else new
+
+    def codes(self, labels: Labels) -> np.ndarray:
+        """The codes of labels; -1 for one that is no class, or where there is none."""
+        of_value = np.append(codes_of(labels.values, self.values), -1)
+        return of_value[labels.codes]
+
+
+@dataclass
+class Encoded:
+    """Examples in memory: rows, the codes of their labels, what errors cost, and their lines."""
+
+    rows: Rows
+    codes: np.ndarray
+    weights: np.ndarray | None
+    lines: np.ndarray
+    sources: list[tuple[str, int]]  # each file and how many rows came from it
+
+
+def read_all(
+    files: Files,
+    encoder: Any,
+    classes: Classes,
+    *,
+    learn: bool,
+    observe: bool = True,
+    budget: int | None = None,
+) -> Encoded | None:
+    """Read files into memory.
+
+    Parameters
+    ----------
+    files, encoder
+        What to read, and how to encode it.
+    classes : Classes
+        What labels mean; with `learn` it takes in new ones.
+    learn : bool
+        Whether these are examples to learn from.
+    observe : bool
+        Whether the encoder learns what it must know from them, too.
+    budget : int, optional
+        Give up when the rows take more bytes than this.
+
+    Returns
+    -------
+    Encoded or None
+        None if there was not enough room.
+    """
+    rows, chunks = Stack(files.expected_chunks), []
+    waiting: list[Any] = []
+    size, threads, finish = 0, files.options.threads, None
+    for chunk in files.chunks():
+        if learn:
+            if chunk.labels is None:
+                raise DataError(f"{chunk.source}: has no labels to learn from")
+            classes.add(chunk.labels, chunk.source)
+        if not learn or not observe:
+            rows.add(encoder.encode(chunk.raw, 0.0, threads, note=learn))
+        elif _only_texts(encoder, chunk.raw):
+            encoder.encode_first(chunk.raw, rows, threads, note=True)
+            finish = encoder.finish
+        else:
+            encoder.observe(chunk.raw)
+            if must_observe(encoder):
+                waiting.append(chunk.raw)
+                size += size_of(chunk.raw)
+            else:
+                rows.add(encoder.encode(chunk.raw, 0.0, threads, note=True))
+        size = max(size, rows.nbytes)
+        chunks.append(chunk._replace(raw=None))
+        if budget is not None and size > budget:
+            return None
+    if not chunks:
+        raise DataError(f"{', '.join(files.paths)}: there are no examples")
+    while waiting:
+        rows.add(encoder.encode(waiting.pop(0), 0.0, threads, note=True))
+    whole = rows.rows(encoder.width)
+    if finish is not None:
+        finish(whole, threads)
+    return Encoded(
+        whole,
+        np.concatenate([_codes(chunk, classes) for chunk in chunks]),
+        join_weights(chunks),
+        np.concatenate([chunk.lines for chunk in chunks]),
+        [(chunk.source, chunk.n) for chunk in chunks],
+    )
+
+
+def _codes(chunk: Chunk, classes: Classes) -> np.ndarray:
+    return np.full(chunk.n, -1) if chunk.labels is None else classes.codes(chunk.labels)
+
+
+def must_observe(encoder: Encoder) -> bool:
+    """Whether an encoder has to see all examples before it can encode any."""
+    texts: Any = encoder if encoder.kind == "text" else getattr(encoder, "text", None)
+    if texts is not None and texts.options["idf"]:
+        return True
+    return encoder.kind in ("numbers", "table")
+
+
+def _only_texts(encoder: Any, raw: Any) -> bool:
+    """Whether all there is are texts, whose encoder need not see them twice."""
+    if encoder.kind == "table":
+        return encoder.has_only_texts(raw)
+    return encoder.kind == "text"
+
+
+def size_of(raw: Any) -> int:
+    """Bytes that raw or encoded examples take."""
+    if hasattr(raw, "nbytes"):
+        return int(raw.nbytes)
+    rows = raw.rows if hasattr(raw, "rows") else raw
+    if isinstance(rows, Rows):
+        return sum(part.nbytes for part in rows.stored if isinstance(part, np.ndarray))
+    return sum(part.nbytes for part in raw)
+
+
+def join_labels(labels: list[Labels]) -> Labels:
+    """The labels of several chunks as those of one."""
+    values = np.concatenate([some.values for some in labels])
+    firsts = np.cumsum([0] + [len(some.values) for some in labels[:-1]])
+    codes = [
+        np.where(some.codes < 0, -1, some.codes + first)
+        for some, first in zip(labels, firsts, strict=True)
+    ]
+    return Labels(values, np.concatenate(codes))
+
+
+def join_weights(chunks: list[Chunk]) -> np.ndarray | None:
+    """The weights of all examples; None if no chunk has any."""
+    if all(chunk.weights is None for chunk in chunks):
+        return None
+    return np.concatenate(
+        [np.ones(chunk.n) if chunk.weights is None else chunk.weights for chunk in chunks]
+    )

@@ -1,0 +1,100 @@
+"""Features with names that were hashed while they were read."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from widemargin.data.encode.names import NameTable
+from widemargin.data.readers.chunk import Hashed
+from widemargin.data.rows import Rows, frozen
+from widemargin.loops.files.vw import name_features
+from widemargin.loops.storage import Sparse
+from widemargin.loops.text.names import LONGEST_NAME, Fresh
+
+#: Names that are written down at a time.
+_AT_ONCE = 1 << 14
+
+
+class HashedEncoder:
+    """Named features as rows of 2 ** bits columns.
+
+    Parameters
+    ----------
+    bits : int
+        There are 2 ** bits columns, 4 to 30.
+    names : int
+        How many names are kept, to be shown; 0 keeps none.
+    """
+
+    kind: ClassVar[str] = "vw"
+
+    def __init__(self, bits: int = 20, names: int = 1 << 18) -> None:
+        if not 4 <= bits <= 30:
+            raise ValueError(f"bits={bits!r} must be a whole number, 4 to 30")
+        self.bits = bits
+        self.names = NameTable(bits, names) if names else None
+        self._most = names
+
+    @property
+    def width(self) -> int:
+        """How many features a row has."""
+        return 1 << self.bits
+
+    def observe(self, raw: Hashed) -> None:
+        """Nothing: a hash needs no look at the data."""
+
+    def encode(self, raw: Hashed, bias: float, threads: int = 1, *, note: bool = False) -> Rows:
+        """Features as rows; those of one example that share a column add up."""
+        if note and self.names is not None:
+            self._note(raw)
+        columns = (raw.hashes >> np.uint32(1)) & np.uint32(self.width - 1)
+        stored = Sparse(raw.values, frozen(columns), raw.starts, float(bias))
+        return Rows(stored, len(raw.starts) - 1, self.width)
+
+    def _note(self, raw: Hashed) -> None:
+        """Write down the names of features that are new."""
+        assert self.names is not None
+        fresh = Fresh(
+            np.empty(_AT_ONCE, np.uint32),
+            np.empty(_AT_ONCE * int(LONGEST_NAME), np.uint8),
+            np.zeros(_AT_ONCE + 1, np.uint32),
+            np.zeros(1, np.int64),
+        )
+        for start in range(0, len(raw.hashes), _AT_ONCE):
+            piece = slice(start, start + _AT_ONCE)
+            fresh.count[0] = 0
+            name_features(
+                raw.text,
+                raw.hashes[piece],
+                raw.names[piece],
+                self.names.seen,
+                np.uint32(self.width - 1),
+                fresh,
+            )
+            self.names.note(fresh)
+
+    def feature_name(self, column: int) -> str:
+        """namespace^name; "~" before it says that other names share the column."""
+        name = None if self.names is None else self.names.get(column)
+        if name is None:
+            return f"#{column}"
+        assert self.names is not None
+        return f"~{name}" if self.names.is_shared(column) else name
+
+    def describe(self) -> dict[str, Any]:
+        """All that JSON can hold of it, for a model file."""
+        return {"bits": self.bits, "names": self._most}
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """The rest of it, for a model file."""
+        return {} if self.names is None else self.names.arrays()
+
+    @classmethod
+    def restore(cls, about: dict[str, Any], arrays: dict[str, np.ndarray]) -> Self:
+        """Undo `describe` and `arrays`."""
+        encoder = cls(**about)
+        if encoder.names is not None:
+            encoder.names.fill(arrays)
+        return encoder

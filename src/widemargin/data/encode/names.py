@@ -1,0 +1,122 @@
+"""Names of hashed columns, as many as there is room for, and how many columns share theirs."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from widemargin.loops.text.names import LONGEST_NAME, SHARED, Fresh, Names, note_names
+
+#: More columns than this share a place in the table that remembers which hash was there first.
+_MOST_PLACES = 1 << 22
+
+
+class NameTable:
+    """The first name seen in each column, as long as there is room.
+
+    The first half of the room goes to whatever comes first, the rest to names that come in a second
+    document: that way a few million rare names do not fill the table before the common ones of a
+    later part of the data arrive. Names are cut after 64 bytes.
+
+    Parameters
+    ----------
+    bits : int
+        There are 2 ** bits columns.
+    most : int
+        How many names are kept, in 32 bytes each on average.
+
+    Attributes
+    ----------
+    collisions : int
+        Columns in which different names were seen. Two names that share a column and only ever
+        come in the same documents are not noticed.
+    """
+
+    def __init__(self, bits: int, most: int = 1 << 18) -> None:
+        self._mask = (1 << bits) - 1
+        self._table = Names(
+            seen=np.zeros(min(1 << bits, _MOST_PLACES), np.uint32),
+            columns=np.zeros(most, np.uint32),
+            names=np.zeros(32 * most + 2 * int(LONGEST_NAME), np.uint8),
+            ends=np.zeros(most + 1, np.uint32),
+            count=np.zeros(2, np.int64),
+        )
+        self._places: dict[int, int] = {}
+
+    def __len__(self) -> int:
+        """How many names are kept."""
+        return int(self._table.count[0])
+
+    @property
+    def collisions(self) -> int:
+        """Columns in which different names were seen."""
+        return int(self._table.count[1])
+
+    @property
+    def is_half_full(self) -> bool:
+        """Whether from now on only names that come again are kept."""
+        return 2 * len(self) >= len(self._table.columns)
+
+    @property
+    def is_full(self) -> bool:
+        """Whether no more names are kept; that they share columns is still noticed."""
+        table, n = self._table, len(self)
+        return n == len(table.columns) or table.ends[n] + LONGEST_NAME > len(table.names)
+
+    @property
+    def seen(self) -> np.ndarray:
+        """For the loop that looks for new names."""
+        return self._table.seen
+
+    def note(self, fresh: Fresh) -> None:
+        """Take note of names that may be new, in order."""
+        note_names(fresh, self._table, self._mask)
+
+    def get(self, column: int) -> str | None:
+        """The name of a column, or None if it is not known."""
+        if len(self._places) != len(self):
+            self._places = {c: i for i, c in enumerate(self._table.columns[: len(self)].tolist())}
+        place = self._places.get(column)
+        if place is None:
+            return None
+        start, end = self._table.ends[place : place + 2].tolist()
+        return printable(self._table.names[start:end].tobytes())
+
+    def is_shared(self, column: int) -> bool:
+        """Whether different names were seen in a column."""
+        places = len(self._table.seen) - 1
+        known = int(self._table.seen[column & places])
+        # With very many columns the place may be another's.
+        here = (known >> 1 ^ column) & self._mask & ~places == 0
+        return here and known & int(SHARED) == int(SHARED)
+
+    def signs(self, width: int) -> np.ndarray:
+        """For each column 1, or -1 if the first hash seen there was negative."""
+        signs = 1.0 - 2.0 * (self._table.seen & 1)
+        return np.resize(signs.astype(np.float32), width)
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """What a model file must hold."""
+        table, n = self._table, len(self)
+        return {
+            "seen": table.seen,
+            "columns": table.columns[:n],
+            "names": table.names[: table.ends[n]],
+            "ends": table.ends[: n + 1],
+            "count": table.count,
+        }
+
+    def fill(self, arrays: dict[str, np.ndarray]) -> None:
+        """Undo `arrays`."""
+        for name, whole in self._table._asdict().items():
+            if len(arrays[name]) > len(whole):
+                raise ValueError(f"{name}: more entries than the table of names has room for")
+            whole[: len(arrays[name])] = arrays[name]
+
+
+def printable(name: bytes) -> str:
+    """A name as a line of text shows it: quoted if it would be hard to read otherwise."""
+    cut = len(name) >= LONGEST_NAME
+    text = name.decode("utf-8", "ignore" if cut else "replace")
+    if not text.isprintable() or text != text.strip() or '"' in text or not text:
+        text = repr(text)
+    return text + "..." if cut else text

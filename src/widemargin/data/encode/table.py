@@ -1,0 +1,475 @@
+"""Columns of a table -> rows: numbers scaled, categories one feature each, texts by an encoder."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+
+from widemargin.data.readers.columns import CellError, TableSchema, kind_of_type
+from widemargin.data.readers.table import schema_of, texts_of_column
+from widemargin.data.rows import Rows, Stack, frozen
+from widemargin.errors import DataError
+from widemargin.loops.storage import Sparse
+from widemargin.modelfile import pack_strings, unpack_strings
+
+SCALES = ("standard", "maxabs", "none")
+#: From so many examples on, a column of strings half of which differ is no set of categories.
+_ENOUGH = 1000
+
+
+@dataclass
+class Moments:
+    """What is known of the numbers of a column, gathered chunk by chunk.
+
+    Two parts with counts a, b, means m, k and sums of squared differences S, T make
+    (a + b, m + d b / (a + b), S + T + d^2 a b / (a + b)) with d = k - m.
+
+    References
+    ----------
+    Chan, Golub, LeVeque, "Algorithms for computing the sample variance" (1983), formula 2.1.
+    """
+
+    count: int = 0
+    mean: float = 0.0
+    squares: float = 0.0
+    low: float = np.inf
+    high: float = -np.inf
+
+    def add(self, numbers: np.ndarray) -> None:
+        """Take note of more numbers."""
+        b = len(numbers)
+        if b == 0:
+            return
+        with np.errstate(over="ignore", invalid="ignore"):
+            mean = float(np.mean(numbers))
+            differences = numbers - mean
+            squares = float(np.sum(differences * differences))
+            d = mean - self.mean
+            n = self.count + b
+            self.squares += squares + d * d * (self.count / n) * b
+            self.mean += d * (b / n)
+        self.count = n
+        self.low = min(self.low, float(numbers.min()))
+        self.high = max(self.high, float(numbers.max()))
+
+    def scaling(self, scale: str) -> tuple[float, float]:
+        """What to subtract, and what to divide by.
+
+        This is infinity for a column that says nothing, and NaN or 0 if float64 cannot tell.
+        """
+        if self.count == 0:
+            return 0.0, np.inf
+        if scale == "none":
+            return 0.0, 1.0
+        if scale == "maxabs":
+            return 0.0, max(abs(self.low), abs(self.high)) or np.inf
+        if self.low == self.high:
+            return self.low, np.inf
+        spread = float(np.sqrt(self.squares / self.count))
+        return self.mean, spread if np.isfinite(spread) else np.nan
+
+
+@dataclass
+class _Learned:
+    """A column as training data show it."""
+
+    name: str
+    kind: str
+    missing: int = 0
+    moments: Moments = field(default_factory=Moments)
+    values: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def width(self) -> int:
+        """How many features the column makes."""
+        plain = len(self.values) if self.kind == "category" else 1
+        return plain + (self.missing > 0)
+
+
+class TableEncoder:
+    """Tables, as `read_table` gives them, as rows.
+
+    - A *number* is one feature. With `scale="standard"` the mean is subtracted and the result
+      divided by the standard deviation (of the population); a column that is constant in training
+      becomes 0. With "maxabs" it is divided by the largest absolute value, so that zeros stay
+      zeros. With "none" it is taken as it is.
+    - A *boolean* is one feature, 0 or 1, never scaled.
+    - A *category* is one feature for each value seen in training, called "column=value". A value
+      that was not seen gives no feature, and is counted in `unseen`.
+    - A *missing* number or boolean is 0 (after standard scaling: the mean), and a feature
+      "column is missing" is 1, if values of this column were missing in training. A missing
+      category is a value of its own, "column is missing", on the same condition.
+    - *Texts* go through an encoder of their own; its features come first.
+
+    Rows are dense float64 if all columns are numbers and booleans without missing values in
+    training; else sparse, in float64, or in float32 with texts.
+
+    Parameters
+    ----------
+    scale : "standard", "maxabs" or "none"
+        How numbers are scaled.
+    text : TextEncoder, optional
+        Encodes the texts.
+    text_columns : sequence of str
+        Where they are; several are joined with a newline.
+
+    Attributes
+    ----------
+    schema : TableSchema or None
+        How the training tables were read, so that other files can be read alike.
+    unseen : int
+        How many categories were met in encoding that no training example had.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> table = pa.table({"size": [1.0, 3.0], "kind": ["cat", "dog"]})
+    >>> encoder = TableEncoder(scale="maxabs")
+    >>> encoder.observe(table)
+    >>> encoder.encode(table, bias=1.0).to_matrix().toarray().round(2)
+    array([[0.33, 1.  , 0.  ],
+           [1.  , 0.  , 1.  ]])
+    >>> [encoder.feature_name(i) for i in range(encoder.width)]
+    ['size', 'kind=cat', 'kind=dog']
+    """
+
+    kind: ClassVar[str] = "table"
+
+    def __init__(
+        self,
+        scale: str = "standard",
+        text: Any = None,
+        text_columns: Sequence[str] = (),
+    ):
+        if scale not in SCALES:
+            raise ValueError(f"scale={scale!r} is unknown; choose one of {', '.join(SCALES)}")
+        if (text is None) != (len(text_columns) == 0):
+            raise ValueError("text and text_columns must be given together")
+        self.scale = scale
+        self.text = text
+        self.text_columns = tuple(text_columns)
+        self.schema: TableSchema | None = None
+        self.unseen = 0
+        self._columns: list[_Learned] | None = None
+
+    @property
+    def columns(self) -> list[_Learned]:
+        """The columns other than texts, as training showed them."""
+        return self._columns or []
+
+    @property
+    def width(self) -> int:
+        """How many features a row has."""
+        return self._text_width + sum(column.width for column in self.columns)
+
+    @property
+    def _text_width(self) -> int:
+        return 0 if self.text is None else self.text.width
+
+    @property
+    def is_dense(self) -> bool:
+        """Whether rows are dense: numbers and booleans only, none of them missing in training."""
+        plain = all(column.kind != "category" and not column.missing for column in self.columns)
+        return self.text is None and plain
+
+    def observe(self, raw: Any) -> None:
+        """Gather means, deviations, categories, and which columns have missing values."""
+        self._begin(raw)
+        if self.text is not None:
+            self.text.observe(texts_of_column(raw, self.text_columns))
+        for column in self.columns:
+            cells = _cells(raw, column)
+            column.missing += cells.null_count
+            if column.kind == "number":
+                column.moments.add(_numbers(cells.drop_null()))
+            elif column.kind == "category":
+                for value in cells.drop_null().unique().to_pylist():
+                    column.values.setdefault(value, len(column.values))
+                column.moments.count += len(cells) - cells.null_count
+                self._check_categories(column)
+
+    def has_only_texts(self, raw: Any) -> bool:
+        """Whether a table like the first has no columns but texts."""
+        if self.text is None:
+            return False
+        self._find_texts(raw)
+        return set(raw.column_names) <= set(self.text_columns)
+
+    def _find_texts(self, raw: Any) -> None:
+        """Call columns that were asked for by number by the names that the table gives them."""
+        schema = schema_of(raw)
+        if schema is None or set(self.text_columns) <= set(raw.column_names):
+            return
+        found = tuple(column.name for column in schema.columns if column.kind == "text")
+        if len(found) == len(self.text_columns):
+            self.text_columns = found
+
+    def _begin(self, raw: Any) -> None:
+        """Take note of the columns of the first table."""
+        if self._columns is None:
+            self._find_texts(raw)
+            self.schema = schema_of(raw)
+            names = [name for name in raw.column_names if name not in self.text_columns]
+            self._columns = [_Learned(name, _kind(raw, name)) for name in names]
+        self._check_columns(raw)
+
+    @staticmethod
+    def _check_categories(column: _Learned) -> None:
+        distinct, examples = len(column.values), column.moments.count
+        if examples >= _ENOUGH and 2 * distinct > examples:
+            raise DataError(
+                f"column {column.name!r} has {distinct} different values in {examples} examples:"
+                " it looks like an identifier or free text; --drop it or name it with --text"
+            )
+
+    def _check_columns(self, table: Any) -> None:
+        needed = [*self.text_columns, *(column.name for column in self.columns)]
+        lacking = [repr(name) for name in needed if name not in table.column_names]
+        if lacking:
+            raise DataError(
+                f"no column {', '.join(lacking)}, which the model needs"
+                f" (columns found: {', '.join(repr(name) for name in table.column_names)})"
+            )
+
+    def encode(self, raw: Any, bias: float, threads: int = 1, *, note: bool = False) -> Rows:
+        """A table as rows, extended by a constant feature `bias`.
+
+        With `note` the encoder of texts writes down the names of new features.
+        """
+        if self._columns is None:
+            raise ValueError("observe the training tables before encoding any")
+        self._check_columns(raw)
+        if self.is_dense:
+            values = np.empty((raw.num_rows, self.width))
+            for i, column in enumerate(self.columns):
+                values[:, i] = self._scaled(column, _cells(raw, column))
+            return Rows.of(values, bias=bias)
+        texts = None
+        if self.text is not None:
+            documents = texts_of_column(raw, self.text_columns)
+            texts = self.text.encode(documents, bias, threads, note=note)
+            if not self.columns:
+                return texts
+        return _join(texts, self._sparse(raw), raw.num_rows, self.width, bias)
+
+    def encode_first(self, raw: Any, stack: Stack, threads: int = 1, *, note: bool = False) -> None:
+        """Like `observe` and `encode` at once, on a stack, where there are only texts."""
+        assert self.text is not None
+        self._begin(raw)
+        documents = texts_of_column(raw, self.text_columns)
+        self.text.encode_first(documents, stack, threads, note=note)
+
+    def finish(self, rows: Rows, threads: int = 1) -> None:
+        """Give rows from `encode_first` their final values, in place."""
+        assert self.text is not None
+        self.text.finish(rows, threads)
+
+    def _sparse(self, table: Any) -> tuple[np.ndarray, np.ndarray]:
+        """For each row and column the one feature that is not zero, and its value.
+
+        A number, a category, and the note that either is missing exclude each other, so that one
+        place a column is enough.
+        """
+        shape = (len(self.columns), table.num_rows)
+        features, values = np.zeros(shape, np.uint32), np.ones(shape)
+        first = self._text_width
+        for i, column in enumerate(self.columns):
+            cells = _cells(table, column)
+            last = first + column.width - 1
+            if column.kind == "category":
+                features[i], known = self._find_categories(column, cells)
+                features[i] += np.uint32(first)
+                values[i] = known
+            else:
+                features[i] = first
+                values[i] = self._scaled(column, cells)
+            if column.missing and cells.null_count:
+                absent = cells.is_null().to_numpy(zero_copy_only=False)
+                features[i, absent] = last
+                values[i, absent] = 1.0
+            first = last + 1
+        return features, values
+
+    def _scaled(self, column: _Learned, cells: Any) -> np.ndarray:
+        """The numbers of a column after scaling; missing ones are 0."""
+        if column.kind == "boolean":
+            return _numbers(cells.fill_null(False))
+        center, spread = column.moments.scaling(self.scale)
+        if not (np.isfinite(center) and spread > 0.0):
+            raise DataError(
+                f"column {column.name!r} has numbers from {column.moments.low:g} to"
+                f" {column.moments.high:g}: too wide or narrow to be scaled; scale or --drop it"
+            )
+        scaled = (_numbers(cells) - center) / spread
+        if cells.null_count:
+            scaled[cells.is_null().to_numpy(zero_copy_only=False)] = 0.0
+        return scaled
+
+    def _find_categories(self, column: _Learned, cells: Any) -> tuple[np.ndarray, np.ndarray]:
+        """The number of each category among those of its column, and whether it has one."""
+        coded = cells.dictionary_encode()
+        found = [column.values.get(value, -1) for value in coded.dictionary.to_pylist()]
+        numbers = np.array([*found, -1], np.int64)[
+            coded.indices.fill_null(len(found)).to_numpy(zero_copy_only=False)
+        ]
+        known = numbers >= 0
+        self.unseen += int(np.count_nonzero(~known)) - cells.null_count
+        return np.where(known, numbers, 0).astype(np.uint32), known
+
+    def feature_name(self, column: int) -> str:
+        """What a feature is called: a column, "column=value" or "column is missing"."""
+        if not 0 <= column < self.width:
+            raise IndexError(f"feature {column} lies outside 0 ... {self.width - 1}")
+        if self.text is not None and column < self.text.width:
+            return self.text.feature_name(column)
+        column -= self._text_width
+        for learned in self.columns:
+            if column >= learned.width:
+                column -= learned.width
+                continue
+            if learned.missing and column == learned.width - 1:
+                return f"{learned.name} is missing"
+            if learned.kind != "category":
+                break
+            return f"{learned.name}={list(learned.values)[column]}"
+        return learned.name
+
+    @property
+    def only_texts(self) -> bool:
+        """Whether no column but texts is used."""
+        return self.text is not None and not self.columns
+
+    def signs(self) -> np.ndarray | float:
+        """What the named feature of each column adds: 1, or -1 where texts are hashed so."""
+        if self.text is None:
+            return 1.0
+        signs = np.ones(self.width, np.float32)
+        signs[: self.text.width] = getattr(self.text, "signs", lambda: 1.0)()
+        return signs
+
+    def names_in(self, raw: Any) -> dict[int, str]:
+        """The names of all features that the texts of a table have."""
+        find = getattr(self.text, "names_in", None)
+        return {} if find is None else find(texts_of_column(raw, self.text_columns))
+
+    def describe(self) -> dict[str, Any]:
+        """All that JSON can hold of it, for a model file."""
+        columns = [
+            {"name": c.name, "kind": c.kind, "missing": c.missing, "values": len(c.values)}
+            for c in self.columns
+        ]
+        return {
+            "scale": self.scale,
+            "columns": columns,
+            "text_columns": list(self.text_columns),
+            "text": None if self.text is None else [self.text.kind, self.text.describe()],
+            "schema": None if self.schema is None else self.schema.describe(),
+        }
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Means, deviations and categories, and what the encoder of texts has."""
+        moments = [column.moments for column in self.columns]
+        values = [value for column in self.columns for value in column.values]
+        text = {} if self.text is None else self.text.arrays()
+        return {
+            "count": np.array([m.count for m in moments], np.int64),
+            "moments": np.array([[m.mean, m.squares, m.low, m.high] for m in moments]).reshape(
+                -1, 4
+            ),
+            **pack_strings("categories", values),
+            **{f"inner.{name}": array for name, array in text.items()},
+        }
+
+    @classmethod
+    def restore(
+        cls,
+        about: dict[str, Any],
+        arrays: dict[str, np.ndarray],
+        text_encoder: Any = None,
+    ) -> TableEncoder:
+        """Undo `describe` and `arrays`; `text_encoder` restores what encodes texts."""
+        text = None
+        if about["text"] is not None:
+            if text_encoder is None:
+                from widemargin.data.encode.text import TextEncoder
+
+                text_encoder = TextEncoder
+            own = {
+                name.removeprefix("inner."): array
+                for name, array in arrays.items()
+                if name.startswith("inner.")
+            }
+            text = text_encoder.restore(about["text"][1], own)
+        encoder = cls(about["scale"], text, about["text_columns"])
+        encoder.schema = about["schema"] and TableSchema.restore(about["schema"])
+        values = iter(unpack_strings("categories", arrays))
+        encoder._columns = [
+            _Learned(
+                column["name"],
+                column["kind"],
+                column["missing"],
+                Moments(int(count), *(float(number) for number in moments)),
+                {next(values): i for i in range(column["values"])},
+            )
+            for column, count, moments in zip(
+                about["columns"], arrays["count"], arrays["moments"], strict=True
+            )
+        ]
+        return encoder
+
+
+def _kind(table: Any, name: str) -> str:
+    try:
+        return kind_of_type(name, table.schema.field(name).type)
+    except CellError as bad:
+        raise DataError(bad.reason) from None
+
+
+def _cells(table: Any, column: _Learned) -> Any:
+    """A column of a table as one array of float64, booleans or strings."""
+    import pyarrow as pa
+
+    found = _kind(table, column.name)
+    whole = {"number": pa.float64(), "boolean": pa.bool_(), "category": pa.string()}[column.kind]
+    cells = table[column.name].combine_chunks()
+    if found != column.kind and cells.null_count < len(cells):
+        raise DataError(
+            f"column {column.name!r} is of kind {found}, and was of kind {column.kind} in training"
+        )
+    return cells if cells.type == whole else cells.cast(whole, safe=False)
+
+
+def _numbers(cells: Any) -> np.ndarray:
+    """Float64 of an Arrow array; what is missing becomes NaN."""
+    return cells.to_numpy(zero_copy_only=False).astype(np.float64, copy=False)
+
+
+def _join(
+    texts: Rows | None, table: tuple[np.ndarray, np.ndarray], n: int, width: int, bias: float
+) -> Rows:
+    """The features of texts, if any, and behind them those of a table, without its zeros."""
+    features, values = table[0].T, table[1].T
+    kept = values != 0.0
+    counts = np.count_nonzero(kept, axis=1)
+    starts = np.zeros(n + 1, np.uint64)
+    np.cumsum(counts, out=starts[1:], dtype=np.uint64)
+    indices, values = features[kept], values[kept]
+    if texts is not None:
+        own = texts.stored
+        lengths = (own.starts[1:] - own.starts[:-1]).astype(np.int64)
+        both = own.starts + starts
+        all_values = np.empty(int(both[-1]), own.values.dtype)
+        all_indices = np.empty(int(both[-1]), own.indices.dtype)
+        # A text's features move by as many places as table features come before them.
+        place = np.arange(int(own.starts[-1])) + np.repeat(starts[:-1].astype(np.int64), lengths)
+        all_values[place] = own.values[: len(place)]
+        all_indices[place] = own.indices[: len(place)]
+        place = np.arange(len(values)) + np.repeat(own.starts[1:].astype(np.int64), counts)
+        with np.errstate(over="ignore"):  # what is too large for float32 is refused in learning
+            all_values[place] = values
+        all_indices[place] = indices
+        starts, indices, values = both, all_indices, all_values
+    return Rows(Sparse(frozen(values), frozen(indices), frozen(starts), float(bias)), n, width)

@@ -1,0 +1,385 @@
+"""Text -> rows: words or n-grams, hashed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from widemargin.data.encode.characters import CONTEXTUAL, byte_table, character_table
+from widemargin.data.encode.names import NameTable
+from widemargin.data.encode.pieces import Harvest, Pile, Room, Turns, cut, most_features, spare_room
+from widemargin.data.readers.chunk import Texts
+from widemargin.data.rows import Rows, Stack, frozen
+from widemargin.errors import DataError
+from widemargin.loops.text.documents import How, encode_piece, finish_rows
+from widemargin.loops.text.gather import BAD_BYTE, NEEDS_TABLE, Tables
+from widemargin.loops.text.names import FULL, NAMING, UNNAMED
+from widemargin.threads import run_all, split
+
+ANALYZERS = ("word", "char", "char_wb")
+WEIGHTINGS = ("count", "binary", "sublinear")
+#: 1 + log c for the counts c that are common.
+_LOGS = frozen(1.0 + np.log(np.maximum(np.arange(1024.0), 1.0)))
+_NOTHING_SEEN = frozen(np.zeros(1, np.uint32))
+
+#: Once the table of names is half full, it looks at every so many pieces: common names come again.
+_NOTED = 8
+
+
+class TextEncoder:
+    """Documents as rows of hashed words, word n-grams or character n-grams.
+
+    A feature's column is |h| mod 2 ** bits, where h is the MurmurHash3 of its UTF-8 bytes (of an
+    n-gram of words: with single blanks between them), as in scikit-learn's FeatureHasher. Nothing
+    is stored but, for inspection, a bounded table of names.
+
+    Parameters
+    ----------
+    analyzer : {"word", "char", "char_wb"}
+        What n-grams are made of: words; characters; characters within words, each word with a
+        blank before and after it.
+    ngrams : int or (int, int)
+        The longest n-gram (of words: beginning with single ones; of characters: only this long),
+        or the shortest and the longest.
+    lowercase : bool
+        Fold upper case.
+    min_length : int
+        Words with fewer characters are left out. (Only for "word".)
+    bits : int
+        There are 2 ** bits columns, 4 to 30.
+    signed : bool
+        Let the sign of the hash decide whether a feature adds 1 or -1, so that names that share a
+        column cancel rather than add up.
+    weighting : {"count", "binary", "sublinear"}
+        The value of a feature that a document has c times: c, 1, or 1 + log c.
+    idf : bool
+        Multiply by log((1 + n) / (1 + n_c)) + 1, n_c of n documents having column c. These are
+        counted by `observe`.
+    norm : {"l2", None}
+        Whether rows are scaled to length 1.
+    errors : {"strict", "replace"}
+        What to do with bytes that are not UTF-8: an error, or U+FFFD.
+    names : int
+        How many names of features are kept; 0 keeps none.
+
+    Examples
+    --------
+    >>> encoder = TextEncoder(ngrams=2)
+    >>> rows = encoder.encode(texts_of(["A rose is a rose is a rose."]), bias=0.0, note=True)
+    >>> sorted(encoder.feature_name(column) for column in rows.stored.indices)
+    ['is', 'is rose', 'rose', 'rose is']
+    """
+
+    kind: ClassVar[str] = "text"
+
+    def __init__(
+        self,
+        *,
+        analyzer: str = "word",
+        ngrams: int | tuple[int, int] = 1,
+        lowercase: bool = True,
+        min_length: int = 2,
+        bits: int = 20,
+        signed: bool = False,
+        weighting: str = "sublinear",
+        idf: bool = False,
+        norm: str | None = "l2",
+        errors: str = "strict",
+        names: int = 1 << 18,
+    ) -> None:
+        _choice("analyzer", analyzer, ANALYZERS)
+        _choice("weighting", weighting, WEIGHTINGS)
+        _choice("norm", norm, ("l2", None))
+        _choice("errors", errors, ("strict", "replace"))
+        low, high = _range(ngrams, analyzer)
+        for name, value, least, most in (
+            ("bits", bits, 4, 30),
+            ("min_length", min_length, 1, 1 << 20),
+            ("names", names, 0, 1 << 24),
+        ):
+            if not isinstance(value, (int, np.integer)) or not least <= value <= most:
+                raise ValueError(f"{name}={value!r} must be a whole number, {least} to {most}")
+        self.options: dict[str, Any] = {
+            "analyzer": analyzer,
+            "ngrams": (low, high),
+            "lowercase": bool(lowercase),
+            "min_length": int(min_length),
+            "bits": int(bits),
+            "signed": bool(signed),
+            "weighting": weighting,
+            "idf": bool(idf),
+            "norm": norm,
+            "errors": errors,
+            "names": int(names),
+        }
+        self.how = How(
+            analyzer=ANALYZERS.index(analyzer),
+            low=low,
+            high=high,
+            least=int(min_length),
+            mask=(1 << int(bits)) - 1,
+            signed=bool(signed),
+            weighting=WEIGHTINGS.index(weighting),
+            l2=norm == "l2",
+            named=UNNAMED,
+        )
+        self.names = NameTable(int(bits), int(names)) if names else None
+        self.documents = 0
+        self._having = np.zeros(self.width if idf else 0, np.uint32)
+        self._everything = False  # whether more than ASCII was met
+
+    @property
+    def width(self) -> int:
+        """How many features a row has."""
+        return self.how.mask + 1
+
+    def observe(self, raw: Texts, threads: int = 1) -> None:
+        """Count in how many documents each column is, if `idf` asks for it."""
+        if not self.options["idf"]:
+            return
+        self.encode_first(raw, Stack(), threads)
+
+    def encode(self, raw: Texts, bias: float, threads: int = 1, *, note: bool = False) -> Rows:
+        """Documents as rows, extended by a constant feature `bias`.
+
+        Each column is stored at most once a row, in no particular order. The number of threads
+        changes nothing but the time. With `note` the names of new features are written down.
+        """
+        if self.options["idf"] and not self.documents:
+            raise DataError("idf needs a first pass over the documents: call observe before encode")
+        harvest = Harvest(raw)
+        names = self.names if note else None
+        self._encode(raw, threads, self._tables(), names, self.how, harvest)
+        return harvest.rows(bias, self.width)
+
+    def encode_first(
+        self, raw: Texts, stack: Stack, threads: int = 1, *, note: bool = False
+    ) -> None:
+        """Like `observe` and `encode` at once, for those who keep all rows in memory: on a stack.
+
+        With idf the values are not final before `finish`, after the last documents.
+        """
+        idf, names = self.options["idf"], self.names if note else None
+        how = self.how._replace(l2=False) if idf else self.how
+        self._encode(raw, threads, self._tables(idf=False), names, how, Pile(stack, self._having))
+        stack.mark()
+        if idf:
+            self.documents += len(raw.starts)
+
+    def finish(self, rows: Rows, threads: int = 1) -> None:
+        """Give rows from `encode_first` their final values, in place."""
+        if not self.options["idf"]:
+            return
+        stored, idf = rows.stored, self._tables().idf
+        values = stored.values.view()
+        values.setflags(write=True)
+        run_all(
+            lambda part: finish_rows(
+                stored.indices, values, stored.starts[part.start : part.stop + 1], idf, self.how.l2
+            ),
+            split(rows.n, threads),
+            threads,
+        )
+
+    def _encode(
+        self,
+        raw: Texts,
+        threads: int,
+        tables: Tables,
+        names: NameTable | None,
+        how: How,
+        harvest: Harvest | Pile,
+    ) -> None:
+        raw = Texts(*(frozen(array) for array in raw))
+        edges, turns = cut(raw), Turns()
+        everywhere = names is not None and not names.is_half_full
+
+        def work(number: int) -> None:
+            first, last = edges[number], edges[number + 1]
+            noted = names if everywhere or number % _NOTED == 0 else None
+            with spare_room() as room:
+                try:
+                    count = self._piece(raw, first, last, how, tables, noted, room)
+                except BaseException:
+                    turns.fail(number)
+                    raise
+                with turns.turn(number) as fine:
+                    if fine:
+                        harvest.take(first, last, room.found, count)
+                        if noted is not None:
+                            noted.note(room.fresh)
+
+        run_all(work, range(len(edges) - 1), threads)
+
+    def _piece(
+        self,
+        raw: Texts,
+        first: int,
+        last: int,
+        how: How,
+        tables: Tables,
+        names: NameTable | None,
+        room: Room,
+    ) -> int:
+        """Encode documents first ... last - 1 into a room; returns how many features they have."""
+        seen = _NOTHING_SEEN
+        if names is not None:
+            how = how._replace(named=FULL if names.is_full else NAMING)
+            seen = frozen(names.seen)
+        texts, a, b = raw, first, last
+        if self._everything:
+            tables = tables._replace(wide=self._wide(True))
+        while True:
+            room.fit(how, texts, a, b)
+            count, document, trouble = encode_piece(
+                texts,
+                np.uint64(a),
+                np.uint64(b),
+                how,
+                tables,
+                room.work,
+                seen,
+                room.found,
+                room.fresh,
+            )
+            if trouble == 0:
+                return int(count)
+            if trouble == NEEDS_TABLE:
+                self._everything = True
+                tables = tables._replace(wide=self._wide(True))
+            elif trouble == BAD_BYTE and self.options["errors"] == "strict":
+                raise _not_utf8(int(document) - a + first, int(room.work.bad[0]))
+            else:
+                texts, a, b = self._rewritten(raw, first, last), 0, last - first
+
+    def _rewritten(self, raw: Texts, first: int, last: int) -> Texts:
+        """Some documents with what the loops cannot do done: rare letters, bytes to replace."""
+        texts = []
+        for document in range(first, last):
+            found = raw.buffer[raw.starts[document] : raw.ends[document]].tobytes()
+            try:
+                text = found.decode("utf-8", self.options["errors"])
+            except UnicodeDecodeError as error:
+                raise _not_utf8(document, error.start) from None
+            if self.options["lowercase"] and any(letter in text for letter in CONTEXTUAL):
+                text = text.lower()
+            texts.append(text)
+        return Texts(*(frozen(array) for array in texts_of(texts)))
+
+    def _wide(self, everything: bool) -> np.ndarray:
+        return character_table(self.options["lowercase"], everything)
+
+    def _tables(self, idf: bool = True) -> Tables:
+        weights = np.empty(0, np.float32)
+        if idf and self.options["idf"] and self.documents:
+            # There are fewer different counts than columns, most of which are empty.
+            count = np.arange(self._having.max() + 1)
+            of_count = np.log((1.0 + self.documents) / (1.0 + count)) + 1.0
+            weights = of_count.astype(np.float32)[self._having]
+        plain = byte_table(self.options["lowercase"])
+        return Tables(plain, self._wide(self._everything), _LOGS, weights)
+
+    def feature_name(self, column: int) -> str:
+        """The first name seen in a column; "~" before it says that there were others."""
+        column = int(column)
+        name = None if self.names is None else self.names.get(column)
+        if name is None:
+            return f"#{column}"
+        assert self.names is not None
+        return f"~{name}" if self.names.is_shared(column) else name
+
+    def signs(self) -> np.ndarray | float:
+        """What the named feature of each column adds: 1, or -1 if it is signed and its hash is."""
+        if not self.options["signed"] or self.names is None:
+            return 1.0
+        return self.names.signs(self.width)
+
+    def names_in(self, raw: Texts) -> dict[int, str]:
+        """The names of all features of some documents, whatever the table had room for."""
+        most = most_features(self.how, int(np.sum(raw.ends - raw.starts)), len(raw.starts))
+        table = NameTable(self.options["bits"], 2 * most)
+        harvest = Harvest(raw)
+        self._encode(raw, 1, self._tables(), table, self.how, harvest)
+        rows = harvest.rows(0.0, self.width)
+        found = {}
+        for column in set(rows.stored.indices.tolist()):
+            name = table.get(column)
+            if name is not None:
+                shared = self.names is not None and self.names.is_shared(column)
+                found[column] = f"~{name}" if shared else name
+        return found
+
+    def describe(self) -> dict[str, Any]:
+        """All that JSON can hold of it, for a model file."""
+        return {**self.options, "ngrams": list(self.how[1:3]), "documents": self.documents}
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """The rest of it, for a model file."""
+        arrays = {"having": self._having}
+        if self.names is not None:
+            arrays |= {f"names.{name}": array for name, array in self.names.arrays().items()}
+        return arrays
+
+    @classmethod
+    def restore(cls, about: dict[str, Any], arrays: dict[str, np.ndarray]) -> Self:
+        """Undo `describe` and `arrays`."""
+        options = dict(about)
+        documents, ngrams = options.pop("documents"), tuple(options.pop("ngrams"))
+        encoder = cls(ngrams=ngrams, **options)
+        encoder.documents = documents
+        encoder._having = arrays["having"].copy()
+        if encoder.names is not None:
+            encoder.names.fill({name: arrays[f"names.{name}"] for name in encoder.names.arrays()})
+        return encoder
+
+
+def texts_of(strings: Iterable[str]) -> Texts:
+    """Documents from strings, encoded once.
+
+    >>> texts_of(["ab", "", "\u00e9"]).ends.tolist()
+    [2, 2, 4]
+    """
+    if isinstance(strings, str | bytes):
+        raise DataError("expected a list of documents, found a single string: put it into a list")
+    encoded = []
+    for at, text in enumerate(strings):
+        try:
+            encoded.append(str.encode(text))
+        except TypeError:
+            raise DataError(
+                f"document {at}: expected a string, found {type(text).__name__} ({text!r:.40})"
+            ) from None
+        except UnicodeEncodeError as error:
+            raise DataError(
+                f"document {at}: character {error.start} is a lone surrogate, which is no text;"
+                " decode the file with its right encoding"
+            ) from None
+    lengths = np.fromiter(map(len, encoded), np.uint64, len(encoded))
+    ends = np.cumsum(lengths, dtype=np.uint64)
+    return Texts(np.frombuffer(b"".join(encoded), np.uint8), ends - lengths, ends)
+
+
+def _not_utf8(document: int, byte: int) -> DataError:
+    return DataError(
+        f"document {document}: byte {byte} is not UTF-8;"
+        " convert the text, or choose errors='replace'"
+    )
+
+
+def _range(ngrams: Any, analyzer: str) -> tuple[int, int]:
+    """The shortest and the longest n-gram."""
+    if isinstance(ngrams, (tuple, list)) and len(ngrams) == 2:
+        low, high = ngrams
+    else:
+        low, high = 1 if analyzer == "word" else ngrams, ngrams
+    if not all(isinstance(n, (int, np.integer)) for n in (low, high)) or not 1 <= low <= high <= 5:
+        raise ValueError(f"ngrams={ngrams!r} must be a whole number from 1 to 5, or a pair of them")
+    return int(low), int(high)
+
+
+def _choice(name: str, value: Any, choices: tuple[Any, ...]) -> None:
+    if value not in choices:
+        listed = ", ".join(repr(choice) for choice in choices)
+        raise ValueError(f"{name}={value!r} is unknown; choose one of {listed}")

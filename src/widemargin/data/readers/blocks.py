@@ -1,0 +1,85 @@
+"""A file of lines, cut into blocks of whole records: what the readers of tables share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, BinaryIO, NamedTuple
+
+import numpy as np
+
+from widemargin.data.readers.sources import read_up_to
+from widemargin.errors import DataError
+
+#: A single record may be so long (a quote that is never closed would read the whole file).
+_LONGEST = 1 << 26
+
+
+class Block(NamedTuple):
+    """Records that follow each other: record i begins at starts[i], on line lines[i].
+
+    The data are bytes that end with a newline, or a pyarrow.Table.
+    """
+
+    data: Any
+    starts: np.ndarray
+    lines: np.ndarray
+    cut: bool = False  # whether the file ends here, without a newline
+
+    def part(self, first: int, last: int) -> Block:
+        """Some of the records."""
+        starts, lines = self.starts[first:last], self.lines[first:last]
+        if not isinstance(self.data, bytes):
+            return Block(self.data.slice(first, last - first), starts, lines)
+        whole = last >= len(self.starts)
+        begin = int(starts[0]) if len(starts) else len(self.data)
+        end = len(self.data) if whole else int(self.starts[last])
+        return Block(self.data[begin:end], starts - begin, lines, self.cut and whole)
+
+
+class Row(NamedTuple):
+    """A record read one by one: its line, what to put before an error in its label, and values."""
+
+    line: int
+    label_place: str
+    label: Any
+    values: dict[str, Any]
+
+
+#: From bytes, and whether they are the last, to where records start, on which line of these bytes
+#: (from 0), and where the last whole record ends.
+FindRecords = Callable[[bytes, bool], tuple[np.ndarray, np.ndarray, int]]
+
+
+def cut_blocks(
+    stream: BinaryIO, source: str, size: int, find_records: FindRecords
+) -> Iterator[Block]:
+    """Read a stream in blocks of whole records, of about `size` bytes."""
+    rest, line = b"", 1
+    first, final = True, False
+    while not final:
+        piece = read_up_to(stream, size)
+        final = len(piece) < size
+        data = rest + piece if rest else piece
+        if first:
+            first = False
+            if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
+                raise DataError(f"{source}:1: text in UTF-16; convert it to UTF-8 first")
+            data = data.removeprefix(b"\xef\xbb\xbf")
+        cut = final and bool(data) and not data.endswith(b"\n")
+        if cut:
+            data += b"\n"
+        starts, lines, end = find_records(data, final)
+        if end == 0 and len(data) > max(_LONGEST, 4 * size):
+            raise DataError(
+                f"{source}:{line}: a record of more than {len(data) >> 20} MB;"
+                " is a quote not closed?"
+            )
+        rest, data = data[end:], data[:end]
+        if data:
+            yield Block(data, starts, lines + line, cut)
+            line += data.count(b"\n")
+
+
+def find_lines(content: np.ndarray) -> np.ndarray:
+    """Where the newlines are."""
+    return np.flatnonzero(content == ord("\n"))

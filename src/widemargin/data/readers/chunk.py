@@ -1,0 +1,88 @@
+"""What a reader gives: some examples of a file, not yet encoded, and where they came from."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from widemargin.data.rows import Rows
+
+
+class Texts(NamedTuple):
+    """Documents: byte ranges of one buffer of UTF-8. Document i is buffer[starts[i]:ends[i]]."""
+
+    buffer: np.ndarray  # uint8
+    starts: np.ndarray  # uint64
+    ends: np.ndarray  # uint64
+
+
+class Vectors(NamedTuple):
+    """Sparse rows whose columns are numbered as the file does, from 0 or from 1."""
+
+    rows: Rows
+    least: int  # the smallest index among them
+
+
+class Hashed(NamedTuple):
+    """Examples of named features, hashed: those of example i are starts[i] up to starts[i + 1]."""
+
+    values: np.ndarray
+    hashes: np.ndarray  # uint32, all even
+    starts: np.ndarray  # uint64
+    text: np.ndarray  # in which the names stand
+    names: np.ndarray  # uint32 (m, 4): start and end of the namespace, and of the name
+
+
+class Labels(NamedTuple):
+    """The labels of some examples: values[codes]. An example without a label has code -1."""
+
+    values: np.ndarray  # the distinct ones, in the order in which they first appear
+    codes: np.ndarray  # int64
+
+
+class Chunk(NamedTuple):
+    """Examples that follow each other in one file.
+
+    Attributes
+    ----------
+    raw : Vectors, Texts, Hashed or pyarrow.Table
+        The examples: vectors, documents, named features, or columns.
+    n : int
+        How many there are.
+    labels : Labels or None
+        Their labels; None where the file has none.
+    weights : array of float64, or None
+        What an error on each costs.
+    source : str
+        The file, as errors call it.
+    lines : array of int64
+        The line (from 1) on which each example begins, or its row in a file without lines.
+    """
+
+    raw: Any
+    n: int
+    labels: Labels | None
+    weights: np.ndarray | None
+    source: str
+    lines: np.ndarray
+
+
+class Flaw(NamedTuple):
+    """A line that cannot be read."""
+
+    line: int
+    column: int  # from 1; 0 if the whole line is meant
+    message: str
+
+
+class Piece(NamedTuple):
+    """What was found in some lines, counted from the first of them, which is 0."""
+
+    raw: Any
+    n: int
+    labels: Labels | None
+    weights: np.ndarray | None
+    lines: np.ndarray
+    length: int  # how many lines there are, whatever is in them
+    flaws: list[Flaw]

@@ -1,0 +1,250 @@
+"""Sentences from files: CoNLL-2000/2002/2003 columns, CoNLL-U, and plain text; and back again."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from itertools import compress
+from typing import Any, NoReturn
+
+import numpy as np
+
+from widemargin.data.readers.cells import Cells, Columns, LazyLines, split_lines
+from widemargin.data.readers.corpus import Corpus, Layout, joined
+from widemargin.data.readers.formats import CORPORA, format_of
+from widemargin.data.readers.sources import find_files, name_of, open_bytes
+from widemargin.errors import DataError
+
+#: The columns of CoNLL-U behind the number of the token.
+CONLLU = ("form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
+#: What columns without names are called: CoNLL-2002, 2000, 2003.
+_NAMES = {
+    1: ("word",),
+    2: ("word", "ner"),
+    3: ("word", "pos", "chunk"),
+    4: ("word", "pos", "chunk", "ner"),
+}
+_DOCUMENT = "-DOCSTART-"
+_BOM = "\ufeff"
+_NEWLINE = 10
+_BLANKS = re.compile("[ \t]+")
+_SPECIAL = re.compile(r"[1-9][0-9]*-[1-9][0-9]*|(?:0|[1-9][0-9]*)\.[1-9][0-9]*")
+#: A file in which none of these stands has no blanks but between columns.
+_ODD = ("\r", "\n ", "\n\t", " \n", "\t\n")
+
+
+def read_conll(
+    source: Any,
+    columns: Sequence[str] | None = None,
+    format: str | None = None,
+    encoding: str = "utf-8",
+    plain: bool = False,
+) -> Corpus:
+    """Read sentences from files, compressed or not.
+
+    Parameters
+    ----------
+    source : str, path, or list of them; or an open file
+        Names, patterns, "-" for standard input.
+    columns : list of str
+        Names for the columns of a "conll" file. Without them, one is called word; two word ner
+        (CoNLL-2002); three word pos chunk (2000); four word pos chunk ner (2003); more word, 2,
+        3 and so on.
+    format : {"conll", "conllu", "text"} or None
+        "conll": a token a line, its columns between blanks or tabs, blank lines between sentences;
+        lines that begin with -DOCSTART- are no tokens. "conllu": CoNLL-U. "text": a sentence a
+        line, words between blanks. None: as the name or the first lines say.
+    encoding : str
+        How characters are written.
+    plain : bool
+        Take what does not look like columns for text.
+
+    Raises
+    ------
+    DataError
+        If a line has too few or too many columns, is not in this encoding, or its number is not
+        the next: with file and line.
+    """
+    if hasattr(source, "read"):
+        name = str(getattr(source, "name", "sentences"))
+        return _parse(source.read(), name, columns, format, encoding, plain)
+    parts = []
+    for path in find_files(source):
+        with open_bytes(path) as file:
+            parts.append(_parse(file.read(), name_of(path), columns, format, encoding, plain))
+    if len({part.format for part in parts}) > 1:
+        kinds = ", ".join(f"{part.source} is {part.format}" for part in parts)
+        raise DataError(f"files of different formats cannot be read together: {kinds}")
+    return joined(parts)
+
+
+def _parse(
+    content: bytes | str,
+    source: str,
+    columns: Sequence[str] | None,
+    format: str | None,
+    encoding: str,
+    plain: bool,
+) -> Corpus:
+    text = content if isinstance(content, str) else _decode(content, source, encoding)
+    if format is None:
+        among = (*CORPORA, "text") if plain else tuple(CORPORA)
+        format = format_of(source, text[: 1 << 14].encode("utf-8", "replace"), among)
+    if format == "conllu":
+        if columns is not None:
+            raise DataError(f"{source}: the columns of CoNLL-U have names already")
+        return _parse_conllu(text, source)
+    if format == "conll":
+        return _parse_columns(text, source, columns)
+    if format == "text":
+        return _parse_text(text, source)
+    raise DataError(f"format={format!r} is unknown; choose one of {', '.join(CORPORA)}, text")
+
+
+def _decode(content: bytes, source: str, encoding: str) -> str:
+    try:
+        return content.decode(encoding)
+    except LookupError:
+        raise DataError(f"encoding {encoding!r} is unknown") from None
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise DataError(
+            f"{source}:{line}: the byte 0x{content[error.start]:02x} is not {encoding}:"
+            " give the encoding (latin-1, perhaps), or convert the file"
+        ) from None
+
+
+class _Lines:
+    """A file as bytes, its lines, and which of them are blank.
+
+    `text` is parsed: it ends with a line end, and blanks at the ends of lines are gone. What is
+    written again is the content itself.
+    """
+
+    def __init__(self, content: str, source: str) -> None:
+        self.source, self.content = source, content
+        self.open_end = bool(content) and not content.endswith("\n")
+        plain = content + "\n" * self.open_end
+        if plain.startswith((_BOM, " ", "\t")) or any(mark in plain for mark in _ODD):
+            lines = [line.strip(" \r") for line in plain.removeprefix(_BOM).split("\n")]
+            plain = "\n".join("" if line.strip("\t ") == "" else line for line in lines)
+        self.text = np.frombuffer(plain.encode(), np.uint8)
+        small = np.int32 if len(self.text) < 1 << 31 else np.int64
+        self.ends = np.flatnonzero(self.text == _NEWLINE).astype(small)
+        self.begins = np.concatenate([np.zeros(min(1, len(self.ends)), small), self.ends[:-1] + 1])
+        self.blank = self.begins == self.ends
+
+    def holding(self, mark: int) -> np.ndarray:
+        """Lines that are not blank and do not begin with a character."""
+        return np.flatnonzero(~self.blank & (self.text[self.begins] != mark))
+
+    def line(self, row: int) -> str:
+        """One line."""
+        return self.text[self.begins[row] : self.ends[row]].tobytes().decode()
+
+    def cells(self, rows: np.ndarray, between: str, width: int, expected: str) -> Cells:
+        """Where the cells of some lines are; an error if one has not `width` of them."""
+        marks = np.flatnonzero(self.text == ord(between)).astype(self.ends.dtype)
+        begins, ends = self.begins[rows], self.ends[rows]
+        first = np.searchsorted(marks, begins)
+        found = np.searchsorted(marks, ends) - first + 1
+        ragged = np.flatnonzero(found != width)
+        if len(ragged):
+            at, kind = ragged[0], "tabs" if between == "\t" else "blanks"
+            several = f"{found[at]} column{'s' * int(found[at] != 1)}"
+            self.fail(rows[at], f"{several} between {kind}, where {expected} {width}")
+        edges = np.empty((len(rows), width + 1), self.ends.dtype)
+        edges[:, 0], edges[:, width] = begins, ends + 1
+        for j in range(1, width):
+            edges[:, j] = marks[first + (j - 1)] + 1
+        for j in range(width):
+            empty = np.flatnonzero(edges[:, j + 1] - edges[:, j] == 1)
+            if len(empty):
+                self.fail(rows[empty[0]], f"column {j + 1} is empty; write _ there")
+        return Cells(self.text, edges)
+
+    def corpus(self, rows: np.ndarray, columns: Columns, format: str) -> Corpus:
+        """Sentences, given the numbers of the lines that are tokens, and what these hold."""
+        sentence = np.cumsum(self.blank)[rows]
+        starts = np.flatnonzero(np.diff(sentence, prepend=-1))
+        # The lines of a sentence begin behind the first blank line after the one before.
+        blanks = np.flatnonzero(self.blank)
+        blocks = np.zeros(len(starts) + 1, np.int64)
+        if len(starts) > 1:
+            blocks[1:-1] = blanks[np.searchsorted(blanks, rows[starts[1:] - 1])] + 1
+        blocks[-1] = len(self.blank)
+        return Corpus(
+            columns,
+            np.append(starts, len(rows)).astype(np.int64),
+            rows + 1,
+            ((0, self.source),),
+            format,
+            Layout(
+                LazyLines(split_lines, self.content),
+                rows,
+                blocks,
+                self.open_end,
+            ),
+        )
+
+    def fail(self, row: int, message: str) -> NoReturn:
+        """Complain of a line."""
+        raise DataError(f"{self.source}:{row + 1}: {message}")
+
+
+def _parse_columns(text: str, source: str, names: Sequence[str] | None) -> Corpus:
+    """The columns of CoNLL-2000, 2002 and 2003."""
+    lines = _Lines(text, source)
+    rows = np.flatnonzero(~lines.blank)
+    if _DOCUMENT in text:
+        suspects = rows[lines.text[lines.begins[rows]] == ord("-")].tolist()
+        breaks = [row for row in suspects if lines.line(row).startswith(_DOCUMENT)]
+        rows = np.setdiff1d(rows, breaks, assume_unique=True)
+    head = lines.line(rows[0]) if len(rows) else ""
+    between = "\t" if "\t" in head else " "
+    if between == " " and ("  " in text or "\t" in text):
+        # Several blanks between columns, or tabs here and there: one blank will do.
+        made = _Lines(_BLANKS.sub(" ", text), source)
+        made.content, lines, head = text, made, _BLANKS.sub(" ", head)
+    width = head.count(between) + 1
+    cells = lines.cells(rows, between, width, "the first line has")
+    if names is None:
+        names = _NAMES.get(width) or ("word", *map(str, range(2, width + 1)))
+    elif len(names) != width or len(set(names)) != width:
+        found = f"{width} column{'s' * (width != 1)}"
+        raise DataError(f"{source}: has {found}; the names given are {', '.join(names)}")
+    columns = Columns({}, cells, {name: j for j, name in enumerate(names)})
+    return lines.corpus(rows, columns, "conll")
+
+
+def _parse_conllu(text: str, source: str) -> Corpus:
+    """CoNLL-U. Ranges and empty nodes are no tokens, but are written again."""
+    lines = _Lines(text, source)
+    rows = lines.holding(ord("#"))
+    cells = lines.cells(rows, "\t", len(CONLLU) + 1, "CoNLL-U has")
+    numbers = cells.column(0)
+    words = [number.isdecimal() for number in numbers]
+    if not all(words):
+        for row, number, word in zip(rows.tolist(), numbers, words, strict=True):
+            if not word and not _SPECIAL.fullmatch(number):
+                lines.fail(row, f"{number!r} is no number of a token, a range or an empty node")
+        chosen = np.array(words)
+        rows, cells = rows[chosen], cells._replace(edges=cells.edges[chosen])
+        numbers = list(compress(numbers, words))
+    columns = Columns({}, cells, {name: j + 1 for j, name in enumerate(CONLLU)})
+    corpus = lines.corpus(rows, columns, "conllu")
+    place = np.arange(corpus.tokens) - np.repeat(corpus.starts[:-1], corpus.lengths) + 1
+    expected = list(map(str, place.tolist()))
+    if numbers != expected:
+        at = next(i for i, number in enumerate(numbers) if number != expected[i])
+        lines.fail(rows[at], f"the token's number is {numbers[at]}, not {expected[at]}")
+    return corpus
+
+
+def _parse_text(text: str, source: str) -> Corpus:
+    """A sentence a line; an empty line is a sentence without words."""
+    lines = split_lines(text.removeprefix(_BOM))
+    sentences = [line.split() for line in lines]
+    made = Corpus.of(sentences)
+    numbers = np.repeat(np.arange(len(lines)) + 1, made.lengths)
+    return Corpus(made.columns, made.starts, numbers, ((0, source),), "text")

@@ -1,0 +1,307 @@
+"""Sentences in memory: columns of strings, all tokens end to end, and the lines they came from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import accumulate, chain, pairwise
+from typing import Any
+
+import numpy as np
+
+from widemargin.data.readers.cells import Columns, LazyLines
+from widemargin.errors import DataError
+
+#: Either name means the column of the words.
+_WORDS = ("word", "form")
+_NO_ROWS = np.empty(0, np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class Layout:
+    """The lines of the files, so that they can be written again as they were.
+
+    Attributes
+    ----------
+    text : LazyLines
+        All lines without their line ends: comments and blank lines, too.
+    rows : array of int64
+        The line of every token, counted from 0 through all lines.
+    blocks : array of int64, one longer than there are sentences
+        Where the lines of each sentence begin. What stands before it belongs to it.
+    open_end : bool
+        Whether the last line has no line end.
+    """
+
+    text: LazyLines
+    rows: np.ndarray
+    blocks: np.ndarray
+    open_end: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Corpus:
+    """Sentences whose tokens have columns.
+
+    Attributes
+    ----------
+    columns : mapping of str to list of str
+        Each holds one string for every token, all sentences end to end.
+    starts : array of int64, one longer than there are sentences
+        Sentence i has the tokens from starts[i] up to starts[i + 1].
+    lines : array of int64
+        The line of each token in its file, from 1; empty if there was no file.
+    sources : tuple of (int, str)
+        The files, and the first token of each.
+    format : str
+        "conll", "conllu", "text", or "lists" if it was made in Python.
+    layout : Layout or None
+        What is needed to write the files again.
+
+    Examples
+    --------
+    >>> corpus = Corpus.of([["the", "dog"], ["it", "barks"]], [["DET", "NOUN"], ["PRON", "VERB"]])
+    >>> len(corpus), corpus.tokens, corpus.column("tag")
+    (2, 4, ['DET', 'NOUN', 'PRON', 'VERB'])
+    >>> corpus[1:].sentences()
+    [['it', 'barks']]
+    """
+
+    columns: Mapping[str, list[str]]
+    starts: np.ndarray
+    lines: np.ndarray = field(default_factory=lambda: _NO_ROWS)
+    sources: tuple[tuple[int, str], ...] = ()
+    format: str = "lists"
+    layout: Layout | None = None
+
+    @classmethod
+    def of(
+        cls,
+        sentences: Sequence[Sequence[str]] | Mapping[str, Sequence[Sequence[str]]],
+        tags: Sequence[Sequence[str]] | None = None,
+    ) -> Corpus:
+        """Make a corpus from lists.
+
+        Parameters
+        ----------
+        sentences : list of lists of str, or dict of such
+            The words of each sentence; or several columns by name, the words first.
+        tags : list of lists of str
+            One tag a word: the column "tag".
+        """
+        given = dict(sentences) if isinstance(sentences, Mapping) else {"word": sentences}
+        if tags is not None:
+            given["tag"] = tags
+        if not given:
+            raise DataError("sentences: there is no column")
+        flat, lengths = {}, None
+        for name, column in given.items():
+            found = _lengths(name, column)
+            if lengths is None:
+                first, lengths = name, found
+            _check_lengths(first, lengths, name, found)
+            flat[name] = list(chain.from_iterable(column))
+            try:
+                "".join(flat[name])  # the quickest way to learn that all are strings
+            except TypeError:
+                _check_types(name, column)
+        assert lengths is not None
+        return cls(Columns(flat), np.array([0, *accumulate(lengths)], np.int64))
+
+    def __len__(self) -> int:
+        """How many sentences there are."""
+        return len(self.starts) - 1
+
+    @property
+    def tokens(self) -> int:
+        """How many tokens there are."""
+        return int(self.starts[-1])
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the columns, in order."""
+        return list(self.columns)
+
+    @property
+    def source(self) -> str:
+        """What errors call the files."""
+        return ", ".join(name for _, name in self.sources) or "sentences"
+
+    @property
+    def words(self) -> list[str]:
+        """The first column: the words."""
+        return self.columns[self.names[0]]
+
+    @property
+    def lengths(self) -> np.ndarray:
+        """How many tokens each sentence has."""
+        return np.diff(self.starts)
+
+    def name_of(self, column: str | int | None = None) -> str:
+        """The name of a column that is given by name, or by its number from 1 (-1 is the last).
+
+        The words are called both "word" and "form". None is the column to learn if nobody says:
+        "upos" of CoNLL-U, else the last.
+        """
+        names = self.names
+        if column is None:
+            return "upos" if self.format == "conllu" else names[-1]
+        if isinstance(column, str) and column.lstrip("-").isdecimal():
+            column = int(column)
+        if isinstance(column, int):
+            if column == 0 or abs(column) > len(names):
+                raise DataError(
+                    f"{self.source}: there is no column {column}, only 1 to {len(names)}"
+                )
+            return names[column - 1 if column > 0 else column]
+        if column in names:
+            return column
+        if column in _WORDS and names[0] in _WORDS:
+            return names[0]
+        raise DataError(f"{self.source}: has no column {column!r}; there are {', '.join(names)}")
+
+    def column(self, column: str | int | None = None) -> list[str]:
+        """A column, one string for every token; named as in `name_of`."""
+        return self.columns[self.name_of(column)]
+
+    def sentences(self, column: str | int = 1) -> list[list[str]]:
+        """A column, one list for every sentence; the words, if none is named."""
+        cells, starts = self.column(column), self.starts.tolist()
+        return [cells[a:b] for a, b in pairwise(starts)]
+
+    def where(self, token: int) -> str:
+        """The file and line of a token, for an error; or its sentence, if there was no file."""
+        if not len(self.lines):
+            sentence = int(np.searchsorted(self.starts, token, "right"))
+            place = token - int(self.starts[sentence - 1]) + 1
+            return f"{self.source}: sentence {sentence}, token {place}"
+        name = next(name for first, name in reversed(self.sources) if first <= token)
+        return f"{name}:{self.lines[token]}"
+
+    def __iter__(self) -> Iterator[list[str]]:
+        """The words of one sentence after the other."""
+        return iter(self.sentences())
+
+    def __getitem__(self, which: int | slice | Sequence[int] | np.ndarray) -> Corpus:
+        """Some of the sentences: a number, a slice, a list of numbers, or a mask."""
+        if isinstance(which, (int, np.integer)):
+            at = int(which) + len(self) * (which < 0)
+            if not 0 <= at < len(self):
+                raise IndexError(f"there is no sentence {which}: there are {len(self)}")
+            which = slice(at, at + 1)
+        if isinstance(which, slice) and which.step in (None, 1):
+            first, last, _ = which.indices(len(self))
+            return self._stretch(first, max(first, last))
+        chosen = np.arange(len(self))[which]
+        runs = np.split(chosen, np.flatnonzero(np.diff(chosen) != 1) + 1) if len(chosen) else []
+        return joined([self._stretch(int(run[0]), int(run[-1]) + 1) for run in runs], like=self)
+
+    def _stretch(self, first: int, last: int) -> Corpus:
+        """The sentences from `first` up to `last`."""
+        a, b = int(self.starts[first]), int(self.starts[last])
+        sources = [(max(at - a, 0), name) for at, name in self.sources if at < b or at <= a]
+        layout = self.layout
+        if layout is not None:
+            c, d = int(layout.blocks[first]), int(layout.blocks[last])
+            layout = Layout(
+                layout.text.stretch(c, d),
+                layout.rows[a:b] - c,
+                layout.blocks[first : last + 1] - c,
+                layout.open_end and d == int(layout.blocks[-1]),
+            )
+        return replace(
+            self,
+            columns=Columns.of(self.columns).stretch(a, b),
+            starts=self.starts[first : last + 1] - a,
+            lines=self.lines[a:b],
+            sources=tuple(dict(sources).items()),
+            layout=layout,
+        )
+
+    def with_column(self, name: str, cells: Sequence[str]) -> Corpus:
+        """A corpus with another column, or with other content of one."""
+        if len(cells) != self.tokens:
+            raise DataError(f"column {name!r}: {len(cells)} cells for {self.tokens} tokens")
+        return replace(self, columns=Columns.of(self.columns).replaced(name, list(cells)))
+
+    def __repr__(self) -> str:
+        return f"Corpus({len(self)} sentences, {self.tokens} tokens: {', '.join(self.names)})"
+
+
+def joined(parts: Sequence[Corpus], like: Corpus | None = None) -> Corpus:
+    """Several corpora of the same columns, one after the other."""
+    if not parts:
+        assert like is not None
+        return like[:0]
+    if len(parts) == 1:
+        return parts[0]
+    first = parts[0]
+    for part in parts[1:]:
+        if part.names != first.names:
+            raise DataError(
+                f"{part.source}: has the columns {', '.join(part.names)},"
+                f" {first.source} has {', '.join(first.names)}"
+            )
+    before = [0, *accumulate(part.tokens for part in parts)]
+    sources: list[tuple[int, str]] = []
+    for part, shift in zip(parts, before, strict=False):
+        for at, name in part.sources if part.tokens else ():
+            if not sources or sources[-1][1] != name:
+                sources.append((at + shift, name))
+    layouts = [part.layout for part in parts]
+    return Corpus(
+        Columns.joined([Columns.of(part.columns) for part in parts]),
+        _end_to_end([part.starts for part in parts], before),
+        np.concatenate([part.lines for part in parts]),
+        tuple(sources),
+        first.format,
+        None if None in layouts else _joined_layout([one for one in layouts if one is not None]),
+    )
+
+
+def _joined_layout(parts: list[Layout]) -> Layout:
+    before = [0, *accumulate(int(part.blocks[-1]) for part in parts)]
+    return Layout(
+        LazyLines.joined([part.text for part in parts]),
+        np.concatenate([part.rows + shift for part, shift in zip(parts, before, strict=False)]),
+        _end_to_end([part.blocks for part in parts], before),
+        parts[-1].open_end,
+    )
+
+
+def _end_to_end(starts: list[np.ndarray], before: list[int]) -> np.ndarray:
+    """Offsets of several parts as offsets in the whole."""
+    inner = [part[:-1] + shift for part, shift in zip(starts, before, strict=False)]
+    return np.concatenate([*inner, before[-1:]]).astype(np.int64)
+
+
+def _lengths(name: str, column: Sequence[Sequence[str]]) -> list[int]:
+    for i, sentence in enumerate(column):
+        if isinstance(sentence, str):
+            raise DataError(
+                f"{name} {i + 1}: is the string {sentence[:20]!r}; give a list of words, as split()"
+                " makes it"
+            )
+    return list(map(len, column))
+
+
+def _check_lengths(first: str, lengths: list[int], name: str, found: list[int]) -> None:
+    if len(lengths) != len(found):
+        raise DataError(
+            f"there are {len(lengths)} sentences in {first!r}, {len(found)} in {name!r}"
+        )
+    if lengths == found:
+        return
+    for i, (here, there) in enumerate(zip(lengths, found, strict=True)):
+        if here != there:
+            raise DataError(f"sentence {i + 1}: {here} cells in {first!r}, {there} in {name!r}")
+
+
+def _check_types(name: str, column: Sequence[Sequence[Any]]) -> None:
+    for i, sentence in enumerate(column):
+        for cell in sentence:
+            if not isinstance(cell, str):
+                raise DataError(
+                    f"sentence {i + 1}: {name!r} holds {cell!r}, of type {type(cell).__name__};"
+                    " cells are strings"
+                )

@@ -1,0 +1,289 @@
+"""CSV and TSV: lines of cells. Arrow reads them; where it fails, each cell is looked at here."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from widemargin.data.readers.blocks import Block, Row, find_lines
+from widemargin.data.readers.columns import (
+    BLANKS,
+    FALSE,
+    NUMBER,
+    TRUE,
+    CellError,
+    TableOptions,
+    TableSchema,
+    parse_cell,
+)
+from widemargin.errors import DataError
+
+_NEWLINE, _RETURN, _QUOTE = 10, 13, 34
+#: First lines with such a cell are taken for a header. ("y" is too often a category.)
+_HEADER_NAMES = ("label", "class", "target")
+
+
+class Delimited:
+    """A table of lines, its cells parted by commas or tabs.
+
+    A cell may be in double quotes (CSV) and then hold anything, a quote being written twice; a
+    quote elsewhere in a cell is a quote. Blank lines are skipped.
+    """
+
+    typed = False
+
+    def __init__(self, source: str, delimiter: str, options: TableOptions):
+        self.source = source
+        self.delimiter = delimiter
+        self.options = options
+        self.missing = frozenset(options.missing_values)
+        self.quoting = delimiter == "," if options.quote is None else options.quote
+        self.names: list[str] = []
+        self.header = False
+        d = re.escape(delimiter).encode()
+        quoted = rb' *"((?:[^"]++|"")*+)" *+' if self.quoting else rb"(?!)()"
+        plain = (rb'(?! *")' if self.quoting else b"") + rb"([^\r\n" + d + rb"]*+)"
+        self._cell = re.compile(quoted + b"|" + plain)
+        cell = b"(?:" + quoted + b"|" + plain + b")"
+        self._record = re.compile(cell + b"(?:" + d + cell + rb")*+\r?\n")
+        self._late_quote = re.compile(b"(?:" + d + rb'|\n|\A) +"')
+        self._unfinished = re.compile(
+            b"(?:" + cell + d + b")*+(?:" + cell + rb'| *"(?:[^"]++|"")*+"?)' + rb"\r?\Z"
+        )
+
+    def records(self, data: bytes, final: bool) -> tuple[np.ndarray, np.ndarray, int]:
+        """Where records start, on which line (from 0), and where the last whole one ends."""
+        content = np.frombuffer(data, np.uint8)
+        newlines = find_lines(content)
+        if not self.quoting or b'"' not in data:
+            return _starts(content, newlines, newlines)
+        quotes = np.flatnonzero(content == _QUOTE)
+        ends = newlines[np.searchsorted(quotes, newlines) % 2 == 0]
+        end = int(ends[-1]) + 1 if len(ends) else 0
+        if self._are_regular(content, quotes[quotes < end]) and not (final and end < len(data)):
+            return _starts(content, ends, newlines)
+        starts, end = self._scan(data, final)
+        return starts, np.searchsorted(newlines, starts), end
+
+    def _are_regular(self, content: np.ndarray, quotes: np.ndarray) -> bool:
+        """Whether every first quote opens a cell and every second closes one, or is doubled."""
+        before, after = ord(self.delimiter), (ord(self.delimiter), _RETURN, _NEWLINE, _QUOTE)
+        opening, closing = quotes[0::2], quotes[1::2]
+        left = content[opening[opening > 0] - 1]
+        right = content[closing + 1]
+        return bool(
+            np.all((left == before) | (left == _NEWLINE) | (left == _QUOTE))
+            and np.all(np.isin(right, after))
+        )
+
+    def _scan(self, data: bytes, final: bool) -> tuple[np.ndarray, int]:
+        """Find records one by one, where quotes are also used in other ways."""
+        starts, at = [], 0
+        while at < len(data):
+            record = self._record.match(data, at)
+            if record:
+                if data[at : record.end()].strip(b"\r\n"):
+                    starts.append(at)
+                at = record.end()
+                continue
+            if not final and self._unfinished.match(data, at):
+                break
+            starts.append(at)  # a bad one: go on with the next line
+            at = data.find(b"\n", at) + 1 or len(data)
+        return np.array(starts, np.int64), at
+
+    def begin(self, block: Block) -> Block:
+        """Name the columns; returns the block without its header."""
+        if not len(block.starts):
+            return block
+        try:
+            first = self._first_cells(block, 0)
+        except CellError as bad:
+            raise DataError(self._place(block, 0, bad.at) + bad.reason) from None
+        try:
+            second = self._first_cells(block, 1) if len(block.starts) > 1 else []
+        except CellError:
+            second = []  # this is told, or skipped, when it is read
+        schema = self.options.schema
+        self.header = self._is_header(first, second)
+        if self.header:
+            names = [name or f"c{i}" for i, name in enumerate(first)]
+            twice = [name for i, name in enumerate(names) if name in names[:i]]
+            if twice:
+                raise DataError(
+                    f"{self.source}:{block.lines[0]}: two columns are called {twice[0]!r}"
+                )
+            self.names = names
+            return block.part(1, len(block.starts))
+        self.names = [f"c{i}" for i in range(len(first))]
+        if schema is not None and not schema.header and len(first) == schema.width - 1:
+            every = [f"c{i}" for i in range(schema.width)]
+            self.names = [name for name in every if name != schema.label]
+        return block
+
+    def _first_cells(self, block: Block, record: int) -> list[str]:
+        cells = self._split(block.data, int(block.starts[record]))
+        return [cell.decode("utf-8", "replace").strip(BLANKS) for cell, _ in cells]
+
+    def _is_header(self, first: Sequence[str], second: Sequence[str]) -> bool:
+        options = self.options
+        if options.header is not None:
+            return options.header
+        if options.schema is not None and not options.schema.header:
+            return False
+        if options.asked_for() & set(first):
+            return True
+        number = re.compile(NUMBER)
+        if any(number.fullmatch(cell) for cell in first):
+            return False
+        named = any(cell.lower() in _HEADER_NAMES for cell in first)
+        return named or any(number.fullmatch(cell) for cell in second[: len(first)])
+
+    def read(self, block: Block, kinds: dict[str, str]) -> Any | None:
+        """The columns of a block by Arrow; None if it, or anything else, is in doubt."""
+        import pyarrow as pa
+        from pyarrow import csv
+
+        data = block.data
+        if b"\0" in data or (b"\r" in data and data.count(b"\r") != data.count(b"\r\n")):
+            return None
+        if self.quoting and b'"' in data and not self._arrow_agrees(data):
+            return None
+        types = {"number": pa.float64(), "boolean": pa.bool_()}
+
+        def blank(values: Sequence[str]) -> list[str]:
+            return [*values, *(" " + value for value in values)]
+
+        try:
+            table = csv.read_csv(
+                pa.BufferReader(data),
+                read_options=csv.ReadOptions(
+                    use_threads=False, block_size=len(data) + 1, column_names=self.names
+                ),
+                parse_options=csv.ParseOptions(
+                    delimiter=self.delimiter,
+                    quote_char='"' if self.quoting else False,
+                    newlines_in_values=self.quoting and b'"' in data,
+                ),
+                convert_options=csv.ConvertOptions(
+                    include_columns=list(kinds),
+                    column_types={n: types.get(k, pa.string()) for n, k in kinds.items()},
+                    null_values=blank(self.options.missing_values),
+                    true_values=blank(TRUE),
+                    false_values=blank(FALSE),
+                    strings_can_be_null=False,
+                ),
+            )
+        except pa.ArrowException:
+            return None
+        return table if table.num_rows == len(block.starts) else None
+
+    def _arrow_agrees(self, data: bytes) -> bool:
+        """Whether Arrow reads the quotes as we do.
+
+        It does not see a quote after a blank, and lets a quoted cell go on behind its end.
+        """
+        content = np.frombuffer(data, np.uint8)
+        quotes = np.flatnonzero(content == _QUOTE)
+        if len(quotes) % 2 == 0 and self._are_regular(content, quotes):
+            return True
+        if self._late_quote.search(data):
+            return False
+        at = 0
+        while at < len(data) and (record := self._record.match(data, at)):
+            at = record.end()
+        return at == len(data)
+
+    def rows(self, block: Block, schema: TableSchema, label: str | None) -> Iterator[Row | str]:
+        """The rows of a block one by one, as values or as a message that says what is wrong."""
+        kinds = dict(schema.columns)
+        for i in range(len(block.starts)):
+            at = int(block.starts[i])
+            try:
+                cells = self._split(block.data, at)
+                if len(cells) == 1 and len(self.names) > 1 and not cells[0][0].strip():
+                    continue
+                if len(cells) != len(self.names):
+                    raise CellError(self._ragged(block, i, len(cells)))
+                values = {}
+                said = None
+                for name, (cell, at) in zip(self.names, cells, strict=True):
+                    if name == label:
+                        said = _decode(cell)
+                    elif name in kinds:
+                        try:
+                            values[name] = parse_cell(_decode(cell), kinds[name], self.missing)
+                        except CellError as bad:
+                            raise CellError(f"column {name!r}: {bad.reason}", at) from None
+            except CellError as bad:
+                yield self._place(block, i, bad.at) + bad.reason
+                continue
+            label_at = cells[self.names.index(label)][1] if label else None
+            yield Row(int(block.lines[i]), self._place(block, i, label_at), said, values)
+
+    def _ragged(self, block: Block, record: int, found: int) -> str:
+        cells = f"{found} cell{'s' if found > 1 else ''}, expected {len(self.names)}"
+        if block.cut and record == len(block.starts) - 1:
+            return f"{cells}: the last line is cut short"
+        return cells
+
+    def _split(self, data: bytes, at: int) -> list[tuple[bytes, int]]:
+        """The cells of the record that starts here, each with its place. Raises CellError."""
+        cells = []
+        delimiter = ord(self.delimiter)
+        while True:
+            match = self._cell.match(data, at)
+            if match is None:
+                raise CellError("a quote is opened and not closed", at)
+            quoted, plain = match.groups()
+            cell = plain if quoted is None else quoted.replace(b'""', b'"')
+            if b"\0" in cell:
+                raise CellError("a NUL byte; is this text in UTF-8?", at)
+            cells.append((cell, at))
+            end = match.end()
+            if data[end] == delimiter:
+                at = end + 1
+                continue
+            if data[end] == _NEWLINE or data.startswith(b"\r\n", end):
+                return cells
+            if data[end] == _RETURN:
+                raise CellError(r"a carriage return within a line; end lines with \n or \r\n", end)
+            raise CellError(
+                "a closing quote and then more; a quote in quotes is written twice", end
+            )
+
+    def _place(self, block: Block, record: int, at: int | None) -> str:
+        """`file:line:column: ` of a byte of a block, or `file:line: ` of a record."""
+        line, start = int(block.lines[record]), int(block.starts[record])
+        if at is None:
+            return f"{self.source}:{line}: "
+        line += block.data.count(b"\n", start, at)
+        begin = max(start, block.data.rfind(b"\n", 0, at) + 1)
+        column = len(block.data[begin:at].decode("utf-8", "replace")) + 1
+        return f"{self.source}:{line}:{column}: "
+
+
+def _starts(
+    content: np.ndarray, ends: np.ndarray, newlines: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, int]:
+    """Records that end at some newlines, without blank ones."""
+    starts = np.empty(len(ends), np.int64)
+    starts[:1] = 0
+    starts[1:] = ends[:-1] + 1
+    blank = ends == starts
+    blank |= (ends == starts + 1) & (content[starts] == _RETURN) if len(ends) else blank
+    lines = np.arange(len(ends)) if ends is newlines else np.searchsorted(newlines, starts)
+    if blank.any():
+        kept = ~blank
+        starts, lines = starts[kept], lines[kept]
+    return starts, lines, int(ends[-1]) + 1 if len(ends) else 0
+
+
+def _decode(cell: bytes) -> str:
+    try:
+        return cell.decode()
+    except UnicodeDecodeError as error:
+        raise CellError(f"the byte 0x{cell[error.start]:02x} is not UTF-8") from None

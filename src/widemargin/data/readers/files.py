@@ -1,0 +1,208 @@
+"""From files of any kind to chunks of raw examples."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from widemargin.data.readers.chunk import Chunk
+from widemargin.data.readers.columns import TableOptions, TableSchema
+from widemargin.data.readers.formats import FORMATS, TABLES, format_of
+from widemargin.data.readers.labelled import parse_fasttext, parse_labelled, parse_plain
+from widemargin.data.readers.pieces import Parse, Patience, chunks_of
+from widemargin.data.readers.sources import (
+    BLOCK_BYTES,
+    Range,
+    compression_of,
+    find_files,
+    is_seekable,
+    lines_of,
+    name_of,
+    open_bytes,
+    ranges_of,
+)
+from widemargin.data.readers.svmlight import parse_lines
+from widemargin.data.readers.vw import parse_vw_lines
+from widemargin.errors import DataError
+
+
+@dataclass(frozen=True)
+class ReadOptions:
+    """How to read files.
+
+    Attributes
+    ----------
+    format : str or None
+        One of `FORMATS`; None: as the name or the first lines say.
+    among : tuple of str
+        What it can be.
+    table : TableOptions
+        Which columns of a table are used, and how.
+    skip_bad : int
+        How many bad lines to skip, in all files together.
+    dtype : float32 or float64
+        The type of the values of vectors.
+    threads : int
+        How many threads parse side by side.
+    block : int
+        About how many bytes of text are parsed at a time.
+    live : bool
+        Give the lines of a pipe as they come, however few.
+    """
+
+    format: str | None = None
+    among: tuple[str, ...] = tuple(FORMATS)
+    table: TableOptions = field(default_factory=TableOptions)
+    skip_bad: int = 0
+    dtype: Any = np.float64
+    threads: int = 1
+    block: int = BLOCK_BYTES
+    live: bool = False
+
+    def __post_init__(self) -> None:
+        if self.format is not None and self.format not in self.among:
+            raise ValueError(
+                f"format={self.format!r} does not do here; choose one of {', '.join(self.among)}"
+            )
+
+
+class Files:
+    """Files that are read one after the other, all of the same format.
+
+    Parameters
+    ----------
+    patterns : str, path, or list of them
+        Names, patterns such as `logs/*.gz`, or "-" for standard input.
+    options : ReadOptions
+        How to read them.
+
+    Attributes
+    ----------
+    format : str
+        What they are.
+    schema : TableSchema or None
+        What the columns of tables hold; known once a chunk was read.
+    patience : Patience
+        Counts the bad lines.
+    """
+
+    def __init__(
+        self,
+        patterns: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+        options: ReadOptions | None = None,
+    ) -> None:
+        self.options = options or ReadOptions()
+        self.paths = find_files(patterns)
+        self.patience = Patience(self.options.skip_bad)
+        self.schema: TableSchema | None = self.options.table.schema
+        self._opened: dict[str, Any] = {}
+        self.format = self.options.format or self._find_format()
+
+    def _find_format(self) -> str:
+        among = self.options.among
+        if self.options.table.is_told:  # of which columns only a table has
+            among = tuple(name for name in among if name != "labelled-text")
+        found = {}
+        for path in self.paths:
+            stream = open_bytes(path)
+            try:
+                head = stream.peek(1 << 16)
+            finally:
+                if is_seekable(path):
+                    stream.close()
+                else:
+                    self._opened[path] = stream
+            if head or len(self.paths) == 1:  # an empty file goes with any
+                found[format_of(name_of(path), head, among)] = name_of(path)
+        if len(found) > 1:
+            kinds = ", ".join(f"{path} is {format}" for format, path in found.items())
+            raise DataError(f"files of different formats cannot be read together: {kinds}")
+        return next(iter(found), "svmlight")
+
+    @property
+    def readable_again(self) -> bool:
+        """Whether the files can be read more than once."""
+        return all(is_seekable(path) for path in self.paths)
+
+    @property
+    def size(self) -> int:
+        """Bytes on the disk; 0 if that is not known."""
+        return sum(os.stat(path).st_size for path in self.paths) if self.readable_again else 0
+
+    @property
+    def expected_chunks(self) -> int:
+        """How many chunks there will be; 0 if that is not known."""
+        if not self.readable_again or any(map(compression_of, self.paths)):
+            return 0
+        return sum(-(-os.stat(path).st_size // self.options.block) for path in self.paths)
+
+    def chunks(self) -> Iterator[Chunk]:
+        """Read everything from front to back."""
+        for path in self.paths:
+            if self.format in TABLES:
+                yield from self._table(path)
+                continue
+            ranges = self._ranges(path)
+            if ranges is not None:
+                yield from self.read(ranges)
+                continue
+            with self._open(path) as stream:
+                live = not is_seekable(path) and self.options.live
+                blocks = lines_of(stream, name_of(path), self.options.block, live)
+                # Several threads would wait for more blocks before they give the first.
+                threads = 1 if live else self.options.threads
+                yield from chunks_of(blocks, self._parse, self.patience, threads)
+
+    def ranges(self) -> list[Range] | None:
+        """The byte ranges in which the files can be read in any order; None if they cannot."""
+        if self.format in TABLES or not self.readable_again:
+            return None
+        found = [self._ranges(path) for path in self.paths]
+        return None if None in found else [one for some in found for one in some or []]
+
+    def read(self, ranges: Sequence[Range]) -> Iterator[Chunk]:
+        """Read some ranges, in any order; the lines of chunks count from the first of them."""
+        return chunks_of(ranges, self._parse, self.patience, self.options.threads)
+
+    def _ranges(self, path: str) -> list[Range] | None:
+        if path in self._opened or not is_seekable(path) or compression_of(path):
+            return None
+        return ranges_of(path, self.options.block)
+
+    def _open(self, path: str) -> Any:
+        return self._opened.pop(path, None) or open_bytes(path)
+
+    @property
+    def _parse(self) -> Parse:
+        parsers: dict[str, Callable[..., Any]] = {
+            "svmlight": partial(parse_lines, dtype=self.options.dtype),
+            "vw": partial(
+                parse_vw_lines,
+                dtype=self.options.dtype,
+                need_label=self.options.table.need_label,
+            ),
+            "fasttext": parse_fasttext,
+            "labelled-text": parse_labelled,
+            "text": parse_plain,
+        }
+        return parsers[self.format]
+
+    def _table(self, path: str) -> Iterator[Chunk]:
+        from widemargin.data.readers.table import read_table
+
+        left = self.patience.left(path)
+        options = replace(self.options.table, schema=self.schema, skip_bad=left)
+        with self._open(path) as stream:
+            source: Any = path if self.format == "parquet" and is_seekable(path) else stream
+            chunks = read_table(
+                source, name_of(path), self.format, options, threads=self.options.threads
+            )
+            for chunk in chunks:
+                self.schema = chunks.schema
+                yield chunk
+            self.patience.known |= {(path, message) for message in chunks.bad}

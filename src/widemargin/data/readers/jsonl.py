@@ -1,0 +1,325 @@
+"""JSON lines: an object a line. Arrow reads them; where it fails, each value is looked at here."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from json.decoder import scanstring  # type: ignore[attr-defined]
+from typing import Any
+
+import numpy as np
+
+from widemargin.data.readers.blocks import Block, Row, find_lines
+from widemargin.data.readers.columns import (
+    CellError,
+    Choice,
+    TableOptions,
+    TableSchema,
+    check_value,
+    infer_kind,
+    kind_of_type,
+    shown,
+)
+from widemargin.errors import DataError
+
+_SPACE = " \t\r"
+#: A line with more brackets than this is not given to Arrow.
+_DEEPEST = 1000
+
+
+class JsonLines:
+    """A table of one object a line; its keys are the columns, a key left out is a missing value.
+
+    Keys that are not used, and keys that do not occur in the first chunk, are not looked at.
+    Blank lines are skipped.
+    """
+
+    typed = True
+    header = True
+
+    def __init__(self, source: str, options: TableOptions):
+        self.source = source
+        self.missing = frozenset(options.missing_values)
+        self.names: list[str] = []
+        self._types: dict[str, Any] = {}
+
+    def records(self, data: bytes, final: bool) -> tuple[np.ndarray, np.ndarray, int]:
+        """Where lines that are not empty start, their numbers, and where the last one ends."""
+        ends = find_lines(np.frombuffer(data, np.uint8))
+        if not len(ends):
+            return ends, ends, 0
+        starts = np.concatenate([[0], ends[:-1] + 1])
+        kept = np.flatnonzero(ends > starts)
+        return starts[kept], kept, int(ends[-1]) + 1
+
+    def begin(self, block: Block) -> Block:
+        """Find the keys and their types."""
+        import pyarrow as pa
+
+        table = self._parse(block, None)
+        if table is None:
+            self._types = self._types_one_by_one(block)
+        else:
+            self._types = dict(zip(table.column_names, table.schema.types, strict=True))
+        self._types = {
+            name: pa.string() if pa.types.is_timestamp(found) else found
+            for name, found in self._types.items()
+        }
+        self.names = list(self._types)
+        if not self.names:
+            for row in self.rows(block, TableSchema(()), None):
+                if isinstance(row, str):
+                    raise DataError(row)
+        return block
+
+    def _types_one_by_one(self, block: Block) -> dict[str, Any]:
+        """The type of the first value of each key, in a block that Arrow cannot read."""
+        import pyarrow as pa
+
+        types: dict[str, Any] = {}
+        for i in range(len(block.starts)):
+            try:
+                pairs = walk_object(_line(block, i))
+            except CellError:
+                continue
+            for key, value, _ in pairs:
+                kind = {bool: pa.bool_(), int: pa.float64(), float: pa.float64(), str: pa.string()}
+                if value is None:
+                    types.setdefault(key, pa.null())
+                elif types.get(key, pa.null()) == pa.null():
+                    types[key] = kind.get(type(value), pa.list_(pa.null()))
+        return types
+
+    def infer(self, block: Block, choice: Choice) -> tuple[dict[str, str], list[Any]]:
+        """What the columns hold, and the first labels."""
+        import pyarrow as pa
+
+        kinds = {}
+        for name in choice.features:
+            found = self._types[name]
+            if name in choice.text or name in choice.categories:
+                kinds[name] = "text" if name in choice.text else "category"
+            elif pa.types.is_nested(found):
+                kinds[name] = "category"  # refused with its line when it is read
+            else:
+                kinds[name] = kind_of_type(name, found)
+        strings = {name: "text" for name, kind in kinds.items() if kind == "category"}
+        if choice.label is not None:
+            strings[choice.label] = "label"
+        table = self.read(block, strings)
+        if table is None:
+            return kinds, self._labels_one_by_one(block, choice.label)
+        for name in strings:
+            if name != choice.label and name not in choice.categories:
+                cells = table[name].combine_chunks()
+                kind = infer_kind(name, cells, choice, self.source, block.lines)
+                # A string that looks like a number or a truth value is still a string.
+                kinds[name] = "category" if kind != "text" else kind
+        labels = table[choice.label].unique().to_pylist() if choice.label is not None else []
+        return kinds, labels
+
+    def _labels_one_by_one(self, block: Block, label: str | None) -> list[Any]:
+        rows = self.rows(block, TableSchema(()), label)
+        return [row.label for row in rows if isinstance(row, Row)]
+
+    def read(self, block: Block, kinds: dict[str, str]) -> Any | None:
+        """The columns of a block by Arrow; None if it, or anything else, is in doubt."""
+        import pyarrow as pa
+
+        types = {"number": pa.float64(), "boolean": pa.bool_()}
+        fields = []
+        for name, kind in kinds.items():
+            found = types.get(kind, pa.string())
+            if kind == "label" and pa.types.is_primitive(self._types[name]):
+                found = self._types[name]
+            fields.append((name, found))
+        return self._parse(block, pa.schema(fields))
+
+    def _parse(self, block: Block, schema: Any) -> Any | None:
+        import pyarrow as pa
+        from pyarrow import json as arrow_json
+
+        data, starts = block.data, block.starts
+        if not len(starts) or not _lines_are_objects(data, starts):
+            return None
+        if b"\0" in data or b"\\u0000" in data or _may_be_deep(data, starts):
+            return None
+        if not _is_utf8(data):
+            return None
+        try:
+            table = arrow_json.read_json(
+                pa.BufferReader(data),
+                read_options=arrow_json.ReadOptions(use_threads=False, block_size=len(data) + 1),
+                parse_options=arrow_json.ParseOptions(
+                    explicit_schema=schema,
+                    unexpected_field_behavior="infer" if schema is None else "ignore",
+                ),
+            )
+        except pa.ArrowException:
+            return None
+        return table if table.num_rows == len(starts) else None
+
+    def rows(self, block: Block, schema: TableSchema, label: str | None) -> Iterator[Row | str]:
+        """The rows of a block one by one, as values or as a message that says what is wrong."""
+        kinds = dict(schema.columns)
+        for i in range(len(block.starts)):
+            line = int(block.lines[i])
+            place, said, values = f"{self.source}:{line}: ", None, dict.fromkeys(kinds)
+            text = block.data[block.starts[i] : block.data.index(b"\n", block.starts[i])]
+            if not text.strip():
+                continue
+            try:
+                for key, value, at in walk_object(_line(block, i)):
+                    if key == label:
+                        place, said = f"{self.source}:{line}:{at + 1}: ", value
+                    elif key in kinds:
+                        try:
+                            values[key] = check_value(value, kinds[key], self.missing)
+                        except CellError as bad:
+                            raise CellError(f"key {key!r}: {bad.reason}", at) from None
+            except CellError as bad:
+                column = "" if bad.at is None else f"{bad.at + 1}:"
+                cut = block.cut and i == len(block.starts) - 1
+                hint = " (the last line is cut short?)" if cut else ""
+                yield f"{self.source}:{line}:{column} {bad.reason}{hint}"
+                continue
+            yield Row(line, place, said, values)
+
+
+def _lines_are_objects(data: bytes, starts: np.ndarray) -> bool:
+    """Whether every line begins with { and ends with }.
+
+    Then, and if there are as many objects as lines, each line is one object. (Arrow also reads
+    objects across lines, and crashes on a first line that says null.)
+    """
+    content = np.frombuffer(data, np.uint8)
+    if np.any(content[starts] != ord("{")):
+        return False
+    ends = np.append(starts[1:], len(data)) - 1  # the newline, or the last of some blank lines
+    last = content[ends - 1]
+    for character in b"\n\r":
+        while np.any(blank := last == character):
+            ends = ends - blank
+            last = content[ends - 1]
+    return bool(np.all(last == ord("}")))
+
+
+def _is_utf8(data: bytes) -> bool:
+    """Whether bytes are UTF-8, which Arrow's reader of JSON does not ask."""
+    import pyarrow as pa
+
+    if data.isascii():
+        return True
+    edges = pa.py_buffer(np.array([0, len(data)], np.int64))
+    whole = pa.Array.from_buffers(pa.large_string(), 1, [None, edges, pa.py_buffer(data)])
+    try:
+        whole.validate(full=True)
+    except pa.ArrowException:
+        return False
+    return True
+
+
+def _may_be_deep(data: bytes, starts: np.ndarray) -> bool:
+    """Whether a line has so many brackets that Arrow, which recurses, could run out of stack."""
+    if data.count(b"[") + data.count(b"{") <= len(starts) + _DEEPEST:
+        return False
+    opening = np.frombuffer(data, np.uint8) | np.uint8(0x20) == ord("{")  # a [ becomes a {
+    return bool(np.any(np.add.reduceat(opening, starts, dtype=np.int64) > _DEEPEST))
+
+
+def _line(block: Block, i: int) -> str:
+    """A line as text. Raises CellError."""
+    start = int(block.starts[i])
+    line = block.data[start : block.data.index(b"\n", start)]
+    try:
+        text = line.decode()
+    except UnicodeDecodeError as error:
+        at = len(line[: error.start].decode())
+        raise CellError(f"the byte 0x{line[error.start]:02x} is not UTF-8", at) from None
+    if "\0" in text:
+        raise CellError("a NUL byte; is this text in UTF-8?", text.index("\0"))
+    return text
+
+
+def _refuse_constant(word: str) -> Any:
+    raise CellError(f"{word} is not a finite number")
+
+
+def _read_float(text: str) -> float:
+    number = float(text)
+    if number in (float("inf"), float("-inf")):
+        raise CellError(f"{shown(text)} is too large for a number")
+    return number
+
+
+_DECODER = json.JSONDecoder(parse_constant=_refuse_constant, parse_float=_read_float)
+
+
+def walk_object(text: str) -> list[tuple[str, Any, int]]:
+    """The keys and values of the object that a line holds, and where each value is.
+
+    Raises CellError, with the place (from 0) of what is wrong.
+    """
+    pairs: list[tuple[str, Any, int]] = []
+    at = _skip(text, 0)
+    if text[at : at + 1] != "{":
+        raise CellError("expected an object: {...}", at)
+    at = _skip(text, at + 1)
+    seen: set[str] = set()
+    while not (text[at : at + 1] == "}" and not pairs):
+        if text[at : at + 1] != '"':
+            raise CellError('expected a key in double quotes, or "}"', at)
+        key, end = _decode(text, at, lambda at: scanstring(text, at + 1, True))
+        if key in seen:
+            raise CellError(f"key {key!r} occurs twice", at)
+        seen.add(key)
+        at = _skip(text, end)
+        if text[at : at + 1] != ":":
+            raise CellError(f"expected a colon after the key {key!r}", at)
+        at = _skip(text, at + 1)
+        value, end = _decode(text, at, lambda at: _DECODER.raw_decode(text, at), key)
+        if isinstance(value, str) and not _is_unicode(value):
+            raise CellError(f"key {key!r}: half of a surrogate pair", at)
+        pairs.append((key, value, at))
+        at = _skip(text, end)
+        if text[at : at + 1] == ",":
+            at = _skip(text, at + 1)
+            if text[at : at + 1] == "}":
+                raise CellError("a comma before the closing brace", at)
+        elif text[at : at + 1] != "}":
+            raise CellError('expected "," or "}"', at)
+        else:
+            break
+    at = _skip(text, at + 1)
+    if at < len(text):
+        raise CellError(f"more after the object: {shown(text[at:], 20)}", at)
+    return pairs
+
+
+def _decode(text: str, at: int, decode: Any, key: str | None = None) -> Any:
+    """A string or value, and where it ends; errors with their place."""
+    try:
+        return decode(at)
+    except json.JSONDecodeError as error:
+        reason = error.msg[0].lower() + error.msg[1:]
+        raise CellError(f"not JSON: {reason}", error.pos) from None
+    except CellError as bad:
+        raise CellError(f"key {key!r}: {bad.reason}", at) from None
+    except RecursionError:
+        raise CellError("not JSON: nested too deeply", at) from None
+    except ValueError:  # more digits than Python converts
+        raise CellError(f"key {key!r}: a number of too many digits", at) from None
+
+
+def _skip(text: str, at: int) -> int:
+    while at < len(text) and text[at] in _SPACE:
+        at += 1
+    return at
+
+
+def _is_unicode(value: str) -> bool:
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

@@ -1,0 +1,153 @@
+"""Parquet: typed columns, in batches of rows. The types say what is no feature."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from widemargin.data.readers.blocks import Block, Row
+from widemargin.data.readers.columns import (
+    CellError,
+    Choice,
+    TableOptions,
+    TableSchema,
+    check_value,
+    kind_of_type,
+)
+from widemargin.errors import DataError
+
+
+class Parquet:
+    """A Parquet file; its rows are counted from 1, as lines are."""
+
+    typed = True
+    header = True
+
+    def __init__(self, stream: BinaryIO | str | os.PathLike[str], source: str, opts: TableOptions):
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        self.source = source
+        self.missing = frozenset(opts.missing_values)
+        if not isinstance(stream, (str, os.PathLike)) and not stream.seekable():
+            raise DataError(f"{source}: Parquet cannot be read from a pipe; give a file")
+        try:
+            self._file = pq.ParquetFile(stream)
+            names = self._file.schema_arrow.names
+        except (pa.ArrowException, OSError) as error:
+            if isinstance(error, FileNotFoundError):
+                raise
+            raise DataError(
+                f"{source}: not a Parquet file, or damaged ({_first_line(error)})"
+            ) from None
+        twice = [name for i, name in enumerate(names) if name in names[:i]]
+        if twice:
+            raise DataError(f"{source}: two columns are called {twice[0]!r}")
+        self.names = names
+
+    def blocks(self, size: int, choice: Choice) -> Iterator[Block]:
+        """Batches of about `size` bytes, of the columns that are used."""
+        import pyarrow as pa
+
+        about = self._file.metadata
+        total = sum(about.row_group(i).total_byte_size for i in range(about.num_row_groups))
+        rows = max(1, int(size / max(1.0, total / max(1, about.num_rows))))
+        columns = [*choice.features, *([choice.label] if choice.label is not None else [])]
+        first = 1
+        batches = self._file.iter_batches(batch_size=min(rows, 1 << 20), columns=columns)
+        while True:
+            try:
+                batch = next(batches, None)
+            except (pa.ArrowException, OSError) as error:
+                raise DataError(
+                    f"{self.source}: damaged near row {first} ({_first_line(error)})"
+                ) from None
+            if batch is None:
+                return
+            places = np.arange(batch.num_rows)
+            yield Block(self._plain(pa.Table.from_batches([batch])), places, places + first)
+            first += batch.num_rows
+
+    def _plain(self, table: Any) -> Any:
+        """The same in float64, int64, boolean and string."""
+        import pyarrow as pa
+
+        fields = []
+        for field in table.schema:
+            kind = kind_of_type(field.name, field.type)
+            plain = {"boolean": pa.bool_(), "category": pa.string()}.get(kind, pa.float64())
+            if pa.types.is_signed_integer(field.type):
+                plain = pa.int64()
+            fields.append((field.name, plain))
+        return table.cast(pa.schema(fields), safe=False)
+
+    def infer(self, block: Block | None, choice: Choice) -> tuple[dict[str, str], list[Any]]:
+        """What the columns hold, and the first labels."""
+        types = self._file.schema_arrow
+        kinds = {}
+        try:
+            for name in choice.features:
+                kinds[name] = kind_of_type(name, types.field(name).type)
+                if name in choice.text or name in choice.categories:
+                    if kinds[name] != "category":
+                        raise CellError(f"column {name!r} holds numbers, not text")
+                    kinds[name] = "text" if name in choice.text else "category"
+            if choice.label is not None:
+                kind_of_type(choice.label, types.field(choice.label).type)
+        except CellError as bad:
+            raise DataError(f"{self.source}: {bad.reason}") from None
+        if block is None or choice.label is None:
+            return kinds, []
+        return kinds, block.data[choice.label].unique().to_pylist()
+
+    def read(self, block: Block, kinds: dict[str, str]) -> Any | None:
+        """The columns of a block in their types; None if something is in doubt."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        types = {"number": pa.float64(), "boolean": pa.bool_(), "category": pa.string()}
+        types["text"] = pa.string()
+        table = block.data.select(list(kinds))
+        fields = [
+            (name, table.schema.field(name).type if kind == "label" else types[kind])
+            for name, kind in kinds.items()
+        ]
+        for name, kind in kinds.items():
+            found = table.schema.field(name).type
+            fits = found == types.get(kind, found) or (kind == "number" and found == pa.int64())
+            if not fits:
+                return None
+        try:
+            table = table.cast(pa.schema(fields), safe=False)
+            table.validate(full=True)
+        except pa.ArrowException:
+            return None
+        for name, found in fields:
+            if found == pa.string() and pc.any(pc.match_substring(table[name], "\0")).as_py():
+                return None
+        return table
+
+    def rows(self, block: Block, schema: TableSchema, label: str | None) -> Iterator[Row | str]:
+        """The rows of a block one by one, as values or as a message that says what is wrong."""
+        for i in range(len(block.starts)):
+            place = f"{self.source}:{int(block.lines[i])}: "
+            values = {}
+            name = ""
+            try:
+                for name, kind in schema.columns:
+                    values[name] = check_value(block.data[name][i].as_py(), kind, self.missing)
+                name = label or ""
+                said = block.data[label][i].as_py() if label is not None else None
+            except UnicodeDecodeError:
+                yield f"{place}column {name!r}: bytes that are not UTF-8"
+            except CellError as bad:
+                yield f"{place}column {name!r}: {bad.reason}"
+            else:
+                yield Row(int(block.lines[i]), place, said, values)
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).split("\n", 1)[0].rstrip(".")

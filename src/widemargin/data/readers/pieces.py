@@ -1,0 +1,137 @@
+"""Blocks of lines are read side by side, and come out in order with their line numbers."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from widemargin.data.readers.chunk import Chunk, Flaw, Piece
+from widemargin.data.readers.sources import Block, Range
+from widemargin.errors import DataError
+
+#: Takes lines and how many bad ones to look for at the most; compiled, without the interpreter.
+Parse = Callable[[np.ndarray, int], Piece]
+
+
+@dataclass
+class Patience:
+    """How many bad lines may be skipped, and which have been: a file may be read many times."""
+
+    allowed: int = 0
+    known: set[tuple[str, int | str]] = field(default_factory=set)
+
+    @property
+    def skipped(self) -> int:
+        """How many different lines were skipped."""
+        return len(self.known)
+
+    def bear(self, source: str, flaws: Iterable[Flaw]) -> None:
+        """Count bad lines; the first that is one too many is an error."""
+        for flaw in flaws:
+            if (source, flaw.line) not in self.known and self.skipped == self.allowed:
+                raise DataError(describe(source, flaw, self.allowed))
+            self.known.add((source, flaw.line))
+
+    def left(self, source: str) -> int:
+        """How many bad lines a source may have that is read from the front."""
+        return self.allowed - sum(name != source for name, _ in self.known)
+
+
+def describe(source: str, flaw: Flaw, allowed: int = 0) -> str:
+    """A flaw in one line: file, line, column, what was found."""
+    place = f"{source}:{flaw.line}" + (f":{flaw.column}" if flaw.column else "")
+    also = f" ({allowed} bad line{'s' * (allowed != 1)} skipped before)" if allowed else ""
+    return f"{place}: {flaw.message}{also}"
+
+
+def chunks_of(
+    blocks: Iterable[Block], parse: Parse, patience: Patience, threads: int = 1
+) -> Iterator[Chunk]:
+    """Read blocks, several at a time, and yield what they hold in order.
+
+    The lines of ranges that do not follow each other from the start of a file are not counted: that
+    would read all that is before them. They count from the first range, unless one is bad.
+    """
+    line, follows, counted = 1, ("", 0), True
+    for block, piece in _side_by_side(blocks, parse, patience.allowed + 1, threads):
+        source = block.source
+        if isinstance(block, Range):
+            if (source, block.start) != follows:
+                line, counted = 1, block.start == 0
+            if piece.flaws and not counted:
+                line, counted = block.first_line(), True
+            follows = (source, block.end)
+        if piece.flaws:
+            patience.bear(source, (flaw._replace(line=flaw.line + line) for flaw in piece.flaws))
+        if piece.n:
+            yield Chunk(piece.raw, piece.n, piece.labels, piece.weights, source, piece.lines + line)
+        line += piece.length
+
+
+def _side_by_side(
+    blocks: Iterable[Block], parse: Parse, flaws: int, threads: int
+) -> Iterator[tuple[Block, Piece]]:
+    if threads == 1:
+        for block in blocks:
+            yield block, parse(block.load(), flaws)
+        return
+    with ThreadPoolExecutor(threads) as pool:
+        waiting: deque[tuple[Block, Future[Piece]]] = deque()
+        try:
+            for block in blocks:
+                waiting.append((block, pool.submit(_load_and_parse, block, parse, flaws)))
+                # One more than there are threads, so that none waits for the reader of the pieces.
+                while len(waiting) > threads + 1:
+                    done, future = waiting.popleft()
+                    yield done, future.result()
+            while waiting:
+                done, future = waiting.popleft()
+                yield done, future.result()
+        finally:
+            for _, future in waiting:
+                future.cancel()
+
+
+def _load_and_parse(block: Block, parse: Parse, flaws: int) -> Piece:
+    return parse(block.load(), flaws)
+
+
+def column_of(text: np.ndarray, place: int) -> int:
+    """The column, counted in characters from 1, of a byte."""
+    begins = line_start(text, place)
+    return len(text[begins:place].tobytes().decode("utf-8", "replace")) + 1
+
+
+def line_start(text: np.ndarray, place: int) -> int:
+    """Where the line of a byte begins."""
+    return text[:place].tobytes().rfind(b"\n") + 1
+
+
+def line_starts(text: np.ndarray) -> np.ndarray:
+    """Where each line begins."""
+    ends = np.flatnonzero(text == ord("\n"))
+    return np.append(0, ends + 1)[: len(ends)]
+
+
+def without_lines(text: np.ndarray, lines: Iterable[int]) -> np.ndarray:
+    """A copy of a text in which some lines are blank."""
+    text, starts = text.copy(), np.append(line_starts(text), len(text))
+    for line in lines:
+        text[starts[line] : starts[line + 1] - 1] = ord(" ")
+    return text
+
+
+def token_at(text: np.ndarray, place: int, ends: bytes = b" \t\r\n") -> str:
+    """What stands at a place up to the next blank, to be shown in an error."""
+    after = text[place : place + 80].tobytes()
+    stop = min((at for at in map(after.find, (bytes([c]) for c in ends)) if at >= 0), default=80)
+    if stop == 0:
+        return "the end of the line" if after[:1] in b"\r\n" else "a blank"
+    token = after[:stop].decode("utf-8", "replace")
+    if "\x00" in token:
+        return "a NUL byte"
+    return repr(token if len(token) <= 40 else token[:37] + "...")

@@ -1,0 +1,174 @@
+"""Files as matrices, for this library or any other: all at once, or in chunks."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from widemargin.data.datasets import Classes, EncodeOptions, make_encoder, read_all
+from widemargin.data.readers.columns import TableOptions
+from widemargin.data.readers.files import Files, ReadOptions
+from widemargin.data.readers.sources import BLOCK_BYTES
+from widemargin.data.rows import Rows
+from widemargin.errors import DataError
+from widemargin.threads import thread_count
+
+Path = str | os.PathLike[str]
+
+#: What may be said of files that are neither tables nor texts.
+_OPTIONS: dict[str, set[str]] = {"svmlight": set(), "vw": {"bits"}}
+
+
+def read(
+    paths: Path | Sequence[Path],
+    *,
+    format: str | None = None,
+    n_features: int | None = None,
+    zero_based: bool | None = None,
+    dtype: Any = np.float64,
+    skip_bad: int = 0,
+    n_jobs: int | None = -1,
+    **columns: Any,
+) -> tuple[Any, np.ndarray]:
+    """Read examples and their labels.
+
+    Parameters
+    ----------
+    paths : path, pattern such as "logs/*.gz", or list of them
+        The files: svmlight, VW, CSV, TSV, Parquet, JSON lines, fastText or label<TAB>text, also
+        compressed (gz, bz2, xz, zst).
+    format : str, optional
+        What they are, if neither their names nor their first lines tell.
+    n_features : int, optional
+        The width of X for svmlight files, so that a test file fits a training file.
+    zero_based : bool, optional
+        Whether svmlight indices begin at 0; None: they do if 0 occurs.
+    dtype : float32 or float64
+        The type of svmlight and VW values.
+    skip_bad : int
+        Skip up to so many bad lines; more are an error, as is the first by default.
+    n_jobs : int or None
+        Threads; -1 is every core.
+    **columns
+        For tables `label`, `text`, `drop`, `columns`, `header` and `scale` (numbers are not scaled
+        unless it says so); for texts `ngrams`, `analyzer`, `bits` and others of `HashedText`.
+
+    Returns
+    -------
+    X : scipy CSR matrix (int32 indices where they fit) or array of shape (n, d)
+        The examples.
+    y : array of n labels
+        Whole numbers or strings.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "two.svm")
+    ...     _ = path.write_text("+1 1:0.5 3:2\\n-1 2:1\\n")
+    ...     X, y = read(path)
+    >>> X.toarray(), y
+    (array([[0.5, 0. , 2. ],
+           [0. , 1. , 0. ]]), array([ 1, -1]))
+    """
+    files, encoding = _prepared(paths, format, zero_based, dtype, skip_bad, n_jobs, columns)
+    classes = Classes()
+    data = read_all(files, make_encoder(files, encoding), classes, learn=True)
+    assert data is not None
+    return matrix_of(data.rows, n_features), classes.values[data.codes]
+
+
+def stream(
+    paths: Path | Sequence[Path],
+    *,
+    format: str | None = None,
+    n_features: int | None = None,
+    zero_based: bool | None = None,
+    dtype: Any = np.float64,
+    skip_bad: int = 0,
+    n_jobs: int | None = -1,
+    block: int = BLOCK_BYTES,
+    **columns: Any,
+) -> Iterator[tuple[Any, np.ndarray]]:
+    """Read examples in chunks of bounded memory, for `partial_fit`.
+
+    Parameters
+    ----------
+    paths, format, n_features, zero_based, dtype, skip_bad, n_jobs, **columns
+        As for `read`. What needs a look at the data first (the first index, how numbers are
+        scaled) is decided by the first chunk. Without `n_features` the chunks of svmlight files
+        may be of different widths: learn with `grow=True`.
+    block : int
+        About how many bytes of text make a chunk.
+
+    Yields
+    ------
+    X, y
+        Some examples, in the order of the files.
+    """
+    files, encoding = _prepared(paths, format, zero_based, dtype, skip_bad, n_jobs, columns, block)
+    encoder = make_encoder(files, encoding)
+    first = True
+    for chunk in files.chunks():
+        if chunk.labels is None:
+            raise DataError(f"{chunk.source}: has no labels to learn from")
+        if first:
+            encoder.observe(chunk.raw)
+            first = False
+        rows = encoder.encode(chunk.raw, 0.0, files.options.threads, note=True)
+        yield matrix_of(rows, n_features), chunk.labels.values[chunk.labels.codes]
+
+
+def _prepared(
+    paths: Path | Sequence[Path],
+    format: str | None,
+    zero_based: bool | None,
+    dtype: Any,
+    skip_bad: int,
+    n_jobs: int | None,
+    columns: dict[str, Any],
+    block: int = BLOCK_BYTES,
+) -> tuple[Files, EncodeOptions]:
+    table: dict[str, Any] = {}
+    text: dict[str, Any] = {}
+    given = set(columns)
+    scale = columns.pop("scale", "none")
+    for name, value in columns.items():
+        if name in TableOptions.__dataclass_fields__:
+            listed = name in ("text", "drop", "columns", "categories")
+            table[name] = (value,) if listed and isinstance(value, (str, int)) else value
+        else:
+            text[name] = value
+    options = ReadOptions(
+        format=format,
+        table=TableOptions(**table),
+        skip_bad=skip_bad,
+        dtype=dtype,
+        threads=thread_count(n_jobs),
+        block=block,
+    )
+    first = None if zero_based is None else 0 if zero_based else 1
+    files = Files(paths, options)
+    strange = given - _OPTIONS.get(files.format, given)
+    if strange:
+        raise TypeError(f"{min(strange)!r} is no option for {files.format} files")
+    return files, EncodeOptions(first=first, scale=scale, text=text)
+
+
+def matrix_of(rows: Rows, n_features: int | None = None) -> Any:
+    """Rows as any library takes them."""
+    if n_features is not None:
+        if rows.width > n_features:
+            raise DataError(f"found {rows.width} features, more than n_features={n_features}")
+        rows = rows.widened(n_features)
+    if not rows.is_sparse:
+        return np.asarray(rows.stored.values)
+    import scipy.sparse
+
+    matrix = rows.to_matrix()
+    small = len(matrix.data) < 2**31
+    starts = matrix.indptr.astype(np.int32) if small else matrix.indptr
+    return scipy.sparse.csr_matrix((matrix.data, matrix.indices, starts), shape=matrix.shape)

@@ -1,0 +1,213 @@
+"""Asking a model about labelled examples: how often it is right, and its worst mistakes."""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from widemargin.data.encode.labels import codes_of
+from widemargin.data.encode.text import texts_of
+from widemargin.data.readers.chunk import Texts
+from widemargin.data.rows import Rows
+from widemargin.errors import DataError
+from widemargin.evaluate.measures import Measures, confusion_of
+from widemargin.online.scores import best_class
+
+#: Worst mistakes that are kept, and letters of each that are shown.
+_KEPT, _LETTERS = 10, 600
+#: Features of an example that are told.
+_REASONS = 6
+
+
+class Mistake(NamedTuple):
+    """An example that a model gets wrong.
+
+    Attributes
+    ----------
+    place : str
+        The row, or the file and line.
+    right, predicted
+        The two labels.
+    lead : float
+        How far the right label was behind, as a negative number.
+    text : str
+        The example itself, if it is a text; cut if it is long.
+    reasons : list of (feature, value, share)
+        What spoke for the wrong label most.
+    """
+
+    place: str
+    right: Any
+    predicted: Any
+    lead: float
+    text: str = ""
+    reasons: Sequence[tuple[str, float, float]] = ()
+
+
+class Exam:
+    """Answers, counted; the worst mistakes are kept.
+
+    Parameters
+    ----------
+    classes : array
+        The labels that the model knows.
+    """
+
+    def __init__(self, classes: np.ndarray) -> None:
+        self.classes = np.asarray(classes)
+        k = len(self.classes)
+        self._confusion = np.zeros((k + 1, k), np.int64)
+        self._worst: list[tuple[float, int, Mistake]] = []
+        self._ties = itertools.count()
+        self.rows = 0
+
+    @property
+    def measures(self) -> Measures:
+        """Accuracy, F1 and the confusion table."""
+        return Measures(self.classes.tolist(), self._confusion)
+
+    @property
+    def mistakes(self) -> list[Mistake]:
+        """The worst first."""
+        return [mistake for _, _, mistake in sorted(self._worst, reverse=True)]
+
+    def add(
+        self,
+        codes: np.ndarray,
+        found: np.ndarray,
+        leads: np.ndarray,
+        describe: Callable[[int], Mistake],
+    ) -> None:
+        """Count answers.
+
+        Parameters
+        ----------
+        codes, found : arrays
+            The right classes (-1: none that the model knows) and the answers.
+        leads : array
+            How far the right label leads; negative for mistakes.
+        describe : callable
+            From an example's place in these arrays to what is told about it.
+        """
+        self._confusion += confusion_of(codes, found, len(self.classes))
+        self.rows += len(codes)
+        wrong = np.flatnonzero(codes != found)
+        for i in wrong[np.argsort(leads[wrong], kind="stable")[:_KEPT]].tolist():
+            entry = (-float(leads[i]), -next(self._ties))
+            if len(self._worst) < _KEPT:
+                heapq.heappush(self._worst, (*entry, describe(i)))
+            elif entry[:1] > self._worst[0][:1]:
+                heapq.heapreplace(self._worst, (*entry, describe(i)))
+
+
+def examine(model: Any, X: Any, y: Any) -> Exam:
+    """Ask a model about labelled examples in memory.
+
+    Parameters
+    ----------
+    model : LinearModel, or anything with `classes` (or `classes_`), `predict` and
+        `decision_function`
+    X, y
+        What it takes, and the right labels.
+    """
+    classes = np.asarray(getattr(model, "classes", getattr(model, "classes_", None)))
+    if classes.ndim == 0:
+        raise DataError(f"{type(model).__name__} says nothing of classes to be examined in")
+    codes = codes_of(y, classes)
+    texts = list(X) if _is_texts(X) else None
+    asked = model.rows(texts_of(texts) if texts is not None else X) if _is_ours(model) else X
+    scores = np.asarray(model.decision_function(asked), np.float64)
+    if len(scores) != len(codes):
+        raise DataError(f"there are {len(scores)} rows but {len(codes)} labels")
+    # Ties are broken by the model; other models may score pairs of classes.
+    found = best_class(scores) if _is_ours(model) else codes_of(model.predict(X), classes)
+    exam = Exam(classes)
+    leads = leads_of(scores, codes, found, len(classes))
+
+    def describe(i: int) -> Mistake:
+        row = asked.take(np.array([i], np.uint64)) if isinstance(asked, Rows) else None
+        return describe_mistake(
+            model,
+            f"row {i}",
+            np.asarray(y)[i],
+            classes[found[i]],
+            float(leads[i]),
+            text="" if texts is None else str(texts[i]),
+            row=row,
+            raw=None if texts is None else texts_of([texts[i]]),
+        )
+
+    exam.add(codes, found, leads, describe)
+    return exam
+
+
+def leads_of(scores: np.ndarray, codes: np.ndarray, found: np.ndarray, classes: int) -> np.ndarray:
+    """By how much the right class of every example leads the best other one.
+
+    An example whose label is no class lags as far behind as the answer leads.
+    """
+    each = np.arange(len(codes))
+    if scores.ndim == 1:
+        leads = np.where(codes == 1, scores, -scores)
+        return np.where(codes < 0, -np.abs(scores), leads)
+    if scores.shape[1] != classes:  # scores of pairs of classes: only right or wrong is known
+        return np.where(codes == found, 1.0, -1.0)
+    right = scores[each, np.maximum(codes, 0)]
+    others = scores.copy()
+    others[each, np.maximum(codes, 0)] = -np.inf
+    leads = right - others.max(axis=1)
+    unknown = codes < 0
+    rest = np.sort(scores[unknown], axis=1)
+    leads[unknown] = rest[:, -2] - rest[:, -1] if rest.shape[1] > 1 else -1.0
+    return leads
+
+
+def describe_mistake(
+    model: Any,
+    place: str,
+    right: Any,
+    predicted: Any,
+    lead: float,
+    *,
+    text: str = "",
+    row: Rows | None = None,
+    raw: Any = None,
+) -> Mistake:
+    """What is told about one mistake.
+
+    Parameters
+    ----------
+    row : Rows, optional
+        The example as the model reads it.
+    raw : optional
+        The example as its encoder takes it, which knows the names of its features best.
+    """
+    reasons: list[tuple[str, float, float]] = []
+    if hasattr(model, "explain") and (row is not None or raw is not None):
+        told = model.explain(row if raw is None else raw, _REASONS)
+        reasons = [(reason.feature, reason.value, reason.share) for reason in told.reasons]
+    if len(text) > _LETTERS:
+        text = text[:_LETTERS] + " …"
+    return Mistake(place, right, predicted, lead, text, reasons)
+
+
+def text_at(texts: Texts, i: int) -> str:
+    """One document as text."""
+    start, end = int(texts.starts[i]), int(texts.ends[i])
+    return texts.buffer[start : min(end, start + 8 * _LETTERS)].tobytes().decode("utf-8", "replace")
+
+
+def _is_ours(model: Any) -> bool:
+    """Whether it takes rows as our encoders make them."""
+    return hasattr(model, "rows") and hasattr(model, "state")
+
+
+def _is_texts(X: Any) -> bool:
+    if isinstance(X, (Rows, str)) or hasattr(X, "tocsr") or getattr(X, "ndim", 1) != 1:
+        return False
+    first = next(iter(X), None) if not hasattr(X, "iloc") else X.iloc[0] if len(X) else None
+    return isinstance(first, str)

@@ -1,0 +1,1 @@
+"""Kernel perceptrons: online in blocks, or within a budget."""

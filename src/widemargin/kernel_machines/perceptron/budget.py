@@ -1,0 +1,150 @@
+"""A kernel perceptron that may store at most B examples.
+
+Each way to forget comes with a guarantee. Lengths are in units of R, the longest example in feature
+space; u is any competitor, L its total hinge loss at margin 1, M the mistakes.
+
+"random"      (Cavallanti, Cesa-Bianchi, Gentile 2007) On the average over the draws it competes
+              with |u| up to a constant times sqrt(B): the mistakes are at most a constant times
+              L plus a term that B and |u| determine.
+"forgetron"   (Dekel, Shalev-Shwartz, Singer 2008) For |u| <= sqrt((B + 1) / ln(B + 1)) / 4,
+              M <= 2 |u|^2 + 4 L. (The self-tuned Forgetron, of two classes.)
+"projectron"  (Orabona, Keshet, Caputo 2009) With delta_t the distance of example t to the span of
+              the stored ones, every correction tau_t brings w closer to u by at least
+              tau_t (2 (l_t - l_t(u) - |u| delta_t) - tau_t |P x_t|^2), so that their sum is at most
+              |u|^2. Inside the margin it only steps if that is positive for l_t(u) = 0 and
+              |u| <= 1/eta. While there is room delta_t is 0 and it is a perceptron with a margin.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from widemargin.data.rows import frozen
+from widemargin.errors import DataError
+from widemargin.kernel_machines.perceptron.online import Lesson
+from widemargin.kernel_machines.perceptron.settings import KernelSettings
+from widemargin.kernels.blocks import block, check_values, diagonal
+from widemargin.kernels.points import Points
+from widemargin.loops.kernel.budgets import (
+    DRAWN,
+    FORGETRON,
+    PROJECTRON,
+    RANDOM,
+    TAKEN,
+    Slots,
+    Way,
+    budget_pass,
+)
+from widemargin.loops.linear.passes import COUNT, Log, Tally
+from widemargin.models.kernel import combine
+
+_FORMS = {"random": RANDOM, "forgetron": FORGETRON, "projectron": PROJECTRON}
+#: Examples in a block.
+_BLOCK = 256
+#: The Projectron's eta: it competes with |u| up to 1/eta, in units of R.
+REACH = 1.0
+
+
+class Budget:
+    """Learns within a budget; see the top of this module.
+
+    Parameters
+    ----------
+    lesson : Lesson
+    settings : KernelSettings
+        Of which `budget` and `forget` are looked at.
+    rng : numpy Generator
+        Draws what is forgotten at random.
+    """
+
+    def __init__(self, lesson: Lesson, settings: KernelSettings, rng: np.random.Generator) -> None:
+        assert settings.budget is not None
+        self.lesson, self.rng = lesson, rng
+        kernel, points, B = lesson.kernel, lesson.points, int(settings.budget)
+        points.prepare(kernel)
+        self.clock = np.array([1.0, 1.0, 0.0, 0.0])
+        self.q = diagonal(kernel, points)
+        R2 = float(np.max(self.q, initial=0.0))
+        self.way = Way(_FORMS[settings.forget], R2 if R2 > 0.0 else 1.0, REACH)
+        pairs = 0 if self.way.form == RANDOM else B
+        self.slots = Slots(
+            np.zeros(B, np.int64),
+            np.zeros((B, lesson.k)),
+            np.zeros((B, lesson.k)),
+            np.zeros((pairs, pairs)),
+            np.zeros(5),
+        )
+
+    @property
+    def count(self) -> float:
+        """The clock's c: hypotheses so far."""
+        return float(self.clock[COUNT])
+
+    @property
+    def stored(self) -> int:
+        """How many examples are stored."""
+        return int(self.slots.facts[TAKEN])
+
+    def run(self, order: np.ndarray) -> Iterator[tuple[int, Tally]]:
+        """Learn from examples in order; yields how many were looked at, and what happened."""
+        lesson, slots = self.lesson, self.slots
+        B = len(slots.row)
+        for begin in range(0, len(order), _BLOCK):
+            which = order[begin : begin + _BLOCK].astype(np.int64)
+            part = lesson.points.take(which)
+            KT = np.zeros((B, part.n))
+            if self.stored:
+                taken = lesson.points.take(slots.row[: self.stored])
+                KT[: self.stored] = block(lesson.kernel, taken, part, threads=lesson.threads)
+            K = block(lesson.kernel, part, part, threads=lesson.threads).astype(np.float64)
+            with np.errstate(over="ignore", invalid="ignore"):  # the loop looks at the scores
+                S = slots.A.T @ KT
+            slots.facts[DRAWN] = 0.0
+            draws = self.rng.integers(B, size=part.n)
+            price = lesson.price[which] if len(lesson.price) else lesson.price
+            tally = budget_pass(
+                self.way,
+                KT,
+                frozen(K),
+                frozen(self.q[which]),
+                frozen(lesson.y[which]),
+                frozen(price),
+                frozen(which),
+                lesson.rule,
+                lesson.joint,
+                S,
+                slots,
+                draws,
+                self.clock,
+            )
+            if tally.bad >= 0:
+                check_values(K, part, part)
+                raise DataError(
+                    f"row {int(which[tally.bad])}: its score is too large for a float; scale the"
+                    " features or gamma down"
+                )
+            yield len(which), tally
+
+    def scores(self, points: Points, keep: str) -> np.ndarray:
+        """The scores (points, k) of what would be deployed."""
+        support, coef, summed, _ = self.result()
+        weights = summed / self.count if keep == "average" else coef
+        return combine(self.lesson.kernel, weights, support, points, self.lesson.threads).T
+
+    def remember(self) -> Any:
+        """Where learning stands, to come back to."""
+        return Slots(*(part.copy() for part in self.slots)), self.clock.copy()
+
+    def restore(self, moment: Any) -> None:
+        """Forget what was learned since."""
+        self.slots, self.clock = moment
+
+    def result(self) -> tuple[Points, np.ndarray, np.ndarray, Log | None]:
+        """The stored examples, their coefficients, those summed over all hypotheses; no log."""
+        n = self.stored
+        coef = self.slots.A[:n].copy()
+        support = self.lesson.points.take(self.slots.row[:n])
+        return support, coef, self.count * coef - self.slots.U[:n], None

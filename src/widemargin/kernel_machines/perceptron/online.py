@@ -1,0 +1,254 @@
+"""Online learning in feature space at the speed of matrix products.
+
+A perceptron looks at one example at a time, but not every score must wait for its turn. Examples
+are taken in blocks. For a block
+
+    one product with the examples that corrected w since its scores were last known,
+    one product of the block with itself,
+
+and then the compiled loop goes through the block one by one, exactly in order. The scores of all
+examples are remembered from epoch to epoch, so that only corrections of the last round count: the
+cost of an epoch is (examples) x (examples that it corrected), not x (all support).
+
+If the whole matrix of kernel values fits the memory allowed, and there are enough epochs for it to
+pay, it is computed once instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from widemargin.data.rows import Rows, frozen
+from widemargin.errors import DataError
+from widemargin.kernels.blocks import block, check_values, diagonal
+from widemargin.kernels.kernel import Kernel
+from widemargin.kernels.points import Points
+from widemargin.loops.kernel.feature_space import feature_pass
+from widemargin.loops.linear.passes import COUNT, SEEN, TURN, Log, Tally
+from widemargin.loops.steps import Rule
+from widemargin.models.kernel import BLOCK_BYTES, combine
+from widemargin.online.mistake_log import log_buffer
+
+#: Examples in a block; few if every kernel value is a call of a user's function.
+_BLOCK, _ASKED = 512, 16
+#: With so many epochs or more, and room for it, the whole matrix is computed once.
+_MANY = 3
+#: With all values at hand, so many examples are looked at between two chances to stop.
+_PIECE = 4096
+
+
+class Lesson(NamedTuple):
+    """What is to be learned, and how."""
+
+    kernel: Kernel
+    points: Points
+    y: np.ndarray  # class codes
+    price: np.ndarray  # what an error on each example costs; empty: 1
+    rule: Rule
+    k: int  # scores an example has: 1 for two classes
+    joint: bool
+    threads: int
+
+
+class Online:
+    """Scores of all examples, kept up to date as far as they are needed.
+
+    Parameters
+    ----------
+    lesson : Lesson
+    epochs : float
+        How often the examples will be looked at.
+    memory : int
+        Bytes that may be used for kernel values.
+    """
+
+    def __init__(self, lesson: Lesson, epochs: float, memory: int) -> None:
+        self.lesson = lesson
+        kernel, points = lesson.kernel, lesson.points
+        points.prepare(kernel)
+        self.clock = np.array([1.0, 1.0, 0.0, 0.0])
+        self.S = np.zeros((lesson.k, points.n))
+        self.q = diagonal(kernel, points)
+        self.logs: list[Log] = []
+        whole = points.n * points.n * points.dtype.itemsize <= memory
+        asked = kernel.on_objects and not hasattr(kernel.function, "block")
+        self.gram: np.ndarray | None = None
+        if kernel.is_precomputed or (whole and epochs >= _MANY and not asked):
+            self.gram = _whole(kernel, points, lesson.threads)
+        self.size = min(points.n, _ASKED if asked else _BLOCK)
+        # Memory for kernel values, used again and again: of a block with itself, and with others.
+        self._inside = np.empty(self.size * self.size, points.dtype)
+        self._outside = np.empty(
+            BLOCK_BYTES // points.dtype.itemsize + 64 * self.size, points.dtype
+        )
+        self._owed: list[tuple[np.ndarray, Log]] = []  # blocks of this epoch and their corrections
+
+    def go_on(self, scores: np.ndarray, count: float) -> None:
+        """Begin with the scores of an earlier training, and where its clock stood."""
+        self.S[:] = scores
+        self.clock[COUNT], self.clock[SEEN], self.clock[TURN] = count, count - 1.0, count - 1.0
+
+    @property
+    def count(self) -> float:
+        """The clock's c: hypotheses so far."""
+        return float(self.clock[COUNT])
+
+    def run(self, order: np.ndarray) -> Iterator[tuple[int, Tally]]:
+        """Learn from examples in order; yields how many were looked at, and what happened."""
+        if self.gram is not None:
+            for begin in range(0, len(order), _PIECE):
+                piece = frozen(order[begin : begin + _PIECE])
+                yield len(piece), self._learn(self.gram, piece, self.lesson.points.index, self.S)
+            return
+        self._settle()
+        recent = _Changed(self.lesson)
+        # Who comes again must not hear twice of what it heard: scores then wait for the end.
+        again = len(np.unique(order)) < len(order)
+        for begin in range(0, len(order), self.size):
+            which = order[begin : begin + self.size].astype(np.int64)
+            part = self.lesson.points.take(which)
+            S = self.S[:, which]
+            if recent.n:
+                S += recent.scores(part, self._outside)
+            K = self._inside[: part.n * part.n].reshape(part.n, part.n)
+            block(self.lesson.kernel, part, part, K, self.lesson.threads)
+            tally = self._learn(K, frozen(np.arange(len(which), dtype=np.uint64)), which, S)
+            if not again:
+                self.S[:, which] = S
+            recent.add(self.logs[-1])
+            self._owed.append((which[:0] if again else which, self.logs[-1]))
+            yield len(which), tally
+
+    def remember(self) -> tuple[int, float]:
+        """Where learning stands, to come back to."""
+        return len(self.logs), self.count
+
+    def restore(self, moment: tuple[int, float]) -> None:
+        """Forget what was learned since."""
+        del self.logs[moment[0] :]
+        self.clock[COUNT] = moment[1]
+
+    def _learn(self, K: np.ndarray, order: np.ndarray, which: np.ndarray, S: np.ndarray) -> Tally:
+        """Run the loop on examples `which`, whose kernel values K are."""
+        lesson = self.lesson
+        whole = K is self.gram
+        q = self.q if whole else self.q[which]
+        y = lesson.y if whole else lesson.y[which]
+        price = lesson.price if whole or not len(lesson.price) else lesson.price[which]
+        changed = 2 if lesson.joint and lesson.k > 1 else lesson.k
+        log = log_buffer(len(order) * changed)
+        tally = feature_pass(
+            frozen(K),
+            frozen(q),
+            frozen(y),
+            frozen(price),
+            order,
+            lesson.rule,
+            lesson.joint,
+            S,
+            self.clock,
+            log,
+        )
+        if tally.bad >= 0:
+            self._explain(K, which, int(which[tally.bad]))
+        written = Log(*(column[: tally.logged].copy() for column in log))
+        self.logs.append(written._replace(example=which[written.example].astype(np.uint64)))
+        return tally
+
+    def _settle(self) -> None:
+        """Bring all scores up to the end of the last epoch.
+
+        An example that was last looked at in block b has not heard of the corrections of later
+        blocks. From the last block backwards these become ever more.
+        """
+        if not self._owed:
+            return
+        n = self.lesson.points.n
+        seen = np.full(n, -1)
+        for number, (which, _) in enumerate(self._owed):
+            seen[which] = number
+        later = _Changed(self.lesson)
+        for number in range(len(self._owed) - 1, -2, -1):
+            rows = np.flatnonzero(seen == number)
+            if later.n:
+                for begin in range(0, len(rows), self.size):
+                    some = rows[begin : begin + self.size]
+                    part = self.lesson.points.take(some)
+                    self.S[:, some] += later.scores(part, self._outside)
+            if number >= 0:
+                later.add(self._owed[number][1])
+        self._owed = []
+
+    def _explain(self, K: np.ndarray, which: np.ndarray, row: int) -> None:
+        """Say why the score of an example is not a finite number."""
+        part = self.lesson.points.take(which)
+        check_values(K, part, part)
+        raise DataError(
+            f"row {row}: its score is too large for a float, so nothing can be learned from it;"
+            " scale the features or gamma down"
+        )
+
+
+class _Changed:
+    """Examples that corrected w lately, and by how much; they only ever become more."""
+
+    def __init__(self, lesson: Lesson) -> None:
+        self.lesson = lesson
+        self.n = 0
+        self._place = np.full(lesson.points.n, -1)
+        self._which = np.empty(1024, np.int64)
+        self._coef = np.zeros((1024, lesson.k))
+        self._dense: np.ndarray | None = None
+
+    def add(self, log: Log) -> None:
+        """Take note of corrections."""
+        example = log.example.astype(np.int64)
+        new = np.unique(example[self._place[example] < 0])
+        total = self.n + len(new)
+        if total > len(self._which):
+            self._which = np.resize(self._which, 2 * total)
+            coef = np.zeros((2 * total, self.lesson.k))
+            coef[: self.n] = self._coef[: self.n]
+            self._coef = coef
+        self._which[self.n : total] = new
+        self._place[new] = np.arange(self.n, total)
+        self._append(new, total)
+        self.n = total
+        np.add.at(self._coef, (self._place[example], log.label), log.amount)
+
+    def _append(self, new: np.ndarray, total: int) -> None:
+        """Copy dense rows to where they stand one below the other, as products want them."""
+        points, dense = self.lesson.points, self.lesson.points.dense
+        sparse = points.rows is not None and points.rows.is_sparse
+        if dense is None or (sparse and self.lesson.kernel.name == "laplacian"):
+            return
+        if self._dense is None or total > len(self._dense):
+            longer = np.empty((max(1024, 2 * total), dense.shape[1]), dense.dtype)
+            if self._dense is not None:
+                longer[: self.n] = self._dense[: self.n]
+            self._dense = longer
+        self._dense[self.n : total] = dense[new]
+
+    def scores(self, part: Points, work: np.ndarray) -> np.ndarray:
+        """What the corrections add to the scores of some examples."""
+        lesson, which = self.lesson, self._which[: self.n]
+        if self._dense is None:
+            points = lesson.points.take(which)
+        else:
+            rows = Rows.of(self._dense[: self.n], bias=0.0)
+            points = Points(self.n, rows, None, which)
+            if "squares" in vars(lesson.points):
+                vars(points)["squares"] = lesson.points.squares[which]
+        return combine(lesson.kernel, self._coef[: self.n], points, part, lesson.threads, work)
+
+
+def _whole(kernel: Kernel, points: Points, threads: int) -> np.ndarray:
+    """The matrix of all kernel values."""
+    if kernel.is_precomputed:
+        assert points.rows is not None
+        matrix = points.rows.to_matrix()
+        return matrix.toarray() if points.rows.is_sparse else matrix
+    return block(kernel, points, points, threads=threads)

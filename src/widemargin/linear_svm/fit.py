@@ -1,0 +1,263 @@
+"""Linear SVMs: from what a user asks for to weights and the certificate of what they are worth."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from widemargin.certificates.gap import GapCertificate, relative, together
+from widemargin.data.rows import Rows, frozen
+from widemargin.errors import DataError
+from widemargin.linear_svm.binary import Solution, Solver, carried, solve
+from widemargin.linear_svm.joint import JointProblem, solve_joint
+from widemargin.linear_svm.problem import Orders, Problem, Report
+from widemargin.online.fit import prices
+from widemargin.online.learn import Moment, Watch
+from widemargin.online.state import State
+from widemargin.threads import one_blas_thread, run_all, thread_count
+from widemargin.training.history import Epoch, History
+
+LOSSES = ("hinge", "squared_hinge")
+BIASES = ("regularised", "free")
+MULTICLASS = ("ovr", "joint")
+
+
+@dataclass(frozen=True)
+class SVMSettings:
+    """All that a linear SVM can be told. The names and defaults are those of the estimator."""
+
+    C: float = 1.0
+    loss: str = "hinge"
+    tol: float = 1e-3
+    fit_intercept: bool | float = True
+    bias: str = "regularised"
+    multiclass: str = "ovr"
+    epochs: int = 1000
+    max_seconds: float | None = None
+    class_weight: Mapping[Any, float] | str | None = None
+    n_jobs: int | None = None
+
+    def check(self) -> None:
+        """Raise an error that names the setting that is wrong."""
+        for name, choices in (("loss", LOSSES), ("bias", BIASES), ("multiclass", MULTICLASS)):
+            if getattr(self, name) not in choices:
+                listed = ", ".join(repr(choice) for choice in choices)
+                raise ValueError(
+                    f"{name}={getattr(self, name)!r} is unknown; choose one of {listed}"
+                )
+        if not _is_number(self.C) or not self.C > 0.0:
+            raise ValueError(f"C={self.C!r} must be a positive number, or infinity")
+        if not _is_number(self.tol) or not 0.0 < self.tol < 1.0:
+            raise ValueError(f"tol={self.tol!r} must be a relative gap between 0 and 1")
+        if not isinstance(self.epochs, (int, np.integer)) or self.epochs < 1:
+            raise ValueError(f"epochs={self.epochs!r} must be a whole number of at least 1")
+        if self.max_seconds is not None and not self.max_seconds > 0.0:
+            raise ValueError(f"max_seconds={self.max_seconds!r} must be positive, or None")
+        if not 0.0 <= float(self.fit_intercept) < math.inf:
+            raise ValueError(
+                f"fit_intercept={self.fit_intercept!r} must be True, False or a positive number"
+            )
+        if self.multiclass == "joint" and (self.loss != "hinge" or self.free or math.isinf(self.C)):
+            raise ValueError(
+                "multiclass='joint' has the hinge loss, a regularised bias and a finite C; for the"
+                " others use multiclass='ovr'"
+            )
+        thread_count(self.n_jobs)
+
+    @property
+    def free(self) -> bool:
+        """Whether there is a bias that costs nothing."""
+        return self.bias == "free" and bool(self.fit_intercept)
+
+    @property
+    def constant(self) -> float:
+        """The constant feature by which rows are extended while learning."""
+        return 0.0 if self.free else float(self.fit_intercept)
+
+
+class Start(NamedTuple):
+    """Dual values of every problem, found with a C, from which training can begin."""
+
+    alphas: list[np.ndarray]
+    C: float
+
+
+class Trained(NamedTuple):
+    """What a fit gives: the model's state, how it came about, what it is worth."""
+
+    state: State
+    history: History
+    certificate: GapCertificate
+    start: Start  # where a fit with another C can begin
+
+
+def fit_svm(
+    rows: Rows,
+    classes: np.ndarray,
+    codes: np.ndarray,
+    settings: SVMSettings,
+    rng: np.random.Generator,
+    *,
+    sample_weight: np.ndarray | None = None,
+    start: Start | None = None,
+    watch: Watch | None = None,
+) -> Trained:
+    """Train on rows whose labels are classes[codes].
+
+    Parameters
+    ----------
+    rows : Rows
+        The examples, extended by `settings.constant`.
+    classes, codes : arrays
+        The labels, and which of them every row has.
+    settings : SVMSettings
+        What to train.
+    rng : numpy Generator
+        Where chance comes from.
+    sample_weight : array, optional
+        What multiplies the cost of every row.
+    start : Start, optional
+        The dual values to begin with.
+    watch : callable, optional
+        Told where training stands; stops it by answering True.
+    """
+    rows.check_scale()
+    rows = rows.without_duplicates()
+    price = prices(classes, codes, settings.class_weight, sample_weight)
+    price = frozen(np.empty(0) if price is None else price)
+    if len(price) and not np.any(price > 0.0):
+        raise DataError("there are no examples to learn from: every weight is zero")
+    orders = Orders()
+    solvers = _solvers(rows, len(classes), codes, price, settings, rng, orders, start)
+    deadline = time.monotonic() + (
+        math.inf if settings.max_seconds is None else settings.max_seconds
+    )
+    threads = thread_count(settings.n_jobs)
+    with one_blas_thread():  # matrices are small: more would wait for each other most of the time
+        solutions, history = _drive(solvers, orders, deadline, threads, watch)
+    W = np.vstack([solution.w for solution in solutions])
+    state = State.begin(W, "last", joint=True)
+    certificate = together([solution.certificate for solution in solutions])
+    if not history.stopped:
+        reached = all(solution.reached for solution in solutions)
+        lost = certificate.separates is False
+        tired = "epochs" if len(history) >= settings.epochs else "no progress"
+        history.stopped = "not separable" if lost else "gap reached" if reached else tired
+    return Trained(
+        state,
+        history,
+        certificate,
+        Start([solution.alpha for solution in solutions], float(settings.C)),
+    )
+
+
+def _solvers(
+    rows: Rows,
+    classes: int,
+    codes: np.ndarray,
+    price: np.ndarray,
+    settings: SVMSettings,
+    rng: np.random.Generator,
+    orders: Orders,
+    start: Start | None,
+) -> list[Solver]:
+    """The problems to solve side by side, each with a chance of its own."""
+    if classes > 2 and settings.multiclass == "joint":
+        joint = JointProblem(
+            rows,
+            frozen(codes.astype(np.int64)),
+            price,
+            classes,
+            C=float(settings.C),
+            tol=float(settings.tol),
+            epochs=int(settings.epochs),
+        )
+        first = None if start is None else start.alphas[0] * (settings.C / start.C)
+        return [solve_joint(joint, rng, orders, first)]
+    positive = [1] if classes == 2 else range(classes)
+    solvers = []
+    for number, (c, own) in enumerate(zip(positive, rng.spawn(len(positive)), strict=True)):
+        problem = Problem(
+            rows,
+            frozen(np.where(codes == c, 1, -1).astype(np.int8)),
+            price,
+            C=float(settings.C),
+            squared=settings.loss == "squared_hinge",
+            free_bias=settings.free,
+            tol=float(settings.tol),
+            epochs=int(settings.epochs),
+        )
+        first = None if start is None else carried(problem, start.alphas[number])
+        solvers.append(solve(problem, own, orders, first))
+    return solvers
+
+
+def _drive(
+    solvers: list[Solver], orders: Orders, deadline: float, threads: int, watch: Watch | None
+) -> tuple[list[Solution], History]:
+    """Let all solvers run to their ends, a slice of work each in turn."""
+    began = time.monotonic()
+    reports: list[list[tuple[Report, float]]] = [[] for _ in solvers]
+    solutions: dict[int, Solution] = {}
+    running = list(range(len(solvers)))
+    stopped = ""
+
+    def go_on(c: int) -> Report | Solution:
+        try:
+            return next(solvers[c])
+        except StopIteration as end:
+            return end.value
+
+    while running:
+        current: list[Report] = []
+        for c, found in zip(running, run_all(go_on, running, threads), strict=True):
+            if isinstance(found, Solution):
+                solutions[c] = found
+                continue
+            current.append(found)
+            if found.done == 1.0:
+                reports[c].append((found, time.monotonic() - began))
+        running = [c for c in running if c not in solutions]
+        if not running or orders.stop:
+            continue
+        slowest = min(current, default=None, key=lambda report: report.epoch + report.done)
+        if watch is not None and slowest is not None:
+            mistakes = sum(report.mistakes for report in current)
+            moment = Moment(slowest.epoch, slowest.done, mistakes, slowest.primal, History())
+            stopped = "interrupted" if watch(moment) else stopped
+        if time.monotonic() > deadline:
+            stopped = stopped or "deadline"
+        orders.stop = bool(stopped)
+    return [solutions[c] for c in range(len(solvers))], _history(reports, stopped)
+
+
+def _history(reports: list[list[tuple[Report, float]]], stopped: str) -> History:
+    """One table of all problems: a problem that is solved keeps its last figures."""
+    history = History(stopped=stopped)
+    for e in range(max(map(len, reports))):
+        fresh = [told[e] for told in reports if e < len(told)]
+        latest = [told[min(e, len(told) - 1)][0] for told in reports]
+        primal = sum(report.primal for report in latest)
+        dual = sum(report.dual for report in latest)
+        history.add(
+            Epoch(
+                e + 1,
+                sum(report.mistakes for report, _ in fresh),
+                sum(report.updates for report, _ in fresh),
+                primal,
+                None,
+                None,
+                max(seconds for _, seconds in fresh),
+                gap=relative(primal, dual),
+            )
+        )
+    return history
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float, np.number)) and not isinstance(value, bool)

@@ -1,0 +1,1 @@
+"""Files: numbers, svmlight and VW lines."""

@@ -1,0 +1,1 @@
+"""Kernel values, and perceptrons in feature space."""

@@ -1,0 +1,147 @@
+"""The perceptron in feature space: loops over kernel values instead of features.
+
+Nothing here knows a feature. K[j, i] is the kernel of examples j and i, and a correction of w by
+a x_j shows in the score of every example as a K[j, i]. So a pass keeps the scores S of the examples
+at hand up to date and never forms w.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from widemargin.loops.jit import jit
+from widemargin.loops.linear.passes import COUNT, SEEN, TURN, Tally, note
+from widemargin.loops.steps import eta_at, loss, mistaken, step
+
+
+@jit()
+def feature_pass(K, q, y, price, order, rule, joint, S, clock, log):
+    """The online perceptron on examples whose kernel values are all at hand.
+
+        for j in order:
+            s = S[:, j], the scores of x_j
+            if y[j] s <= 0:                 (the rule says when, and how far)
+                for every i:  S[i] += eta y[j] K[j, i]
+
+    S has a row a class (one row for two classes, y in {0, 1}), and q holds K[j, j]. Classes are
+    learned together (`joint`), or each against the rest. The clock is that of
+    `widemargin.loops.linear.passes`.
+
+    Changes S, clock and log in place. Costs one look at a row of K for each correction.
+    """
+    c, t = clock[COUNT], clock[TURN]
+    mistakes, updates, logged, bad, total = 0, 0, 0, -1, 0.0
+    amounts = np.empty(len(S))
+    for at in range(len(order)):
+        j = order[at]
+        weight = price[j] if len(price) else 1.0
+        finite = np.isfinite(q[j])
+        for k in range(len(S)):
+            finite &= np.isfinite(S[k, j])
+        if not finite:
+            bad = np.int64(j)
+            break
+        eta = eta_at(rule, t + 1.0)
+        if joint and len(S) > 1:
+            wrong, changed, cost = compare(rule, S, q, y, j, eta, weight, amounts)
+        else:
+            wrong, changed, cost = judge(rule, S, q, y, j, eta, weight, amounts)
+        mistakes += wrong
+        updates += changed
+        total += cost
+        if changed:
+            for k in range(len(S)):
+                if amounts[k] != 0.0:
+                    spread(S[k], amounts[k], K[j])
+                    logged = note(log, logged, j, k, amounts[k], c)
+        c += 1.0
+        t += 1.0
+    clock[SEEN] += t - clock[TURN]
+    clock[COUNT], clock[TURN] = c, t
+    return Tally(mistakes, updates, total, logged, bad)
+
+
+@jit()
+def spread(s, a, k):
+    """Add: s += a k, the change of all scores by one correction."""
+    for i in range(len(s)):
+        s[i] += a * k[i]
+
+
+@jit()
+def judge(rule, S, q, y, j, eta, weight, amounts):
+    """What each class, against the rest, wants added of example j; mistakes, changes and loss."""
+    wrongs, changed, cost = 0, 0, 0.0
+    for k in range(len(S)):
+        positive = y[j] == k if len(S) > 1 else y[j] == 1
+        sign = 1.0 if positive else -1.0
+        m = sign * S[k, j]
+        wrong = mistaken(m, rule.ties or not positive)
+        amounts[k] = sign * step(rule, m, wrong, q[j], 0.0, eta, weight)
+        wrongs += wrong
+        changed += amounts[k] != 0.0
+        cost += loss(rule, m) / len(S)
+    return wrongs, changed, cost
+
+
+@jit()
+def compare(rule, S, q, y, j, eta, weight, amounts):
+    """What the right class and its best rival want added of example j; mistake, change and loss.
+
+    The margin is half the lead, as in `widemargin.loops.linear.passes.multiclass_pass`.
+    """
+    right = y[j]
+    rival = 1 if right == 0 else 0
+    for k in range(len(S)):
+        amounts[k] = 0.0
+        if k != right and S[k, j] > S[rival, j]:
+            rival = k
+    m = (S[right, j] - S[rival, j]) / 2.0
+    wrong = mistaken(m, rule.ties or rival < right)
+    tau = step(rule, m, wrong, q[j], 0.0, eta, weight)
+    amounts[right], amounts[rival] = tau, -tau
+    return np.int64(wrong), np.int64(tau != 0.0), loss(rule, m)
+
+
+@jit()
+def tell_each(K, log, last, S, U, votes):
+    """Let every hypothesis that the log passes through vote, each class against the rest.
+
+        votes += survival_e sign(s)         (before each correction e)
+        s += a_e K[e],   u += c_e a_e K[e]
+
+    A column of K, S, U and votes is an example; a row of K is one that was learned from, a row of
+    the others a class. At clock c the sum of all hypotheses' scores is c s - u. Goes on from the
+    counts `last`, one a class. Costs one look at a row of K an entry.
+    """
+    for e in range(len(log.example)):
+        k, a, c = log.label[e], log.amount[e], log.count[e]
+        survival = c - last[k]
+        last[k] = c
+        s, u, v, x = S[k], U[k], votes[k], K[log.example[e]]
+        b = a * c
+        for i in range(len(s)):
+            v[i] += survival if s[i] >= 0.0 else -survival
+            s[i] += a * x[i]
+            u[i] += b * x[i]
+
+
+@jit()
+def tell_together(K, log, last, S, U, votes):
+    """As `tell_each`, for classes that were learned together: a vote goes to the first best."""
+    for e in range(len(log.example)):
+        k, a, c = log.label[e], log.amount[e], log.count[e]
+        survival = c - last[0]
+        last[0] = c
+        if survival > 0.0:
+            for i in range(S.shape[1]):
+                best = 0
+                for r in range(1, len(S)):
+                    if S[r, i] > S[best, i]:
+                        best = r
+                votes[best, i] += survival
+        s, u, x = S[k], U[k], K[log.example[e]]
+        b = a * c
+        for i in range(len(s)):
+            s[i] += a * x[i]
+            u[i] += b * x[i]

@@ -1,0 +1,1 @@
+"""Linear learners: passes, orders, scores."""

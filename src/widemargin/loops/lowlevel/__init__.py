@@ -1,0 +1,1 @@
+"""Hand-written LLVM: vectors, prefetches, packed products."""

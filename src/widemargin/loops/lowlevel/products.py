@@ -1,0 +1,253 @@
+"""Gaussian kernel values of some rows with many others, without a trip to memory in between.
+
+BLAS lays out both matrices anew for every product. Here the many rows are laid out once, in panels
+of 16 that stand side by side, and meet few rows or many at the same speed: 6 rows meet a panel in
+one pass over the features, with all 96 sums in registers.
+
+    pack(X, P)                              P[g, k, j] = X[16 g + j, k]
+    meet(X, i, P, g, T, t, ...)             T[r, 16 t + j] = X[i_r] . (row j of panel g), r < 6
+    near_rows(X, which, p, P, q, ...)       K(x, z) = exp(-gamma |x - z|^2), for rows x and z in P
+    near_sums(X, p, P, q, gamma, W, S)      sums of them, weighted by W: the scores of z in P
+
+Sums are added up in the order of the features, whatever is computed beside them: a value does not
+depend on the shape of the block that it is in. With the compiler off the plain functions do the
+same.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+import llvmlite.binding
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic, overload
+
+from widemargin.loops.jit import INLINE, OPTIONS, jit
+from widemargin.loops.kernel.values import FUSED, fast_exp
+from widemargin.loops.lowlevel.emit import emit_loop, emit_prefetch, emit_splat
+
+#: Rows of a panel, and rows that meet it at once: 12 registers of sums, as AVX2 has room for.
+PANEL, ROWS = 16, 6
+#: Rows meet so many panels one after the other, at the most, ...
+GROUP = 8
+#: ... which have so many numbers, and so stay in the second cache.
+_NUMBERS = np.uint64(102_400)
+#: Longer rows are left to BLAS, which takes them in pieces.
+LONGEST = 4096
+_LANES, _UNROLLED = 8, 4
+_PANEL, _ROWS, _GROUP = np.uint64(PANEL), np.uint64(ROWS), np.uint64(GROUP)
+_ONE = np.uint64(1)
+_F32, _I64 = ir.FloatType(), ir.IntType(64)
+
+
+@cache
+def suits_this_processor() -> bool:
+    """Whether the sums fit the registers, and there are no longer ones that BLAS would use."""
+    has = llvmlite.binding.get_host_cpu_features()
+    return bool(has.get("avx2") and has.get("fma") and not has.get("avx512f"))
+
+
+@jit()
+def pack(X, P):
+    """P[g, k, j] = X[16 g + j, k]; what is beyond the last row is zero."""
+    n, width = np.uint64(X.shape[0]), np.uint64(X.shape[1])
+    for g in range(np.uint64(len(P))):
+        panel = P[g]
+        for j in range(_PANEL):
+            i = g * _PANEL + j
+            if i < n:
+                x = X[i]
+                for k in range(width):
+                    panel[k, j] = x[k]
+            else:
+                for k in range(width):
+                    panel[k, j] = 0.0
+
+
+def meet(X, i, P, g, T, t, x, z, step):
+    """T[r, 16 t + j] = X[i[r]] . (row j of panel g), for 6 rows.
+
+    Meanwhile what is wanted next is fetched: the row x of X, and the numbers of P from z on, `step`
+    of them a feature.
+    """
+    found = np.zeros((ROWS, PANEL), np.float32)
+    for k in range(X.shape[1]):
+        found += X[i, k][:, None] * P[int(g), k]
+    T[:, int(t) * PANEL : (int(t) + 1) * PANEL] = found
+
+
+@intrinsic
+def _meet_panel(typingctx, X, i, P, g, T, t, x, z, step):
+    vector = ir.VectorType(_F32, _LANES)
+    halves = PANEL // _LANES
+
+    def codegen(context, builder, signature, args):
+        def data(at):
+            return context.make_array(signature.args[at])(context, builder, args[at])
+
+        def begins(array, index):
+            """The address of a vector."""
+            return builder.bitcast(builder.gep(array, [index]), vector.as_pointer())
+
+        rows, named, panels, out = data(0), data(1), data(2), data(4)
+        width = builder.extract_value(rows.shape, 1)
+        across = builder.extract_value(out.shape, 1)
+        starts = []
+        for r in range(ROWS):
+            row = builder.load(builder.gep(named.data, [_I64(r)]))
+            starts.append(builder.gep(rows.data, [builder.mul(row, width)]))
+        panel = builder.mul(args[3], builder.mul(width, _I64(PANEL)))
+        panel = builder.gep(panels.data, [panel])
+        next_row = builder.gep(rows.data, [builder.mul(args[6], width)])
+        next_panel = builder.gep(panels.data, [args[7]])
+
+        def add_feature(k, sums):
+            """The sums with one feature more."""
+            here = builder.mul(k, _I64(PANEL))
+            z = [
+                builder.load(begins(panel, builder.add(here, _I64(h * _LANES))), align=4)
+                for h in range(halves)
+            ]
+            found = []
+            for r in range(ROWS):
+                x = emit_splat(builder, builder.load(builder.gep(starts[r], [k])), _LANES)
+                for h in range(halves):
+                    product = builder.fmul(x, z[h], flags=("contract",))
+                    one = sums[r * halves + h]
+                    found.append(builder.fadd(one, product, flags=("contract",)))
+            return found
+
+        def add_features(k, sums):
+            emit_prefetch(builder, builder.gep(next_row, [k]))
+            emit_prefetch(builder, builder.gep(next_panel, [builder.mul(k, args[8])]))
+            for u in range(_UNROLLED):
+                sums = add_feature(builder.add(k, _I64(u)), sums)
+            return sums
+
+        whole = builder.sub(width, builder.urem(width, _I64(_UNROLLED)))
+        sums = [ir.Constant(vector, [0.0] * _LANES)] * (ROWS * halves)
+        sums = emit_loop(builder, _I64(0), whole, _UNROLLED, sums, add_features)
+        sums = emit_loop(builder, whole, width, 1, sums, add_feature)
+        for r in range(ROWS):
+            for h in range(halves):
+                at = builder.add(builder.mul(args[5], _I64(PANEL)), _I64(h * _LANES))
+                at = builder.add(builder.mul(_I64(r), across), at)
+                builder.store(sums[r * halves + h], begins(out.data, at), align=4)
+        return context.get_dummy_value()
+
+    u = types.uint64
+    return types.void(X, i, P, u, T, u, u, u, u), codegen
+
+
+@overload(meet, jit_options=OPTIONS | INLINE)
+def _meet(X, i, P, g, T, t, x, z, step):
+    def panel(X, i, P, g, T, t, x, z, step):
+        u = np.uint64
+        _meet_panel(X, i, P, u(g), T, u(t), u(x), u(z), u(step))
+
+    return panel
+
+
+@jit(inline=True)
+def _near(X, i, following, p, P, group, panels, z, step, ready, gamma, T):
+    """Write the kernel values of 6 rows with a group of panels into T."""
+    zero, g2 = np.float32(0), np.float32(2.0 * gamma)
+    size = np.uint64(P.shape[1]) * _PANEL
+    for t in range(panels):
+        x = following[min(t, _ROWS - _ONE)]
+        meet(X, i, P, group + t, T, t, x, (group + panels + t) * size + z, step)
+    for r in range(_ROWS):
+        a, s = np.float32(-gamma * p[i[r]]), T[r]
+        for j in range(panels * _PANEL):
+            e = (a + g2 * s[j]) + ready[j]
+            s[j] = fast_exp(zero if e > zero else e)
+
+
+@jit(inline=True)
+def _panels_together(P):
+    """How many panels rows meet one after the other: those that the second cache holds."""
+    return max(_ONE, min(_GROUP, _NUMBERS // (np.uint64(P.shape[1]) * _PANEL + _ONE)))
+
+
+@jit(inline=True)
+def _make_ready(ready, q, start, count, gamma):
+    """What the squared lengths of a group add under the exponential; 0 where nothing is."""
+    for j in range(np.uint64(len(ready))):
+        ready[j] = -gamma * q[start + j] if j < count else 0.0
+
+
+@jit()
+def near_rows(X, which, p, P, q, gamma, K, slots, first, last):
+    """K[slots[k], j] = exp(-gamma |x - z_j|^2) for the rows x = X[which[k]].
+
+    For the rows z_j of the panels from `first` to `last`. The squared lengths are p[which[k]] and
+    q[j]. Costs a product and an exponential a value, also of what pads the last 6 rows and panel.
+    """
+    m, n = np.uint64(len(which)), np.uint64(len(q))
+    width, together = np.uint64(X.shape[1]), _panels_together(P)
+    T = np.empty((ROWS, GROUP * PANEL), np.float32)
+    ready, i = np.empty(GROUP * PANEL, np.float32), np.empty(ROWS, np.uint64)
+    following = np.empty(ROWS, np.uint64)
+    step = _PANEL * _ROWS // max(m, _ONE) + _ONE  # then all of a panel is fetched in time
+    for group in range(first, last, together):
+        panels, start = min(together, last - group), group * _PANEL
+        count = min(panels * _PANEL, n - start)
+        _make_ready(ready, q, start, count, gamma)
+        for k in range(np.uint64(0), m, _ROWS):
+            for r in range(_ROWS):  # beyond the last row: that one again
+                i[r] = which[min(k + r, m - _ONE)]
+                following[r] = which[min(k + r + _ROWS, m - _ONE)]
+            z = k // _ROWS * width * step
+            _near(X, i, following, p, P, group, panels, z, step, ready, gamma, T)
+            for r in range(min(_ROWS, m - k)):
+                s, v = T[r], K[slots[k + r]]
+                for j in range(count):
+                    v[start + j] = s[j]
+
+
+def mix(T, w, s, start, count):
+    """s[start + j] += sum_r w[r] T[r, j], for 6 rows."""
+    a, b, c, d, e, f = T[0], T[1], T[2], T[3], T[4], T[5]
+    for j in range(count):
+        s[start + j] += np.float64(
+            ((w[0] * a[j] + w[1] * b[j]) + (w[2] * c[j] + w[3] * d[j]))
+            + (w[4] * e[j] + w[5] * f[j])
+        )
+
+
+@overload(mix, jit_options=FUSED | INLINE)
+def _mix(T, w, s, start, count):
+    return mix
+
+
+@jit()
+def near_sums(X, p, P, q, gamma, W, S):
+    """S[c, j] += sum_i W[c, i] exp(-gamma |x_i - z_j|^2), the scores of the rows z_j of P.
+
+    Kernel values never leave the nearest cache. Most of W may be zero at little cost.
+    """
+    m, n, last = np.uint64(len(X)), np.uint64(len(q)), np.uint64(len(P))
+    width, together = np.uint64(X.shape[1]), _panels_together(P)
+    T = np.empty((ROWS, GROUP * PANEL), np.float32)
+    ready, i = np.empty(GROUP * PANEL, np.float32), np.empty(ROWS, np.uint64)
+    following, w = np.empty(ROWS, np.uint64), np.empty(ROWS, np.float32)
+    step = _PANEL * _ROWS // max(m, _ONE) + _ONE  # then all of a panel is fetched in time
+    for group in range(np.uint64(0), last, together):
+        panels, start = min(together, last - group), group * _PANEL
+        count = min(panels * _PANEL, n - start)
+        _make_ready(ready, q, start, count, gamma)
+        for k in range(np.uint64(0), m, _ROWS):
+            for r in range(_ROWS):
+                i[r] = min(k + r, m - _ONE)
+                following[r] = min(k + r + _ROWS, m - _ONE)
+            z = k // _ROWS * width * step
+            _near(X, i, following, p, P, group, panels, z, step, ready, gamma, T)
+            for c in range(np.uint64(len(S))):
+                some = False
+                for r in range(_ROWS):
+                    w[r] = W[c, i[r]] if k + r < m else 0.0
+                    some |= w[r] != 0.0
+                if some:
+                    mix(T, w, S[c], start, count)

@@ -1,0 +1,1 @@
+"""Separability: peeling, nearest points, exact lifting."""

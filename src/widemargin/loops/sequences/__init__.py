@@ -1,0 +1,1 @@
+"""Taggers: tokens, templates, Viterbi, the pass over sentences."""

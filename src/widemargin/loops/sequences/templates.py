@@ -1,0 +1,143 @@
+"""Features of tokens: what the templates make of the columns, as rows of the weights.
+
+A feature is a hash of 64 bits of its template and of the cells that it looks at. Its row is
+
+    h >> shift               the first bits of the hash, if `keys` and `rows` are empty
+    rows[h >> shift]         if only `keys` is empty: rows that hold nothing share row 0
+    rows[where keys is h]    in an exact dictionary; features it does not have share row 0
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from widemargin.loops.jit import jit
+from widemargin.loops.sequences.tokens import hash_in, spread
+
+_0, _1 = np.uint64(0), np.uint64(1)
+_EDGE = np.uint64(0x5851F42D4C957F2D)
+
+
+class Table(NamedTuple):
+    """Templates: part p of template t, for ends[t - 1] <= p < ends[t], looks at cells[p]."""
+
+    cells: np.ndarray  # how far from the token's first column, in a matrix of columns
+    ends: np.ndarray
+    seeds: np.ndarray  # where the hash of each template begins
+    reach: int  # how many tokens away the furthest cell is
+
+
+class Index(NamedTuple):
+    """From the hash of a feature to its row; see the top of this module."""
+
+    shift: np.uint64
+    keys: np.ndarray
+    rows: np.ndarray
+
+
+@jit()
+def fill_edges(columns, reach, n):
+    """Write what stands before and behind a sentence of n tokens, whose first is row `reach`."""
+    for d in range(np.uint64(reach)):
+        before = spread(hash_in(_EDGE, d))
+        behind = spread(hash_in(_EDGE, d + np.uint64(1 << 32)))
+        for k in range(columns.shape[1]):
+            columns[np.uint64(reach) - d - _1, k] = before
+            columns[np.uint64(reach) + np.uint64(n) + d, k] = behind
+
+
+@jit(inline=True)
+def _find(keys, h):
+    """Where h is among the keys, or the empty place (0) where it would be."""
+    mask = np.uint64(len(keys)) - _1
+    slot = spread(h) & mask
+    while keys[slot] != _0 and keys[slot] != h:
+        slot = (slot + _1) & mask
+    return slot
+
+
+@jit(inline=True)
+def find_row(keys, rows, h):
+    """The row of a hash in an exact dictionary; 0 if it is not there."""
+    return rows[_find(keys, h)]
+
+
+@jit(inline=True)
+def _row_of(index, h):
+    if len(index.keys):
+        return find_row(index.keys, index.rows, h)
+    row = np.uint32(h >> index.shift)
+    return index.rows[row] if len(index.rows) else row
+
+
+@jit(inline=True)
+def _hash_feature(cells, table, t, here):
+    """The hash of the feature that template t makes of the token whose columns begin at `here`."""
+    h = table.seeds[t]
+    first = table.ends[t - _1] if t > _0 else _0
+    for p in range(first, table.ends[t]):
+        h = hash_in(h, cells[np.uint64(np.int64(here) + table.cells[p])])
+    return hash_in(h, table.ends[t]) | _1
+
+
+@jit()
+def fill_ids(columns, n, table, index, ids, first):
+    """Write the rows of the features of n tokens, whose columns begin at row `reach`.
+
+    ids is flat: token i has ids[first + i T] and the T - 1 behind it. The cost is one hash a
+    template and token.
+    """
+    cells = columns.ravel()
+    width, T = np.uint64(columns.shape[1]), np.uint64(len(table.seeds))
+    at = np.uint64(first)
+    for i in range(np.uint64(n)):
+        here = (np.uint64(table.reach) + i) * width
+        for t in range(T):
+            ids[at] = _row_of(index, _hash_feature(cells, table, t, here))
+            at += _1
+
+
+@jit()
+def add_to_dictionary(columns, n, table, keys, rows, used, ids, first):
+    """As `fill_ids` with an exact dictionary, in which new features get the next rows.
+
+    Returns how many rows are used; it stops before the dictionary is more than half full, and
+    then tells the negative of that.
+    """
+    cells = columns.ravel()
+    width, T = np.uint64(columns.shape[1]), np.uint64(len(table.seeds))
+    if 2 * (used + n * len(table.seeds)) > len(keys):
+        return -used
+    at = np.uint64(first)
+    for i in range(np.uint64(n)):
+        here = (np.uint64(table.reach) + i) * width
+        for t in range(T):
+            h = _hash_feature(cells, table, t, here)
+            slot = _find(keys, h)
+            if keys[slot] == _0:
+                keys[slot] = h
+                rows[slot] = used
+                used += 1
+            ids[at] = rows[slot]
+            at += _1
+    return used
+
+
+@jit()
+def enter_keys(old_keys, old_rows, keys, rows):
+    """Move the entries of a dictionary into a larger one."""
+    for k in range(len(old_keys)):
+        if old_keys[k] != _0:
+            slot = _find(keys, old_keys[k])
+            keys[slot] = old_keys[k]
+            rows[slot] = old_rows[k]
+
+
+@jit()
+def note_first(ids, first_of):
+    """For every row the first place in ids that names it; places count from 1, 0 is none."""
+    for k in range(len(ids)):
+        if first_of[ids[k]] == 0:
+            first_of[ids[k]] = k + 1

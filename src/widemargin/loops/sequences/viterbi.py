@@ -1,0 +1,328 @@
+"""The best sequence of labels: dynamic programs of first and second order, and a beam.
+
+With s[i][y] the score of label y at token i, and D the scores of transitions:
+
+    order 1    v[i][y]    = s[i][y] + max over z of v[i - 1][z] + D[z][y]
+    order 2    v[i][z, y] = s[i][y] + max over x of v[i - 1][x, z] + D[z, x][y]
+
+There are n labels; label n stands before the first token. D has a row for each z (order 2: for
+each z and x, z first), and a last row that is added at the end of a sentence. What must not be is
+minus infinity in D or s; the numbers beyond label n in a row of D are minus infinity, too.
+
+Going forward only the maximum is kept, which is quick; which label it came from is found again
+on the way back, for one label a token. Of equal scores the first label wins, from the last token
+to the first. In v, token i of order 2 has n + 1 rows, one for each z.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from widemargin.loops.jit import jit
+from widemargin.loops.lowlevel.vectors import max_plus
+
+_0, _1 = np.uint64(0), np.uint64(1)
+_LOW = np.float32(-np.inf)
+
+
+@jit()
+def best_path(s, m, n, D, order, beam, v, turned, path):
+    """Find the best labels of m tokens.
+
+    Parameters
+    ----------
+    s : array of float32, (tokens, width)
+        Scores of labels.
+    m, n : int
+        Tokens (at least one) and labels.
+    D : array of float32, (transitions, width)
+    order : int
+        1 or 2.
+    beam : int
+        How many labels (order 2: pairs) are kept at a token; 0 for all, which is exact. All are
+        kept, too, if none of those that a beam keeps can be ended.
+    v : array of float32, (tokens, width); with order 2 (tokens (n + 1), width)
+        Changed: the scores of the best beginnings.
+    turned : array of float32, (n + 1, width)
+        Room to work in.
+    path : array of uint32
+        Changed: the labels.
+
+    Returns
+    -------
+    The score of the path.
+    """
+    while True:
+        forward(s, m, n, D, order, beam, v, turned)
+        best = backward(m, n, D, order, v, path, True)
+        if best > _LOW or beam == 0:
+            return best
+        beam = 0  # the beam has lost all that may end here: then nothing is left out
+
+
+@jit()
+def forward(s, m, n, D, order, beam, v, turned):
+    """Fill v with the scores of the best beginnings."""
+    m, n = np.uint64(m), np.uint64(n)
+    rows = n + _1 if order == 2 else _1
+    if order == 2:
+        for z in range(rows):
+            for y in range(np.uint64(v.shape[1])):
+                v[z, y] = _LOW
+        for y in range(n):
+            v[n, y] = s[_0, y] + D[n * rows + n, y]
+    else:
+        for y in range(np.uint64(v.shape[1])):
+            v[_0, y] = s[_0, y] + D[n, y]
+    if beam:
+        _prune(v, _0, rows, n, beam)
+    for i in range(_1, m):
+        if beam:
+            _extend(s, i, n, D, order, v)
+            _prune(v, i * rows, rows, n, beam)
+        else:
+            # One place for both orders: it is long once compiled.
+            before, at, past, count = v, i - _1, n, _1
+            if order == 2:
+                _turn(v, (i - _1) * rows, rows, turned)
+                before, at, past, count = turned, _0, rows, n
+                for y in range(np.uint64(v.shape[1])):
+                    v[i * rows + n, y] = _LOW
+            for z in range(count):
+                max_plus(before, at + z, past, D, z * rows, s, i, v, i * rows + z)
+
+
+@jit()
+def backward(m, n, D, order, v, path, whole):
+    """Read the best labels of the first m tokens from v; gives their score.
+
+    `whole` says that the sentence ends there.
+    """
+    m, n = np.uint64(m), np.uint64(n)
+    rows = n + _1 if order == 2 else _1
+    last = (m - _1) * rows
+    stop = np.uint64(len(D)) - _1
+    best, y, z = _LOW, _0, _0
+    for j in range(n):
+        for k in range(rows):
+            found = v[last + k, j]
+            if whole:
+                found += D[stop, j]
+            if found > best:
+                best, y, z = found, j, k
+    path[m - _1] = y
+    for i in range(m - _1, _0, -1):
+        at = (np.uint64(i) - _1) * rows
+        top, from_ = _LOW, _0
+        if order == 2:
+            for x in range(rows):
+                found = v[at + x, z] + D[z * rows + x, y]
+                if found > top:
+                    top, from_ = found, x
+            y, z = z, from_
+        else:
+            for x in range(n):
+                found = v[at, x] + D[x, y]
+                if found > top:
+                    top, from_ = found, x
+            y = from_
+        path[np.uint64(i) - _1] = y
+    return best
+
+
+@jit(inline=True)
+def _turn(v, at, rows, turned):
+    """Rows into columns."""
+    for z in range(rows - _1):
+        for x in range(rows):
+            turned[z, x] = v[at + x, z]
+
+
+@jit()
+def _extend(s, i, n, D, order, v):
+    """One more token after the few beginnings that a beam has kept."""
+    rows = n + _1 if order == 2 else _1
+    here, before = i * rows, (i - _1) * rows
+    for z in range(rows):
+        for y in range(np.uint64(v.shape[1])):
+            v[here + z, y] = _LOW
+    for x in range(rows):
+        for z in range(n):
+            one = v[before + x, z]
+            if one == _LOW:
+                continue
+            to = here + z if order == 2 else here
+            row = z * rows + x if order == 2 else z
+            for y in range(n):
+                found = one + D[row, y]
+                if found > v[to, y]:
+                    v[to, y] = found
+    for z in range(rows):
+        for y in range(n):
+            v[here + z, y] += s[i, y]
+
+
+@jit()
+def _prune(v, at, rows, n, beam):
+    """Keep the best beginnings; of equal ones the first."""
+    bar, above = np.float32(np.inf), 0
+    while above < beam:
+        # the next lower score, and how many have it
+        top, count = _LOW, 0
+        for z in range(rows):
+            for y in range(n):
+                one = v[at + z, y]
+                if one < bar and one > top:
+                    top, count = one, 1
+                elif one == top:
+                    count += 1
+        if top == _LOW:
+            return
+        bar = top
+        above += count
+    spare = above - beam
+    for z in range(rows):
+        for y in range(n):
+            if v[at + z, y] < bar:
+                v[at + z, y] = _LOW
+    for k in range(rows * n):
+        # the last of those that are equal to the lowest kept
+        if spare == 0:
+            break
+        back = rows * n - _1 - k
+        if v[at + back // n, back % n] == bar:
+            v[at + back // n, back % n] = _LOW
+            spare -= 1
+
+
+@jit()
+def path_score(s, m, n, D, order, labels, whole):
+    """The score of given labels of the first m tokens."""
+    total = 0.0
+    z, x = np.uint64(n), np.uint64(n)
+    for i in range(m):
+        y = np.uint64(labels[i])
+        row = z * np.uint64(n + 1) + x if order == 2 else z
+        total += np.float64(s[i, y]) + np.float64(D[row, y])
+        z, x = y, z
+    if whole and m > 0:
+        total += np.float64(D[len(D) - 1, z])
+    return total
+
+
+@jit(inline=True)
+def _before(order, n, state, k):
+    """The k-th state that may come before a state, and the row of D between them.
+
+    Of order 1 a state is a label y, of order 2 it is z n + y.
+    """
+    if order == 2:
+        z = state // n
+        return k * n + z, z * (n + 1) + k
+    return k, k
+
+
+@jit()
+def n_best(s, m, n, D, order, many, paths, scores):
+    """The best `many` sequences of labels and their scores, best first; gives how many there are.
+
+    Every state keeps its best beginnings in order. Costs m n^(order + 1) many.
+    """
+    states = n * (n + 1) if order == 2 else n
+    v = np.full((m, states, many), -np.inf)
+    back = np.zeros((m, states, many), np.int64)
+    row = n * (n + 1) + n if order == 2 else n
+    for y in range(n):
+        first = n * n + y if order == 2 else y
+        v[0, first, 0] = np.float64(s[0, y]) + np.float64(D[row, y])
+    for i in range(1, m):
+        for state in range(states):
+            y = state % n
+            if order == 2 and state // n == n:
+                continue
+            for k in range(n + 1 if order == 2 else n):
+                past, row = _before(order, n, state, k)
+                for r in range(many):
+                    found = v[i - 1, past, r] + np.float64(D[row, y])
+                    if not found > v[i, state, many - 1]:
+                        break
+                    _insert(v[i, state], back[i, state], found, past * many + r)
+            for r in range(many):
+                v[i, state, r] += np.float64(s[i, y])
+    top = np.full(many, -np.inf)
+    ends = np.zeros(many, np.int64)
+    for state in range(states):
+        for r in range(many):
+            found = v[m - 1, state, r] + np.float64(D[len(D) - 1, state % n])
+            if not found > top[many - 1]:
+                break
+            _insert(top, ends, found, state * many + r)
+    count = 0
+    for r in range(many):
+        if top[r] == -np.inf:
+            break
+        count += 1
+        scores[r] = top[r]
+        at = ends[r]
+        for j in range(m):
+            i = m - 1 - j
+            paths[r, i] = (at // many) % n
+            at = back[i, at // many, at % many]
+    return count
+
+
+@jit(inline=True)
+def _insert(values, origins, value, origin):
+    """Put a value where it belongs among others in falling order; the last one falls out."""
+    k = len(values) - 1
+    while k > 0 and value > values[k - 1]:
+        values[k] = values[k - 1]
+        origins[k] = origins[k - 1]
+        k -= 1
+    values[k] = value
+    origins[k] = origin
+
+
+@jit()
+def best_through(s, m, n, D, order, through):
+    """through[i, y] = the score of the best sequence that has label y at token i.
+
+    The maximum over beginnings meets the maximum over ends in every state.
+    """
+    states = n * (n + 1) if order == 2 else n
+    v = np.full((m, states), -np.inf)
+    row = n * (n + 1) + n if order == 2 else n
+    for y in range(n):
+        first = n * n + y if order == 2 else y
+        v[0, first] = np.float64(s[0, y]) + np.float64(D[row, y])
+    for i in range(1, m):
+        for state in range(n * n if order == 2 else n):
+            y = state % n
+            for k in range(n + 1 if order == 2 else n):
+                past, row = _before(order, n, state, k)
+                found = v[i - 1, past] + np.float64(D[row, y])
+                if found > v[i, state]:
+                    v[i, state] = found
+            v[i, state] += np.float64(s[i, y])
+    after, ahead = np.empty(states), np.empty(states)
+    for state in range(states):
+        after[state] = np.float64(D[len(D) - 1, state % n])
+    for j in range(m):
+        i = m - 1 - j
+        for y in range(n):
+            through[i, y] = -np.inf
+        for state in range(states):
+            found = v[i, state] + after[state]
+            if found > through[i, state % n]:
+                through[i, state % n] = found
+        if i == 0:
+            break
+        ahead[:] = -np.inf
+        for state in range(n * n if order == 2 else n):
+            y = state % n
+            for k in range(n + 1 if order == 2 else n):
+                past, row = _before(order, n, state, k)
+                found = after[state] + np.float64(s[i, y]) + np.float64(D[row, y])
+                if found > ahead[past]:
+                    ahead[past] = found
+        after, ahead = ahead, after

@@ -1,0 +1,1 @@
+"""SVM solvers: dual coordinate descent, Newton steps, SMO, and the recheck."""

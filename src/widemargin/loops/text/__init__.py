@@ -1,0 +1,1 @@
+"""Text: words, hashes, names of features."""

@@ -1,0 +1,1 @@
+"""Parsers: transitions, beams, spanning trees, labels."""

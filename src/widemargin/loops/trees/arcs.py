@@ -1,0 +1,172 @@
+"""Graph-based parsing: arcs are scored one by one, and the best tree is found exactly."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from widemargin.loops.jit import jit
+from widemargin.loops.trees.contexts import join_atoms, look_up_atoms
+from widemargin.loops.trees.spanning import best_projective, best_spanning
+
+_0, _1, _2 = np.uint64(0), np.uint64(1), np.uint64(2)
+_5, _10 = np.uint64(5), np.uint64(10)
+_MIX = np.uint64(0x9E3779B97F4A7C15)
+_BETWEEN = np.uint64(0xD1B54A32D192ED03)
+#: How many words after the first of an arc the words between are looked at.
+FAR = 20
+_FAR = np.uint64(FAR)
+#: The column of the tags.
+_TAG = _1
+
+
+class Room(NamedTuple):
+    """Room for the scores of the arcs of one sentence, and for two trees."""
+
+    scores: np.ndarray
+    ids: np.ndarray
+    found: np.ndarray
+    difference: np.ndarray
+    touched: np.ndarray
+    values: np.ndarray
+
+
+@jit(inline=True)
+def _features(C, base, n, h, d, templates, desk, ids):
+    """Fill ids with the rows of the features of an arc; gives how many there are."""
+    nodes, counts = desk.nodes, desk.counts
+    none = n + _1
+    nodes[0] = d
+    nodes[1] = h
+    nodes[2] = none
+    nodes[3] = d - _1
+    nodes[4] = d + _1
+    nodes[5] = h - _1 if h > _0 else none
+    nodes[6] = h + _1
+    first, last = (h, d) if h < d else (d, h)
+    far = last - first
+    counts[0] = _1 if h > d else (_2 if h > _0 else _0)
+    counts[1] = far if far < _5 else (_5 if far < _10 else _5 + _1)
+    look_up_atoms(C, C, base, templates, desk)
+    join_atoms(templates, desk.atoms, ids)
+    size = np.uint64(len(templates.seed))
+    shift = templates.shift[0]
+    pair = (C[base + h, _TAG] * _MIX ^ C[base + d, _TAG]) * _BETWEEN + counts[0]
+    # Further on, what is near both ends tells enough.
+    for k in range(_1, min(far, _FAR)):
+        x = (pair + C[base + first + k, _TAG]) * _MIX
+        ids[size] = (x ^ (x >> np.uint64(31))) * _BETWEEN >> shift
+        size += _1
+    return size
+
+
+@jit(inline=True)
+def _score(C, base, n, w, templates, desk, room):
+    """Score all arcs of a sentence."""
+    A, ids = room.scores, room.ids
+    for h in range(n + _1):
+        for d in range(_1, n + _1):
+            if h != d:
+                size = _features(C, base, n, h, d, templates, desk, ids)
+                s = np.float64(0)
+                for k in range(size):
+                    s += w[ids[k]]
+                A[h, d] = s
+
+
+@jit(inline=True)
+def _best_tree(n, crossing, single, chart, merger, room):
+    """The best tree for the scores."""
+    if crossing:
+        return best_spanning(room.scores, n, single, merger, room.found)
+    return best_projective(room.scores, n, single, chart, room.found)
+
+
+@jit()
+def parse_arcs(sentences, chosen, w, templates, crossing, single, desk, chart, merger, room, heads):
+    """Write the heads of the chosen sentences. Costs n^2 arcs and n^3 steps a sentence."""
+    C, starts = sentences.columns, sentences.starts
+    for i in chosen:
+        base = starts[i]
+        n = starts[i + _1] - base - _2
+        if n == _0:
+            continue
+        _score(C, base, n, w, templates, desk, room)
+        _best_tree(n, crossing, single, chart, merger, room)
+        for j in range(_1, n + _1):
+            heads[base + j] = room.found[j]
+
+
+@jit()
+def learn_arcs(
+    sentences, chosen, w, u, clock, templates, crossing, single, limit, desk, chart, merger, room
+):
+    """One pass of passive-aggressive steps (MIRA) over the chosen sentences.
+
+    The best tree y' is searched with every wrong arc worth 1 more. With f the features of a tree's
+    arcs, k the number of wrong ones and D = f(y) - f(y'):
+
+        w += min(limit, (k - w.D) / |D|^2) D
+
+    and w += D if the limit is infinite: the perceptron with the margin k. `w` and `u` (for the
+    average w - u / clock) change in place. Returns the numbers of words, wrong arcs and updates.
+    """
+    C, starts = sentences.columns, sentences.starts
+    A, ids, D = room.scores, room.ids, room.difference
+    touched, values = room.touched, room.values
+    words = mistakes = updates = 0
+    t = clock[0]
+    for i in chosen:
+        base = starts[i]
+        n = starts[i + _1] - base - _2
+        if n == _0:
+            continue
+        heads = sentences.heads[base : base + n + _1]
+        _score(C, base, n, w, templates, desk, room)
+        for h in range(n + _1):
+            for d in range(_1, n + _1):
+                if np.uint64(heads[d]) != h:
+                    A[h, d] += 1.0
+        _best_tree(n, crossing, single, chart, merger, room)
+        t += 1.0
+        words += np.int64(n)
+        wrong = 0
+        lead = 0.0
+        size = _0
+        for d in range(_1, n + _1):
+            h, g = np.uint64(heads[d]), np.uint64(room.found[d])
+            if h == g:
+                continue
+            wrong += 1
+            lead += A[h, d] - (A[g, d] - 1.0)
+            for tree in range(_2):
+                head = h if tree == _0 else g
+                for k in range(_features(C, base, n, head, d, templates, desk, ids)):
+                    D[ids[k]] += np.float32(1) if tree == _0 else np.float32(-1)
+                    touched[size] = ids[k]
+                    size += _1
+        if wrong == 0:
+            continue
+        mistakes += wrong
+        # Each row counts once, when it is met first; D is all zero again afterwards.
+        q = 0.0
+        kept = _0
+        for k in range(size):
+            x = D[touched[k]]
+            if x != np.float32(0):
+                q += np.float64(x) * np.float64(x)
+                D[touched[k]] = np.float32(0)
+                touched[kept] = touched[k]
+                values[kept] = x
+                kept += _1
+        loss = wrong - lead
+        if loss <= 0.0 or q == 0.0:
+            continue
+        updates += 1
+        tau = 1.0 if limit == np.inf else min(limit, loss / q)
+        for k in range(kept):
+            w[touched[k]] += np.float32(tau * values[k])
+            u[touched[k]] += t * tau * values[k]
+    clock[0] = t
+    return words, mistakes, updates

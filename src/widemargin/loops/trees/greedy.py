@@ -1,0 +1,174 @@
+"""Greedy parsing: the best transition at every state, and learning to choose it."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from widemargin.loops.jit import jit
+from widemargin.loops.lowlevel.vectors import add_rows, fetch_rows
+from widemargin.loops.trees.contexts import find_features
+from widemargin.loops.trees.transitions import (
+    GROUP,
+    HEAD,
+    LEFT,
+    RIGHT,
+    SHIFT,
+    STACK,
+    apply,
+    begin,
+    height,
+    legal,
+    losses,
+)
+
+_0, _1, _2, _3 = np.uint64(0), np.uint64(1), np.uint64(2), np.uint64(3)
+
+
+class Actions(NamedTuple):
+    """The transitions: `kind` of each; `of[k, label]`, the one of kind k that gives a label."""
+
+    kind: np.ndarray
+    of: np.ndarray
+
+
+class Sentences(NamedTuple):
+    """Sentences as a parser sees them: sentence i has rows starts[i] .. starts[i + 1] of `columns`.
+
+    The first row of a sentence stands for the root, the last for no word at all. `heads` and
+    `labels` (the right ones) have the same places.
+    """
+
+    columns: np.ndarray
+    starts: np.ndarray
+    heads: np.ndarray
+    labels: np.ndarray
+
+
+@jit()
+def parse_greedy(sentences, chosen, W, templates, actions, desk, work, heads, groups):
+    """Write heads, and the transitions that made them, of the chosen sentences.
+
+    Ties go to the first action. Costs 2 n states a sentence.
+    """
+    C, starts = sentences.columns, sentences.starts
+    S, ids, s = work.state, work.ids, work.scores[_0]
+    T = np.uint64(len(ids))
+    K = np.uint64(len(actions.kind))
+    for i in chosen:
+        base = starts[i]
+        n = starts[i + _1] - base - _2
+        begin(S, n)
+        for _ in range(_2 * n):
+            find_features(S, C, base, n, templates, desk, ids)
+            fetch_rows(W, ids, _0, T)
+            add_rows(W, ids, _0, T, None, work.scores, _0)
+            best = _best(S, n, s, actions.kind, K)
+            apply(S, n, actions.kind[best], best)
+        for j in range(_1, n + _1):
+            heads[base + j] = S[j, HEAD]
+            groups[base + j] = S[j, GROUP]
+
+
+@jit(inline=True)
+def _best(S, n, s, kind, K):
+    """The legal action with the highest score."""
+    can_shift, can_left, can_right = legal(S, n, SHIFT), legal(S, n, LEFT), legal(S, n, RIGHT)
+    best, most = _0, -np.inf
+    for a in range(K):
+        k = kind[a]
+        if s[a] > most and (
+            (k == SHIFT and can_shift) or (k == LEFT and can_left) or (k == RIGHT and can_right)
+        ):
+            best, most = a, s[a]
+    return best
+
+
+class Work(NamedTuple):
+    """Room for one state, its features and its scores."""
+
+    state: np.ndarray
+    ids: np.ndarray
+    scores: np.ndarray
+    lost: np.ndarray
+    right: np.ndarray
+
+
+@jit()
+def learn_greedy(sentences, chosen, W, U, clock, templates, actions, desk, work, follow, margin):
+    """One pass of the perceptron over the states of the chosen sentences, with a dynamic oracle.
+
+    A right action is one that loses least; if it makes an arc, it gives the right label. When the
+    best right action leads the best wrong one by no more than the margin:
+
+        w[right] += x,  w[wrong] -= x
+
+    Then the best action is taken where `follow` says so, else the best right one. W and U (the
+    sum of updates times their clock, for the average W - U / clock) change in place. Returns the
+    numbers of states, of mistakes and of updates.
+    """
+    C, starts = sentences.columns, sentences.starts
+    S, ids, s, lost, right = work.state, work.ids, work.scores[_0], work.lost, work.right
+    T = np.uint64(len(ids))
+    kind = actions.kind
+    K = np.uint64(len(kind))
+    states = mistakes = updates = 0
+    t = clock[0]
+    for i in chosen:
+        base = starts[i]
+        n = starts[i + _1] - base - _2
+        heads = sentences.heads[base : base + n + _2]
+        begin(S, n)
+        for _ in range(_2 * n):
+            find_features(S, C, base, n, templates, desk, ids)
+            fetch_rows(W, ids, _0, T)
+            losses(S, n, heads, lost)
+            least = 1 << 30
+            for k in range(_3):
+                if legal(S, n, k) and lost[k] < least:
+                    least = lost[k]
+            label = _0
+            if height(S) >= _2:
+                label = np.uint64(sentences.labels[base + np.uint64(S[height(S) - _1, STACK])])
+            for k in range(_3):
+                good = legal(S, n, k) and lost[k] == least
+                right[k] = actions.of[k, label] if good else K
+            add_rows(W, ids, _0, T, None, work.scores, _0)
+            good, bad = K, K
+            can_shift, can_left, can_right = (
+                legal(S, n, SHIFT),
+                legal(S, n, LEFT),
+                legal(S, n, RIGHT),
+            )
+            for a in range(K):
+                k = kind[a]
+                if (
+                    (k == SHIFT and can_shift)
+                    or (k == LEFT and can_left)
+                    or (k == RIGHT and can_right)
+                ):
+                    if a == right[_0] or a == right[_1] or a == right[_2]:
+                        if good == K or s[a] > s[good]:
+                            good = a
+                    elif bad == K or s[a] > s[bad]:
+                        bad = a
+            t += 1.0
+            states += 1
+            best = good
+            if bad < K:
+                if s[bad] >= s[good]:
+                    mistakes += 1
+                    best = bad
+                if s[good] - s[bad] <= margin:
+                    updates += 1
+                    for k in range(np.uint64(len(ids))):
+                        r = ids[k]
+                        W[r, good] += np.float32(1)
+                        W[r, bad] -= np.float32(1)
+                        U[r, good] += t
+                        U[r, bad] -= t
+            taken = best if follow[states - 1] else good
+            apply(S, n, kind[taken], taken)
+    clock[0] = t
+    return states, mistakes, updates

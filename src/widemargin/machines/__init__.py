@@ -1,1 +1,0 @@
-"""Learners that see examples only through a kernel: perceptrons, budgets, kernel SVMs."""

@@ -1,0 +1,1 @@
+"""Pieces of HTML and small SVG charts, for notebooks and reports."""

@@ -1,0 +1,367 @@
+"""A trained model that sees examples only through a kernel."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from widemargin.data.encode.encoder import Encoder
+from widemargin.data.encode.labels import plain_labels, typed_labels
+from widemargin.data.encode.registry import read_encoder, write_encoder
+from widemargin.data.readers.chunk import Vectors
+from widemargin.data.rows import Rows
+from widemargin.errors import DataError
+from widemargin.kernels.blocks import block, check_values
+from widemargin.kernels.kernel import Kernel, make_kernel
+from widemargin.kernels.points import Points, points_of
+from widemargin.loops.kernel.feature_space import tell_each, tell_together
+from widemargin.loops.linear.passes import Log
+from widemargin.modelfile import (
+    pack_strings,
+    pack_value,
+    unpack_strings,
+    unpack_value,
+    write_model_file,
+)
+from widemargin.online.scores import best_class
+from widemargin.online.state import KEEPS
+from widemargin.training.history import History
+
+#: Kernel values are computed in blocks of about so many bytes: what the processor's cache holds.
+BLOCK_BYTES = 1 << 23
+#: Examples that are answered together.
+_TOGETHER = 512
+
+
+@dataclass(frozen=True)
+class KernelModel:
+    """A sum of kernels: the score of x is sum_j coef[j] K(x_j, x) + intercept.
+
+    Attributes
+    ----------
+    classes : array
+        The labels, sorted. Of two, the second is the positive one.
+    kernel : Kernel
+        The product in feature space.
+    support : Points
+        The examples that were learned from; `support.index` are their rows in the training data.
+    coef : array (support, k)
+        What each of them adds to each class, by the last hypothesis; k is 1 for two classes.
+    summed : array (support, k), or (0, k)
+        The same summed over all hypotheses, which makes the average.
+    log : Log or None
+        Every correction, in which `example` counts within `support`: what a vote needs.
+    count : float
+        How many hypotheses there were: examples seen, plus one.
+    intercept : array (k,)
+        What is added to every score.
+    joint : bool
+        Whether all classes were learned together.
+    keep, rule, learner, params, history, feature_names, encoder
+        As in `LinearModel`.
+    R : float
+        The length of the longest training example in feature space.
+    """
+
+    classes: np.ndarray
+    kernel: Kernel
+    support: Points
+    coef: np.ndarray
+    summed: np.ndarray
+    log: Log | None
+    count: float
+    intercept: np.ndarray
+    joint: bool = True
+    keep: str = "average"
+    rule: str = "perceptron"
+    learner: str = "KernelPerceptron"
+    params: dict[str, Any] = field(default_factory=dict)
+    history: History = field(default_factory=History)
+    feature_names: Sequence[str] | None = None
+    encoder: Encoder | None = None
+    R: float = 0.0
+    width: int = 0
+
+    #: What the faces ask every model: it has no constant feature, dicts or certificate.
+    bias = 0.0
+    by_name = False
+    has_probabilities = False
+    certificate = None
+
+    @property
+    def dtype(self) -> np.dtype:
+        """The type of the numbers that it reads."""
+        return self.support.dtype
+
+    def points(self, X: Any) -> Points:
+        """Examples as this model reads them; with an encoder, raw ones are encoded."""
+        if self.encoder is not None and isinstance(X, Vectors):
+            X = self.encoder.encode(X, 0.0)
+        if self.kernel.on_objects:
+            return points_of(self.kernel, X)
+        rows = X.with_bias(0.0) if isinstance(X, Rows) else Rows.of(X, bias=0.0, dtype=self.dtype)
+        if rows.width != self.width:
+            kind = "columns" if self.kernel.is_precomputed else "features"
+            raise DataError(
+                f"X has {rows.width} {kind}, but the model was trained with {self.width}"
+            )
+        if rows.dtype != self.dtype:
+            rows = Rows.of(rows.to_matrix(), bias=0.0, dtype=self.dtype)
+        return points_of(self.kernel, rows)
+
+    def meeting(self, points: Points) -> tuple[Points, np.ndarray | None]:
+        """The support as these points meet it, and the columns of them that count; None: all.
+
+        Columns that are zero in the whole support add nothing to any product.
+        """
+        if not self.kernel.is_precomputed:
+            points.prepare(self.kernel)
+            self.support.prepare(self.kernel)
+        if not self.kernel.by_products or not points.is_dense:
+            return self.support, None
+        return self.support.narrow, self.support.used
+
+    def decision_function(self, X: Any, threads: int = 1) -> np.ndarray:
+        """One score a row for two classes (positive: the second), else one a row and class.
+
+        A voted model answers with the mean vote, from -1 to 1, or with each class's share of votes.
+        However many rows there are, kernel values take no more than some megabytes at a time.
+        """
+        points = self.points(X)
+        support, columns = self.meeting(points)
+        found = np.empty((points.n, self.coef.shape[1]))
+        for begin in range(0, points.n, _TOGETHER):
+            which = slice(begin, begin + _TOGETHER)
+            part = points.take(which) if columns is None else points.keep(columns, which)
+            if self.keep == "vote":
+                assert self.log is not None
+                votes = RunningScores(self.kernel, part, self.coef.shape[1], self.joint)
+                votes.hear(support, self.log, threads)
+                found[which] = votes.result("vote", self.count)
+            else:
+                average = self.keep == "average"
+                weights = self.summed if average else self.coef
+                scores = combine(self.kernel, weights, support, part, threads)
+                # Dividing the score rather than the weights keeps an exact tie a tie.
+                found[which] = scores.T / (self.count if average else 1.0)
+        found += self.intercept
+        if not np.all(np.isfinite(found)):
+            row = int(np.argmin(np.all(np.isfinite(found), axis=1)))
+            alone = points.take(np.array([row]))
+            check_values(block(self.kernel, alone, self.support), alone, self.support)
+            raise DataError(f"row {row}: its score is too large for a float; scale the features")
+        return found[:, 0] if found.shape[1] == 1 else found
+
+    def predict(self, X: Any, threads: int = 1) -> np.ndarray:
+        """The label of every row. Ties go to the second of two classes, to the first of several."""
+        return self.classes[best_class(self.decision_function(X, threads))]
+
+    def using(self, keep: str) -> KernelModel:
+        """The same training, answering as the last, averaged or voted perceptron."""
+        if keep not in KEEPS:
+            raise ValueError(f"keep={keep!r} is unknown; choose one of {', '.join(KEEPS)}")
+        if keep == "vote" and self.log is None:
+            raise ValueError("the mistake log was not kept: train with keep='vote'")
+        if keep == "average" and not len(self.summed) and len(self.coef):
+            raise ValueError("the average was not kept: train with keep='average' or 'vote'")
+        return replace(self, keep=keep)
+
+    def with_kernel(self, function: Any) -> KernelModel:
+        """The same model with a function for its kernel, which a file cannot hold."""
+        return replace(self, kernel=make_kernel(function))
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model into one file."""
+        write_model_file(path, *self.contents())
+
+    def contents(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+        """Arrays and description, as they go into a file."""
+        labels, kind = plain_labels(self.classes)
+        arrays = {
+            "coef": self.coef,
+            "summed": self.summed,
+            "intercept": self.intercept,
+            "support.index": self.support.index.astype(np.int64),
+            **pack_strings("labels", labels),
+        }
+        arrays |= _pack_support(self.support, self.kernel)
+        if self.feature_names is not None:
+            arrays |= pack_strings("names", list(self.feature_names))
+        if self.log is not None:
+            arrays |= {f"log.{name}": column for name, column in self.log._asdict().items()}
+        encoder, more = write_encoder(self.encoder)
+        about = {
+            "model": "kernel",
+            "learner": self.learner,
+            "params": {name: pack_value(value) for name, value in self.params.items()},
+            "kernel": self.kernel.to_dict(),
+            "keep": self.keep,
+            "rule": self.rule,
+            "joint": self.joint,
+            "count": self.count,
+            "width": self.width,
+            "R": self.R,
+            "dtype": self.support.dtype.str,
+            "logged": self.log is not None,
+            "labels": kind,
+            "names": self.feature_names is not None,
+            "history": self.history.to_dict(),
+            "encoder": encoder,
+        }
+        return arrays | more, about
+
+    @classmethod
+    def of(cls, arrays: dict[str, np.ndarray], about: dict[str, Any]) -> KernelModel:
+        """Undo `contents`."""
+        kernel = Kernel.from_dict(about["kernel"])
+        log = None
+        if about["logged"]:
+            log = Log(*(arrays[f"log.{name}"] for name in Log._fields))
+        return cls(
+            classes=typed_labels(unpack_strings("labels", arrays), about["labels"]),
+            kernel=kernel,
+            support=_unpack_support(arrays, kernel, about),
+            coef=arrays["coef"],
+            summed=arrays["summed"],
+            log=log,
+            count=about["count"],
+            intercept=arrays["intercept"],
+            joint=about["joint"],
+            keep=about["keep"],
+            rule=about["rule"],
+            learner=about["learner"],
+            params={name: unpack_value(value) for name, value in about["params"].items()},
+            history=History.from_dict(about["history"]),
+            feature_names=unpack_strings("names", arrays) if about["names"] else None,
+            encoder=read_encoder(arrays, about["encoder"]),
+            R=about["R"],
+            width=about["width"],
+        )
+
+
+class RunningScores:
+    """The scores of every hypothesis so far on some examples, as running sums over a log.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    points : Points
+        The examples that are scored.
+    k : int
+        Scores an example has: 1 for two classes.
+    joint : bool
+        Whether a vote goes to one class, rather than every class being voted on by itself.
+    """
+
+    def __init__(self, kernel: Kernel, points: Points, k: int, joint: bool) -> None:
+        self.kernel, self.points, self.together = kernel, points, joint and k > 1
+        self.S, self.U, self.votes = (np.zeros((k, points.n)) for _ in range(3))
+        self.last = np.zeros(1 if self.together else k)
+        self._work = np.empty(0)
+
+    def hear(self, support: Points, log: Log, threads: int = 1) -> None:
+        """Let the hypotheses of a stretch of the log vote; its `example` counts in `support`."""
+        # Only some examples at a time fit the cache, and these need their kernel with all others.
+        dtype = np.promote_types(support.dtype, self.points.dtype)
+        room = max(16, BLOCK_BYTES * 4 // max(1, support.n * dtype.itemsize))
+        before = self.last.copy()
+        for begin in range(0, self.points.n, room):
+            part = self.points.take(slice(begin, begin + room))
+            if self._work.size < support.n * part.n or self._work.dtype != dtype:
+                self._work = np.empty(support.n * part.n, dtype)
+            K = self._work[: support.n * part.n].reshape(support.n, part.n)
+            block(self.kernel, support, part, K, threads)
+            self.last[:] = before
+            each = slice(begin, begin + part.n)
+            S, U, votes = (np.ascontiguousarray(a[:, each]) for a in (self.S, self.U, self.votes))
+            tell = tell_together if self.together else tell_each
+            tell(K, log, self.last, S, U, votes)
+            self.S[:, each], self.U[:, each], self.votes[:, each] = S, U, votes
+
+    def result(self, keep: str, count: float) -> np.ndarray:
+        """The scores (examples, k) when the clock says `count`."""
+        if keep == "last":
+            return self.S.T.copy()
+        if keep == "average":
+            return (count * self.S - self.U).T / count
+        survival = (count - self.last)[:, None]
+        if self.together:
+            final = self.votes.copy()
+            final[np.argmax(self.S, axis=0), np.arange(self.points.n)] += survival[0]
+        else:
+            final = self.votes + survival * np.where(self.S >= 0.0, 1.0, -1.0)
+        return final.T / count
+
+
+def combine(
+    kernel: Kernel,
+    coef: np.ndarray,
+    support: Points,
+    points: Points,
+    threads: int = 1,
+    work: np.ndarray | None = None,
+) -> np.ndarray:
+    """The scores (k, points) of some examples: sum_j coef[j] K(x_j, x), in float64.
+
+    Kernel values are computed some at a time, in `work` if it is given and large enough.
+    """
+    dtype = np.promote_types(support.dtype, points.dtype)
+    scores = np.zeros((coef.shape[1], points.n))
+    weights = np.ascontiguousarray(coef.T, dtype)
+    step = max(64, BLOCK_BYTES // max(1, points.n * dtype.itemsize))
+    step = min(step, support.n)
+    if work is None or work.size < step * points.n or work.dtype != dtype:
+        work = np.empty(step * points.n, dtype)
+    for begin in range(0, support.n, max(1, step)):
+        part = support if step == support.n else support.take(slice(begin, begin + step))
+        K = work[: part.n * points.n].reshape(part.n, points.n)
+        block(kernel, part, points, K, threads)
+        with np.errstate(over="ignore", invalid="ignore"):  # who asked looks at the scores
+            scores += weights[:, begin : begin + part.n] @ K
+    return scores
+
+
+def _pack_support(support: Points, kernel: Kernel) -> dict[str, np.ndarray]:
+    """The support as arrays; of a precomputed kernel only the row numbers are needed."""
+    if kernel.is_precomputed:
+        return {}
+    if support.objects is not None:
+        if all(isinstance(thing, str) for thing in support.objects):
+            return pack_strings("support.strings", support.objects)
+        try:
+            matrix = np.array(support.objects, dtype=np.float64)
+        except (TypeError, ValueError):
+            found = type(support.objects[0]).__name__
+            raise DataError(
+                f"examples of the type {found} cannot go into a file, only vectors and strings"
+            ) from None
+        return {"support.vectors": matrix}
+    assert support.rows is not None
+    stored = support.rows.stored._asdict()
+    del stored["bias"]
+    return {f"support.{name}": array for name, array in stored.items()}
+
+
+def _unpack_support(arrays: dict[str, np.ndarray], kernel: Kernel, about: dict) -> Points:
+    """Undo `_pack_support`."""
+    index = arrays["support.index"]
+    if kernel.is_precomputed:
+        empty = np.empty((len(index), 0), np.dtype(about["dtype"]))
+        return Points(len(index), Rows.of(empty, bias=0.0), None, index)
+    if "support.strings.ends" in arrays:
+        return Points(len(index), None, unpack_strings("support.strings", arrays), index)
+    if "support.vectors" in arrays:
+        return Points(len(index), None, list(arrays["support.vectors"]), index)
+    values = arrays["support.values"]
+    if "support.indices" in arrays:
+        import scipy.sparse
+
+        kind = f"i{arrays['support.indices'].itemsize}"
+        parts = (values, arrays["support.indices"].view(kind), arrays["support.starts"].view("i8"))
+        values = scipy.sparse.csr_matrix(parts, shape=(len(index), about["width"]))
+    rows = Rows.of(values, bias=0.0)
+    return Points(rows.n, rows, None, index)

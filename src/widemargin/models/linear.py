@@ -1,0 +1,445 @@
+"""A trained linear model: it scores, predicts, explains itself, and goes into a file and back."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from widemargin.certificates.gap import GapCertificate
+from widemargin.data.encode.encoder import Encoder
+from widemargin.data.encode.labels import plain_labels, typed_labels
+from widemargin.data.encode.registry import read_encoder, write_encoder
+from widemargin.data.readers.chunk import Vectors
+from widemargin.data.rows import Rows
+from widemargin.errors import DataError
+from widemargin.loops.linear.passes import Log
+from widemargin.markup.html import facts, fragment, lines_of
+from widemargin.modelfile import (
+    pack_strings,
+    pack_value,
+    read_model_file,
+    restore,
+    unpack_strings,
+    unpack_value,
+    write_model_file,
+)
+from widemargin.models.explanation import Explanation, Reason
+from widemargin.models.kernel import KernelModel
+from widemargin.models.kernel_svm import KernelSVMModel
+from widemargin.online.mistake_log import MistakeLog, Part
+from widemargin.online.scores import best_class, deployed_scores, votes_on
+from widemargin.online.state import KEEPS, State
+from widemargin.training.history import History
+
+
+@dataclass(frozen=True)
+class LinearModel:
+    """What a linear learner has learned.
+
+    Attributes
+    ----------
+    classes : array
+        The labels, sorted. Of two, the second is the positive one.
+    state : State
+        The weights and whatever was kept on the way to them.
+    keep : {"last", "average", "vote"}
+        What the model answers with.
+    rule : str
+        The name of the step rule.
+    bias : float
+        The constant feature by which rows are extended; 0 means none.
+    learner, params
+        The name of the learner and what it was told.
+    history : History
+        What happened while learning.
+    feature_names : list of str or None
+        Names of the columns.
+    by_name : bool
+        Whether examples are given as dicts from feature name to value.
+    certificate : GapCertificate or None
+        What the weights are worth, if they are the solution of a stated problem.
+    chance : dict or None
+        Where the generator of random numbers stands, so that learning can go on as if it had
+        never stopped.
+    encoder : Encoder or None
+        What turns raw examples, such as texts, into rows.
+    """
+
+    classes: np.ndarray
+    state: State
+    keep: str = "average"
+    rule: str = "perceptron"
+    bias: float = 1.0
+    learner: str = "Perceptron"
+    params: dict[str, Any] = field(default_factory=dict)
+    history: History = field(default_factory=History)
+    feature_names: Sequence[str] | None = None
+    by_name: bool = False
+    certificate: GapCertificate | None = None
+    chance: Mapping[str, Any] | None = None
+    encoder: Encoder | None = None
+
+    @cached_property
+    def weights(self) -> np.ndarray:
+        """The weights that answer, bias last. A vote has no single ones: its average stands in."""
+        return self.state.last() if self.keep == "last" else self.state.average()
+
+    @property
+    def coef(self) -> np.ndarray:
+        """The weights of the features: one row for two classes, else one a class."""
+        return self.weights[:, :-1]
+
+    @property
+    def intercept(self) -> np.ndarray:
+        """What is added to the score of every row."""
+        return self.weights[:, -1] * self.weights.dtype.type(self.bias)
+
+    @property
+    def width(self) -> int:
+        """How many features there are."""
+        return self.state.width
+
+    @property
+    def dtype(self) -> np.dtype:
+        """The type of the weights."""
+        return self.state.W.dtype
+
+    @cached_property
+    def _deployed(self) -> tuple[np.ndarray, np.ndarray]:
+        return self.state.deployed(self.keep)
+
+    def rows(self, X: Any) -> Rows:
+        """Examples as this model reads them; with an encoder, raw ones are encoded."""
+        of_numbers = getattr(self.encoder, "kind", "numbers") == "numbers"
+        encodes = isinstance(X, Vectors) or not (of_numbers or isinstance(X, Rows))
+        if self.encoder is not None and encodes:
+            return self.encoder.encode(X, self.bias)
+        rows = X if isinstance(X, Rows) else Rows.of(X, bias=self.bias, dtype=self.state.W.dtype)
+        if rows.width != self.state.width and not self.by_name:
+            raise DataError(
+                f"X has {rows.width} features, but the model was trained with {self.state.width}"
+            )
+        return rows
+
+    def decision_function(self, X: Any, threads: int = 1) -> np.ndarray:
+        """One score a row for two classes (positive: the second), else one a row and class.
+
+        A voted model answers with the mean vote, from -1 to 1, or with each class's share of votes.
+        """
+        rows = self.rows(X)
+        if self.keep == "vote":
+            votes = votes_on(self.state, rows, rows.everything, threads)
+            found = votes.result(self.state.count)
+        else:
+            found = deployed_scores(*self._deployed, rows, rows.everything, threads)
+        if not np.all(np.isfinite(found)):
+            rows.check_finite()
+            raise DataError("a score is too large for a float; scale the features down")
+        return found
+
+    def predict(self, X: Any, threads: int = 1) -> np.ndarray:
+        """The label of every row. Ties go to the second of two classes, to the first of several."""
+        found = self.decision_function(X, threads)
+        if len(self.classes) == 1:  # a stream that has seen one class so far
+            return np.repeat(self.classes, len(found))
+        return self.classes[best_class(found)]
+
+    @property
+    def has_probabilities(self) -> bool:
+        """Whether its scores say how probable classes are."""
+        return self.rule == "logistic" and self.keep != "vote"
+
+    def predict_proba(self, X: Any, threads: int = 1) -> np.ndarray:
+        """The probability of every class, which only the logistic rule gives."""
+        if not self.has_probabilities:
+            raise AttributeError(
+                "probabilities come from the logistic rule with keep='last' or 'average';"
+                " to calibrate another model's scores use scikit-learn's CalibratedClassifierCV"
+            )
+        return probabilities(self.decision_function(X, threads), self.state.joint)
+
+    def using(self, keep: str) -> LinearModel:
+        """The same training, answering as the last, averaged or voted perceptron.
+
+        All three need the log, `keep="vote"`; the average can also answer as the last.
+        """
+        if keep not in KEEPS:
+            raise ValueError(f"keep={keep!r} is unknown; choose one of {', '.join(KEEPS)}")
+        if keep == "vote" and self.state.log is None:
+            raise ValueError("the mistake log was not kept: train with keep='vote'")
+        if keep == "average" and not len(self.state.U):
+            raise ValueError("the average was not kept: train with keep='average' or 'vote'")
+        return replace(self, keep=keep)
+
+    def feature_name(self, column: int) -> str:
+        """What a column is called; -1 is the bias."""
+        if column < 0:
+            return "(bias)"
+        if self.feature_names is not None:
+            return str(self.feature_names[column])
+        return f"x{column}" if self.encoder is None else self.encoder.feature_name(column)
+
+    def top_features(self, n: int = 10) -> dict[Any, list[tuple[str, float]]]:
+        """For each class the n features that speak for it most, with their weights.
+
+        Of two classes the first has the weights of the second with their signs turned.
+        """
+        weights = self.coef if len(self.coef) > 1 else np.concatenate([-self.coef, self.coef])
+        signs = getattr(self.encoder, "signs", lambda: 1.0)()
+        best = {}
+        for label, w in zip(self.classes.tolist(), weights * signs, strict=True):
+            few = np.argpartition(-w, min(n, len(w) - 1))[:n]
+            few = few[np.lexsort((few, -w[few]))]
+            best[label] = [(self.feature_name(int(j)), float(w[j])) for j in few if w[j] > 0.0]
+        return best
+
+    def equation(self, digits: int = 4) -> str:
+        """The hyperplane w.x + b = 0 that divides two classes, as an equation.
+
+        Its normal is w, which points to the side of the second class; b moves it off the origin.
+        """
+        if len(self.weights) > 1:
+            raise ValueError("several classes have no single hyperplane; look at `weights`")
+        terms = [
+            f"{weight:.{digits}g}*{self.feature_name(column)}"
+            for column, weight in enumerate(self.coef[0])
+            if weight != 0.0
+        ]
+        terms.append(f"{self.intercept[0]:.{digits}g}")
+        return " + ".join(terms).replace("+ -", "- ") + " = 0"
+
+    def explain(self, x: Any, top: int = 10) -> Explanation:
+        """Say which features decided the prediction of one row, and which mistakes made them.
+
+        Parameters
+        ----------
+        x : row, matrix with one row, or what the encoder takes
+            The example.
+        top : int
+            How many features to name, those with the largest influence first.
+        """
+        names: Mapping[int, str] = {}
+        if self.encoder is not None and not isinstance(x, Rows):
+            # What the example itself says, which a table of names may have had no room for.
+            names = getattr(self.encoder, "names_in", lambda raw: {})(x)
+            x = self.rows(x)
+        rows = self.rows(x if isinstance(x, Rows) or hasattr(x, "tocsr") else np.atleast_2d(x))
+        if rows.n != 1:
+            raise DataError(f"explain takes one row, found {rows.n}")
+        found = self.decision_function(rows)
+        code = int(best_class(found)[0])
+        if len(self.weights) == 1:
+            sign = 1.0 if code else -1.0
+            rival, direction = 1 - code, sign * self.weights[0]
+            score, turns = sign * float(found[0]), {0: sign}
+        else:
+            others = found[0].copy()
+            others[code] = -np.inf
+            rival = int(np.argmax(others))
+            direction = self.weights[code] - self.weights[rival]
+            score, turns = float(found[0, code] - found[0, rival]), {code: 1.0, rival: -1.0}
+        matrix = rows.to_matrix()
+        row = matrix.toarray()[0] if rows.is_sparse else matrix[0]
+        values = np.zeros(len(direction))
+        values[: rows.width] = row
+        values[-1] = rows.stored.bias
+        shares = direction * values
+        order = np.argsort(-np.abs(shares), kind="stable")
+        reasons = [
+            self._reason(int(j), float(values[j]), float(direction[j]), turns, names)
+            for j in order[:top]
+            if shares[j] != 0.0
+        ]
+        return Explanation(
+            prediction=self.classes[code],
+            instead_of=self.classes[rival],
+            score=score,
+            reasons=reasons,
+            voted=self.keep == "vote",
+        )
+
+    def _reason(
+        self,
+        j: int,
+        value: float,
+        weight: float,
+        turns: dict[int, float],
+        names: Mapping[int, str],
+    ) -> Reason:
+        """Feature j's part; `turns` are the classes that made it, with their signs."""
+        column = -1 if j == self.state.width else j
+        mistakes = None if self.state.log is None else self.state.log.behind(column, turns)
+        name = names.get(column) or self.feature_name(column)
+        return Reason(name, value, weight, weight * value, mistakes)
+
+    def _repr_html_(self) -> str:
+        shown = ", ".join(map(str, self.classes[:10].tolist()))
+        parts = [
+            ("model", f"{self.learner}, {self.rule} rule, {self.keep} kept"),
+            ("classes", f"{len(self.classes)}: {shown}{', ...' if len(self.classes) > 10 else ''}"),
+            ("features", f"{self.state.width:,}"),
+        ]
+        found = []
+        if self.certificate is None:
+            parts.append(("mistakes", f"{self.history.mistakes:,} in {len(self.history)} epochs"))
+        else:
+            found = [lines_of(str(self.certificate))]
+        return fragment(facts(parts), self.history.charts(), *found)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model into one file, whole or not at all."""
+        write_model_file(path, *self.contents())
+
+    def contents(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+        """The model as arrays and a description."""
+        labels, kind = plain_labels(self.classes)
+        arrays = {**state_arrays(self.state), **pack_strings("labels", labels)}
+        if self.feature_names is not None:
+            arrays |= pack_strings("names", self.feature_names)
+        encoder, more = write_encoder(self.encoder)
+        arrays |= more
+        about = {
+            "model": "linear",
+            "learner": self.learner,
+            "params": {name: pack_value(value) for name, value in self.params.items()},
+            "keep": self.keep,
+            "rule": self.rule,
+            "bias": self.bias,
+            "joint": self.state.joint,
+            "logged": self.state.log is not None,
+            "by_name": self.by_name,
+            "labels": kind,
+            "names": self.feature_names is not None,
+            "chance": pack_value(self.chance),
+            "history": self.history.to_dict(),
+            "encoder": encoder,
+            "certificate": None if self.certificate is None else self.certificate.to_dict(),
+        }
+        return arrays, about
+
+    @classmethod
+    def of(cls, arrays: dict[str, np.ndarray], about: dict[str, Any]) -> LinearModel:
+        """Undo `contents`."""
+        return cls(
+            classes=typed_labels(unpack_strings("labels", arrays), about["labels"]),
+            state=read_state(arrays, about["bias"], about["joint"], about["logged"]),
+            keep=about["keep"],
+            rule=about["rule"],
+            bias=about["bias"],
+            learner=about["learner"],
+            params={name: unpack_value(value) for name, value in about["params"].items()},
+            history=History.from_dict(about["history"]),
+            feature_names=unpack_strings("names", arrays) if about["names"] else None,
+            by_name=about["by_name"],
+            certificate=_read_certificate(about.get("certificate")),
+            chance=unpack_value(about["chance"]),
+            encoder=read_encoder(arrays, about.get("encoder")),
+        )
+
+
+#: What a file's description calls a model, and what makes one of its contents.
+_KINDS: dict[str, Callable[..., Any]] = {
+    "linear": LinearModel.of,
+    "kernel": KernelModel.of,
+    "kernel svm": KernelSVMModel.of,
+}
+
+
+def load_model(path: str | os.PathLike[str]) -> Any:
+    """Read a model from its file.
+
+    Raises
+    ------
+    ModelFileError
+        If the file is not a model, is damaged, or comes from a newer version.
+    """
+    return model_of(path, *read_model_file(path))
+
+
+def model_of(
+    path: str | os.PathLike[str], arrays: dict[str, np.ndarray], about: dict[str, Any]
+) -> Any:
+    """The model that a file describes."""
+    return restore(
+        path,
+        arrays,
+        about,
+        lambda arrays, about: _KINDS[about.get("model", "linear")](arrays, about),
+    )
+
+
+def state_arrays(state: State) -> dict[str, np.ndarray]:
+    """A state as arrays for a file."""
+    arrays = {"W": state.W, "U": state.U, "clock": state.clock}
+    if state.log is not None:
+        arrays["start"] = state.start
+        arrays |= _log_arrays(state.log)
+    return arrays
+
+
+def read_state(arrays: dict[str, np.ndarray], bias: float, joint: bool, logged: bool) -> State:
+    """Undo `state_arrays`."""
+    W = arrays["W"]
+    return State(
+        W,
+        arrays["U"],
+        arrays["clock"],
+        _read_log(arrays, bias) if logged else None,
+        arrays["start"] if logged else np.empty((0, W.shape[1])),
+        joint,
+    )
+
+
+def probabilities(found: np.ndarray, joint: bool) -> np.ndarray:
+    """Turn logistic scores into probabilities whose largest is at the class that is predicted."""
+    if found.ndim == 2 and joint:
+        P = np.exp(found - found.max(axis=1, keepdims=True))
+    else:
+        P = 1.0 / (1.0 + np.exp(-np.clip(found, -700.0, 700.0)))
+    P = np.column_stack([1.0 - P, P]) if found.ndim == 1 else P / P.sum(axis=1, keepdims=True)
+    # Scores that differ may round to the same probability, of which an argmax takes the first.
+    best = best_class(found)
+    each = np.arange(len(P))
+    tied = np.argmax(P, axis=1) != best
+    P[each[tied], best[tied]] = np.nextafter(P[tied].max(axis=1), 2.0)
+    return P
+
+
+def _read_certificate(found: dict[str, Any] | None) -> GapCertificate | None:
+    """The certificate in a file's description, if there is one."""
+    return None if found is None else GapCertificate.from_dict(found)
+
+
+def _log_arrays(log: MistakeLog) -> dict[str, np.ndarray]:
+    """The log as arrays for a file."""
+    whole = log.joined()
+    if whole is None:
+        return {}
+    arrays = {f"log.{name}": column for name, column in whole.entries._asdict().items()}
+    arrays["log.origin"] = whole.origin
+    stored = whole.support.stored._asdict()
+    del stored["bias"]
+    arrays |= {f"support.{name}": array for name, array in stored.items()}
+    arrays["support.width"] = np.array([whole.support.width])
+    return arrays
+
+
+def _read_log(arrays: dict[str, np.ndarray], bias: float) -> MistakeLog:
+    """Undo `_log_arrays`."""
+    if "log.origin" not in arrays:
+        return MistakeLog()
+    values = arrays["support.values"]
+    if "support.indices" in arrays:
+        import scipy.sparse
+
+        kind = f"i{arrays['support.indices'].itemsize}"
+        indices, starts = arrays["support.indices"].view(kind), arrays["support.starts"].view("i8")
+        shape = (len(starts) - 1, int(arrays["support.width"][0]))
+        values = scipy.sparse.csr_matrix((values, indices, starts), shape=shape)
+    entries = Log(*(arrays[f"log.{name}"] for name in Log._fields))
+    return MistakeLog([Part(Rows.of(values, bias=bias), arrays["log.origin"], entries)])

@@ -1,0 +1,80 @@
+"""Early stopping: what would be deployed is scored after each epoch, and the best is given back."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from widemargin.data.rows import Rows
+from widemargin.online.mistake_log import Part
+from widemargin.online.scores import best_class, deployed_scores, votes_on
+from widemargin.online.state import State
+
+
+class HeldOut(NamedTuple):
+    """Examples that are scored after every epoch and never learned from."""
+
+    rows: Rows
+    which: np.ndarray
+    y: np.ndarray  # their class codes, one for each of `which`; -1 for a label that is no class
+
+
+@dataclass
+class Best:
+    """The best epoch so far."""
+
+    state: State
+    epoch: int = 0
+    score: float = -math.inf
+
+
+class Referee:
+    """Scores after each epoch what would be deployed, and remembers the best.
+
+    Parameters
+    ----------
+    held_out : HeldOut
+        What to score.
+    state : State
+        What learns.
+    keep : {"last", "average", "vote"}
+        What would be deployed.
+    threads : int
+        Threads to score with.
+    """
+
+    def __init__(self, held_out: HeldOut, state: State, keep: str, threads: int) -> None:
+        self.held_out, self.state, self.keep, self.threads = held_out, state, keep, threads
+        self.best = Best(state)
+        if keep == "vote":
+            self.votes = votes_on(state, self._rows, held_out.which, threads)
+
+    @property
+    def _rows(self) -> Rows:
+        # In a stream new features may turn up after the held-out examples were read.
+        return self.held_out.rows.widened(max(self.state.width, self.held_out.rows.width))
+
+    def hear(self, part: Part) -> None:
+        """Let the hypotheses of an epoch vote, if votes are what would be deployed."""
+        if self.keep == "vote":
+            self.votes.update(part, self.threads)
+
+    def score(self, epoch: int) -> float:
+        """The accuracy on the held-out examples after an epoch."""
+        if self.keep == "vote":
+            found = self.votes.result(self.state.count)
+        else:
+            deployed = self.state.deployed(self.keep)
+            found = deployed_scores(*deployed, self._rows, self.held_out.which, self.threads)
+        score = float(np.mean(best_class(found) == self.held_out.y))
+        if score > self.best.score:
+            self.best = Best(self.state.copy(), epoch, score)
+        return score
+
+    def restore(self) -> int:
+        """Bring the state back to where it was best; returns that epoch."""
+        vars(self.state).update(vars(self.best.state))
+        return self.best.epoch

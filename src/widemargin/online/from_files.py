@@ -1,0 +1,155 @@
+"""Examples that are read anew in every epoch: files and pipes that do not fit the memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import chain
+
+import numpy as np
+
+from widemargin.data.datasets import Classes, join_labels, join_weights, must_observe, size_of
+from widemargin.data.encode.encoder import Encoder
+from widemargin.data.encode.numbers import NumbersEncoder
+from widemargin.data.readers.chunk import Chunk
+from widemargin.data.readers.files import Files
+from widemargin.data.rows import Rows, frozen, stacked
+from widemargin.errors import DataError
+from widemargin.online.fit import Settings, begin, make_room, prices
+from widemargin.online.learn import Course
+from widemargin.online.orders import mixed
+from widemargin.online.passes import Window
+from widemargin.online.state import State
+
+#: Parsed rows take about this many times the bytes of their text, at the most.
+_SPREAD = 3
+
+
+class FromFiles:
+    """Examples that are read anew in every epoch, in windows that fit the memory.
+
+    Files that can be entered anywhere are cut into blocks, which are taken in a new random order
+    in every epoch; others are read from the front. The rows of a window are then shuffled. In the
+    given order a window is a chunk.
+
+    Parameters
+    ----------
+    files, encoder, classes
+        What to read, how to encode it, and the labels known so far; both learn as they go.
+    settings : Settings
+        How to learn.
+    budget : int
+        About how many bytes the rows of a window may take.
+    """
+
+    whole: Window | None = None
+
+    def __init__(
+        self, files: Files, encoder: Encoder, classes: Classes, settings: Settings, budget: int
+    ) -> None:
+        self.files, self.encoder, self.classes = files, encoder, classes
+        self.settings, self.budget = settings, budget
+        self.bias: float | None = None
+        self.state: State
+        self._known = classes.values
+        self._first: list[Chunk] = []
+        self._rest: Iterator[Chunk] | None = None
+
+    def start(self, rng: np.random.Generator) -> State:
+        """Look at the first examples (where the encoder needs it, at all): the state to begin with.
+
+        What can be read only once is judged by its first chunk.
+        """
+        chunks = self.files.chunks()
+        first = next(chunks, None)
+        if first is None:
+            raise DataError(f"{', '.join(self.files.paths)}: there are no examples")
+        self.encoder.observe(first.raw)
+        if not self.files.readable_again:
+            self._first, self._rest = [first], chunks
+        elif must_observe(self.encoder) and not isinstance(self.encoder, NumbersEncoder):
+            for chunk in chunks:
+                self.encoder.observe(chunk.raw)
+        rows, _ = self._encode([first])
+        self._known = self.classes.values
+        self.state = begin(rows, len(self._known), self.settings, rng)
+        return self.state
+
+    def go_on(self, state: State, bias: float) -> None:
+        """Go on with a state that was begun before, perhaps with fewer classes and features."""
+        self.state, self.bias, self._known = state, bias, self.classes.values
+
+    def epoch(self, course: Course, rng: np.random.Generator) -> Iterator[Window]:
+        """Yield the windows of this epoch that are still to come."""
+        resumed = course.window > 0 or course.done > 0
+        for number, chunks in enumerate(self._groups(rng)):
+            if number < course.window:
+                continue
+            if resumed:
+                rng.bit_generator.state, resumed = course.chance["window"], False
+            course.chance["window"] = rng.bit_generator.state
+            rows, chunk = self._encode(chunks)
+            n = rows.n
+            make_room(self.state, self._known, self.classes.values, rows, self.settings, rng)
+            self._known = self.classes.values
+            if len(self._known) < 2:
+                self.state.pass_over(n)
+                course.window += 1
+                course.rows += n
+                continue
+            assert chunk.labels is not None
+            codes = self.classes.codes(chunk.labels)
+            price = prices(self._known, codes, self.settings.class_weight, chunk.weights)
+            order = rows.everything
+            if price is not None and not np.all(price > 0.0):
+                order = frozen(order[price > 0.0])  # no weight: as if it were not there
+            if self.settings.shuffle is not False:
+                order = frozen(mixed(order, rng))
+            yield Window(rows.widened(self.state.width), codes, price, order, course.rows)
+
+    def _groups(self, rng: np.random.Generator) -> Iterator[list[Chunk]]:
+        """The chunks of one epoch, those of one window together."""
+        shuffled = self.settings.shuffle is not False
+        ranges = self.files.ranges() if shuffled else None
+        if ranges is not None:
+            together = max(1, self.budget // (_SPREAD * self.files.options.block))
+            taken = [ranges[i] for i in rng.permutation(len(ranges))]
+            for start in range(0, len(taken), together):
+                found = list(self.files.read(taken[start : start + together]))
+                if found:
+                    yield found
+            return
+        group: list[Chunk] = []
+        size = 0
+        for chunk in self._from_the_front():
+            group.append(chunk)
+            size += size_of(chunk.raw)
+            if not shuffled or size * _SPREAD > self.budget:
+                yield group
+                group, size = [], 0
+        if group:
+            yield group
+
+    def _from_the_front(self) -> Iterator[Chunk]:
+        if self._rest is None:
+            return self.files.chunks()
+        first, rest = self._first, self._rest
+        self._first, self._rest = [], iter(())
+        return chain(first, rest)
+
+    def _encode(self, chunks: list[Chunk]) -> tuple[Rows, Chunk]:
+        """Some chunks as one: their rows, and the rest of it."""
+        threads, parts, labels, weights = self.files.options.threads, [], [], []
+        for chunk in chunks:
+            if chunk.labels is None:
+                raise DataError(f"{chunk.source}: has no labels to learn from")
+            self.classes.add(chunk.labels, chunk.source)
+            labels.append(chunk.labels)
+            weights.append(chunk.weights)
+            parts.append(self.encoder.encode(chunk.raw, self.bias or 0.0, threads, note=True))
+        rows = stacked([part.widened(self.encoder.width) for part in parts])
+        if self.bias is None:
+            rows = self.settings.extend(rows)
+            self.bias = rows.bias
+        if len(chunks) == 1:
+            return rows, chunks[0]
+        return rows, chunks[0]._replace(labels=join_labels(labels), weights=join_weights(chunks))

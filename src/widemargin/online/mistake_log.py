@@ -1,0 +1,234 @@
+"""The mistake log: which examples corrected the weights, by how much, and how long each lasted.
+
+From it follow all perceptrons: the last weights are the sum of the corrections, their average
+weighs each by how long it lasted, and the voted perceptron asks every hypothesis that was ever
+current. None of those hypotheses is stored; their scores on x are the running sum of the
+corrections times the similarity x_e . x.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from widemargin.data.rows import Rows
+from widemargin.errors import DataError
+from widemargin.loops.linear.passes import Log
+from widemargin.loops.linear.scores import binary_votes, multiclass_votes
+from widemargin.threads import run_all, split
+
+#: For a learner that keeps no log.
+NO_LOG = Log(np.empty(0, np.uint64), np.empty(0, np.int64), np.empty(0), np.empty(0))
+
+
+def log_buffer(entries: int) -> Log:
+    """Room for so many entries."""
+    return Log(
+        np.empty(entries, np.uint64),
+        np.empty(entries, np.int64),
+        np.empty(entries),
+        np.empty(entries),
+    )
+
+
+class Correction(NamedTuple):
+    """One entry of the log: the weights of class `label` gained `amount` times a row."""
+
+    row: int
+    label: int  # the class code; 0 for the one vector of two classes
+    amount: float
+    clock: float  # before it: examples seen so far, plus one
+
+
+class Part(NamedTuple):
+    """The corrections of one stretch of learning, and the examples they came from."""
+
+    support: Rows  # only rows that were learned from
+    origin: np.ndarray  # their numbers in the data that was given
+    entries: Log  # `example` counts within `support`
+
+    @property
+    def size(self) -> int:
+        """How many corrections there are."""
+        return len(self.entries.example)
+
+    @classmethod
+    def of(cls, rows: Rows, logs: list[Log], first_row: int = 0) -> Part:
+        """Gather corrections whose `example` counts within `rows`, the first of which is given."""
+        entries = Log(*(np.concatenate(column) for column in zip(NO_LOG, *logs, strict=True)))
+        # Classes that are learned each for itself come one after the other: put them in time.
+        in_time = np.argsort(entries.count, kind="stable")
+        entries = Log(*(column[in_time] for column in entries))
+        origin, example = np.unique(entries.example, return_inverse=True)
+        support = rows.take(origin).without_duplicates()
+        numbers = origin.astype(np.int64) + first_row
+        return cls(support, numbers, entries._replace(example=example.astype(np.uint64)))
+
+
+@dataclass
+class MistakeLog:
+    """Corrections in order, in parts that each hold their own examples."""
+
+    parts: list[Part] = field(default_factory=list)
+
+    def copy(self) -> MistakeLog:
+        """A log that can grow on its own; the parts, which never change, are shared."""
+        return MistakeLog(list(self.parts))
+
+    def append(self, part: Part) -> None:
+        """Go on with later corrections.
+
+        Short parts are joined, so that a long stream of single examples has few of them.
+        """
+        if not len(part.entries.example):
+            return
+        self.parts.append(part)
+        while len(self.parts) > 1 and self.parts[-1].size >= self.parts[-2].size:
+            self.parts[-2:] = [_join(self.parts[-2:])]
+
+    def __len__(self) -> int:
+        return sum(len(part.entries.example) for part in self.parts)
+
+    def __iter__(self) -> Iterator[Correction]:
+        for part in self.parts:
+            for e, label, amount, count in zip(*part.entries, strict=True):
+                yield Correction(int(part.origin[e]), int(label), float(amount), float(count))
+
+    def joined(self) -> Part | None:
+        """The whole log as one part, for a file."""
+        return _join(self.parts) if self.parts else None
+
+    def relabelled(self, places: np.ndarray, spread: float | None) -> MistakeLog:
+        """The log after classes moved to `places`.
+
+        With `spread` the log is that of two classes, whose single vector w becomes the rows
+        -spread w and +spread w: every correction becomes two.
+        """
+
+        def moved(entries: Log) -> Log:
+            if spread is None:
+                return entries._replace(label=places[entries.label])
+            example, _, amount, count = (np.repeat(column, 2) for column in entries)
+            label = np.tile(places[:2], len(entries.label))
+            amount[0::2] *= -spread
+            amount[1::2] *= spread
+            return Log(example, label, amount, count)
+
+        return MistakeLog([part._replace(entries=moved(part.entries)) for part in self.parts])
+
+    def behind(self, feature: int, turns: dict[int, float]) -> list[tuple[int, float]]:
+        """The corrections that made one weight: (row, what it added), in order.
+
+        Parameters
+        ----------
+        feature : int
+            The column; -1 is the bias.
+        turns : dict
+            The classes that count, each with the sign by which it does.
+        """
+        found = []
+        for part in self.parts:
+            if feature >= part.support.width:
+                continue
+            if feature < 0:
+                values = np.full(part.support.n, part.support.bias)
+            else:
+                column = part.support.to_matrix()[:, [feature]]
+                values = (column.toarray() if part.support.is_sparse else column).ravel()
+            example, label, amount, _ = part.entries
+            mine = np.isin(label, list(turns)) & (values[example] != 0)
+            found += [
+                (
+                    int(part.origin[example[e]]),
+                    turns[int(label[e])] * amount[e] * values[example[e]],
+                )
+                for e in np.flatnonzero(mine)
+            ]
+        return found
+
+
+def _join(parts: list[Part]) -> Part:
+    """Several parts as one; a row that stands in two of them stands there twice."""
+    if len(parts) == 1:
+        return parts[0]
+    width = max(part.support.width for part in parts)
+    dtype = np.result_type(*(part.support.dtype for part in parts))
+    matrices = [part.support.widened(width).to_matrix() for part in parts]
+    if any(part.support.is_sparse for part in parts):
+        import scipy.sparse
+
+        matrix = scipy.sparse.vstack(matrices, format="csr")
+    else:
+        matrix = np.vstack(matrices)
+    before = np.cumsum([0] + [part.support.n for part in parts[:-1]]).astype(np.uint64)
+    shifted = [
+        part.entries._replace(example=part.entries.example + first)
+        for part, first in zip(parts, before, strict=True)
+    ]
+    return Part(
+        Rows.of(matrix, bias=parts[0].support.bias, dtype=dtype),
+        np.concatenate([part.origin for part in parts]),
+        Log(*(np.concatenate(column) for column in zip(*shifted, strict=True))),
+    )
+
+
+class Votes:
+    """The votes of every hypothesis so far on some rows, brought up to date as learning goes on.
+
+    Parameters
+    ----------
+    rows, which
+        The rows to vote on.
+    scores : array
+        What the first hypothesis (the start) scores: one a row, or one a row and class.
+    shared : bool
+        Whether all classes change together (joint learning): then a vote goes to the best class.
+        Otherwise every class is a binary problem of its own, with its own votes.
+    """
+
+    def __init__(self, rows: Rows, which: np.ndarray, scores: np.ndarray, shared: bool) -> None:
+        rows.check_finite()  # one such row would spoil the votes on those after it
+        self.rows, self.which, self.shared = rows.without_duplicates(), which, shared
+        self.scores = np.array(scores, dtype=np.float64)
+        self.votes = np.zeros_like(self.scores)
+        self.last = np.zeros(1 if shared or scores.ndim == 1 else scores.shape[1])
+
+    def update(self, part: Part, threads: int = 1) -> None:
+        """Let the hypotheses that this part of the log passes through vote."""
+        width = max(self.rows.width, part.support.width)
+        rows, support = self.rows.widened(width), part.support.widened(width)
+        together = self.scores.ndim == 1 or self.shared
+        for c in range(len(self.last)):
+            log = part.entries
+            if not together:
+                log = Log(*(entry[part.entries.label == c] for entry in log))
+            if not len(log.example):
+                continue
+
+            def vote(piece: slice, log: Log = log, c: int = c) -> None:
+                # Each thread takes rows of its own, so that the sums do not depend on the threads.
+                at: Any = piece if together else (piece, c)
+                s, votes = self.scores[at].copy(), self.votes[at].copy()
+                loop = multiclass_votes if s.ndim == 2 else binary_votes
+                room = (support.n, width + 1)
+                which = self.which[piece]
+                loop(rows.stored, which, support.stored, log, room, self.last[c], s, votes)
+                self.scores[at], self.votes[at] = s, votes
+
+            run_all(vote, split(len(self.which), threads, least=16), threads)
+            self.last[c] = log.count[-1]
+
+    def result(self, count: float) -> np.ndarray:
+        """The mean vote, when the last hypothesis has lasted until the clock says `count`."""
+        if not np.all(np.isfinite(self.scores)):
+            raise DataError("a score is too large for a float; scale the features down")
+        survival = count - self.last
+        if self.scores.ndim == 2 and self.shared:
+            final = self.votes.copy()
+            final[np.arange(len(final)), np.argmax(self.scores, axis=1)] += survival[0]
+        else:
+            final = self.votes + survival * np.where(self.scores >= 0, 1.0, -1.0)
+        return final / count

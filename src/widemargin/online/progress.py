@@ -1,0 +1,143 @@
+"""Watching a fit: Ctrl-C between slices of work, and a progress line on terminals."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import Any
+
+from widemargin.online.learn import Moment
+from widemargin.training.history import History
+
+#: Work shorter than this needs no progress line.
+_QUIET_SECONDS = 0.5
+#: The speed shown is that of so many seconds.
+_RATE_SECONDS = 1.0
+#: Rows of the table come no faster than this, and then no more than so many of them.
+_ROW_SECONDS, _ROWS_AT_ONCE = 0.5, 3
+_ROW = "{:>5}  {:>9}  {:>9}  {:>10}  {:>8}  {:>8}"
+_HEADS = ("epoch", "mistakes", "updates", "loss", "held out", "seconds")
+
+
+class Watcher:
+    """Answers True, to stop learning, once Ctrl-C was pressed; shows how far learning is."""
+
+    def __init__(self, visible: bool, epochs: int, table: bool = False) -> None:
+        self.interrupted = False
+        self._visible, self._epochs, self._table = visible, epochs, table
+        self._began = time.monotonic()
+        self._last = (self._began, 0)
+        self._bar: Any = None
+        self._history, self._shown, self._last_row = History(), 0, 0.0
+
+    def __call__(self, moment: Moment) -> bool:
+        """Take note of where learning stands; True stops it."""
+        if self._visible and time.monotonic() - self._began > _QUIET_SECONDS:
+            self._show(moment)
+        return self.interrupted
+
+    def _show(self, moment: Moment) -> None:
+        if self._bar is None:
+            self._start()
+        self._history = moment.history
+        self._show_rows()
+        now, (before, had) = time.monotonic(), self._last
+        rate = (moment.seen - had) / max(now - before, 1e-9) if had else 0.0
+        if now - before > _RATE_SECONDS or not had:
+            self._last = (now, moment.seen)
+        scores = [e.held_out for e in moment.history if e.held_out is not None]
+        self._bar.update(
+            self._task,
+            completed=moment.epoch - 1 + moment.part,
+            epoch=moment.epoch,
+            mistakes=moment.mistakes,
+            loss=f"loss {moment.loss:.4g}",
+            held_out=f"held out {scores[-1]:.4f}" if scores else "",
+            rate=f"{rate:,.0f} rows/s" if rate else "",
+        )
+
+    def _start(self) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+        self._bar = Progress(
+            TextColumn("epoch {task.fields[epoch]}/{task.total:.0f}"),
+            BarColumn(bar_width=20),
+            TextColumn("{task.fields[mistakes]} mistakes"),
+            TextColumn("{task.fields[loss]}"),
+            TextColumn("{task.fields[held_out]}"),
+            TextColumn("{task.fields[rate]}"),
+            TimeRemainingColumn(),
+            console=Console(stderr=True),
+            transient=True,
+        )
+        nothing = {"epoch": 1, "mistakes": 0, "loss": "", "held_out": "", "rate": ""}
+        self._task = self._bar.add_task("", total=self._epochs, **nothing)
+        self._bar.start()
+
+    def _show_rows(self, every: bool = False) -> None:
+        """Rows of the history above the line that moves; of very short epochs only some."""
+        history, now = self._history, time.monotonic()
+        if not self._table or len(history) <= self._shown:
+            return
+        if not every and now - self._last_row < _ROW_SECONDS:
+            return
+        if self._last_row == 0.0:
+            self._bar.console.print(_ROW.format(*_HEADS), highlight=False)
+        self._last_row = now
+        for row in history.epochs[max(self._shown, len(history) - _ROWS_AT_ONCE) :]:
+            held_out = "" if row.held_out is None else f"{row.held_out:.4f}"
+            cells = (row.epoch, row.mistakes, row.updates, f"{row.loss:.4g}", held_out)
+            line = _ROW.format(*cells, f"{row.seconds:.2f}")
+            self._bar.console.print(line, highlight=False)
+        self._shown = len(history)
+
+    def close(self) -> None:
+        """Take the progress line away."""
+        if self._bar is not None:
+            self._show_rows(every=True)
+            self._bar.stop()
+
+
+@contextmanager
+def watched(progress: bool | None, epochs: int, table: bool = False) -> Iterator[Watcher]:
+    """Watch a fit.
+
+    Parameters
+    ----------
+    progress : bool or None
+        Show a progress line; None: if standard error is a terminal.
+    epochs : int
+        How many epochs there will be at the most.
+    table : bool
+        Also show a row for every epoch that is done, which stays.
+
+    Ctrl-C is taken note of, so that the loop can end in good order; a second one ends at once.
+    The caller looks at `interrupted` afterwards. Elsewhere than in the main thread, or where the
+    program handles Ctrl-C itself, nothing is changed.
+    """
+    visible = sys.stderr.isatty() if progress is None else bool(progress)
+    watcher = Watcher(visible, epochs, table)
+    ours = (
+        threading.current_thread() is threading.main_thread()
+        and signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    )
+
+    def note(number: int, frame: FrameType | None) -> None:
+        if watcher.interrupted:
+            raise KeyboardInterrupt
+        watcher.interrupted = True
+
+    if ours:
+        signal.signal(signal.SIGINT, note)
+    try:
+        yield watcher
+    finally:
+        if ours:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+        watcher.close()

@@ -1,0 +1,85 @@
+"""Scores of rows under given weights, votes of a log, and the one rule for ties."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from widemargin.data.rows import Rows
+from widemargin.loops.linear.passes import COUNT, SCALE, SEEN
+from widemargin.loops.linear.scores import binary_scores, multiclass_scores
+from widemargin.online.mistake_log import Votes
+from widemargin.online.state import State
+from widemargin.threads import run_all, split
+
+
+def scores(rows: Rows, which: np.ndarray, W: np.ndarray, threads: int = 1) -> np.ndarray:
+    """W . x for some rows: one number a row if W is one vector, else one a row and class.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rows = Rows.of(np.array([[1.0, 2.0], [3.0, 4.0]]))
+    >>> scores(rows, rows.everything, np.array([[10.0, 1.0, 0.5]]))
+    array([12.5, 34.5])
+    """
+    if rows.is_sparse and len(W) > 1:
+        W = np.asfortranarray(W)
+    if len(W) == 1:
+        loop, weights, out = binary_scores, np.ascontiguousarray(W[0]), np.empty(len(which))
+    else:
+        loop, weights, out = multiclass_scores, W, np.empty((len(which), len(W)))
+    run_all(
+        lambda piece: loop(rows.stored, which[piece], weights, out[piece]),
+        split(len(which), threads),
+        threads,
+    )
+    return out
+
+
+def votes_on(state: State, rows: Rows, which: np.ndarray, threads: int = 1) -> Votes:
+    """The votes of every hypothesis in a state's log, on some rows."""
+    if state.log is None:
+        raise ValueError("the mistake log was not kept: train with keep='vote'")
+    votes = Votes(rows, which, scores(rows, which, state.start, threads), state.joint)
+    for part in state.log.parts:
+        votes.update(part, threads)
+    return votes
+
+
+def deployed_scores(
+    W: np.ndarray, divisor: np.ndarray, rows: Rows, which: np.ndarray, threads: int = 1
+) -> np.ndarray:
+    """The scores of what a state deploys, see `State.deployed`."""
+    return scores(rows, which, W.astype(rows.dtype, copy=False), threads) / divisor
+
+
+def state_scores(state: State, keep: str, rows: Rows, threads: int = 1) -> np.ndarray:
+    """What a state answers on all rows, without first working out its weights.
+
+    Worth it for few rows: the average of all weights costs as much as there are features.
+    """
+    if keep == "vote":
+        return votes_on(state, rows, rows.everything, threads).result(state.count)
+    found = scores(rows, rows.everything, state.W, threads)
+    if keep == "last":
+        return found * state.clock[:, SCALE]
+    mean = scores(rows, rows.everything, state.U, threads)
+    return (found * state.clock[:, COUNT] - mean) / (state.clock[:, SEEN] + 1.0)
+
+
+def best_class(found: np.ndarray) -> np.ndarray:
+    """The class code that scores decide for.
+
+    Of two classes, a score of 0 or more is the second; of several, the first best wins.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> best_class(np.array([-1.0, 0.0])).tolist()
+    [0, 1]
+    >>> best_class(np.array([[2.0, 2.0, 1.0]])).tolist()
+    [0]
+    """
+    if found.ndim == 1:
+        return (found >= 0).astype(np.int64)
+    return np.argmax(found, axis=1)

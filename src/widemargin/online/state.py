@@ -1,0 +1,171 @@
+"""What a linear learner carries from one example to the next, as plain arrays."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from widemargin.loops.linear.passes import COUNT, SCALE, SEEN, TURN
+from widemargin.online.mistake_log import MistakeLog
+
+KEEPS = ("last", "average", "vote")
+
+
+@dataclass
+class State:
+    """Weights, and whatever else the keep needs. Learning changes the arrays in place.
+
+    Attributes
+    ----------
+    W : array (k, d + 1)
+        The weights, unscaled; k is 1 for two classes. The last column is the bias.
+    U : array (k, d + 1) of float64, or (0, d + 1)
+        Turns the last weights into their average.
+    clock : array (1, 4), or (k, 4) if every class is a problem of its own
+        See `widemargin.loops.linear.passes`.
+    log : MistakeLog or None
+        Every correction, if it is kept.
+    start : array (k, d + 1)
+        Where the weights began, as the log needs it (empty without a log).
+    joint : bool
+        Whether all classes are learned together.
+    """
+
+    W: np.ndarray
+    U: np.ndarray
+    clock: np.ndarray
+    log: MistakeLog | None
+    start: np.ndarray
+    joint: bool
+
+    @classmethod
+    def begin(cls, W: np.ndarray, keep: str, joint: bool) -> State:
+        """Start learning from weights W, which are copied.
+
+        Parameters
+        ----------
+        W : array (k, d + 1)
+            The first hypothesis.
+        keep : {"last", "average", "vote"}
+            What will be asked of the state later. "vote" can answer as the others too.
+        joint : bool
+            Whether all classes are learned together.
+        """
+        W = np.array(W, order="C")
+        U = np.zeros_like(W, dtype=np.float64) if keep != "last" else np.empty((0, W.shape[1]))
+        clocks = 1 if joint else len(W)
+        return cls(
+            W,
+            U,
+            np.tile([1.0, 1.0, 0.0, 0.0], (clocks, 1)),
+            MistakeLog() if keep == "vote" else None,
+            W.copy() if keep == "vote" else np.empty((0, W.shape[1])),
+            joint,
+        )
+
+    @property
+    def width(self) -> int:
+        """How many features there are, without the bias."""
+        return self.W.shape[1] - 1
+
+    @property
+    def seen(self) -> int:
+        """How many examples were looked at."""
+        return int(self.clock[0, SEEN])
+
+    @property
+    def count(self) -> float:
+        """The clock's c; without a penalty the number of votes: examples plus one."""
+        return float(self.clock[0, COUNT])
+
+    def last(self) -> np.ndarray:
+        """The last weights, w_N."""
+        scale = self.clock[:, [SCALE]]
+        return (
+            self.W.copy(order="K")
+            if np.all(scale == 1.0)
+            else (self.W * scale).astype(self.W.dtype)
+        )
+
+    def average(self) -> np.ndarray:
+        """The mean of w_0 ... w_N: (c w - u) / (N + 1), which is w - u/c without a penalty."""
+        c, n = self.clock[:, [COUNT]], self.clock[:, [SEEN]] + 1.0
+        mean = np.divide(self.U, n, order="K")
+        np.subtract(self.W * (c / n), mean, out=mean)
+        return mean.astype(self.W.dtype)
+
+    def deployed(self, keep: str) -> tuple[np.ndarray, np.ndarray]:
+        """Weights to score with, and what to divide their scores by.
+
+        Dividing the score rather than the weights keeps an exact tie a tie.
+        """
+        if keep == "last":
+            return self.last(), np.ones(len(self.clock))
+        summed = self.W * self.clock[:, [COUNT]] - self.U
+        return summed.astype(self.W.dtype), self.clock[:, SEEN] + 1.0
+
+    def pass_over(self, examples: int) -> None:
+        """Count examples that teach nothing, as when only one class is known."""
+        self.clock[:, COUNT] += examples * self.clock[:, SCALE]
+        self.clock[:, [SEEN, TURN]] += examples
+
+    def copy(self) -> State:
+        """A state that can go its own way."""
+        return replace(
+            self,
+            W=self.W.copy(order="K"),
+            U=self.U.copy(order="K"),
+            clock=self.clock.copy(),
+            log=None if self.log is None else self.log.copy(),
+        )
+
+    def lay_out(self, sparse: bool) -> None:
+        """Store the weights as learning from such rows wants them, if they are not so already.
+
+        Learning all classes together from sparse rows, a feature's weights should lie together;
+        otherwise a class's.
+        """
+        by_feature = sparse and self.joint and len(self.W) > 1
+        arrange = np.asfortranarray if by_feature else np.ascontiguousarray
+        self.W, self.U = arrange(self.W), arrange(self.U)
+
+    def widen(self, width: int) -> None:
+        """Make room for more features, whose weights begin at zero."""
+        self.W, self.U, self.start = (
+            _widened(array, width) for array in (self.W, self.U, self.start)
+        )
+
+    def rearrange(self, classes: int, places: np.ndarray, spread: float) -> None:
+        """Make room for more classes: the old ones move to `places`, in order.
+
+        The vector w of two classes becomes the rows -w and +w, times `spread`: what joint learning
+        from the same examples would have made of them. New classes begin at zero.
+
+        Problems that are learned one class against the rest need a clock and a past of their own:
+        the new ones start where the old stand, as if they had made no mistake so far.
+        """
+
+        def moved(array: np.ndarray) -> np.ndarray:
+            if not len(array):
+                return array
+            if len(array) == 1:
+                array = np.vstack([-array, array]) * array.dtype.type(spread)
+            room = np.zeros((classes, array.shape[1]), array.dtype)
+            room[places] = array
+            return room
+
+        binary = len(self.W) == 1
+        self.W, self.U, self.start = moved(self.W), moved(self.U), moved(self.start)
+        if not self.joint:
+            self.clock = np.tile(self.clock[0], (classes, 1))
+        if self.log is not None:
+            self.log = self.log.relabelled(places, spread if binary else None)
+
+
+def _widened(array: np.ndarray, width: int) -> np.ndarray:
+    """Insert zeros before the last column, which is the bias."""
+    room = np.zeros((len(array), width + 1), array.dtype)
+    room[:, : array.shape[1] - 1] = array[:, :-1]
+    room[:, -1] = array[:, -1]
+    return room

@@ -1,0 +1,192 @@
+"""What a training came to, in plain words."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from widemargin.certificates.certificate import Certificate, CertificateTable, RunCertificate
+from widemargin.certificates.gap import GapCertificate
+from widemargin.evaluate.predictions import Exam
+from widemargin.markup.words import several
+from widemargin.pages.reportable import Subject
+from widemargin.training.history import History
+
+
+def verdict(subject: Subject, exam: Exam | None) -> list[str]:
+    """Sentences that say what there is and how far it can be trusted."""
+    sentences = [_what(subject)]
+    told = _training(subject.history)
+    if told:
+        sentences.append(told)
+    if isinstance(subject.certificate, GapCertificate):
+        sentences.append(_gap(subject.certificate))
+    elif isinstance(subject.certificate, RunCertificate) and subject.certificate.bound is not None:
+        made, bound = subject.certificate.mistakes, math.floor(subject.certificate.bound)
+        sentences.append(
+            f"It made {several(made, 'mistake')} while learning; theory allows at most {bound:,}."
+        )
+    if subject.history.cycle is not None and subject.history.cycle.proof:
+        sentences.append(
+            "Its weights came back to where they had been, in exact arithmetic: that proves that"
+            " no hyperplane separates the examples it was trained on."
+        )
+    scores = subject.history["held_out"]
+    if len(scores) and np.any(np.isfinite(scores)):
+        best = subject.history.best
+        tail = (
+            "" if best is None else f" (epoch {best}, chosen because it was best, so a little high)"
+        )
+        sentences.append(
+            f"On examples held out during the training it reached {np.nanmax(scores):.4f}{tail}."
+        )
+    sentences.append(_exam(exam) if exam is not None else _NOT_EXAMINED)
+    return sentences
+
+
+_NOT_EXAMINED = (
+    "No labelled examples were given to this report, so it does not say how good the predictions"
+    " are on new ones."
+)
+
+
+def _what(subject: Subject) -> str:
+    epochs = len({epoch.epoch for epoch in subject.history})
+    classes = "" if subject.classes is None else f" for {len(subject.classes):,} classes"
+    seconds = subject.history.epochs[-1].seconds if epochs else 0.0
+    how = f", trained in {several(epochs, 'epoch')} and {seconds:.2f} s" if epochs else ""
+    article = "an" if subject.name[0].lower() in "aeio" else "a"
+    return f"This is {article} {subject.name}{classes}{how}."
+
+
+def _training(history: History) -> str:
+    if not len(history):
+        return ""
+    last = history.epochs[-1]
+    made = "no mistake" if not last.mistakes else f"still {several(last.mistakes, 'mistake')}"
+    part = f" in {several(last.examples, 'example')}" if last.examples else ""
+    back = (
+        "" if history.best is None else f" Given back are the weights after epoch {history.best}."
+    )
+    said = {
+        "no mistakes": "It stopped after a whole epoch without a mistake: its last weights get"
+        " everything right that it was trained on.",
+        "small change": "It stopped because the weights hardly moved any more.",
+        "epochs": f"It used all its epochs; in the last it made {made}{part}.",
+        "deadline": "It was stopped by its time limit.",
+        "no improvement": "It stopped because the held-out score no longer improved.",
+        "interrupted": "It was interrupted, and keeps what it had learned until then.",
+        "gap reached": "It stopped because it had come as close to the best as was asked for.",
+        "not separable": "It stopped because no hyperplane separates the examples.",
+        "no progress": "It stopped because floating-point numbers hold no better answer.",
+    }
+    return said[history.stopped] + back if history.stopped in said else ""
+
+
+def _gap(found: GapCertificate) -> str:
+    if found.margin is not None:
+        low, high = found.margin
+        if low > 0.0:
+            return (
+                f"It separates its examples with a margin of {low:.6g}; no hyperplane keeps more"
+                f" than {high:.6g}."
+            )
+        return f"No hyperplane separates its examples with a margin above {high:.3g}."
+    return (
+        f"No other weights can have an objective that is lower by more than"
+        f" {100 * max(found.gap, 0.0):.2g} %."
+    )
+
+
+def _exam(exam: Exam) -> str:
+    measures = exam.measures
+    low, high = measures.accuracy_interval
+    common = int(np.argmax(measures.support))
+    guess = float(measures.support[common]) / max(1, measures.n)
+    words = (
+        f"On the {several(measures.n, 'example')} given it is right in"
+        f" {100 * measures.accuracy:.2f} % (95 % interval {100 * low:.2f} to {100 * high:.2f})."
+        f" Always answering {measures.labels[common]} would be right in {100 * guess:.2f} %:"
+    )
+    if low > guess:
+        return f"{words} it has clearly learned something."
+    if high < guess:
+        return f"{words} it does worse than that."
+    return f"{words} that it does better is not certain."
+
+
+def meaning(certificate: Any) -> tuple[list[tuple[str, Any]], str]:
+    """The figures of a certificate, and what they mean."""
+    if isinstance(certificate, GapCertificate):
+        return _gap_figures(certificate)
+    if isinstance(certificate, RunCertificate):
+        return _run_figures(certificate)
+    if isinstance(certificate, Certificate):
+        figures: list[tuple[str, Any]] = [("verdict", certificate.verdict)]
+        if certificate.margin is not None:
+            figures.append(("margin", str(certificate.margin)))
+        if math.isfinite(certificate.bound):
+            figures.append(("most mistakes of a perceptron", f"{math.floor(certificate.bound):,}"))
+        return figures, (
+            "Whether a hyperplane has all examples of each class on its own side, proved in exact"
+            " arithmetic; `verify` checks the proof again."
+        )
+    if isinstance(certificate, CertificateTable):
+        listed = [
+            (" / ".join(map(str, which)) if isinstance(which, tuple) else str(which), one.verdict)
+            for which, one in list(certificate.parts.items())[:50]
+        ]
+        return [("all together", certificate.verdict), *listed], (
+            "Whether a hyperplane separates each pair of classes, or each class from the rest."
+        )
+    return [("it says", str(certificate))], ""
+
+
+def _gap_figures(found: GapCertificate) -> tuple[list[tuple[str, Any]], str]:
+    figures: list[tuple[str, Any]] = [
+        ("primal objective", f"{found.primal:.9g}"),
+        ("dual objective", f"{found.dual:.9g}"),
+        ("relative gap", f"{found.gap:.3g}"),
+        ("support vectors", f"{found.support_vectors:,}"),
+        ("largest violation", f"{found.violation:.3g}"),
+    ]
+    if found.margin is not None:
+        low, high = found.margin
+        figures.append(("margin", f"{low:.9g}; none is larger than {high:.9g}"))
+    return figures, (
+        "The primal objective is what these weights cost. The dual is a cost that no weights can"
+        " undercut. The truth lies between them, so the gap is the most that could still be gained."
+        " Both were recomputed from scratch after training."
+    )
+
+
+def _run_figures(run: RunCertificate) -> tuple[list[tuple[str, Any]], str]:
+    figures: list[tuple[str, Any]] = [
+        ("mistakes while learning", f"{run.mistakes:,} in {several(run.epochs, 'epoch')}")
+    ]
+    if run.margin is not None:
+        figures.append(("margin on the examples", f"{run.margin:.6g}"))
+    if run.R is not None:
+        figures.append(("longest example, R", f"{run.R:.6g}"))
+    if run.gamma is not None:
+        figures.append(("best margin, γ", str(run.gamma)))
+    if run.bound is not None:
+        figures.append(("mistake bound (R/γ)²", f"{math.floor(run.bound):,}"))
+    if run.hinge_bound is not None:
+        figures.append(("bound by the hinge loss", f"{math.floor(run.hinge_bound):,}"))
+    if run.inequalities_held is not None:
+        figures.append(("the proof's inequalities", "held" if run.inequalities_held else "failed"))
+    words = (
+        "On separable examples a perceptron makes at most (R/γ)² mistakes, in whatever order they"
+        " come (Block, Novikoff 1962)."
+    )
+    if run.no_bound:
+        words += f" That does not speak of this training: {run.no_bound}."
+    elif run.bound is None:
+        words += (
+            " What the bound is here follows from the training examples:"
+            " widemargin.certify(model, X, y) works it out, and a report takes it as certificate=."
+        )
+    return figures, words

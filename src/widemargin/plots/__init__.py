@@ -1,0 +1,50 @@
+"""Pictures and reports, drawn from models, histories and certificates; nothing is trained here."""
+
+from widemargin.pages.reports import report
+from widemargin.plots.boundary import BoundaryDisplay, KernelDisplay, plot_boundary, plot_kernel
+from widemargin.plots.curves import (
+    BoundDisplay,
+    HistoryDisplay,
+    LossesDisplay,
+    plot_bound,
+    plot_history,
+    plot_losses,
+)
+from widemargin.plots.orders import OrdersDisplay, plot_orders
+from widemargin.plots.path import PathDisplay, animate, plot_path
+from widemargin.plots.tables import (
+    ConfusionDisplay,
+    TagsDisplay,
+    WeightsDisplay,
+    plot_confusion,
+    plot_tags,
+    plot_weights,
+)
+from widemargin.plots.votes import VotesDisplay, plot_votes
+
+__all__ = [
+    "BoundDisplay",
+    "BoundaryDisplay",
+    "ConfusionDisplay",
+    "HistoryDisplay",
+    "KernelDisplay",
+    "LossesDisplay",
+    "OrdersDisplay",
+    "PathDisplay",
+    "TagsDisplay",
+    "VotesDisplay",
+    "WeightsDisplay",
+    "animate",
+    "plot_bound",
+    "plot_boundary",
+    "plot_confusion",
+    "plot_history",
+    "plot_kernel",
+    "plot_losses",
+    "plot_orders",
+    "plot_path",
+    "plot_tags",
+    "plot_votes",
+    "plot_weights",
+    "report",
+]

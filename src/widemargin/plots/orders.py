@@ -1,0 +1,158 @@
+"""One data set learned in several orders, from several starts or with several step sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+import numpy as np
+
+from widemargin.data.encode.labels import codes_of
+from widemargin.errors import DataError
+from widemargin.markup.words import several, short
+from widemargin.online.state import KEEPS
+from widemargin.plots import style
+from widemargin.plots.views import View, examples_of, make_view
+
+_ANSWERS = {"last": "last", "average": "averaged", "vote": "voted"}
+
+
+@dataclass
+class OrdersDisplay:
+    """How different the answers of several trainings are.
+
+    Attributes
+    ----------
+    accuracy : dict
+        For each run the accuracy of each answer ("last", "averaged", "voted") that it can give.
+    lines : dict
+        For each run the hyperplanes (w, b) of its last and averaged answer, two classes only.
+    points, codes, labels, view
+        The examples, where they can be drawn.
+    """
+
+    accuracy: dict[str, dict[str, float]]
+    lines: dict[str, dict[str, tuple[np.ndarray, float]]] = field(default_factory=dict)
+    points: np.ndarray | None = None
+    codes: np.ndarray | None = None
+    labels: list[Any] = field(default_factory=list)
+    view: View | None = None
+    ax_: Any = None
+    figure_: Any = None
+
+    @classmethod
+    def from_runs(cls, runs: Mapping[str, Any], X: Any, y: Any, *, ax: Any = None) -> Self:
+        """Look at trainings that were made before."""
+        if not runs:
+            raise DataError("there are no runs to compare")
+        y = np.asarray(y)
+        accuracy: dict[str, dict[str, float]] = {}
+        lines: dict[str, dict[str, tuple[np.ndarray, float]]] = {}
+        for name, run in runs.items():
+            answers = {}
+            for keep in KEEPS:
+                try:
+                    answers[keep] = run.using(keep)
+                except (ValueError, AttributeError):  # it did not keep what this answer needs
+                    continue
+            answers = answers or {"last": run}
+            accuracy[str(name)] = {
+                _ANSWERS[keep]: float(np.mean(one.predict(X) == y)) for keep, one in answers.items()
+            }
+            models = {keep: style.plain_model(one) for keep, one in answers.items()}
+            lines[str(name)] = {
+                _ANSWERS[keep]: (np.asarray(model.coef[0], np.float64), float(model.intercept[0]))
+                for keep, model in models.items()
+                if keep != "vote" and len(model.coef) == 1
+            }
+        shown = cls(accuracy, {name: some for name, some in lines.items() if some})
+        data = examples_of(X)
+        if shown.lines and data.shape[1] == 2:
+            model = style.plain_model(next(iter(runs.values())))
+            shown.view = make_view(data, None, names=model.feature_name)
+            shown.points = shown.view.place(data)
+            shown.codes, shown.labels = codes_of(y, model.classes), model.classes.tolist()
+        return shown.plot(ax=ax)
+
+    def plot(self, ax: Any = None) -> Self:
+        """Draw the scores; and where the examples have two features, the lines beside them."""
+        if ax is not None or self.points is None:
+            axes = [style.new_axes(ax)]
+        else:
+            axes = list(style.new_panels(2, 1, (4.0, 5.2), height_ratios=[3, 2])[:, 0])
+            self._draw_lines(axes[0])
+        self._draw_scores(axes[-1])
+        self.ax_ = axes if len(axes) > 1 else axes[0]
+        self.figure_ = axes[0].figure
+        return self
+
+    def _draw_lines(self, ax: Any) -> None:
+        assert self.points is not None
+        assert self.codes is not None
+        assert self.view is not None
+        frame = style.frame_of(self.points)
+        looks: dict[str, dict[str, Any]] = {
+            "last": {"color": style.COLOURS[5], "linewidth": 1.1},
+            "averaged": {"color": style.INK, "linewidth": 1.6, "linestyle": "--"},
+        }
+        for answer, look in looks.items():
+            label: str | None = f"{answer} weights"
+            for some in self.lines.values():
+                if answer not in some:
+                    continue
+                line = self.view.line(*some[answer])
+                if np.any(line.w) and style.draw_line(ax, frame, *line, label=label, **look):
+                    label = None
+        style.draw_points(ax, self.points, self.codes, self.labels)
+        style.set_frame(ax, frame)
+        made = several(len(self.lines), "training")
+        style.dress(ax, f"{made} on the same examples", *self.view.axes)
+        style.legend_above(ax, 2)
+
+    def _draw_scores(self, ax: Any) -> None:
+        names = list(self.accuracy)
+        for code, answer in enumerate(_ANSWERS.values()):
+            at = [
+                (some[answer], i) for i, some in enumerate(self.accuracy.values()) if answer in some
+            ]
+            if not at:
+                continue
+            x, row = np.array(at, dtype=float).T
+            marker = ("o", "D", "x")[code]
+            hollow = {} if marker == "x" else {"markerfacecolor": "none"}
+            look: dict[str, Any] = {"color": style.colour_of(code), "linestyle": "none", **hollow}
+            shift = 0.18 * (code - 1)
+            ax.plot(x, row + shift, marker=marker, label=answer, markeredgewidth=1.6, **look)
+        ax.set_yticks(range(len(names)), [short(name, 18) for name in names])
+        ax.set_ylim(len(names) - 0.5, -0.5)
+        ax.grid(axis="y", color=style.PALE, linewidth=0.5)
+        style.dress(ax, "", "accuracy")
+        style.legend_above(ax)
+
+
+def plot_orders(
+    runs: Mapping[str, Any] | Callable[[Any], Any],
+    X: Any,
+    y: Any,
+    *,
+    over: Iterable[Any] = (),
+    ax: Any = None,
+) -> OrdersDisplay:
+    """Draw what orders, starts or step sizes change: last against averaged and voted answers.
+
+    Parameters
+    ----------
+    runs : dict of fitted learners, or function
+        The trainings by name. A function makes the training for each value of `over`, so that
+        nothing is trained unasked: `plot_orders(lambda seed: Perceptron(keep="vote",
+        random_state=seed).fit(X, y), X, y, over=range(5))`.
+    X, y
+        The examples on which they are measured.
+    over : iterable
+        What the function is called with.
+    ax : matplotlib axes, optional
+        Where to draw the scores alone.
+    """
+    made = {str(value): runs(value) for value in over} if callable(runs) else runs
+    return OrdersDisplay.from_runs(made, X, y, ax=ax)

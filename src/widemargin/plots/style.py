@@ -1,0 +1,189 @@
+"""What all pictures share: colours that everybody can tell apart, markers, and axes to draw on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from widemargin.errors import DataError
+
+#: Okabe and Ito's colours, which people with any colour vision can tell apart; two classes take
+#: the first two: orange o for the first, blue x for the second.
+COLOURS = (
+    "#D55E00",
+    "#0072B2",
+    "#009E73",
+    "#CC79A7",
+    "#E69F00",
+    "#56B4E9",
+    "#5B5B5B",
+    "#B8A800",
+)
+MARKERS = ("o", "x", "^", "s", "v", "D", "P", "*")
+INK, GREY, PALE = "#222222", "#777777", "#CCCCCC"
+RIGHT, WRONG = "#0072B2", "#D55E00"
+
+#: Inches at 100 dots each: readable when it is 400 dots wide.
+SIZE = (4.0, 3.2)
+SMALL, NORMAL = 8, 9
+
+#: Left, right, bottom, top.
+Frame = tuple[float, float, float, float]
+#: Width over height of a picture, and how far from it examples may be to be drawn true to scale.
+_SHAPE, _LEAST_RATIO, _MOST_RATIO = 1.3, 0.35, 4.0
+
+
+def pyplot() -> Any:
+    """Matplotlib's pyplot, or an error that says how to get it."""
+    try:
+        import matplotlib.pyplot
+    except ImportError:
+        raise ImportError(
+            "pictures need matplotlib, which is not installed: pip install 'widemargin[plot]'"
+        ) from None
+    return matplotlib.pyplot
+
+
+def new_axes(ax: Any = None, size: tuple[float, float] = SIZE) -> Any:
+    """The axes given, or new ones in a figure of their own."""
+    if ax is not None:
+        return ax
+    return pyplot().subplots(figsize=size, layout="constrained")[1]
+
+
+def new_panels(rows: int, columns: int, size: tuple[float, float], **options: Any) -> Any:
+    """A figure of its own with several axes, as an array (rows, columns)."""
+    options = {"layout": "constrained", "squeeze": False, **options}
+    return pyplot().subplots(rows, columns, figsize=size, **options)[1]
+
+
+def dress(ax: Any, title: str = "", x: str = "", y: str = "") -> None:
+    """Words in one size, no box around the picture."""
+    ax.set_title(title, fontsize=NORMAL, color=INK, loc="left")
+    ax.set_xlabel(x, fontsize=NORMAL)
+    ax.set_ylabel(y, fontsize=NORMAL)
+    ax.tick_params(labelsize=SMALL)
+    ax.spines[["top", "right"]].set_visible(False)
+
+
+def legend(ax: Any, **options: Any) -> None:
+    """A legend without a frame of its own, where it hides least."""
+    options = {"fontsize": SMALL, "framealpha": 0.85, "edgecolor": "none", **options}
+    ax.legend(**options)
+
+
+def legend_above(ax: Any, columns: int = 3) -> None:
+    """A legend between the picture and its title, where it hides nothing."""
+    handles, labels = ax.get_legend_handles_labels()
+    if not handles:
+        return
+    look: dict[str, Any] = {"columnspacing": 1.2, "handletextpad": 0.4, "borderaxespad": 0.1}
+    legend(
+        ax, loc="lower left", bbox_to_anchor=(-0.02, 1.0), ncols=columns, handlelength=1.6, **look
+    )
+    rows = -(-len(labels) // columns)
+    title = ax.get_title(loc="left")
+    ax.set_title(title, fontsize=NORMAL, color=INK, loc="left", pad=6.0 + 13.5 * rows)
+
+
+def colour_of(code: int) -> str:
+    """The colour of a class."""
+    return COLOURS[code % len(COLOURS)]
+
+
+def draw_points(ax: Any, points: np.ndarray, codes: np.ndarray, labels: Sequence[Any]) -> None:
+    """Every class with its own marker and colour."""
+    size = 42.0 if len(points) <= 60 else 20.0 if len(points) <= 400 else 8.0
+    for code, label in enumerate(labels):
+        mine = points[codes == code]
+        marker = MARKERS[code % len(MARKERS)]
+        look: dict[str, Any] = {"linewidths": 1.6 if size > 10 else 0.9}
+        if marker in "xP*":
+            look["color"] = colour_of(code)
+        else:
+            look |= {"facecolors": "none", "edgecolors": colour_of(code)}
+        ax.scatter(*mine.T, marker=marker, s=size, label=str(label), zorder=3, **look)
+
+
+def ring(ax: Any, points: np.ndarray, label: str) -> None:
+    """A ring around points that matter."""
+    if len(points):
+        look = {"facecolors": "none", "edgecolors": INK, "linewidths": 0.9}
+        size = 130.0 if len(points) <= 60 else 55.0
+        ax.scatter(*points.T, s=size, marker="o", label=label, zorder=2.5, **look)
+
+
+def frame_of(points: np.ndarray, room: float = 0.12) -> Frame:
+    """Left, right, bottom and top around points, with some room.
+
+    Where both directions have about the same scale the frame has the shape of a picture, so that
+    it can be drawn true to scale and a weight vector stands upright on its line.
+    """
+    low, high = points.min(axis=0), points.max(axis=0)
+    span = np.maximum(high - low, 1e-9 * np.maximum(1.0, np.abs(high)))
+    span = span * (1.0 + 2.0 * room)
+    if _LEAST_RATIO <= span[0] / span[1] <= _MOST_RATIO:
+        span = np.array([max(span[0], _SHAPE * span[1]), max(span[1], span[0] / _SHAPE)])
+    middle = (low + high) / 2.0
+    low, high = middle - span / 2.0, middle + span / 2.0
+    return float(low[0]), float(high[0]), float(low[1]), float(high[1])
+
+
+def set_frame(ax: Any, frame: Frame) -> None:
+    """Show this part of the plane, true to scale where it has the shape for it."""
+    ax.set_xlim(frame[:2])
+    ax.set_ylim(frame[2:])
+    if abs((frame[1] - frame[0]) / (frame[3] - frame[2]) - _SHAPE) < 1e-6:
+        ax.set_aspect("equal", adjustable="box")
+
+
+def draw_line(ax: Any, frame: Frame, w: np.ndarray, b: float, **look: Any) -> Any:
+    """The line w.p + b = 0 within a frame; nothing if it does not pass through it."""
+    ends = line_ends(frame, w, b)
+    if ends is None:
+        return None
+    return ax.plot(*ends.T, **look)[0]
+
+
+def line_ends(frame: Frame, w: np.ndarray, b: float) -> np.ndarray | None:
+    """Where the line w.p + b = 0 enters and leaves a frame.
+
+    Examples
+    --------
+    >>> line_ends((0.0, 1.0, 0.0, 1.0), np.array([1.0, 0.0]), -0.25).tolist()
+    [[0.25, 0.0], [0.25, 1.0]]
+    """
+    left, right, bottom, top = frame
+    met = []
+    if w[1] != 0.0:
+        met += [(x, -(w[0] * x + b) / w[1]) for x in (left, right)]
+    if w[0] != 0.0:
+        met += [(-(w[1] * y + b) / w[0], y) for y in (bottom, top)]
+    slack_x, slack_y = 1e-9 * (right - left), 1e-9 * (top - bottom)
+    inside = sorted(
+        {
+            (min(max(x, left), right), min(max(y, bottom), top))
+            for x, y in met
+            if left - slack_x <= x <= right + slack_x and bottom - slack_y <= y <= top + slack_y
+        }
+    )
+    if len(inside) < 2:
+        return None
+    return np.array([inside[0], inside[-1]])
+
+
+def plain_model(fitted: Any) -> Any:
+    """The model inside an estimator, or what was given if there is none inside."""
+    return getattr(fitted, "model_", fitted)
+
+
+def need_log(model: Any) -> Any:
+    """The mistake log of a model, or an error that says how to get one."""
+    log = getattr(getattr(model, "state", None), "log", None)
+    if log is None:
+        raise DataError(
+            "this picture is drawn from the mistake log, which was not kept: train with keep='vote'"
+        )
+    return log

@@ -1,0 +1,188 @@
+"""Planes on which examples are seen: their own two features, a slice, or a projection.
+
+A view says where on the picture an example lies, what the axes mean, and what a hyperplane of the
+full space looks like on it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from widemargin.data.rows import Rows
+from widemargin.errors import DataError
+
+#: More rows than this are not all needed to find a direction.
+_SAMPLED = 2000
+
+
+class Line(NamedTuple):
+    """w.p + b = 0 on a picture."""
+
+    w: np.ndarray
+    b: float
+
+
+@dataclass(frozen=True)
+class View:
+    """The plane origin + p_0 basis_0 + p_1 basis_1.
+
+    Attributes
+    ----------
+    origin : array (d,)
+    basis : array (2, d)
+        Rows of unit length, at right angles.
+    axes : (str, str)
+        What the two directions are called.
+    story : str
+        What was done to the examples, in words; empty if they have two features.
+    """
+
+    origin: np.ndarray
+    basis: np.ndarray
+    axes: tuple[str, str]
+    story: str = ""
+
+    def place(self, X: Any) -> np.ndarray:
+        """Where examples lie on the picture: (n, 2)."""
+        return np.asarray(X @ self.basis.T) - self.basis @ self.origin
+
+    def lift(self, points: np.ndarray) -> np.ndarray:
+        """The examples that lie at these points of the plane."""
+        return self.origin + points @ self.basis
+
+    def line(self, w: np.ndarray, b: float) -> Line:
+        """Where the hyperplane w.x + b = 0 meets the plane."""
+        w = np.asarray(w, np.float64)
+        return Line(self.basis @ w, float(w @ self.origin + b))
+
+
+def examples_of(X: Any) -> Any:
+    """Examples as an array or a CSR matrix of floats."""
+    if isinstance(X, Rows):
+        return X.to_matrix()
+    if hasattr(X, "tocsr"):
+        return X.tocsr()
+    X = np.asarray(X, np.float64)
+    if X.ndim != 2:
+        raise DataError(f"examples must form a matrix with 2 dimensions, found {X.ndim}")
+    return X
+
+
+def make_view(
+    X: Any,
+    W: np.ndarray | None,
+    b: float = 0.0,
+    *,
+    features: tuple[int, int] | None = None,
+    at: Any = None,
+    names: Any = None,
+) -> View:
+    """The plane on which to look at examples.
+
+    Parameters
+    ----------
+    X : array or CSR matrix (n, d)
+        The examples.
+    W : array (k, d) or None
+        The weights that are looked at, one row for two classes.
+    b : float
+        With one row of weights, the bias: the picture's first axis is then the distance to the
+        hyperplane.
+    features : (int, int), optional
+        A slice: look along these two features, the others held at `at`.
+    at : array (d,), optional
+        Where a slice is made; the medians unless given.
+    names : callable, optional
+        From column to name.
+    """
+    d = X.shape[1]
+    call = names or (lambda column: f"x{column}")
+    if d == 1:
+        raise DataError("a picture needs two features, found 1: add a constant one")
+    if features is None and d > 2:
+        if W is None:
+            raise DataError(
+                f"examples have {d} features and the model no weights: choose two, features=(0, 1)"
+            )
+        return _projection(X, W, b)
+    i, j = features or (0, 1)
+    if not (0 <= i < d and 0 <= j < d and i != j):
+        raise DataError(f"features=({i}, {j}) must be two different columns from 0 to {d - 1}")
+    basis = np.zeros((2, d))
+    basis[0, i] = basis[1, j] = 1.0
+    origin, story = np.zeros(d), ""
+    if d > 2:
+        origin = _medians(X) if at is None else np.array(at, dtype=np.float64)
+        if origin.shape != (d,):
+            raise DataError(f"at= must hold {d} values, one a feature, found {origin.shape}")
+        origin[[i, j]] = 0.0
+        held = "their medians" if at is None else "the values given"
+        story = f"slice: the other {d - 2} features held at {held}"
+    return View(origin, basis, (call(i), call(j)), story)
+
+
+def _projection(X: Any, W: np.ndarray, b: float) -> View:
+    """Onto w and the main remaining direction; several classes: the main directions of W."""
+    W = np.asarray(W, np.float64)
+    if len(W) == 1:
+        length = float(np.linalg.norm(W[0]))
+        if length == 0.0:
+            raise DataError("all weights are zero: there is no hyperplane to look along")
+        first = W[0] / length
+        second = _main_direction(X, first)
+        axes = ("distance to the hyperplane, along w", "main direction across w")
+        return View(
+            -first * b / length,
+            np.stack([first, second]),
+            axes,
+            f"{W.shape[1]} features, projected onto w and the main direction left",
+        )
+    centred = W - W.mean(axis=0)
+    basis = np.linalg.svd(centred, full_matrices=False)[2][:2]
+    mean = np.asarray(X.mean(axis=0)).ravel()
+    axes = ("main direction of the weights", "second direction")
+    return View(
+        mean,
+        basis,
+        axes,
+        f"{W.shape[1]} features, projected onto the two main directions of the weights;"
+        " regions are those of the plane through the mean",
+    )
+
+
+def _main_direction(X: Any, first: np.ndarray) -> np.ndarray:
+    """The unit vector at right angles to `first` along which examples vary most."""
+    n, d = X.shape
+    X = X[np.unique(np.linspace(0, n - 1, min(n, _SAMPLED)).astype(int))]
+    mean = np.asarray(X.mean(axis=0)).ravel()
+
+    def across(vector: np.ndarray) -> np.ndarray:
+        return vector - first * (first @ vector)
+
+    # Power iteration on the covariance, which is never formed: d may be a million.
+    found = across(np.random.default_rng(0).normal(size=d))
+    for _ in range(60):
+        length = float(np.linalg.norm(found))
+        if length == 0.0:
+            break
+        found = found / length
+        along = np.asarray(X @ found).ravel() - mean @ found
+        found = across(np.asarray(X.T @ along).ravel() - mean * along.sum())
+    length = float(np.linalg.norm(found))
+    if length == 0.0:  # nothing is left: any direction will do
+        found = across(np.eye(1, d, int(np.argmin(np.abs(first)))).ravel())
+        length = float(np.linalg.norm(found))
+    found = found / length
+    return found if found[np.argmax(np.abs(found))] > 0.0 else -found
+
+
+def _medians(X: Any) -> np.ndarray:
+    """The median of every feature."""
+    if hasattr(X, "toarray"):
+        if X.shape[1] > 10_000:
+            raise DataError(f"{X.shape[1]} features are too many for a slice: give at=")
+        X = X.toarray()
+    return np.median(X, axis=0)

@@ -1,0 +1,115 @@
+"""Which hypotheses decided a voted prediction."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+
+from widemargin.data.encode.text import texts_of
+from widemargin.markup.words import short
+from widemargin.online.scores import best_class
+from widemargin.plots import style
+from widemargin.plots.hypotheses import scores_along
+
+#: So many classes are named, those with most votes.
+_NAMED = 6
+
+
+@dataclass
+class VotesDisplay:
+    """All hypotheses of a training in order, each as wide as it has votes.
+
+    Attributes
+    ----------
+    codes : array
+        The class that each votes for.
+    leads : array
+        By how much: the score, or the best class's lead over the next.
+    votes : array
+        How many votes each has.
+    labels : list
+        The classes.
+    """
+
+    codes: np.ndarray
+    leads: np.ndarray
+    votes: np.ndarray
+    labels: list[Any]
+    ax_: Any = None
+    figure_: Any = None
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, x: Any, *, ax: Any = None) -> Self:
+        """Look at the votes on one example."""
+        model = style.plain_model(estimator)
+        if isinstance(x, str):
+            x = texts_of([x])
+        elif not hasattr(x, "tocsr") and not isinstance(x, tuple):
+            x = np.atleast_2d(x)
+        scores, votes = scores_along(model, x)
+        if scores.shape[1] == 1:
+            codes, leads = best_class(scores[:, 0]), np.abs(scores[:, 0])
+        else:
+            codes = best_class(scores)
+            rest = np.sort(scores, axis=1)
+            leads = rest[:, -1] - rest[:, -2]
+        return cls(codes, leads, votes, list(model.classes.tolist())).plot(ax=ax)
+
+    @property
+    def shares(self) -> dict[Any, float]:
+        """The part of all votes that each class has."""
+        total = float(self.votes.sum())
+        counted = np.bincount(self.codes, weights=self.votes, minlength=len(self.labels))
+        return {label: float(v) / total for label, v in zip(self.labels, counted, strict=True)}
+
+    def plot(self, ax: Any = None) -> Self:
+        """Draw it."""
+        self.ax_ = ax = style.new_axes(ax, (4.0, 2.8))
+        self.figure_ = ax.figure
+        ends = np.cumsum(self.votes)
+        starts = ends - self.votes
+        two = len(self.labels) == 2
+        shares = self.shares
+        most = sorted(shares, key=lambda label: -shares[label])[:_NAMED]
+        for code, label in enumerate(self.labels):
+            mine = self.codes == code
+            if not np.any(mine):
+                continue
+            heights = self.leads[mine] * (-1.0 if two and code == 0 else 1.0)
+            share = f"{short(label, 14)}: {100 * self.shares[label]:.3g} %"
+            named = share if label in most else None
+            look: dict[str, Any] = {"color": style.colour_of(code), "label": named}
+            look["hatch"] = None if code % 2 else "///"
+            edge = {"edgecolor": "white", "linewidth": 0.4 if len(self.votes) < 120 else 0.0}
+            ax.bar(starts[mine], heights, self.votes[mine], align="edge", **edge, **look)
+        ax.axhline(0.0, color=style.INK, linewidth=0.8)
+        style.dress(
+            ax,
+            f"{len(self.votes):,} hypotheses vote: {short(most[0], 14)}",
+            "votes (examples survived), early to late",
+            "score" if two else "lead of its class",
+        )
+        style.legend_above(ax)
+        return self
+
+
+def plot_votes(estimator: Any, x: Any, *, ax: Any = None) -> VotesDisplay:
+    """Draw how every hypothesis of a training votes on one example.
+
+    Parameters
+    ----------
+    estimator : fitted learner or model
+        Trained with keep="vote".
+    x : row, matrix with one row, or a text for a model of texts
+        The example.
+    ax : matplotlib axes, optional
+        Where to draw.
+
+    Returns
+    -------
+    VotesDisplay
+        With `shares`, what part of the votes each class has.
+    """
+    return VotesDisplay.from_estimator(estimator, x, ax=ax)

@@ -1,0 +1,100 @@
+"""What is known of a kernel perceptron's training: mistakes beside their bounds (L20, L25, L26)."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from widemargin.certificates.certificate import Certificate, RunCertificate
+from widemargin.data.encode.labels import codes_of
+from widemargin.errors import DataError
+from widemargin.kernels.points import points_of
+from widemargin.models.kernel import KernelModel, combine
+from widemargin.separability.trainings import hinge_bound
+
+#: The norm of w is added up over so many examples at a time.
+_TOGETHER = 512
+
+
+def begin_kernel_run(model: KernelModel) -> RunCertificate:
+    """What is known without looking at any example."""
+    history = model.history
+    return RunCertificate(history.mistakes, len(history), no_bound=_why_no_bound(model), R=model.R)
+
+
+def inspect_kernel_run(
+    model: KernelModel, X: Any, y: Any, data: Certificate | None
+) -> RunCertificate:
+    """What is known of a training on these examples, all measured in feature space.
+
+    Parameters
+    ----------
+    model : KernelModel
+    X, y
+        The examples that it was trained on, in the order in which they were given.
+    data : Certificate or None
+        What is known of the separability of two classes in feature space.
+    """
+    known = begin_kernel_run(model)
+    if len(model.classes) > 2:
+        return known
+    codes = codes_of(y, model.classes)
+    if np.any(codes < 0):
+        raise DataError(f"label {np.asarray(y)[np.argmin(codes)]!r} is unknown to the model")
+    # A vote has no single weights: its average stands in.
+    answering = model.using("average") if model.keep == "vote" else model
+    scores = answering.decision_function(X)
+    if len(scores) != len(codes):
+        raise DataError(f"there are {len(scores)} examples but {len(codes)} labels")
+    leads = np.where(codes == 1, scores, -scores)
+    length = length_of(answering, X)
+    margin = float(np.min(leads)) / length if length else 0.0
+    trials = np.full(len(codes), float(known.epochs))
+    if model.log is not None:
+        rows = model.support.index[model.log.example.astype(np.int64)]
+        trials = np.bincount(rows, minlength=len(codes)).astype(np.float64)
+    gamma = bound = None
+    if data is not None and data.extended is not None and data.extended.low > 0.0:
+        gamma, bound = data.extended, (model.R / data.extended.low) ** 2
+    return RunCertificate(
+        known.mistakes,
+        known.epochs,
+        known.no_bound,
+        n=len(codes),
+        R=model.R,
+        margin=margin,
+        extended_margin=margin,
+        gamma=gamma,
+        bound=None if known.no_bound else bound,
+        hinge_bound=None if known.no_bound else hinge_bound(leads, trials, length, model.R),
+    )
+
+
+def length_of(model: KernelModel, X: Any) -> float:
+    """|w| in feature space, of what answers: the root of a' K a. X are the training examples."""
+    average = model.keep == "average"
+    coef = model.summed / model.count if average else model.coef
+    support = model.support
+    if model.kernel.is_precomputed:  # of which the model keeps only the row numbers
+        support = points_of(model.kernel, X).take(support.index)
+    total = 0.0
+    for begin in range(0, support.n, _TOGETHER):
+        part = support.take(slice(begin, begin + _TOGETHER))
+        scores = combine(model.kernel, coef, support, part)
+        total += float(np.sum(scores * coef[begin : begin + part.n].T))
+    return math.sqrt(max(0.0, total))
+
+
+def _why_no_bound(model: KernelModel) -> str:
+    """What keeps the mistake bound from applying to this training; empty if nothing does."""
+    params = model.params
+    conditions = (
+        (model.rule == "perceptron", f"the rule is {model.rule!r}, not 'perceptron'"),
+        (isinstance(params.get("eta", 1.0), (int, float)), "the step size changed"),
+        (params.get("class_weight") is None, "the classes were weighted"),
+        (params.get("budget") is None, "examples were forgotten to keep within a budget"),
+        (len(model.classes) <= 2, "it is known for two classes only"),
+    )
+    return next((reason for held, reason in conditions if not held), "")

@@ -1,0 +1,249 @@
+"""Measures the widest margin: a bracket that closes on it, with the evidence for both ends."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from widemargin.certificates.certificate import Bracket, Evidence
+from widemargin.data.rows import Rows, frozen
+from widemargin.loops.separability.search import near_dots
+from widemargin.separability.ascent import ascend
+from widemargin.separability.nearest_point import Points, Step, approach, two_groups
+
+#: The unit of rounding, times what makes our bounds a little wider than a checker's.
+_SLACK = 4.0 * 2.0**-52
+#: Combinations of so many values are added up in fractions.
+_FEW_VALUES = 50_000
+#: An active set is quick as long as there can be no more support than this, and can begin with no
+#: more than that.
+_FEW_SUPPORT, _MUCH_SUPPORT = 300, 5000
+#: An ascent is quick if no more than this part of the values is not zero.
+_SPARSE = 0.25
+
+
+class Measured(NamedTuple):
+    """A margin between two numbers, and why."""
+
+    bracket: Bracket
+    evidence: Evidence | None
+    support: np.ndarray
+
+
+NOTHING = Measured(Bracket(-math.inf, math.inf), None, np.empty(0, np.int64))
+
+
+def radius(rows: Rows, gram: bool) -> float:
+    """The length of the longest example with its constant feature, rounded up."""
+    if gram:
+        largest = float(np.max(rows.to_matrix().diagonal()))
+    else:
+        bare = Points(without_bias(rows), np.ones(rows.n))
+        largest = float(np.max(bare.squares()))
+    square = (max(largest, 0.0) + rows.bias**2) * (1.0 + _SLACK * (rows.width + 8))
+    return math.nextafter(math.sqrt(square + 2.0**-1000), math.inf)
+
+
+def without_bias(rows: Rows) -> Rows:
+    """The same rows without their constant feature."""
+    return Rows(rows.stored._replace(bias=0.0), rows.n, rows.width)
+
+
+def measure(
+    rows: Rows,
+    signs: np.ndarray,
+    extended: bool,
+    gram: bool,
+    R: float,
+    enough: Callable[[Bracket], bool],
+    hint: Evidence | None = None,
+) -> Measured:
+    """Close in on the largest margin until it is enough.
+
+    Parameters
+    ----------
+    rows : Rows
+        The examples, in float64, with their constant feature.
+    signs : array of +1 and -1
+    extended : bool
+        Count the constant feature's weight as part of w; else, if there is a constant feature,
+        the bias is free.
+    gram : bool
+        Whether rows are those of a Gram matrix.
+    R : float
+        No example is longer.
+    enough : callable
+        Told the bracket after every look at all examples; True stops.
+    hint : Evidence, optional
+        That of a margin which should be nearly the same.
+    """
+    free = bool(rows.bias) and not extended
+    if free and np.all(signs == signs[0]):
+        return Measured(Bracket(math.inf, math.inf), None, np.empty(0, np.int64))
+    points = Points(without_bias(rows) if free else rows, signs, gram)
+    largest = float(np.max(points.squares()))
+    if not 1e-280 < largest < 1e280:
+        return NOTHING  # squares of such lengths are lost
+    # Lengths of about 1, by a power of two: `approach` compares them with 1.
+    factor = math.ldexp(1.0, -math.frexp(math.sqrt(largest))[1])
+    points.factors = np.full(rows.n, factor)
+    low, high, best = -math.inf, math.inf, NOTHING
+    for step in _steps(points, free, hint):
+        length = math.sqrt(step.point.square)
+        if length == 0.0:
+            w, b, reached = step.point.vector * 0.0, 0.0, -math.inf
+        else:
+            w, b, reached = _reach(points, step, length, factor, free, R)
+        cap = _cap(points, step, length / factor, free, R)
+        evidence = best.evidence or Evidence(w[:-1], b, step.which, step.weights)
+        if reached > low:
+            low, evidence = reached, evidence._replace(w=w[:-1], b=b)
+        if cap < high:
+            high, evidence = cap, evidence._replace(examples=step.which, shares=step.weights)
+        best = Measured(Bracket(low, high), evidence, np.sort(step.which))
+        if enough(best.bracket):
+            break
+    return best
+
+
+def _steps(points: Points, free: bool, hint: Evidence | None) -> Iterator[Step]:
+    """All together where the support may be large, then one example at a time."""
+    groups = two_groups(points.signs) if free else None
+    near = last = None
+    if _is_for_ascent(points):
+        start = None
+        if hint is not None:
+            start = np.zeros(points.rows.n)
+            start[hint.examples] = hint.shares
+        for near in ascend(points, free, start):
+            yield near
+    if near is not None:
+        if len(near.which) > _MUCH_SUPPORT:
+            return  # squares of such numbers take more memory than a few more digits are worth
+        for last in approach(points, near.which, near.weights, groups=groups):
+            yield last
+    if last is None:
+        one_each = np.array([np.argmax(points.signs > 0), np.argmax(points.signs < 0)])
+        yield from approach(points, one_each if free else np.zeros(1, int), groups=groups)
+
+
+def _is_for_ascent(points: Points) -> bool:
+    """Whether the support may be large, and features so many that an ascent gets there quickly."""
+    rows = points.rows
+    few = rows.stored_values <= _SPARSE * rows.n * rows.width
+    wide = min(rows.n, rows.width) > _FEW_SUPPORT and 2 * rows.width >= rows.n
+    return rows.is_sparse and few and wide and not points.gram
+
+
+def _reach(
+    points: Points, step: Step, length: float, factor: float, free: bool, R: float
+) -> tuple[np.ndarray, float, float]:
+    """A hyperplane of unit normal, and a distance that it surely keeps from all examples."""
+    w = step.point.vector / length
+    scores = step.scores / (length * factor)
+    if free:
+        plus, minus = np.min(scores[points.signs > 0]), np.min(scores[points.signs < 0])
+        b, least = float(minus - plus) / 2.0, float(plus + minus) / 2.0
+    else:
+        b, least = float(w[-1] * points.constant), float(np.min(scores))
+    size = math.sqrt(points.rows.n) * R if points.gram else 1.0
+    terms = min(points.rows.width, points.rows.stored_values) + 8
+    least -= _SLACK * terms * (R * size + abs(b)) + terms * 2.0**-1000
+    return w, b, least * (1.0 - _SLACK * terms * (size if least > 0.0 else -size))
+
+
+def _cap(points: Points, step: Step, length: float, free: bool, R: float) -> float:
+    """A length that the combination of examples surely does not exceed."""
+    k = len(step.which) + 8
+    if points.gram:
+        cap = math.sqrt(length * length + _SLACK * k * 4.0 * R * R)
+    else:
+        cap = (length + _SLACK * k * 2.0 * R) * (1.0 + _SLACK * (points.rows.width + 8))
+    return cap / 2.0 if free else cap
+
+
+def sharpen(
+    measured: Measured,
+    rows: Rows,
+    signs: np.ndarray,
+    extended: bool,
+    known: tuple[np.ndarray, float | Fraction],
+) -> Measured:
+    """Narrow a bracket with more digits than a float has, knowing a hyperplane that separates."""
+    low, high = measured.bracket
+    evidence = measured.evidence
+    if evidence is None:
+        return measured
+    if low < 0.0:
+        low, evidence = 0.0, evidence._replace(w=known[0], b=known[1])
+    measured_one = (measured.evidence.w, measured.evidence.b)  # type: ignore[union-attr]
+    candidates = [
+        (w, b) for w, b in (known, measured_one) if w.dtype != object and isinstance(b, float)
+    ]
+    if len(measured.support) * rows.width <= _FEW_VALUES:
+        candidates.append(_level(rows, signs, measured.support, *measured_one, extended))
+    for w, b in candidates:
+        last = b / rows.bias if rows.bias else 0.0
+        places = np.empty(rows.n)
+        near_dots(rows.stored, frozen(signs), np.append(w, last), places)
+        length = math.hypot(math.hypot(*w.tolist()), last if extended else 0.0)
+        reached = float(np.min(places)) / length * (1.0 - 1e-12) if length else 0.0
+        if reached > low:
+            low, evidence = reached, evidence._replace(w=w, b=b)
+    if len(evidence.examples) * rows.width <= _FEW_VALUES:
+        high = min(high, _exact_cap(rows, signs, evidence, extended))
+    return Measured(Bracket(low, high), evidence, measured.support)
+
+
+def _level(
+    rows: Rows, signs: np.ndarray, support: np.ndarray, w: np.ndarray, b: Any, extended: bool
+) -> tuple[np.ndarray, float]:
+    """Nearly the same hyperplane, as far from every example of the support as from the others.
+
+    The weights of a combination are rounded, and so a normal that is the combination of examples;
+    corrected as a vector of its own it is good to the last digit.
+    """
+    part = rows.take(support.astype(np.uint64))
+    matrix = part.to_matrix().toarray() if rows.is_sparse else part.to_matrix()
+    sides = signs[support]
+    columns = [np.full(len(support), rows.bias)] if rows.bias else []
+    system = np.column_stack([matrix, *columns]) * sides[:, None]
+    weights = np.append(np.asarray(w, np.float64), float(b) / rows.bias if rows.bias else 0.0)
+    places = np.empty(len(support))
+    for _ in range(3):
+        near_dots(part.stored, frozen(sides), weights, places)
+        correction = np.linalg.lstsq(system, np.mean(places) - places, rcond=None)[0]
+        weights[: len(correction)] += correction
+    return weights[:-1], float(weights[-1] * rows.bias)
+
+
+def _exact_cap(rows: Rows, signs: np.ndarray, evidence: Evidence, extended: bool) -> float:
+    """The length of the combination, from fractions, rounded up."""
+    matrix = rows.to_matrix()[evidence.examples]
+    part = matrix.toarray() if rows.is_sparse else matrix
+    sides = signs[evidence.examples].tolist()
+    shares = [Fraction(share) for share in evidence.shares.tolist()]
+    free = bool(rows.bias) and not extended
+    total = {
+        side: sum(a for a, s in zip(shares, sides, strict=True) if s == side) for side in (1, -1)
+    }
+    whole = sum(shares)
+    weights = [
+        int(s) * a / (2 * total[s] if free else whole) for a, s in zip(shares, sides, strict=True)
+    ]
+    square = Fraction(0)
+    for column in part.T.tolist():
+        square += (
+            sum((a * Fraction(x) for a, x in zip(weights, column, strict=True) if x), Fraction(0))
+            ** 2
+        )
+    if not free:
+        square += (sum(weights) * Fraction(rows.bias)) ** 2
+    # The root of a number that may be far too small for a float.
+    exponent = (square.denominator.bit_length() - square.numerator.bit_length()) // 2
+    root = math.sqrt(float(square * Fraction(4) ** exponent))
+    return math.nextafter(math.ldexp(root, -exponent) * (1.0 + 1e-15), math.inf)

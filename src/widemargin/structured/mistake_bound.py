@@ -1,0 +1,103 @@
+"""The mistake bound of a structured training: (R / gamma)^2 with differences of features."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from widemargin.certificates.certificate import Bracket, RunCertificate
+from widemargin.structured.task import Task, count_features
+from widemargin.structured.weights import Weights, difference_of, dot, norm
+from widemargin.training.history import History
+
+
+def certify_run(
+    task: Task,
+    weights: Weights,
+    history: History,
+    longest: float,
+    no_bound: str,
+    separator: Mapping[str, float] | None,
+    examples: list[tuple[Any, Any]],
+) -> RunCertificate:
+    """What is known of a training.
+
+    The theorem (Collins 2002): if |f(x, y) - f(x, y*)| <= R for all answers y* that were taken for
+    the right ones, and some weights u of length 1 lead by at least gamma there, then there were at
+    most (R / gamma)^2 such mistakes.
+
+    Parameters
+    ----------
+    longest : float
+        R, as it was seen while learning.
+    no_bound : str
+        Why the theorem does not apply, if so.
+    separator : dict
+        u, of any length; None: the last weights.
+    examples : list of (x, y)
+        Measure gamma over all wrong candidates of these; without any, over the log.
+    """
+    found: dict[str, Any] = {
+        "mistakes": history.mistakes,
+        "epochs": len(history),
+        "R": longest,
+        "n": history.epochs[-1].examples if len(history) else None,
+    }
+    differences = _differences(task, examples) if examples else [c.difference for c in weights.log]
+    if not differences:
+        no_bound = no_bound or "no differences are known: log=True keeps them"
+        return RunCertificate(**found, no_bound=no_bound)
+    found["R"] = max(longest, max(map(norm, differences)))
+    own = _margin(weights.last, differences)
+    gamma = own if separator is None else _margin(separator, differences)
+    found["margin"] = found["extended_margin"] = own
+    if no_bound or not gamma > 0.0:
+        why = no_bound or "these weights do not put every right answer first"
+        return RunCertificate(**found, no_bound=why)
+    # No weights lead by more than the length of a difference.
+    cap = min(map(norm, differences))
+    unit = dict(weights.last if separator is None else separator)
+    return RunCertificate(
+        **found,
+        gamma=Bracket(gamma, max(gamma, cap)),
+        bound=(found["R"] / gamma) ** 2,
+        progress=_progress(weights, unit, gamma, found["R"]),
+    )
+
+
+def _differences(task: Task, examples: list[tuple[Any, Any]]) -> list[dict[str, float]]:
+    """f(x, y) - f(x, y') for all wrong candidates y'."""
+    found = []
+    for x, y in examples:
+        right = count_features(task.features(x, y))
+        wrong = [other for other in task.candidates(x) if other != y]
+        found += [difference_of(right, count_features(task.features(x, one))) for one in wrong]
+    return found
+
+
+def _margin(weights: Mapping[str, float], differences: list[dict[str, float]]) -> float:
+    length = norm(weights)
+    if length == 0.0:
+        return 0.0
+    return min(dot(difference, weights) for difference in differences) / length
+
+
+def _progress(
+    weights: Weights, separator: Mapping[str, float], gamma: float, R: float
+) -> np.ndarray | None:
+    """After each correction the two sides of both inequalities of the proof, in steps of eta."""
+    if not weights.log:
+        return None
+    length, rows = norm(separator), []
+    current: dict[str, float] = {}
+    along = square = 0.0
+    for k, correction in enumerate(weights.log, 1):
+        difference = correction.difference
+        square += 2.0 * dot(difference, current) + dot(difference, difference)
+        along += dot(difference, separator) / length
+        for name, value in difference.items():
+            current[name] = current.get(name, 0.0) + value
+        rows.append((along, k * gamma, square, k * R * R))
+    return np.array(rows)

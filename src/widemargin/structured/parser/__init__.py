@@ -1,0 +1,1 @@
+"""Dependency parsers: transitions and trees, training and the trained model."""

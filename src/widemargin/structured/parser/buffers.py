@@ -1,0 +1,102 @@
+"""Room for the loops of a parser to work in: made once, used for all sentences."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from widemargin.loops.lowlevel.vectors import aligned
+from widemargin.loops.trees.arcs import FAR, Room
+from widemargin.loops.trees.beam import Beam
+from widemargin.loops.trees.contexts import COUNTS, NODES, Desk, Templates
+from widemargin.loops.trees.greedy import Work
+from widemargin.loops.trees.labels import ARC_COUNTS, ARC_NODES
+from widemargin.loops.trees.spanning import Chart, Merger
+from widemargin.loops.trees.transitions import FACTS
+
+#: Rows of weights that are handled at once.
+_BLOCK = 1 << 14
+#: The largest weight becomes this whole number.
+LARGEST_WHOLE = 32767
+
+
+def desk(templates: Templates) -> Desk:
+    """For the features of one state or arc."""
+    return Desk(
+        np.zeros(max(len(NODES), len(ARC_NODES)), np.uint64),
+        np.zeros(max(len(COUNTS), len(ARC_COUNTS)), np.uint64),
+        np.zeros(len(templates.key), np.uint64),
+    )
+
+
+def packed(weights: np.ndarray) -> np.ndarray:
+    """Weights as whole numbers of 16 bits, all times the same number."""
+    largest = float(np.abs(weights).max(initial=0.0))
+    whole = aligned(weights.shape, np.int16)
+    for a in range(0, len(weights), _BLOCK):
+        scaled = weights[a : a + _BLOCK] * (LARGEST_WHOLE / largest if largest else 1.0)
+        whole[a : a + _BLOCK] = np.rint(scaled)
+    return whole
+
+
+def work(templates: Templates, lanes: int, longest: int, whole: bool = False) -> Work:
+    """For one state of a sentence of so many words at the most; scores may be `whole` numbers."""
+    return Work(
+        np.zeros((longest + 2, FACTS), np.uint32),
+        np.zeros(len(templates.seed), np.uint64),
+        np.zeros((1, lanes), np.int32 if whole else np.float32),
+        np.zeros(3, np.int64),
+        np.zeros(3, np.uint64),
+    )
+
+
+def beam_room(width: int, lanes: int, longest: int, whole: bool = False) -> Beam:
+    """For a search with so many states, and the right one beside."""
+    steps = max(1, 2 * longest)
+    return Beam(
+        np.zeros((width + 1, longest + 2, FACTS), np.uint32),
+        np.zeros((2, width), np.uint64),
+        np.zeros(width, np.uint64),
+        np.zeros((2, width)),
+        np.zeros((steps, width), np.uint64),
+        np.zeros((steps, width), np.uint64),
+        np.zeros(steps, np.uint64),
+        np.zeros(width + 1, np.uint64),
+        np.zeros((width + 1, lanes), np.int32 if whole else np.float32),
+    )
+
+
+def chart_room(longest: int) -> Chart:
+    """For the best projective tree."""
+    n = longest + 2
+    scores = (np.zeros((n, n)) for _ in range(4))
+    cuts = (np.zeros((n, n), np.uint64) for _ in range(3))
+    return Chart._make([*scores, *cuts, np.zeros((3 * n, 3), np.uint64)])
+
+
+def merger_room(longest: int) -> Merger:
+    """For the best tree of all."""
+    n = longest + 1
+    return Merger(
+        np.zeros((n, n)),
+        np.zeros((n, n), np.uint32),
+        np.zeros((n, n), np.uint32),
+        np.zeros(n, np.uint8),
+        np.zeros(n, np.uint64),
+        np.zeros(n, np.uint8),
+        np.zeros(n, np.uint64),
+        *(np.zeros(2 * n, np.uint64) for _ in range(3)),
+    )
+
+
+def arc_room(templates: Templates, longest: int, rows: int) -> Room:
+    """For the scores of all arcs; with as many rows as there are weights, for learning."""
+    features = len(templates.seed) + FAR
+    touched = 2 * features * longest if rows else 0
+    return Room(
+        np.zeros((longest + 2, longest + 2)),
+        np.zeros(features, np.uint64),
+        np.zeros(longest + 2, np.uint32),
+        np.zeros(rows, np.float32),
+        np.zeros(touched, np.uint64),
+        np.zeros(touched, np.float32),
+    )

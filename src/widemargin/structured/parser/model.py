@@ -1,0 +1,402 @@
+"""A trained parser: it finds trees, says how good they are, and goes into a file."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from widemargin.certificates.certificate import RunCertificate
+from widemargin.data.readers.corpus import Corpus
+from widemargin.data.rows import frozen
+from widemargin.errors import DataError, ModelFileError
+from widemargin.loops.trees.arcs import parse_arcs
+from widemargin.loops.trees.beam import parse_beam
+from widemargin.loops.trees.contexts import Templates
+from widemargin.loops.trees.greedy import Actions, Sentences, parse_greedy
+from widemargin.loops.trees.labels import ARC_COUNTS, ARC_NODES, give_labels
+from widemargin.modelfile import (
+    pack_strings,
+    pack_value,
+    read_model_file,
+    restore,
+    unpack_strings,
+    unpack_value,
+    write_model_file,
+)
+from widemargin.structured.parser.buffers import (
+    LARGEST_WHOLE,
+    arc_room,
+    beam_room,
+    chart_room,
+    desk,
+    merger_room,
+    packed,
+    work,
+)
+from widemargin.structured.parser.features import compile_templates
+from widemargin.structured.parser.treebank import COLUMNS, Places, hash_tags, lay_out
+from widemargin.structured.parser.trees import Attachment, measure_trees
+from widemargin.structured.sentences import corpus_of
+from widemargin.structured.tagger.model import TaggerModel
+from widemargin.threads import run_all, split, thread_count
+from widemargin.training.history import History
+
+#: The ways to find a tree.
+SYSTEMS = ("arc-hybrid", "eisner", "cle")
+#: Tables of this many words squared are the most that a sentence may need.
+_LONGEST_CHART = 4000
+
+
+class Tree(NamedTuple):
+    """The dependency tree of one sentence.
+
+    `heads` are numbers of words from 1, 0 for the root.
+    """
+
+    words: list[str]
+    tags: list[str]
+    heads: list[int]
+    labels: list[str]
+
+
+class Trees(NamedTuple):
+    """The trees of many sentences, all tokens end to end: heads, labels, and tags by column."""
+
+    heads: np.ndarray
+    labels: list[str]
+    tags: dict[str, list[str]]
+
+
+@dataclass(frozen=True, eq=False)
+class ParserModel:
+    """What a parser has learned.
+
+    Attributes
+    ----------
+    system : {"arc-hybrid", "eisner", "cle"}
+        How trees are found: by transitions, or as the best projective tree, or as the best tree,
+        of scored arcs.
+    labels : list of str
+        The labels of arcs, sorted.
+    actions : Actions
+        The transitions; the rarer labels of a direction share one.
+    W : array of float32
+        A row of action scores for each feature; for arcs, one score.
+    V : array of float32
+        A row of label scores for each feature of an arc in its tree.
+    allowed : array of uint8, (3, labels)
+        The labels that arcs from the root, to the left and to the right have had.
+    features, label_features : str
+        The lists of features.
+    columns : tuple of str
+        The columns of a corpus that the tags come from.
+    taggers : tuple of TaggerModel
+        One for each column; empty if the corpus must have the tags.
+    beam, params, history, certificate
+        The width of the search, what the learner was told, and what happened.
+    """
+
+    system: str
+    labels: list[str]
+    actions: Actions
+    W: np.ndarray
+    V: np.ndarray
+    allowed: np.ndarray
+    features: str
+    label_features: str
+    columns: tuple[str, ...]
+    taggers: tuple[TaggerModel, ...] = ()
+    beam: int = 1
+    params: dict[str, Any] = field(default_factory=dict)
+    history: History = field(default_factory=History)
+    certificate: RunCertificate | None = None
+
+    @cached_property
+    def _templates(self) -> Templates:
+        bits = len(self.W).bit_length() - 1
+        if self.system == "arc-hybrid":
+            return compile_templates(self.features, COLUMNS, bits)
+        return compile_templates(self.features, COLUMNS, bits, ARC_NODES, ARC_COUNTS)
+
+    @cached_property
+    def _packed(self) -> np.ndarray:
+        """The weights of actions, as they are used."""
+        return frozen(packed(self.W))
+
+    @cached_property
+    def _packed_labels(self) -> np.ndarray:
+        """The weights of labels, as they are used."""
+        return frozen(packed(self.V))
+
+    @cached_property
+    def _label_templates(self) -> Templates:
+        bits = len(self.V).bit_length() - 1
+        return compile_templates(self.label_features, COLUMNS, bits, ARC_NODES, ARC_COUNTS)
+
+    @cached_property
+    def _sure(self) -> np.ndarray:
+        """The label that an action stands for; the number of labels if for several, or for none."""
+        several = len(self.labels)
+        sure = np.full(len(self.actions.kind) + 1, several, np.uint64)
+        for of in self.actions.of[1:]:
+            used, count = np.unique(of, return_counts=True)
+            for action in used[count == 1]:
+                sure[action] = np.flatnonzero(of == action)[0]
+        return frozen(sure)
+
+    def __getstate__(self) -> dict[str, Any]:
+        # What is worked out from the rest is worked out again.
+        return {name: getattr(self, name) for name in self.__dataclass_fields__}
+
+    def tag(self, corpus: Corpus, n_jobs: int | None = None) -> dict[str, list[str]]:
+        """The tags of a corpus by column: the parser's own, or those that it needs to be given."""
+        if not self.taggers:
+            return {name: corpus.column(name) for name in self.columns}
+        found = {}
+        for name, tagger in zip(self.columns, self.taggers, strict=True):
+            tags = np.array(tagger.tags, object)
+            found[name] = tags[tagger.codes(corpus, n_jobs)].tolist()
+        return found
+
+    def lay_out(self, corpus: Corpus, n_jobs: int | None = None) -> Sentences:
+        """Sentences as the loops read them, with tags."""
+        return self._rows(corpus, self.tag(corpus, n_jobs))
+
+    def _rows(self, corpus: Corpus, tags: dict[str, list[str]]) -> Sentences:
+        hashed = [hash_tags(tags[name]) for name in self.columns]
+        return lay_out(corpus, (hashed[0], hashed[-1]))
+
+    def find_trees(self, sentences: Sentences, threads: int = 1) -> tuple[np.ndarray, np.ndarray]:
+        """Heads and labels (their codes) for the rows of sentences."""
+        size = len(sentences.columns)
+        heads, labels = np.zeros(size, np.uint32), np.zeros(size, np.uint32)
+
+        def find(part: slice) -> None:
+            chosen = frozen(np.arange(part.start, part.stop, dtype=np.uint64))
+            self._find(sentences, chosen, heads, labels)
+
+        run_all(find, split(len(sentences.starts) - 1, threads, 50), threads)
+        return heads, labels
+
+    def _find(
+        self, sentences: Sentences, chosen: np.ndarray, heads: np.ndarray, labels: np.ndarray
+    ) -> None:
+        """Find the trees of some sentences."""
+        starts = sentences.starts
+        longest = int((starts[chosen + np.uint64(1)] - starts[chosen]).max(initial=2)) - 2
+        templates = self._templates
+        if self.system == "arc-hybrid":
+            W = self._packed
+            own, room = desk(templates), work(templates, W.shape[1], longest, whole=True)
+            # The transitions that made the arcs: they tell the commoner labels.
+            if self.beam > 1:
+                beam = beam_room(self.beam, W.shape[1], longest, whole=True)
+                parse_beam(
+                    sentences, chosen, W, templates, self.actions, own, room, beam, heads, labels
+                )
+            else:
+                parse_greedy(
+                    sentences, chosen, W, templates, self.actions, own, room, heads, labels
+                )
+        else:
+            if longest > _LONGEST_CHART:
+                raise DataError(
+                    f"a sentence has {longest} words, but tables for {self.system!r} are made for"
+                    f" {_LONGEST_CHART} at the most; use system='arc-hybrid', or shorter sentences"
+                )
+            crossing = self.system == "cle"
+            parse_arcs(
+                sentences,
+                chosen,
+                frozen(self.W),
+                templates,
+                crossing,
+                True,
+                desk(templates),
+                chart_room(0 if crossing else longest),
+                merger_room(longest if crossing else 0),
+                arc_room(templates, longest, 0),
+                heads,
+            )
+            for i in chosen:
+                labels[starts[i] : starts[i + np.uint64(1)]] = len(self.actions.kind)
+        give_labels(
+            sentences,
+            chosen,
+            heads,
+            self._sure,
+            self._packed_labels,
+            self._label_templates,
+            frozen(self.allowed),
+            desk(self._label_templates),
+            work(self._label_templates, self.V.shape[1], longest, whole=True),
+            labels,
+        )
+
+    def predict(self, sentences: Any, n_jobs: int | None = None) -> Trees:
+        """The trees of many sentences.
+
+        Parameters
+        ----------
+        sentences : Corpus, path, or list of lists of words
+            With the columns of the tags, if the parser has no taggers.
+        n_jobs : int or None
+            Threads; -1 for every core. The trees are the same.
+        """
+        corpus = corpus_of(sentences, beside=() if self.taggers else self.columns)
+        tags = self.tag(corpus, n_jobs)
+        heads, codes = self.find_trees(self._rows(corpus, tags), thread_count(n_jobs))
+        rows = Places.of(corpus.starts).rows
+        names = np.array(self.labels, object)
+        return Trees(heads[rows].astype(np.int64), names[codes[rows]].tolist(), tags)
+
+    def parse(self, words: Sequence[str], **tags: Sequence[str]) -> Tree:
+        """The tree of one sentence.
+
+        Parameters
+        ----------
+        words : list of str
+            The sentence.
+        **tags
+            Columns of tags by name, if the parser has no taggers.
+        """
+        if isinstance(words, str):
+            raise DataError(
+                f"{words[:20]!r} is a string; give a list of words, as split() makes it"
+            )
+        given = {"word": [list(words)], **{name: [list(column)] for name, column in tags.items()}}
+        trees = self.predict(Corpus.of(given))
+        return Tree(list(words), trees.tags[self.columns[0]], trees.heads.tolist(), trees.labels)
+
+    def annotate(self, sentences: Any, n_jobs: int | None = None) -> Corpus:
+        """A corpus with the columns head and deprel, and the parser's own tags."""
+        corpus = corpus_of(sentences)
+        trees = self.predict(corpus, n_jobs)
+        found = {"head": list(map(str, trees.heads.tolist())), "deprel": trees.labels}
+        for name, cells in {**(trees.tags if self.taggers else {}), **found}.items():
+            corpus = corpus.with_column(name, cells)
+        return corpus
+
+    def score(self, sentences: Any, subtypes: bool = False) -> Attachment:
+        """UAS and LAS on sentences with trees, see `measure_trees`."""
+        corpus = corpus_of(sentences)
+        trees = self.predict(corpus)
+        return measure_trees(corpus, trees.heads, trees.labels, subtypes)
+
+    def prune(self, threshold: float = 0.0) -> ParserModel:
+        """Leave out every feature none of whose weights is larger than the threshold, by size.
+
+        With the threshold 0 nothing that is predicted changes; `score` of both tells what a
+        higher one costs.
+        """
+        if not threshold >= 0.0:
+            raise ValueError(f"threshold={threshold!r} must not be negative")
+        kept = [
+            np.where(_largest(table)[:, None] > threshold, table, np.float32(0))
+            for table in (self.W, self.V)
+        ]
+        return replace(self, W=kept[0], V=kept[1])
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model into one file, whole or not at all."""
+        write_model_file(path, *self.contents())
+
+    def contents(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+        """The model as arrays and a description. Rows without weights are left out."""
+        arrays = {
+            "kind": self.actions.kind,
+            "of": self.actions.of,
+            "allowed": self.allowed,
+            **pack_strings("labels", self.labels),
+        }
+        # Weights that are used as whole numbers are saved as such, and come back as the same.
+        scored = self.system == "arc-hybrid"
+        used = {"W": self._packed if scored else self.W, "V": self._packed_labels}
+        for name, table in used.items():
+            rows = np.flatnonzero(_largest(table)).astype(np.uint32)
+            arrays |= {name: table[rows], f"{name}.rows": rows}
+        taggers = []
+        for k, tagger in enumerate(self.taggers):
+            parts, described = tagger.contents(names=False)
+            arrays |= {f"tagger{k}.{name}": part for name, part in parts.items()}
+            taggers.append(described)
+        about = {
+            "model": "parser",
+            "learner": "Parser",
+            "system": self.system,
+            "beam": self.beam,
+            "rows": [len(self.W), len(self.V)],
+            "largest": [float(_largest(table).max()) for table in (self.W, self.V)],
+            "features": self.features,
+            "label_features": self.label_features,
+            "columns": list(self.columns),
+            "taggers": taggers,
+            "params": {name: pack_value(value) for name, value in self.params.items()},
+            "history": self.history.to_dict(),
+            "certificate": None
+            if self.certificate is None
+            else {name: getattr(self.certificate, name) for name in _CERTIFIED},
+        }
+        return arrays, about
+
+    @classmethod
+    def of(cls, arrays: dict[str, np.ndarray], about: dict[str, Any]) -> ParserModel:
+        """Undo `contents`."""
+        tables = []
+        for name, size, largest in zip("WV", about["rows"], about["largest"], strict=True):
+            saved = arrays[name]
+            unit = largest / LARGEST_WHOLE if saved.dtype == np.int16 else 1.0
+            table = np.zeros((size, *saved.shape[1:]), np.float32)
+            table[arrays[f"{name}.rows"]] = saved * np.float32(unit)
+            tables.append(table)
+        taggers = []
+        for k, described in enumerate(about["taggers"]):
+            start = f"tagger{k}."
+            parts = {n[len(start) :]: part for n, part in arrays.items() if n.startswith(start)}
+            taggers.append(TaggerModel.of(parts, described))
+        certificate = about["certificate"]
+        return cls(
+            system=about["system"],
+            labels=unpack_strings("labels", arrays),
+            actions=Actions(frozen(arrays["kind"]), frozen(arrays["of"])),
+            W=tables[0],
+            V=tables[1],
+            allowed=arrays["allowed"],
+            features=about["features"],
+            label_features=about["label_features"],
+            columns=tuple(about["columns"]),
+            taggers=tuple(taggers),
+            beam=about["beam"],
+            params={name: unpack_value(value) for name, value in about["params"].items()},
+            history=History.from_dict(about["history"]),
+            certificate=None if certificate is None else RunCertificate(**certificate),
+        )
+
+    def __repr__(self) -> str:
+        return (
+            f"ParserModel({self.system}, beam {self.beam}, {len(self.labels)} labels,"
+            f" tags {', '.join(self.columns)} {'own' if self.taggers else 'given'})"
+        )
+
+
+#: What a file keeps of a certificate.
+_CERTIFIED = ("mistakes", "epochs", "no_bound", "n")
+
+
+def _largest(table: np.ndarray) -> np.ndarray:
+    """The largest weight of every row, by size."""
+    flat = table.reshape(len(table), -1)
+    return np.maximum(flat.max(axis=1), -flat.min(axis=1))
+
+
+def load_parser(path: str | os.PathLike[str]) -> ParserModel:
+    """Read a parser from its file."""
+    arrays, about = read_model_file(path)
+    if about.get("learner") != "Parser":
+        raise ModelFileError(f"{path}: is no parser but a {about.get('learner')}")
+    return restore(path, arrays, about, ParserModel.of)

@@ -1,0 +1,432 @@
+"""Parser: words to dependency trees, by transitions or by the best tree of scored arcs."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from widemargin.certificates.certificate import RunCertificate
+from widemargin.data.readers.cells import Columns
+from widemargin.data.readers.corpus import Corpus
+from widemargin.errors import DataError
+from widemargin.loops.trees.contexts import Templates
+from widemargin.loops.trees.greedy import Sentences
+from widemargin.loops.trees.labels import ARC_COUNTS, ARC_NODES
+from widemargin.online.learn import Watch
+from widemargin.structured.parser.features import (
+    ARC_TEMPLATES,
+    LABEL_TEMPLATES,
+    PARSER_TEMPLATES,
+    compile_templates,
+)
+from widemargin.structured.parser.model import SYSTEMS, ParserModel, Tree, Trees
+from widemargin.structured.parser.training import (
+    ArcCourse,
+    BeamCourse,
+    Course,
+    GreedyCourse,
+    LabelCourse,
+    learn_trees,
+    padded,
+    plan_actions,
+)
+from widemargin.structured.parser.treebank import (
+    COLUMNS,
+    Places,
+    hash_tags,
+    labels_of,
+    lay_out,
+    with_trees,
+)
+from widemargin.structured.parser.trees import Attachment
+from widemargin.structured.sentences import corpus_of
+from widemargin.structured.tagger.model import TaggerModel
+from widemargin.structured.tagger.tagger import Tagger
+from widemargin.training.history import History
+
+#: Epochs, if nobody says: of transitions greedily and under a beam, and of arcs.
+_EPOCHS = {"greedy": 10, "beam": 10, "arcs": 10}
+#: A beam starts from what a greedy parser has learned in so many epochs.
+_GREEDY_START = 5
+#: What own taggers are like, if nobody says.
+_TAGGER: dict[str, Any] = {"C": 0.02, "epochs": 10, "bits": 19}
+#: Labels need a smaller table, and their features are fewer.
+_LABEL_BITS, _LABEL_EPOCHS, _LABEL_MARGIN = 18, 8, 30.0
+#: A column of more different tags than this is not made of tags.
+_MOST_TAGS = 512
+_PARAMETERS = (
+    "system",
+    "beam",
+    "epochs",
+    "margin",
+    "C",
+    "explore",
+    "actions",
+    "bits",
+    "tags",
+    "tagger",
+    "jackknife",
+    "validation",
+    "random_state",
+)
+
+
+class Parser:
+    """Find the dependency trees of sentences.
+
+    Parameters
+    ----------
+    system : {"arc-hybrid", "eisner", "cle"}
+        "arc-hybrid": a tree is made by transitions, each chosen by features of what has been made
+        so far; fast and accurate, projective trees. "eisner" and "cle": every arc has a score, and
+        the best tree is found exactly; "cle" lets arcs cross.
+    beam : int
+        How many states the search keeps (arc-hybrid). 1 is greedy: fastest.
+    epochs : int or None
+        Passes over the sentences; None chooses by system. A beam starts from what a greedy parser
+        learns in five passes.
+    margin : float
+        A right transition must lead by so much, or it is learned from.
+    C : float
+        The longest step of an arc's weights (MIRA); infinite: the perceptron.
+    explore : float
+        How often the greedy parser follows its own choice while learning, from the second pass on.
+    actions : int
+        How many transitions are told apart while the tree is made. Rarer labels are chosen when
+        the tree is known.
+    bits : int
+        Features are hashed into 2^bits rows of weights.
+    tags : "own", "gold", a column, or a sequence of one or two
+        "own": the parser learns taggers for the tags that it needs, and needs only words then.
+        "gold": upos and xpos are taken from the corpus; or these columns are.
+    tagger : Tagger or None
+        What own taggers should be like; it is not changed.
+    jackknife : int
+        Own tags of the sentences that are learned from come from taggers that have not seen them,
+        in so many parts; 0 or 1: from the taggers that have.
+    validation : path, Corpus or None
+        Sentences with trees whose UAS is measured after every epoch; the best weights are kept.
+    random_state : int, Generator or None
+        Where chance comes from.
+
+    Attributes
+    ----------
+    model_ : ParserModel
+        What was learned; it can be saved and pruned.
+    labels_ : list of str
+    history_ : History
+        Of the last stage; mistakes are wrong transitions, sentences (beam) or arcs.
+    certificate_ : RunCertificate
+
+    References
+    ----------
+    Kuhlmann, Gomez-Rodriguez and Satta (2011), Dynamic programming algorithms for transition-based
+    dependency parsers; Goldberg and Nivre (2013), Training deterministic parsers with
+    non-deterministic oracles; Huang, Fayong and Guo (2012), Structured perceptron with inexact
+    search; Eisner (1996); McDonald et al. (2005), Online large-margin training of dependency
+    parsers.
+
+    Examples
+    --------
+    >>> columns = {
+    ...     "word": [["the", "dog", "barks"], ["a", "cat", "sleeps"]],
+    ...     "upos": [["DET", "NOUN", "VERB"]] * 2,
+    ...     "head": [["2", "3", "0"]] * 2,
+    ...     "deprel": [["det", "nsubj", "root"]] * 2,
+    ... }
+    >>> parser = Parser(bits=12, tags="upos", random_state=0).fit(columns)
+    >>> tree = parser.parse(["a", "dog", "sleeps"], upos=["DET", "NOUN", "VERB"])
+    >>> tree.heads, tree.labels
+    ([2, 3, 0], ['det', 'nsubj', 'root'])
+    """
+
+    def __init__(
+        self,
+        system: str = "arc-hybrid",
+        *,
+        beam: int = 1,
+        epochs: int | None = None,
+        margin: float = 50.0,
+        C: float = 0.01,
+        explore: float = 0.9,
+        actions: int = 16,
+        bits: int = 20,
+        tags: str | Sequence[str] = "own",
+        tagger: Tagger | None = None,
+        jackknife: int = 5,
+        validation: Any = None,
+        random_state: Any = None,
+    ) -> None:
+        self.system = system
+        self.beam = beam
+        self.epochs = epochs
+        self.margin = margin
+        self.C = C
+        self.explore = explore
+        self.actions = actions
+        self.bits = bits
+        self.tags = tags
+        self.tagger = tagger
+        self.jackknife = jackknife
+        self.validation = validation
+        self.random_state = random_state
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """All parameters by name."""
+        return {name: getattr(self, name) for name in _PARAMETERS}
+
+    def set_params(self, **params: Any) -> Parser:
+        """Change parameters."""
+        for name, value in params.items():
+            if name not in _PARAMETERS:
+                raise ValueError(f"Parser has no parameter {name!r}")
+            setattr(self, name, value)
+        return self
+
+    def __repr__(self) -> str:
+        usual = Parser().get_params()
+        told = {name: value for name, value in self.get_params().items() if value != usual[name]}
+        return f"Parser({', '.join(f'{name}={value!r}' for name, value in told.items())})"
+
+    def fit(self, sentences: Any, *, watch: Watch | None = None) -> Parser:
+        """Learn from sentences with trees.
+
+        Parameters
+        ----------
+        sentences : Corpus, path or dict of columns
+            With the columns head (numbers of words, 0 for the root) and deprel, and those of the
+            tags.
+        watch : callable
+            Told how learning goes; stops it by answering True.
+        """
+        self._check_parameters()
+        corpus = corpus_of(sentences)
+        if not corpus.tokens:
+            raise DataError(f"{corpus.source}: there is no sentence to learn from")
+        rng = np.random.default_rng(self.random_state)
+        columns = self._columns(corpus)
+        taggers, tags = self._tag(corpus, columns, rng)
+        labels = labels_of(corpus)
+        codes = {label: code for code, label in enumerate(labels)}
+        hashed = [hash_tags(column) for column in tags]
+        given = with_trees(lay_out(corpus, (hashed[0], hashed[-1])), corpus, codes)
+        model = self._begin(corpus, given, labels, columns, taggers)
+        self.model_ = self._learn(model, given, rng, watch)
+        return self
+
+    def _check_parameters(self) -> None:
+        if self.system not in SYSTEMS:
+            raise ValueError(
+                f"system={self.system!r} is unknown; choose one of {', '.join(SYSTEMS)}"
+            )
+        for name, least, most in (("beam", 1, 1024), ("actions", 3, 4096), ("bits", 8, 28)):
+            value = getattr(self, name)
+            if not isinstance(value, (int, np.integer)) or not least <= value <= most:
+                raise ValueError(f"{name}={value!r} must be a whole number from {least} to {most}")
+        if self.epochs is not None and not self.epochs >= 1:
+            raise ValueError(f"epochs={self.epochs!r} must be at least 1, or None")
+        if not self.margin >= 0.0:
+            raise ValueError(f"margin={self.margin!r} must not be negative")
+        if not self.C > 0.0:
+            raise ValueError(f"C={self.C!r} must be positive")
+        if not 0.0 <= self.explore <= 1.0:
+            raise ValueError(f"explore={self.explore!r} must be a probability")
+        if self.beam > 1 and self.system != "arc-hybrid":
+            raise ValueError(f"beam={self.beam} is for arc-hybrid; {self.system!r} is exact")
+
+    def _columns(self, corpus: Corpus) -> tuple[str, ...]:
+        """The columns of the tags: the first and, if it tells more, a second."""
+        if isinstance(self.tags, str) and self.tags not in ("own", "gold"):
+            return (corpus.name_of(self.tags),)
+        if not isinstance(self.tags, str):
+            columns = tuple(corpus.name_of(name) for name in self.tags)
+            if not 1 <= len(columns) <= 2:
+                raise ValueError(f"tags={self.tags!r} must name one column or two")
+            return columns
+        if "upos" not in corpus.names:
+            raise DataError(
+                f"{corpus.source}: has no column 'upos' ({', '.join(corpus.names)}); name"
+                " the column of the tags with tags="
+            )
+        second = len(set(corpus.column("xpos"))) if "xpos" in corpus.names else 0
+        return ("upos", "xpos") if 1 < second <= _MOST_TAGS else ("upos",)
+
+    def _tag(
+        self, corpus: Corpus, columns: tuple[str, ...], rng: np.random.Generator
+    ) -> tuple[tuple[TaggerModel, ...], list[list[str]]]:
+        """Own taggers, and the tags of the sentences to learn from."""
+        if self.tags != "own":
+            return (), [corpus.column(name) for name in columns]
+        usual = (self.tagger or Tagger(**_TAGGER)).get_params()
+        if usual["random_state"] is None:
+            usual["random_state"] = int(rng.integers(1 << 31))
+        taggers, tags = [], []
+        for name in columns:
+            cells = Columns({"word": corpus.words, "tag": corpus.column(name)})
+            tagged = Corpus(cells, corpus.starts)
+            taggers.append(replace(_fitted(usual, tagged), column=name))
+            tags.append(self._jackknifed(usual, tagged, taggers[-1]))
+        return tuple(taggers), tags
+
+    def _jackknifed(self, usual: dict[str, Any], tagged: Corpus, whole: TaggerModel) -> list[str]:
+        """Tags of sentences as of taggers that have not seen them."""
+        parts = min(int(self.jackknife), len(tagged))
+        if parts < 2:
+            return _flat_tags(whole, tagged)
+        found: list[str] = []
+        edges = [len(tagged) * part // parts for part in range(parts + 1)]
+        each = np.arange(len(tagged))
+        for a, b in pairwise(edges):
+            tagger = _fitted(usual, tagged[(each < a) | (each >= b)])
+            found += _flat_tags(tagger, tagged[a:b])
+        return found
+
+    def _begin(
+        self,
+        corpus: Corpus,
+        given: Sentences,
+        labels: list[str],
+        columns: tuple[str, ...],
+        taggers: tuple[TaggerModel, ...],
+    ) -> ParserModel:
+        """A model that knows the labels, and nothing else."""
+        places = Places.of(corpus.starts)
+        heads, codes = given.heads[places.rows], given.labels[places.rows]
+        number = places.rows - np.repeat(places.starts[:-1].astype(np.int64), corpus.lengths)
+        allowed = np.zeros((3, len(labels)), np.uint8)
+        allowed[np.where(heads == 0, 0, np.where(heads > number, 1, 2)), codes] = 1
+        several = allowed.any(axis=1)
+        allowed[~several] = 1  # a direction that was never seen may have any label
+        return ParserModel(
+            system=self.system,
+            labels=labels,
+            actions=plan_actions(
+                heads.tolist(), number.tolist(), codes.tolist(), len(labels), self.actions
+            ),
+            W=np.zeros((1 << self.bits, 1), np.float32),
+            V=np.zeros((1 << min(_LABEL_BITS, self.bits), padded(len(labels))), np.float32),
+            allowed=allowed,
+            features=PARSER_TEMPLATES if self.system == "arc-hybrid" else ARC_TEMPLATES,
+            label_features=LABEL_TEMPLATES,
+            columns=columns,
+            taggers=taggers,
+            beam=int(self.beam),
+            params=self.get_params() | {"tagger": None, "validation": None},
+        )
+
+    def _learn(
+        self, model: ParserModel, given: Sentences, rng: np.random.Generator, watch: Watch | None
+    ) -> ParserModel:
+        """Learn arcs, then labels."""
+        n = len(given.starts) - 1
+        label_templates = compile_templates(
+            model.label_features, COLUMNS, len(model.V).bit_length() - 1, ARC_NODES, ARC_COUNTS
+        )
+        labels: Course = LabelCourse(given, label_templates, model.allowed, _LABEL_MARGIN)
+        V, _ = learn_trees(labels, _LABEL_EPOCHS, rng, None, watch, n)
+        model = replace(model, V=V)
+        held_out = None
+        if self.validation is not None:
+            held_out = corpus_of(self.validation)
+
+        def score(weights: np.ndarray) -> float:
+            assert held_out is not None
+            return replace(model, W=weights).score(held_out).uas.f1
+
+        course, epochs, why = self._course(model, given, rng, watch, n)
+        W, history = learn_trees(course, epochs, rng, None if held_out is None else score, watch, n)
+        certificate = RunCertificate(
+            mistakes=history.mistakes, epochs=len(history), no_bound=why, n=n
+        )
+        return replace(model, W=W, history=history, certificate=certificate)
+
+    def _course(
+        self,
+        model: ParserModel,
+        given: Sentences,
+        rng: np.random.Generator,
+        watch: Watch | None,
+        n: int,
+    ) -> tuple[Course, int, str]:
+        """What learns the arcs, for how many epochs, and why no theorem bounds its mistakes."""
+        if self.system != "arc-hybrid":
+            arc_templates = compile_templates(
+                model.features, COLUMNS, self.bits, ARC_NODES, ARC_COUNTS
+            )
+            course: Course = ArcCourse(given, arc_templates, self.system == "cle", float(self.C))
+            why = (
+                "steps have different sizes" if math.inf > self.C else "trees need not be separable"
+            )
+            return course, self.epochs or _EPOCHS["arcs"], why
+        templates: Templates = compile_templates(model.features, COLUMNS, self.bits)
+        greedy = GreedyCourse(
+            given, templates, model.actions, float(self.margin), float(self.explore)
+        )
+        if self.beam == 1:
+            why = "what is learned from depends on what was learned"
+            return greedy, self.epochs or _EPOCHS["greedy"], why
+        W, _ = learn_trees(greedy, _GREEDY_START, rng, None, watch, n)
+        beam = BeamCourse(given, templates, model.actions, float(self.margin), int(self.beam), W)
+        return beam, self.epochs or _EPOCHS["beam"], "a beam may miss the best tree"
+
+    def restore(self, model: ParserModel) -> Parser:
+        """Go on with a model that was trained before."""
+        self.model_ = model
+        return self
+
+    @property
+    def _fitted(self) -> ParserModel:
+        if not hasattr(self, "model_"):
+            raise DataError("this Parser has not learned yet; call fit first")
+        return self.model_
+
+    @property
+    def labels_(self) -> list[str]:
+        """The labels of arcs."""
+        return self._fitted.labels
+
+    @property
+    def history_(self) -> History:
+        """What happened while learning."""
+        return self._fitted.history
+
+    @property
+    def certificate_(self) -> RunCertificate | None:
+        """What is known of the training."""
+        return self._fitted.certificate
+
+    def parse(self, words: Sequence[str], **tags: Sequence[str]) -> Tree:
+        """The tree of one sentence, see `ParserModel.parse`."""
+        return self._fitted.parse(words, **tags)
+
+    def predict(self, sentences: Any, n_jobs: int | None = None) -> Trees:
+        """The trees of many sentences, see `ParserModel.predict`."""
+        return self._fitted.predict(sentences, n_jobs)
+
+    def annotate(self, sentences: Any, n_jobs: int | None = None) -> Corpus:
+        """A corpus with trees, see `ParserModel.annotate`."""
+        return self._fitted.annotate(sentences, n_jobs)
+
+    def score(self, sentences: Any, subtypes: bool = False) -> Attachment:
+        """UAS and LAS, see `ParserModel.score`."""
+        return self._fitted.score(sentences, subtypes)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write what was learned into one file."""
+        self._fitted.save(path)
+
+
+def _fitted(params: dict[str, Any], tagged: Corpus) -> TaggerModel:
+    """A tagger that has learned the column "tag"."""
+    return Tagger(**params).fit(tagged, column="tag").model_
+
+
+def _flat_tags(tagger: TaggerModel, corpus: Corpus) -> list[str]:
+    """The tags of all tokens."""
+    return np.array(tagger.tags, object)[tagger.codes(corpus)].tolist()

@@ -1,0 +1,85 @@
+"""Sentences of a corpus as the loops of a parser read them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from widemargin.data.encode.tokens import Columns
+from widemargin.data.readers.corpus import Corpus
+from widemargin.data.rows import frozen
+from widemargin.errors import DataError
+from widemargin.loops.trees.greedy import Sentences
+from widemargin.structured.parser.features import key_of
+from widemargin.structured.parser.trees import check_trees, heads_of
+from widemargin.structured.sentences import word_columns
+
+#: Columns of a word beside its tags: the word in lower case and its ending.
+_FORMS = Columns(["lower", "suffix3"])
+#: Where the loops find them: a word, its two tags, its ending.
+COLUMNS = "wtxe"
+
+
+class Places(NamedTuple):
+    """Where tokens stand among the rows of sentences, which have one row more at each end."""
+
+    rows: np.ndarray
+    starts: np.ndarray
+
+    @classmethod
+    def of(cls, starts: np.ndarray) -> Places:
+        """For sentences that begin at these tokens."""
+        sentence = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+        rows = np.arange(int(starts[-1])) + 2 * sentence + 1
+        return cls(rows, (starts + 2 * np.arange(len(starts))).astype(np.uint64))
+
+
+def lay_out(corpus: Corpus, tags: Sequence[np.ndarray]) -> Sentences:
+    """Make rows of the tokens of a corpus, without trees.
+
+    Parameters
+    ----------
+    corpus : Corpus
+        The words.
+    tags : two arrays of uint64
+        The tags of all tokens, as `hash_tags` gives them.
+    """
+    places = Places.of(corpus.starts)
+    forms = _FORMS.hashed(_FORMS.read({"word": word_columns(corpus)["word"]}))
+    columns = np.empty((int(places.starts[-1]), len(COLUMNS)), np.uint64)
+    columns[places.starts[:-1].astype(np.int64)] = key_of("the root")
+    columns[places.starts[1:].astype(np.int64) - 1] = key_of("no word")
+    columns[places.rows, 0] = forms[:, 0]
+    columns[places.rows, 1] = tags[0]
+    columns[places.rows, 2] = tags[1]
+    columns[places.rows, 3] = forms[:, 1]
+    nothing = frozen(np.empty(0, np.uint32))
+    return Sentences(frozen(columns), frozen(places.starts), nothing, nothing)
+
+
+def with_trees(sentences: Sentences, corpus: Corpus, labels: Mapping[str, int]) -> Sentences:
+    """The same with the right heads and labels, which are checked."""
+    heads = heads_of(corpus)
+    check_trees(corpus, heads)
+    rows = Places.of(corpus.starts).rows
+    right_heads = np.zeros(len(sentences.columns), np.uint32)
+    right_labels = np.zeros(len(sentences.columns), np.uint32)
+    right_heads[rows] = heads
+    right_labels[rows] = [labels[label] for label in corpus.column("deprel")]
+    return sentences._replace(heads=frozen(right_heads), labels=frozen(right_labels))
+
+
+def hash_tags(tags: Sequence[str]) -> np.ndarray:
+    """A number for every tag of a list, the same for the same tag everywhere."""
+    known = {tag: key_of(f"tag {tag}") for tag in set(tags)}
+    return np.array([known[tag] for tag in tags], np.uint64)
+
+
+def labels_of(corpus: Corpus) -> list[str]:
+    """The labels of a corpus, sorted."""
+    found = corpus.column("deprel")
+    if "_" in found:
+        raise DataError(f"{corpus.where(found.index('_'))}: has no label")
+    return sorted(set(found))

@@ -1,0 +1,128 @@
+"""Dependency trees: heads from a corpus, checked; and how many arcs are right."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from widemargin.data.readers.corpus import Corpus
+from widemargin.errors import DataError
+from widemargin.structured.resample import Ratio
+
+
+def heads_of(corpus: Corpus, column: str = "head") -> np.ndarray:
+    """The head of every token: its number in the sentence from 1, or 0 for the root.
+
+    Raises
+    ------
+    DataError
+        If a head is missing, is no number, lies outside the sentence, or is the token itself.
+    """
+    cells = corpus.column(column)
+    try:
+        heads = np.array(cells, dtype=np.int64)
+    except (ValueError, OverflowError):
+        heads = np.full(len(cells), -1)
+        for token, cell in enumerate(cells):
+            if not (cell.isascii() and cell.isdecimal()):
+                what = "has no head" if cell == "_" else f"the head {cell!r} is no number"
+                raise DataError(f"{corpus.where(token)}: {what}") from None
+            heads[token] = min(int(cell), 1 << 40)
+    lengths = np.repeat(corpus.lengths, corpus.lengths)
+    outside = np.flatnonzero((heads < 0) | (heads > lengths))
+    if len(outside):
+        token = int(outside[0])
+        raise DataError(
+            f"{corpus.where(token)}: the head {cells[token]} is no token of the sentence,"
+            f" which has {lengths[token]}"
+        )
+    place = np.arange(len(cells)) - np.repeat(corpus.starts[:-1], corpus.lengths) + 1
+    own = np.flatnonzero(heads == place)
+    if len(own):
+        raise DataError(f"{corpus.where(int(own[0]))}: the token is its own head")
+    return heads
+
+
+def check_trees(corpus: Corpus, heads: np.ndarray, single_root: bool = False) -> None:
+    """Make sure that heads make trees: whoever goes from head to head comes to the root.
+
+    Parameters
+    ----------
+    corpus : Corpus
+        Where the tokens are, for errors.
+    heads : array of int64
+        As `heads_of` gives them.
+    single_root : bool
+        Whether a sentence may have only one token whose head is 0.
+    """
+    starts = np.repeat(corpus.starts[:-1], corpus.lengths)
+    # One more place, which is everybody's root and its own head. Steps double every time.
+    root = len(heads)
+    up = np.append(np.where(heads == 0, root, starts + heads - 1), root)
+    for _ in range(int(max(corpus.lengths, default=0)).bit_length()):
+        up = up[up]
+    lost = np.flatnonzero(up != root)
+    if len(lost):
+        cycle = _cycle(heads, int(lost[0]), int(starts[lost[0]]))
+        raise DataError(
+            f"{corpus.where(cycle[0])}: the heads go round in a circle:"
+            f" {' -> '.join(str(token - int(starts[lost[0]]) + 1) for token in cycle)}"
+        )
+    if single_root:
+        roots = np.flatnonzero(heads == 0)
+        twice = np.flatnonzero(np.diff(starts[roots]) == 0)
+        if len(twice):
+            raise DataError(f"{corpus.where(int(roots[twice[0] + 1]))}: a second root")
+
+
+def _cycle(heads: np.ndarray, token: int, start: int) -> list[int]:
+    """The circle that a token leads into, from its first token back to that."""
+    seen: list[int] = []
+    while token not in seen:
+        seen.append(token)
+        token = start + int(heads[token]) - 1
+    circle = seen[seen.index(token) :]
+    first = circle.index(min(circle))
+    return [*circle[first:], *circle[:first], circle[first]]
+
+
+class Attachment(NamedTuple):
+    """How many tokens have the right head (UAS), and the right label, too (LAS)."""
+
+    uas: Ratio
+    las: Ratio
+
+
+def measure_trees(
+    answers: Corpus,
+    heads: Sequence[int] | np.ndarray,
+    labels: Sequence[str],
+    subtypes: bool = False,
+) -> Attachment:
+    """UAS and LAS as the CoNLL 2018 evaluation counts them, for given tokens.
+
+    All tokens count, punctuation too. Of a label only what stands before the colon counts, unless
+    `subtypes` are asked for.
+
+    Parameters
+    ----------
+    answers : Corpus
+        The right trees: columns head and deprel.
+    heads : array of int
+        The heads predicted, as in `heads_of`.
+    labels : list of str
+        The labels predicted.
+    """
+    same_head = np.asarray(heads) == heads_of(answers)
+    right = answers.column("deprel")
+    names = set(right) | set(labels)
+    counted = {name: name if subtypes else name.partition(":")[0] for name in names}
+    same_label = np.array(
+        [counted[a] == counted[b] for a, b in zip(right, labels, strict=True)], bool
+    )
+    return Attachment(
+        Ratio.of_tokens(same_head, answers.starts),
+        Ratio.of_tokens(same_head & same_label, answers.starts),
+    )

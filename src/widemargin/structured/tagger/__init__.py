@@ -1,0 +1,1 @@
+"""Taggers: features from templates, Viterbi or beam search, training and the trained model."""

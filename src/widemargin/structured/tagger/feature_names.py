@@ -1,0 +1,114 @@
+"""What the rows of a tagger's weights are called."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from widemargin.data.encode.templates import Templates
+from widemargin.data.encode.tokens import Tokens
+from widemargin.loops.sequences.templates import note_first
+from widemargin.modelfile import pack_strings, unpack_strings
+
+#: Gives the names of some rows, by their places.
+Make = Callable[[np.ndarray], list[str]]
+
+
+class FeatureNames:
+    """The names of rows, worked out when somebody asks.
+
+    A row that several features share (a hash is not exact) has the name of the first that was
+    seen. A name is its template with what was found there: word[-1]=the|pos[0]=NN.
+
+    Parameters
+    ----------
+    prepare : callable
+        Gives the rows that have names, in ascending order, and a function that gives the names of
+        some of them, by their places among these rows.
+    """
+
+    def __init__(self, prepare: Callable[[], tuple[np.ndarray, Make]]) -> None:
+        self._prepare = prepare
+
+    @cached_property
+    def _prepared(self) -> tuple[np.ndarray, Make]:
+        return self._prepare()
+
+    @cached_property
+    def _found(self) -> dict[str, int]:
+        rows, make = self._prepared
+        return dict(zip(make(np.arange(len(rows))), rows.tolist(), strict=True))
+
+    def of(self, rows: np.ndarray) -> list[str | None]:
+        """The names of rows; None for one that has none."""
+        named, make = self._prepared
+        places = np.minimum(np.searchsorted(named, rows), max(0, len(named) - 1))
+        known = named[places] == rows if len(named) else np.zeros(len(rows), bool)
+        names = iter(make(places[known]))
+        return [next(names) if one else None for one in known.tolist()]
+
+    def find(self, name: str) -> int | None:
+        """The row of a name, or None."""
+        return self._found.get(name)
+
+    def pack(self, rows: np.ndarray) -> dict[str, np.ndarray]:
+        """The names of rows as arrays for a file."""
+        return pack_strings("names", [name or "" for name in self.of(rows)])
+
+    def renumbered(self, kept: np.ndarray) -> FeatureNames:
+        """The names of some rows, which are now rows 1, 2, ..."""
+
+        def prepare() -> tuple[np.ndarray, Make]:
+            names = [name or "" for name in self.of(kept)]
+            return np.arange(1, len(kept) + 1, dtype=np.uint32), _chooser(names)
+
+        return FeatureNames(prepare)
+
+    @classmethod
+    def of_training(
+        cls,
+        templates: Templates,
+        tokens: Tokens,
+        starts: np.ndarray,
+        ids: Callable[[], np.ndarray],
+        size: int,
+    ) -> FeatureNames:
+        """Names made from the sentences that were learned from; ids() gives their features."""
+
+        def prepare() -> tuple[np.ndarray, Make]:
+            first = np.zeros(size, np.int64)
+            note_first(ids(), first)
+            rows = np.flatnonzero(first).astype(np.uint32)
+            places = first[rows] - 1
+
+            def make(which: np.ndarray) -> list[str]:
+                at, template = np.divmod(places[which], len(templates))
+                sentence = np.searchsorted(starts, at.astype(starts.dtype), "right")
+                ends = zip(starts[sentence - 1].tolist(), starts[sentence].tolist(), strict=True)
+                return [
+                    templates.name(k, tokens, token, a, b)
+                    for k, token, (a, b) in zip(template.tolist(), at.tolist(), ends, strict=True)
+                ]
+
+            return rows, make
+
+        return cls(prepare)
+
+    @classmethod
+    def stored(cls, rows: np.ndarray, arrays: dict[str, np.ndarray]) -> FeatureNames:
+        """Names from a file."""
+        return cls(lambda: (rows, _chooser(unpack_strings("names", arrays))))
+
+    def __getstate__(self) -> dict[str, Any]:
+        rows, make = self._prepared
+        return {"rows": rows, "names": make(np.arange(len(rows)))}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self._prepare = lambda: (state["rows"], _chooser(state["names"]))
+
+
+def _chooser(names: list[str]) -> Make:
+    return lambda which: [names[k] for k in which.tolist()]

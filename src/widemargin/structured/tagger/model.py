@@ -1,0 +1,533 @@
+"""A trained tagger: it tags, tells how sure it is, shows its weights, and goes into a file."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import pairwise
+from typing import Any, NamedTuple
+from zlib import crc32
+
+import numpy as np
+
+from widemargin.certificates.certificate import RunCertificate
+from widemargin.data.encode.templates import Templates
+from widemargin.data.encode.tokens import Tokens
+from widemargin.data.readers.corpus import Corpus
+from widemargin.data.rows import frozen
+from widemargin.errors import DataError, ModelFileError
+from widemargin.loops.sequences.tagging import (
+    WHOLE,
+    Lexicon,
+    Reader,
+    Search,
+    score_sentence,
+    tag_sentences,
+)
+from widemargin.loops.sequences.templates import Index
+from widemargin.loops.sequences.viterbi import best_through, n_best, path_score
+from widemargin.modelfile import (
+    pack_strings,
+    pack_value,
+    read_model_file,
+    restore,
+    unpack_strings,
+    unpack_value,
+    write_model_file,
+)
+from widemargin.structured.sentences import corpus_of, word_columns
+from widemargin.structured.spans import convert_tags
+from widemargin.structured.tagger.constraints import plain_tag
+from widemargin.structured.tagger.feature_names import FeatureNames
+from widemargin.structured.tagger.weights import Answering, answering, transition_rows
+from widemargin.threads import run_all, thread_count
+from widemargin.training.history import History
+
+#: What `half` can hold.
+_LARGEST_HALF = 65504.0
+#: Tokens of a piece of work for one thread.
+_PIECE = 1 << 14
+
+
+class Answer(NamedTuple):
+    """One way to tag a sentence."""
+
+    tags: list[str]
+    score: float
+
+
+class Weight(NamedTuple):
+    """One weight by name."""
+
+    feature: str
+    tag: str
+    weight: float
+
+
+@dataclass(frozen=True, eq=False)
+class TaggerModel:
+    """What a tagger has learned.
+
+    Attributes
+    ----------
+    tags : list of str
+        The labels, sorted.
+    templates : Templates
+        What makes features of tokens.
+    W : array of float32, (rows, width)
+        A row of label scores for each feature, then those of the transitions. Answers are given
+        with these weights rounded to 16 bits; see `structured.tagger_weights.answering`.
+    index : Index
+        From features to rows.
+    lexicon : Lexicon
+        The tags that words may have.
+    allowed : array of bool, (n + 1, n + 1)
+        Which tag may follow which; the last row is the start of a sentence, the last column the
+        end.
+    order : int
+        How many tags before a tag decide on it.
+    beam : int
+        How many ways to begin a sentence are kept; 0 for all, which is exact.
+    scheme : str or None
+        The scheme of the tags, if they are of spans.
+    given_scheme : str or None
+        The scheme in which tags were given, and are given back, if that is another.
+    column : str
+        The column of a corpus that was learned.
+    params, history, certificate
+        What the learner was told, and what happened.
+    names : FeatureNames or None
+        The names of the features.
+    known : array of uint32
+        Checksums of the words that were learned from, sorted: to tell words that are new.
+    half : bool
+        Whether all weights are numbers of 16 bits, and saved as such.
+    """
+
+    tags: list[str]
+    templates: Templates
+    W: np.ndarray
+    index: Index
+    lexicon: Lexicon
+    allowed: np.ndarray
+    order: int = 1
+    beam: int = 0
+    scheme: str | None = None
+    given_scheme: str | None = None
+    column: str = "tag"
+    params: dict[str, Any] = field(default_factory=dict)
+    history: History = field(default_factory=History)
+    certificate: RunCertificate | None = None
+    names: FeatureNames | None = None
+    half: bool = False
+    known: np.ndarray = field(default_factory=lambda: np.empty(0, np.uint32))
+
+    def __post_init__(self) -> None:
+        # What answers is worked out from the weights once: so they stay as they are.
+        object.__setattr__(self, "W", frozen(self.W))
+
+    def is_known(self, words: Sequence[str]) -> np.ndarray:
+        """Which of the words were learned from."""
+        sums = _checksums(words)
+        at = np.minimum(np.searchsorted(self.known, sums), max(0, len(self.known) - 1))
+        return self.known[at] == sums if len(self.known) else np.zeros(len(sums), bool)
+
+    @property
+    def features(self) -> int:
+        """How many rows of weights belong to features."""
+        return len(self.W) - transition_rows(len(self.tags), self.order)
+
+    @cached_property
+    def _weights(self) -> Answering:
+        return answering(self.W, self.allowed, len(self.tags), self.order)
+
+    @property
+    def norm(self) -> float:
+        """The length of the weights that answer."""
+        W, _, unit = self._weights
+        return unit * float(np.linalg.norm(W.astype(np.float64)))
+
+    @cached_property
+    def _reader(self) -> Reader:
+        return Reader(self.templates.columns.made, self.templates.table, self.index, self.lexicon)
+
+    @cached_property
+    def _search(self) -> Search:
+        return Search(len(self.tags), self.order, self.beam, WHOLE, 0.0)
+
+    def __getstate__(self) -> dict[str, Any]:
+        # What is worked out from the rest is worked out again.
+        return {name: getattr(self, name) for name in self.__dataclass_fields__}
+
+    # Tagging
+
+    def tag(self, words: Sequence[Any], **columns: Sequence[str]) -> list[str]:
+        """The tags of one sentence.
+
+        Parameters
+        ----------
+        words : list of str
+            Or of tuples of a word and what the templates want to know beside it.
+        **columns
+            Other columns of the sentence by name, such as pos=["DT", "NN"].
+        """
+        tokens, starts = self._read_one(words, columns)
+        labels = np.empty(tokens.n, np.uint32)
+        W, D, _ = self._weights
+        tag_sentences(*tokens, self._reader, starts, 0, 1, W, D, self._search, labels)
+        return self._shown(labels)
+
+    def _read_one(
+        self, words: Sequence[Any], columns: dict[str, Sequence[str]]
+    ) -> tuple[Tokens, np.ndarray]:
+        """One sentence as the loops read it."""
+        if isinstance(words, str):
+            raise DataError(
+                f"{words[:20]!r} is a string; give a list of words, as split() makes it"
+            )
+        wanted = self.templates.columns
+        if len(words) and isinstance(words[0], tuple):
+            names = ("word", *wanted.inputs)
+            columns = {
+                name: [token[k] for token in words] for k, name in enumerate(names[: len(words[0])])
+            }
+        else:
+            columns = {"word": words, **columns}
+        return wanted.read(columns), np.array([0, len(words)], np.uint64)
+
+    def codes(self, corpus: Corpus, n_jobs: int | None = None) -> np.ndarray:
+        """The tags of all tokens of a corpus, as places in `tags`."""
+        tokens = self.templates.columns.read(word_columns(corpus))
+        starts = frozen(corpus.starts.astype(np.uint64))
+        labels = np.empty(tokens.n, np.uint32)
+        W, D, _ = self._weights
+
+        def work(part: tuple[int, int]) -> None:
+            a, b = part
+            out = labels[int(corpus.starts[a]) : int(corpus.starts[b])]
+            tag_sentences(*tokens, self._reader, starts, a, b, W, D, self._search, out)
+
+        threads = thread_count(n_jobs)
+        run_all(work, _pieces(corpus.starts) if threads > 1 else [(0, len(corpus))], threads)
+        return labels
+
+    def flat_tags(self, corpus: Corpus, n_jobs: int | None = None) -> list[str]:
+        """The tags of all tokens of a corpus, end to end."""
+        return self._shown(self.codes(corpus, n_jobs), corpus.starts)
+
+    @cached_property
+    def _plain(self) -> np.ndarray:
+        """The tags as they are given back, but for IOB1, where that depends on what is before."""
+        if self.given_scheme is None or self.scheme is None:
+            return np.array(self.tags, object)
+        return np.array([plain_tag(tag, self.scheme) for tag in self.tags], object)
+
+    def _shown(self, labels: np.ndarray, starts: np.ndarray | None = None) -> list[str]:
+        """Tags as they are given back."""
+        tags = self._plain[labels].tolist()
+        return convert_tags(tags, "IOB1", starts) if self.given_scheme == "IOB1" else tags
+
+    def predict(self, sentences: Any, n_jobs: int | None = None) -> list[list[str]]:
+        """The tags of many sentences, a list for each.
+
+        Parameters
+        ----------
+        sentences : list of lists of str, Corpus, path or dict of columns
+            As in `Tagger.fit`.
+        n_jobs : int or None
+            Threads; -1 for every core. The tags are the same.
+        """
+        corpus = corpus_of(sentences, beside=self.templates.columns.inputs)
+        flat = self.flat_tags(corpus, n_jobs)
+        return [flat[a:b] for a, b in pairwise(corpus.starts.tolist())]
+
+    def score(self, sentences: Any, tags: Any = None, column: str | int | None = None) -> float:
+        """The share of tokens whose tag is right; tags as in `Tagger.fit`."""
+        corpus = corpus_of(sentences, tags, self.templates.columns.inputs)
+        named = "tag" if tags is not None else self.column if column is None else column
+        if not corpus.tokens:
+            raise DataError(f"{corpus.source}: there is no token to score")
+        return share_right(self.flat_tags(corpus), corpus.column(named))
+
+    def n_best(self, words: Sequence[Any], n: int = 5, **columns: Sequence[str]) -> list[Answer]:
+        """The n best ways to tag a sentence, best first, with their scores; exact."""
+        if n < 1:
+            raise ValueError(f"n={n} must be at least 1")
+        s, m = self._scores(words, columns)
+        if m == 0:
+            return [Answer([], 0.0)]
+        _, D, unit = self._weights
+        paths, scores = np.zeros((n, m), np.int64), np.zeros(n)
+        found = n_best(s, m, len(self.tags), D, self.order, n, paths, scores)
+        return [Answer(self._shown(paths[k]), unit * float(scores[k])) for k in range(found)]
+
+    def margins(self, words: Sequence[Any], **columns: Sequence[str]) -> np.ndarray:
+        """How sure every tag is: by how much the best tags lead before any others with another tag
+        at this token. Infinite if no other tag is allowed there.
+        """
+        s, m = self._scores(words, columns)
+        through = np.empty((m, len(self.tags)))
+        if m == 0:
+            return np.empty(0)
+        _, D, unit = self._weights
+        best_through(s, m, len(self.tags), D, self.order, through)
+        if len(self.tags) == 1:
+            return np.full(m, np.inf)
+        two = np.partition(through, -2, axis=1)[:, -2:]
+        return unit * (two[:, 1] - two[:, 0])
+
+    def lead(self, words: Sequence[Any], labels: np.ndarray, **columns: Sequence[str]) -> float:
+        """By how much given labels lead before all others; negative if others are better."""
+        s, m = self._scores(words, columns)
+        if m == 0:
+            return np.inf
+        _, D, unit = self._weights
+        n, paths, scores = len(self.tags), np.zeros((2, m), np.int64), np.zeros(2)
+        found = n_best(s, m, n, D, self.order, 2, paths, scores)
+        own = path_score(s, np.uint64(m), np.uint64(n), D, self.order, labels, True)
+        rivals = [k for k in range(found) if not np.array_equal(paths[k], labels)]
+        return unit * float(own - scores[rivals[0]]) if rivals else np.inf
+
+    def _scores(
+        self, words: Sequence[Any], columns: dict[str, Sequence[str]]
+    ) -> tuple[np.ndarray, int]:
+        """The scores of all tags of the words of a sentence, in units, without the transitions."""
+        tokens, starts = self._read_one(words, columns)
+        W, D, _ = self._weights
+        s = np.empty((tokens.n, W.shape[1]), np.float32)
+        reader = self._reader
+        score_sentence(*tokens, reader, starts, 0, W, len(self.tags), s)
+        if tokens.n and len(self.lexicon.keys):
+            through = np.empty((tokens.n, len(self.tags)))
+            best_through(s, tokens.n, len(self.tags), D, self.order, through)
+            if not np.isfinite(through.max()):  # as in tagging: the transitions alone decide
+                reader = reader._replace(lexicon=_NO_LEXICON)
+                score_sentence(*tokens, reader, starts, 0, W, len(self.tags), s)
+        return s, tokens.n
+
+    # Weights
+
+    def weight(self, feature: str, tag: str) -> float:
+        """The weight of a feature, such as "word[0]=the", for a tag; 0 if it was never seen."""
+        row = self._names.find(feature)
+        return 0.0 if row is None else float(self.W[row, self._code(tag)])
+
+    def transitions(self) -> dict[tuple[str | None, str | None], float]:
+        """The weights of one tag after another; None before is the start, after it the end.
+
+        Minus infinity where a transition is not allowed. (Order 2 adds weights for the two tags
+        before, which are not told here.)
+        """
+        n = len(self.tags)
+        T = self.W[self.features :]
+        names = [*self.tags, None]
+        found: dict[tuple[str | None, str | None], float] = {}
+        for i, before in enumerate(names):
+            for j, tag in enumerate(names):
+                if i == n and j == n:
+                    continue
+                weight = float(T[i, j] if j < n else T[n + 1, i])
+                found[before, tag] = weight if self.allowed[i, j] else -np.inf
+        return found
+
+    def top_features(self, n: int = 20, tag: str | None = None) -> list[Weight]:
+        """The features that weigh most for a tag, or for any: heaviest first, by size."""
+        W = self.W[: self.features]
+        if tag is None:
+            flat = np.abs(W[:, : len(self.tags)]).ravel()
+            width = len(self.tags)
+        else:
+            flat, width = np.abs(W[:, self._code(tag)]), 1
+        n = min(n, len(flat))
+        top = np.argpartition(-flat, n - 1)[:n] if n else np.empty(0, np.int64)
+        top = top[np.lexsort([top, -flat[top]])]
+        rows, labels = np.divmod(top, width)
+        labels = labels if tag is None else np.full(len(rows), self._code(tag))
+        names = self._names.of(rows.astype(np.uint32))
+        return [
+            Weight(name or f"row {row}", self.tags[y], float(W[row, y]))
+            for name, row, y in zip(names, rows.tolist(), labels.tolist(), strict=True)
+            if W[row, y] != 0.0
+        ]
+
+    @property
+    def _names(self) -> FeatureNames:
+        if self.names is None:
+            raise DataError("the names of the features were not saved; save with names=True")
+        return self.names
+
+    def _code(self, tag: str) -> int:
+        if tag not in self.tags:
+            raise DataError(f"there is no tag {tag!r}; there are {', '.join(self.tags)}")
+        return self.tags.index(tag)
+
+    # Smaller models
+
+    def prune(self, threshold: float = 0.0) -> TaggerModel:
+        """Leave out every feature none of whose weights is larger than the threshold, by size.
+
+        With the threshold 0 nothing that is predicted changes; `score` of both tells what a
+        higher one costs.
+        """
+        if not threshold >= 0.0:
+            raise ValueError(f"threshold={threshold!r} must not be negative")
+        R = self.features
+        large = np.abs(self.W[:R]).max(axis=1) > threshold
+        return self._compact(np.flatnonzero(large).astype(np.uint32))
+
+    def _compact(self, kept: np.ndarray) -> TaggerModel:
+        """Only some rows of features; all others share row 0, which is empty."""
+        R, index = self.features, self.index
+        place = np.zeros(R, np.uint32)
+        place[kept] = np.arange(1, len(kept) + 1, dtype=np.uint32)
+        W = np.concatenate([np.zeros((1, self.W.shape[1]), np.float32), self.W[kept], self.W[R:]])
+        rows = place[index.rows] if len(index.rows) else place
+        names = self.names
+        if names is not None:
+            names = names.renumbered(kept)
+        return replace(self, W=W, index=index._replace(rows=frozen(rows)), names=names)
+
+    def rounded(self) -> TaggerModel:
+        """The same with all weights rounded to 16 bits, which halves the file.
+
+        `score` of both tells what that costs; on texts it is hardly ever a tag in ten thousand.
+        """
+        largest = float(np.abs(self.W).max(initial=0.0))
+        if largest > _LARGEST_HALF:
+            raise DataError(
+                f"the largest weight is {largest:.6g}, more than 16 bits can hold"
+                f" ({_LARGEST_HALF:.0f}); keep 32 bits, or learn with a smaller C or eta"
+            )
+        return replace(self, W=self.W.astype(np.float16).astype(np.float32), half=True)
+
+    # Files
+
+    def save(self, path: str | os.PathLike[str], names: bool = True) -> None:
+        """Write the model to a file; without the names of its features it is smaller."""
+        write_model_file(path, *self.contents(names))
+
+    def contents(self, names: bool = True) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+        """Arrays and a description, as they go into a file. Empty rows are left out."""
+        R = self.features
+        rows = np.flatnonzero(np.any(self.W[:R], axis=1)).astype(np.uint32)
+        W = np.concatenate([self.W[rows], self.W[R:]])
+        arrays: dict[str, Any] = {
+            "W": W.astype(np.float16) if self.half else W,
+            "rows": rows,
+            "index.keys": self.index.keys,
+            "index.rows": self.index.rows,
+            "lexicon.keys": self.lexicon.keys,
+            "lexicon.rows": self.lexicon.rows,
+            "lexicon.masks": self.lexicon.masks,
+            "allowed": self.allowed.astype(np.uint8),
+            "known": self.known,
+            **pack_strings("tags", self.tags),
+        }
+        named = names and self.names is not None
+        if named:
+            assert self.names is not None
+            arrays |= self.names.pack(rows)
+        about = {
+            "learner": "Tagger",
+            "templates": self.templates.written,
+            "features": R,
+            "shift": int(self.index.shift),
+            "order": self.order,
+            "beam": self.beam,
+            "scheme": self.scheme,
+            "given_scheme": self.given_scheme,
+            "column": self.column,
+            "half": self.half,
+            "names": named,
+            "params": {name: pack_value(value) for name, value in self.params.items()},
+            "history": self.history.to_dict(),
+            "certificate": _certificate_numbers(self.certificate),
+        }
+        return arrays, about
+
+    @classmethod
+    def of(cls, arrays: dict[str, np.ndarray], about: dict[str, Any]) -> TaggerModel:
+        """Undo `contents`."""
+        saved, rows = arrays["W"].astype(np.float32), arrays["rows"]
+        W = np.zeros((about["features"] + len(saved) - len(rows), saved.shape[1]), np.float32)
+        W[rows] = saved[: len(rows)]
+        W[about["features"] :] = saved[len(rows) :]
+        certificate = about["certificate"]
+        return cls(
+            tags=unpack_strings("tags", arrays),
+            templates=Templates(about["templates"]),
+            W=W,
+            index=Index(
+                np.uint64(about["shift"]),
+                frozen(arrays["index.keys"]),
+                frozen(arrays["index.rows"]),
+            ),
+            lexicon=Lexicon(*(frozen(arrays[f"lexicon.{name}"]) for name in Lexicon._fields)),
+            allowed=arrays["allowed"].astype(bool),
+            order=about["order"],
+            beam=about["beam"],
+            scheme=about["scheme"],
+            given_scheme=about["given_scheme"],
+            column=about["column"],
+            params={name: unpack_value(value) for name, value in about["params"].items()},
+            history=History.from_dict(about["history"]),
+            certificate=None if certificate is None else RunCertificate(**certificate),
+            names=FeatureNames.stored(rows, arrays) if about["names"] else None,
+            half=about["half"],
+            known=arrays["known"],
+        )
+
+    def __repr__(self) -> str:
+        return (
+            f"TaggerModel({len(self.tags)} tags of {self.column!r}, order {self.order},"
+            f" {len(self.templates)} templates, {self.features} rows)"
+        )
+
+
+_NO_LEXICON = Lexicon(
+    frozen(np.empty(0, np.uint64)),
+    frozen(np.empty(0, np.uint32)),
+    frozen(np.zeros((1, 8), np.float32)),
+)
+
+
+def known_words(words: Sequence[str]) -> np.ndarray:
+    """Checksums of words, as a model keeps them."""
+    return np.unique(_checksums(list(set(words))))
+
+
+def _checksums(words: Sequence[str]) -> np.ndarray:
+    sums = (crc32(word.encode("utf-8", "surrogatepass")) for word in words)
+    return np.fromiter(sums, np.uint32, len(words))
+
+
+def share_right(found: Sequence[str], right: Sequence[str]) -> float:
+    """The share of tags that are right."""
+    return sum(map(str.__eq__, found, right)) / len(right)
+
+
+def load_tagger(path: str | os.PathLike[str]) -> TaggerModel:
+    """Read a tagger from its file."""
+    arrays, about = read_model_file(path)
+    if about.get("learner") != "Tagger":
+        raise ModelFileError(f"{path}: is no tagger but a {about.get('learner')}")
+    return restore(path, arrays, about, TaggerModel.of)
+
+
+def _certificate_numbers(certificate: RunCertificate | None) -> dict[str, Any] | None:
+    if certificate is None:
+        return None
+    kept = ("mistakes", "epochs", "no_bound", "n", "R", "margin", "bound")
+    return {name: getattr(certificate, name) for name in kept}
+
+
+def _pieces(starts: np.ndarray) -> Iterator[tuple[int, int]]:
+    """Runs of sentences of about as many tokens, for threads."""
+    n, a = len(starts) - 1, 0
+    while a < n:
+        b = int(np.searchsorted(starts, starts[a] + _PIECE, "left"))
+        b = min(max(b, a + 1), n)
+        yield a, b
+        a = b

@@ -1,0 +1,507 @@
+"""Tagger: words to tags, by Viterbi and learning from mistakes."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from widemargin.certificates.certificate import RunCertificate
+from widemargin.data.encode.templates import Templates, default_templates
+from widemargin.data.readers.corpus import Corpus
+from widemargin.errors import DataError
+from widemargin.loops.sequences.tagging import EARLY, VIOLATION, WHOLE, Search
+from widemargin.online.rules import make_rule
+from widemargin.structured.sentences import corpus_of, word_columns
+from widemargin.structured.spans import measure_spans
+from widemargin.structured.tagger.constraints import (
+    allowed_transitions,
+    count_transitions,
+    make_lexicon,
+    plain_tag,
+    recode,
+    scheme_of_transitions,
+)
+from widemargin.structured.tagger.feature_names import FeatureNames
+from widemargin.structured.tagger.model import (
+    Answer,
+    TaggerModel,
+    Weight,
+    known_words,
+    share_right,
+)
+from widemargin.structured.tagger.training import (
+    Course,
+    TaggerPlan,
+    Watch,
+    certify_run,
+    encode_corpus,
+    learn_committee,
+    read_again,
+)
+from widemargin.structured.tagger.weights import row_width
+from widemargin.threads import thread_count
+from widemargin.training.history import History
+
+_UPDATES = {"whole": WHOLE, "early": EARLY, "max-violation": VIOLATION}
+#: Schemes that turn into IOB2 tag by tag.
+_LEARNED_AS = ("IOBES", "BILOU", "IOB2")
+_RULES = ("perceptron", "pa", "pa1", "pa2")
+#: More labels than this make no sense, and would need very wide rows.
+_MOST_TAGS = 4096
+
+
+class Tagger:
+    """Tag sequences: the structured perceptron and its large-margin relative.
+
+        score(x, y) = sum over tokens of w . f(x, i, y_i) + transitions
+        y* = argmax over y of score(x, y)                      (Viterbi)
+        if y* != y:  w += tau (f(x, y) - f(x, y*))
+
+    Parameters
+    ----------
+    order : {1, 2}
+        How many tags before a tag decide on it.
+    templates : "auto" or list of str
+        What features are made of, as in "word[0]", "suffix3[-1]" or "pos[-1]|pos[0]"; see
+        `widemargin.data.encode.templates`. "auto" looks at the tags and at the columns of the
+        input.
+    rule : {"perceptron", "pa", "pa1", "pa2"}
+        How far to step after a mistake. The pa rules (MIRA) step just so far that the right tags
+        lead by the number of tags that were wrong; pa1 at most C.
+    C : float
+        The longest step of pa1, the softness of pa2.
+    epochs : int
+        Passes over the sentences at the most.
+    keep : {"average", "last"}
+        Which weights answer.
+    committee : int
+        Learn so many times, in different orders, and keep the mean of the weights: half as much
+        of what chance does to them remains with 4.
+    bits : int or None
+        Features are hashed into 2^bits rows of weights; None keeps an exact dictionary of all.
+    scheme : {"IOBES", "BILOU", "IOB2", None}
+        Tags of spans in IOB1 or IOB2 are learned in this scheme, and given back as they came; None
+        learns them as they are.
+    constraints : {"auto", "seen", None}
+        Which tags may follow which: "auto" never breaks the scheme of tags of spans (but allows
+        whatever was seen in training), "seen" allows only what was seen.
+    tag_dictionary : None, True, int or dict
+        The tags that words may have: from words to tags (of spans: in IOB2); or a number: words
+        that were seen so often have the tags that they were seen with (True: 20).
+    search : {"exact", "beam"}
+        Viterbi, or a beam.
+    beam : int
+        How many tags (order 2: pairs of tags) a beam keeps at a token.
+    update : {"max-violation", "early", "whole"}
+        What is corrected when a beam has lost the right tags: the beginning of the sentence for
+        which they are furthest behind, that up to where they were lost, or all of it.
+    cost_augmented : bool
+        While learning, look for the tags that are best after each wrong one was given 1.
+    shuffle : bool
+        Whether every epoch has an order of its own.
+    validation : float, path, Corpus or (sentences, tags)
+        A share of the sentences, or others, that are scored after every epoch; then the best
+        weights are given back.
+    patience : int
+        Stop when that score has not improved for so many epochs.
+    max_seconds : float or None
+        Stop after this time.
+    n_jobs : int or None
+        How many members of a committee learn side by side; -1 for one on every core. What is
+        learned is the same.
+    random_state : int, Generator or None
+        Where chance comes from.
+
+    Attributes
+    ----------
+    model_ : TaggerModel
+        What was learned; it can be saved, pruned and rounded.
+    tags_ : list of str
+    history_ : History
+    certificate_ : RunCertificate
+        Mistakes (sentences), and R, the longest difference of features that was stepped along.
+
+    References
+    ----------
+    Collins (2002), Discriminative training methods for hidden Markov models; Crammer et al. (2006),
+    Online passive-aggressive algorithms; Huang, Fayong and Guo (2012), Structured perceptron with
+    inexact search.
+
+    Examples
+    --------
+    >>> sentences = [["the", "dog", "barks"], ["a", "cat", "sleeps"]]
+    >>> tags = [["DET", "NOUN", "VERB"]] * 2
+    >>> tagger = Tagger(epochs=5, bits=12, random_state=0).fit(sentences, tags)
+    >>> tagger.tag(["the", "cat", "barks"])
+    ['DET', 'NOUN', 'VERB']
+    """
+
+    def __init__(
+        self,
+        order: int = 1,
+        *,
+        templates: str | Sequence[str] = "auto",
+        rule: str = "pa1",
+        C: float = 0.03,
+        epochs: int = 10,
+        keep: str = "average",
+        committee: int = 1,
+        bits: int | None = 18,
+        scheme: str | None = "IOBES",
+        constraints: str | None = "auto",
+        tag_dictionary: Any = None,
+        search: str = "exact",
+        beam: int = 8,
+        update: str = "max-violation",
+        cost_augmented: bool = False,
+        shuffle: bool = True,
+        validation: Any = 0.0,
+        patience: int = 5,
+        max_seconds: float | None = None,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.order = order
+        self.templates = templates
+        self.rule = rule
+        self.C = C
+        self.epochs = epochs
+        self.keep = keep
+        self.committee = committee
+        self.bits = bits
+        self.scheme = scheme
+        self.constraints = constraints
+        self.tag_dictionary = tag_dictionary
+        self.search = search
+        self.beam = beam
+        self.update = update
+        self.cost_augmented = cost_augmented
+        self.shuffle = shuffle
+        self.validation = validation
+        self.patience = patience
+        self.max_seconds = max_seconds
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """All parameters by name."""
+        return {name: getattr(self, name) for name in _PARAMETERS}
+
+    def set_params(self, **params: Any) -> Tagger:
+        """Change parameters."""
+        for name, value in params.items():
+            if name not in _PARAMETERS:
+                raise ValueError(f"Tagger has no parameter {name!r}")
+            setattr(self, name, value)
+        return self
+
+    def __repr__(self) -> str:
+        usual = Tagger().get_params()
+        told = {name: value for name, value in self.get_params().items() if value != usual[name]}
+        return f"Tagger({', '.join(f'{name}={value!r}' for name, value in told.items())})"
+
+    def fit(
+        self,
+        sentences: Any,
+        tags: Any = None,
+        *,
+        column: str | int | None = None,
+        watch: Watch | None = None,
+    ) -> Tagger:
+        """Learn from tagged sentences.
+
+        Parameters
+        ----------
+        sentences : list of lists of str, Corpus, path or dict of columns
+            The words of sentences; or tuples of a word and what is known of it beside (pos, chunk);
+            or columns by name, the words first; or a file that `read_conll` can read.
+        tags : list of lists of str
+            A tag for each word, unless a column of the corpus has them.
+        column : str or int
+            The column of the tags in a corpus; by default upos in CoNLL-U, else the last.
+        watch : callable
+            Told how learning goes; stops it by answering True.
+        """
+        corpus = corpus_of(sentences, tags)
+        name = "tag" if tags is not None else corpus.name_of(column)
+        names = self._check(corpus, name)
+        rng = np.random.default_rng(self.random_state)
+        corpus, held_out = self._hold_out(corpus, name, rng)
+        self.model_ = self._learn(corpus, held_out, name, names, rng, watch)
+        return self
+
+    def _check(self, corpus: Corpus, column: str) -> list[str]:
+        """The columns beside the words that templates may use."""
+        if not corpus.tokens:
+            raise DataError(f"{corpus.source}: there is no token to learn from")
+        if column == corpus.names[0]:
+            raise DataError(f"{corpus.source}: the words themselves cannot be the tags")
+        if corpus.format == "conllu":
+            return []
+        names = corpus.names[1:]
+        return names[: names.index(column)] if column in names else names
+
+    def _hold_out(
+        self, corpus: Corpus, column: str, rng: np.random.Generator
+    ) -> tuple[Corpus, tuple[Corpus, list[str]] | None]:
+        """The sentences to learn from, and those to score with their tags, if any."""
+        asked = self.validation
+        if asked is None or (isinstance(asked, (int, float)) and asked == 0):
+            return corpus, None
+        if isinstance(asked, (int, float)):
+            count = round(float(asked) * len(corpus))
+            if not 0.0 < asked < 1.0 or not 0 < count < len(corpus):
+                raise ValueError(
+                    f"validation={asked!r} must be a share from 0 up to 1 that leaves sentences on"
+                    f" both sides; there are {len(corpus)}"
+                )
+            chosen = np.sort(rng.permutation(len(corpus))[:count])
+            rest = np.setdiff1d(np.arange(len(corpus)), chosen)
+            other, corpus = corpus[chosen], corpus[rest]
+        elif isinstance(asked, tuple):
+            other, column = corpus_of(*asked), "tag"
+        else:
+            other = corpus_of(asked)
+        if not other.tokens:
+            raise DataError(f"{other.source}: there is no token to score")
+        return corpus, (other, other.column(column))
+
+    def _learn(
+        self,
+        corpus: Corpus,
+        held_out: tuple[Corpus, list[str]] | None,
+        column: str,
+        inputs: list[str],
+        rng: np.random.Generator,
+        watch: Watch | None,
+    ) -> TaggerModel:
+        cells = corpus.column(column)
+        labels, tags, given_scheme = self._labels(cells, corpus)
+        if len(tags) > _MOST_TAGS:
+            raise DataError(
+                f"{corpus.source}: {column!r} has {len(tags)} different tags; is it text?"
+            )
+        templates = Templates(
+            default_templates(tags, inputs) if isinstance(self.templates, str) else self.templates
+        )
+        plan = self._plan(len(tags))
+        if self.bits is not None and not 1 <= self.bits <= 30:
+            raise ValueError(f"bits={self.bits!r} must be from 1 to 30, or None")
+        counts = count_transitions(labels, corpus.starts, len(tags))
+        allowed, scheme = allowed_transitions(tags, counts, self.constraints)
+        width = row_width(len(tags), self.order)
+        called = tags
+        if given_scheme is not None and self.scheme is not None:
+            called = [plain_tag(tag, self.scheme) for tag in tags]
+        lexicon = make_lexicon(self.tag_dictionary, corpus.words, labels, tags, called, width)
+        encoded = encode_corpus(corpus, templates, self.bits)
+        model = TaggerModel(
+            tags=tags,
+            templates=templates,
+            W=np.empty((0, width), np.float32),
+            index=encoded.where,
+            lexicon=lexicon,
+            allowed=allowed,
+            order=self.order,
+            beam=plan.search.beam,
+            scheme=scheme,
+            given_scheme=given_scheme,
+            column=column,
+            params={name: _plain(value) for name, value in self.get_params().items()},
+        )
+        score = None if held_out is None else _Referee(model, *held_out).score
+        learned = learn_committee(
+            partial(Course, encoded, labels, allowed, lexicon, plan, len(templates)),
+            len(corpus),
+            [rng] if self.committee == 1 else rng.spawn(self.committee),
+            min(self.committee, thread_count(self.n_jobs)),
+            score,
+            watch,
+        )
+        names = FeatureNames.of_training(
+            templates,
+            encoded.tokens,
+            encoded.starts,
+            partial(read_again, encoded._replace(ids=np.empty(0, np.uint32)), templates),
+            encoded.size,
+        )
+        return _replaced(
+            model,
+            W=learned.weights,
+            history=learned.history,
+            certificate=certify_run(plan, learned, len(corpus), self.committee),
+            names=names,
+            known=known_words(corpus.words),
+        )
+
+    def _labels(self, cells: list[str], corpus: Corpus) -> tuple[np.ndarray, list[str], str | None]:
+        """The tags as codes, what the codes mean, and the scheme they were given in if another."""
+        tags = sorted(set(cells))
+        codes = {tag: code for code, tag in enumerate(tags)}
+        labels = np.fromiter(map(codes.__getitem__, cells), np.uint32, len(cells))
+        _choice("scheme", self.scheme, (*_LEARNED_AS, None))
+        if self.scheme is None or len(tags) > _MOST_TAGS:
+            return labels.astype(np.uint16), tags, None
+        counts = count_transitions(labels, corpus.starts, len(tags))
+        given = scheme_of_transitions(tags, counts)
+        if given not in ("IOB1", "IOB2") or given == self.scheme:
+            return labels.astype(np.uint16), tags, None
+        return *recode(cells, corpus.starts, self.scheme), given
+
+    def _plan(self, tags: int) -> TaggerPlan:
+        """The parameters as the driver takes them, or an error that names the one that is wrong."""
+        _choice("order", self.order, (1, 2))
+        _choice("rule", self.rule, _RULES)
+        _choice("keep", self.keep, ("average", "last"))
+        _choice("search", self.search, ("exact", "beam"))
+        _choice("update", self.update, tuple(_UPDATES))
+        for name in ("epochs", "committee", "beam", "patience"):
+            value = getattr(self, name)
+            if not isinstance(value, (int, np.integer)) or value < 1:
+                raise ValueError(f"{name}={value!r} must be a whole number, at least 1")
+        if isinstance(self.templates, str) and self.templates != "auto":
+            raise ValueError(f"templates={self.templates!r} must be 'auto' or a list of templates")
+        if self.max_seconds is not None and not self.max_seconds > 0.0:
+            raise ValueError(f"max_seconds={self.max_seconds!r} must be positive, or None")
+        beam = self.beam if self.search == "beam" else 0
+        cost = 1.0 if self.cost_augmented else 0.0
+        return TaggerPlan(
+            rule=make_rule(self.rule, C=self.C),
+            search=Search(tags, self.order, beam, _UPDATES[self.update], cost),
+            keep=self.keep,
+            epochs=int(self.epochs),
+            shuffle=bool(self.shuffle),
+            patience=int(self.patience),
+            max_seconds=math.inf if self.max_seconds is None else float(self.max_seconds),
+        )
+
+    def restore(self, model: TaggerModel) -> Tagger:
+        """Take over a model, as from a file."""
+        self.model_ = model
+        return self
+
+    def _fitted(self) -> TaggerModel:
+        if not hasattr(self, "model_"):
+            raise AttributeError("this Tagger has not learned yet: call fit first")
+        return self.model_
+
+    @property
+    def tags_(self) -> list[str]:
+        """The tags that were learned, sorted."""
+        return self._fitted().tags
+
+    @property
+    def history_(self) -> History:
+        """What happened while learning."""
+        return self._fitted().history
+
+    @property
+    def certificate_(self) -> RunCertificate | None:
+        """Mistakes, and what they are worth."""
+        return self._fitted().certificate
+
+    def tag(self, words: Sequence[Any], **columns: Sequence[str]) -> list[str]:
+        """The tags of one sentence; see `TaggerModel.tag`."""
+        return self._fitted().tag(words, **columns)
+
+    def predict(self, sentences: Any, n_jobs: int | None = None) -> list[list[str]]:
+        """The tags of many sentences; see `TaggerModel.predict`."""
+        return self._fitted().predict(sentences, n_jobs)
+
+    def score(self, sentences: Any, tags: Any = None, column: str | int | None = None) -> float:
+        """The share of tokens whose tag is right."""
+        return self._fitted().score(sentences, tags, column)
+
+    def n_best(self, words: Sequence[Any], n: int = 5, **columns: Sequence[str]) -> list[Answer]:
+        """The n best ways to tag a sentence, with their scores."""
+        return self._fitted().n_best(words, n, **columns)
+
+    def margins(self, words: Sequence[Any], **columns: Sequence[str]) -> np.ndarray:
+        """How sure every tag of a sentence is; see `TaggerModel.margins`."""
+        return self._fitted().margins(words, **columns)
+
+    def certify(
+        self, sentences: Any, tags: Any = None, *, column: str | int | None = None
+    ) -> RunCertificate:
+        """What the mistakes are worth, given the sentences that were learned from (L35).
+
+        If the weights put the right tags of every sentence before all others, by a margin gamma
+        (the smallest lead over the length of the weights), then the perceptron can have made at
+        most (R / gamma)^2 mistakes.
+
+        Returns
+        -------
+        RunCertificate
+            With the margin on these sentences, negative if some tags are wrong, and the bound.
+        """
+        model = self._fitted()
+        corpus = corpus_of(sentences, tags)
+        name = "tag" if tags is not None else corpus.name_of(column)
+        labels, names, _ = self._labels(corpus.column(name), corpus)
+        unknown = set(names) - set(model.tags)
+        if unknown:
+            raise DataError(f"{corpus.source}: the tag {min(unknown)!r} was not learned")
+        labels = np.array([model.tags.index(tag) for tag in names], np.uint32)[labels]
+        columns = word_columns(corpus)
+        leads = []
+        for a, b in pairwise(corpus.starts.tolist()):
+            beside = {one: columns[one][a:b] for one in model.templates.columns.inputs}
+            leads.append(model.lead(columns["word"][a:b], labels[a:b], **beside))
+        margin = min(leads) / model.norm
+        run = model.certificate
+        assert run is not None
+        if run.no_bound or run.R is None:
+            return replace(run, margin=margin)
+        if margin <= 0.0:
+            return replace(run, margin=margin, no_bound="some tags are wrong")
+        return replace(run, margin=margin, bound=(run.R / margin) ** 2)
+
+    def top_features(self, n: int = 20, tag: str | None = None) -> list[Weight]:
+        """The features that weigh most."""
+        return self._fitted().top_features(n, tag)
+
+    def save(self, path: str | os.PathLike[str], names: bool = True) -> None:
+        """Write what was learned to a file, from which `widemargin.load` reads it."""
+        self._fitted().save(path, names)
+
+
+_PARAMETERS = ("order", *(Tagger.__init__.__kwdefaults__ or ()))
+
+
+class _Referee:
+    """Scores weights on sentences that are not learned from: by spans, if tags are of spans."""
+
+    def __init__(self, model: TaggerModel, corpus: Corpus, tags: list[str]) -> None:
+        self.model, self.corpus, self.tags = model, corpus, tags
+
+    def score(self, weights: np.ndarray) -> float:
+        """F1 of spans, or the share of tags that are right."""
+        model = _replaced(self.model, W=weights)
+        found = model.flat_tags(self.corpus)
+        if model.scheme is not None:
+            return float(measure_spans(self.tags, found, self.corpus.starts).overall.f1)
+        return share_right(found, self.tags)
+
+
+def _replaced(model: TaggerModel, **changes: Any) -> TaggerModel:
+    """The same model with other content; what was worked out from the old is forgotten."""
+    return TaggerModel(**{**model.__getstate__(), **changes})
+
+
+def _plain(value: Any) -> Any:
+    """A parameter that can be saved: examples to score are not kept."""
+    return value if isinstance(value, (str, int, float, dict, list, type(None))) else None
+
+
+def _choice(name: str, value: Any, choices: tuple[Any, ...]) -> None:
+    if value not in choices:
+        raise ValueError(
+            f"{name}={value!r} is unknown; choose one of {', '.join(map(repr, choices))}"
+        )

@@ -1,0 +1,78 @@
+"""The weights of a tagger: how rows are laid out, and in which form they answer."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from widemargin.loops.lowlevel.vectors import aligned
+
+#: The largest number of 16 bits.
+_LARGEST = 32767
+#: The unit is not worked out from less than this, so that no number becomes too small for a float.
+_LEAST = 1e-20
+#: Weights answer in 16 bits if half of those that are not 0 are at least so many units.
+_FINE = 16
+#: Rows that are rounded at once.
+_BLOCK = 1 << 12
+
+
+def row_width(labels: int, order: int) -> int:
+    """How many numbers a row of weights has: 8 or a multiple of 16."""
+    needed = labels + (order == 2)
+    return 8 if needed <= 8 else (needed + 15) // 16 * 16
+
+
+def transition_rows(labels: int, order: int) -> int:
+    """How many rows of the weights are those of transitions, see `loops.tagging`."""
+    return labels + 2 + ((labels + 1) ** 2 if order == 2 else 0)
+
+
+def transition_table(W: np.ndarray, allowed: np.ndarray, labels: int, order: int) -> np.ndarray:
+    """What the dynamic program reads: transitions added up, minus infinity where not allowed."""
+    n, width = labels, W.shape[1]
+    T = W[len(W) - transition_rows(n, order) :]
+    closed = np.zeros((n + 2, width), np.float32)
+    closed[:, n:] = -np.inf
+    closed[: n + 1, :n][~allowed[:, :n]] = -np.inf
+    closed[n + 1, :n][~allowed[:n, n]] = -np.inf
+    pairs = T[: n + 2] + closed
+    if order == 1:
+        return pairs
+    triples = T[n + 2 :].reshape(n + 1, n + 1, width) + pairs[: n + 1, None, :]
+    return np.concatenate([triples.reshape(-1, width), pairs[n + 1 :]])
+
+
+class Answering(NamedTuple):
+    """Weights in the form in which they answer: whole multiples of a unit."""
+
+    W: np.ndarray  # of int16; of float32 where 16 bits would be too coarse
+    D: np.ndarray  # of float32: what the dynamic program reads, see `loops.viterbi`
+    unit: float  # a power of two
+
+
+def answering(W: np.ndarray, allowed: np.ndarray, labels: int, order: int) -> Answering:
+    """Round weights to 16 bits, which halves what must come from memory for every answer.
+
+    The unit is the least power of two of which no weight is more than 32,767. As it is a power of
+    two, scores are the same to the bit as if they were computed with the rounded weights
+    themselves. Where one weight is so large that most others would be rounded off, all stay as
+    they are.
+    """
+    rows = range(0, len(W), _BLOCK)
+    largest = max((float(np.abs(W[a : a + _BLOCK]).max()) for a in rows), default=0.0)
+    unit = float(2.0 ** np.ceil(np.log2(max(largest, _LEAST) / _LARGEST)))
+    fine = 0
+    whole = aligned(W.shape, np.int16)
+    for a in rows:
+        block = W[a : a + _BLOCK]
+        some = int(np.count_nonzero(block))
+        np.rint(block * np.float32(1.0 / unit), out=whole[a : a + _BLOCK], casting="unsafe")
+        fine += 2 * int(np.count_nonzero(np.abs(whole[a : a + _BLOCK]) >= _FINE)) - some
+    if fine < 0:
+        same = aligned(W.shape, np.float32)
+        same[:] = W
+        return Answering(same, transition_table(same, allowed, labels, order), 1.0)
+    T = whole[len(W) - transition_rows(labels, order) :].astype(np.float32)
+    return Answering(whole, transition_table(T, allowed, labels, order), unit)

@@ -1,0 +1,76 @@
+"""Models of tasks in files: the weights are stored, the task is named. No pickle."""
+
+from __future__ import annotations
+
+import os
+import sys
+from importlib import import_module
+from typing import Any
+
+from widemargin.errors import ModelFileError
+from widemargin.modelfile import pack_value, read_model_file, unpack_value, write_model_file
+from widemargin.structured.task import Task
+from widemargin.structured.weights import Weights
+from widemargin.training.history import History
+
+LEARNER = "StructuredPerceptron"
+#: Only tasks from here are imported because a file says so.
+_SHIPPED = "widemargin.structured.tasks."
+
+
+def write_task_model(
+    path: str | os.PathLike[str],
+    task: Task,
+    weights: Weights,
+    params: dict[str, Any],
+    history: History,
+    about: dict[str, Any],
+) -> None:
+    """Write a model."""
+    kind = type(task)
+    write_model_file(
+        path,
+        weights.pack(),
+        {
+            "learner": LEARNER,
+            "task": f"{kind.__module__}:{kind.__qualname__}",
+            "task_params": pack_value(task.params()),
+            "params": pack_value(params),
+            "history": history.to_dict(),
+            **about,
+        },
+    )
+
+
+def read_task_model(
+    path: str | os.PathLike[str], task: Task | None
+) -> tuple[Task, Weights, dict[str, Any], History, dict[str, Any]]:
+    """Read a model back, and find its task."""
+    arrays, about = read_model_file(path)
+    if about.get("learner") != LEARNER:
+        raise ModelFileError(f"{path}: holds a model of {about.get('learner')}, not of a task")
+    if task is None:
+        task = _find_task(os.fspath(path), about["task"], unpack_value(about["task_params"]))
+    weights = Weights.unpack(arrays, about["count"])
+    return task, weights, unpack_value(about["params"]), History.from_dict(about["history"]), about
+
+
+def task_named_in(path: str | os.PathLike[str]) -> str:
+    """The module and class of the task that a model is of."""
+    return str(read_model_file(path)[1]["task"])
+
+
+def _find_task(path: str, named: str, params: dict[str, Any]) -> Task:
+    """The task that a file names; a file cannot make a module run that nobody imported."""
+    module, _, name = named.partition(":")
+    if module.startswith(_SHIPPED):
+        import_module(module)
+    found: Any = sys.modules.get(module)
+    for part in name.split("."):
+        found = getattr(found, part, None)
+    if not (isinstance(found, type) and issubclass(found, Task)):
+        raise ModelFileError(
+            f"{path}: its task is {named}, which is not imported: import it first, or load with"
+            " task=..."
+        )
+    return found(**params)

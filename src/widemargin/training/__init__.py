@@ -1,0 +1,1 @@
+"""What every training shares: epochs, stops, history, progress, checkpoints."""

@@ -1,0 +1,209 @@
+"""What happened in a fit, as data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from widemargin.markup.charts import Curve, Mark, line_chart
+from widemargin.markup.html import Markup, fragment, tag
+
+#: A table of more rows than this is shown without its middle.
+_SHOWN = 60
+
+
+class Epoch(NamedTuple):
+    """One row of the table."""
+
+    epoch: int
+    mistakes: int
+    updates: int
+    loss: float
+    change: float | None
+    held_out: float | None
+    seconds: float
+    examples: int = 0
+    gap: float | None = None
+
+
+class Cycle(NamedTuple):
+    """The weights after epoch `last` were those after epoch `first`, with updates between.
+
+    If every sum was exact, the updates between add up to zero, and so prove (Gordan) that no
+    weights put all examples strictly on their sides. (Learning one class against the rest: that
+    there is a class which no hyperplane cuts off from the rest.)
+    """
+
+    first: int
+    last: int
+    proof: bool
+
+
+@dataclass
+class History:
+    """A table with a row for each epoch, in a stream for every so many examples; why it ended.
+
+    Attributes
+    ----------
+    epochs : list of Epoch
+        `mistakes` made while learning; `updates`, the examples that changed the weights; the mean
+        `loss`, each example's taken before it was learned from; `change`, how far the weights
+        moved (not measured in streams); `held_out`, the accuracy of what would be deployed, on
+        examples not learned from; `seconds` since the start; how many `examples` were looked at.
+        For an SVM `loss` is its objective and `gap` the relative duality gap, as they looked
+        during the pass.
+    stopped : str
+        Why learning ended: "no mistakes", "small change", "epochs", "deadline", "no improvement",
+        "interrupted" or, for an SVM, "gap reached", "not separable" or "no progress" (floats
+        hold no better).
+    best : int or None
+        The epoch whose weights were given back, if examples were held out.
+    cycle : Cycle or None
+        Set if the weights came back to where they were (only looked for in a fixed order).
+
+    Examples
+    --------
+    >>> history = History()
+    >>> history.add(Epoch(1, 3, 3, 0.5, 3.2, None, 0.01))
+    >>> history.add(Epoch(2, 0, 0, 0.0, 0.0, None, 0.02))
+    >>> history["mistakes"].tolist()
+    [3, 0]
+    """
+
+    epochs: list[Epoch] = field(default_factory=list)
+    stopped: str = ""
+    best: int | None = None
+    cycle: Cycle | None = None
+
+    def add(self, epoch: Epoch) -> None:
+        """Append a row."""
+        self.epochs.append(epoch)
+
+    def __len__(self) -> int:
+        return len(self.epochs)
+
+    def __iter__(self) -> Iterator[Epoch]:
+        return iter(self.epochs)
+
+    def __getitem__(self, column: str) -> np.ndarray:
+        """One column as an array; epochs without a held-out score hold NaN there."""
+        if column not in Epoch._fields:
+            raise KeyError(f"no column {column!r}; there are {', '.join(Epoch._fields)}")
+        cells = [getattr(epoch, column) for epoch in self.epochs]
+        return np.array([np.nan if cell is None else cell for cell in cells])
+
+    @property
+    def mistakes(self) -> int:
+        """All mistakes of the fit."""
+        return sum(epoch.mistakes for epoch in self.epochs)
+
+    def extend(self, other: History, later: bool = True) -> None:
+        """Go on with the epochs of another fit; if it came later, its seconds do, too."""
+        done = len(self.epochs)
+        time = self.epochs[-1].seconds if self.epochs and later else 0.0
+        for e in other.epochs:
+            self.add(e._replace(epoch=e.epoch + done, seconds=e.seconds + time))
+        self.stopped, self.best, self.cycle = other.stopped, None, None
+        if other.best is not None:
+            self.best = other.best + done
+        if other.cycle is not None:
+            self.cycle = Cycle(other.cycle.first + done, other.cycle.last + done, other.cycle.proof)
+
+    def to_pandas(self) -> Any:
+        """The table as a pandas DataFrame."""
+        import pandas
+
+        return pandas.DataFrame(self.epochs, columns=Epoch._fields)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain lists, numbers and strings, for JSON."""
+        return {
+            "epochs": [list(epoch) for epoch in self.epochs],
+            "stopped": self.stopped,
+            "best": self.best,
+            "cycle": None if self.cycle is None else list(self.cycle),
+        }
+
+    @classmethod
+    def from_dict(cls, found: dict[str, Any]) -> History:
+        """Undo `to_dict`."""
+        return cls(
+            [Epoch(*epoch) for epoch in found["epochs"]],
+            found["stopped"],
+            found["best"],
+            None if found["cycle"] is None else Cycle(*found["cycle"]),
+        )
+
+    def charts(self) -> Markup:
+        """What was measured epoch by epoch as HTML, a chart for each."""
+        if not len(self):
+            return tag("p", "No epoch was recorded.", kind="soft")
+        streamed = len({epoch.epoch for epoch in self}) < len(self)
+        x = (np.cumsum(self["examples"]) if streamed else self["epoch"]).tolist()
+        scores = self["held_out"]
+        solved = bool(np.any(np.isfinite(self["gap"])))  # an SVM's epochs have a gap
+        wanted = {"objective": "loss", "relative gap": "gap"}
+        if not solved:
+            wanted = {"mistakes": "mistakes", "mean loss": "loss"}
+        mark = None
+        if np.any(np.isfinite(scores)):
+            wanted["held-out accuracy"] = "held_out"
+            if self.best is not None:
+                at = int(np.flatnonzero(self["epoch"] == self.best)[-1])
+                mark = Mark(x[at], float(scores[at]), f"given back: {scores[at]:.4f}")
+        charts = [
+            line_chart(
+                name,
+                [Curve(name, x, self[column].tolist())],
+                x_name="examples" if streamed else "epoch",
+                logarithmic=column == "gap",
+                from_zero=not solved and column in ("mistakes", "loss"),
+                mark=mark if column == "held_out" else None,
+            )
+            for name, column in wanted.items()
+        ]
+        return tag("div", *(tag("figure", chart) for chart in charts), kind="row")
+
+    def _repr_html_(self) -> str:
+        return fragment(self.charts(), tag("pre", repr(self)))
+
+    def _few(self) -> list[Epoch]:
+        """The rows to show: of very many the first and the last."""
+        if len(self.epochs) <= _SHOWN:
+            return self.epochs
+        return self.epochs[: _SHOWN // 2] + self.epochs[-_SHOWN // 2 :]
+
+    def __repr__(self) -> str:
+        streamed = len({e.epoch for e in self.epochs}) < len(self.epochs)
+        heads = ["epoch", "mistakes", "updates", "loss", "change", "held out", "gap", "seconds"]
+        heads.append("examples")
+        cells = [
+            (
+                *e[:3],
+                *map(_short, (e.loss, e.change, e.held_out, e.gap)),
+                f"{e.seconds:.2f}",
+                e.examples if streamed else "",
+            )
+            for e in self._few()
+        ]
+        shown = [j for j in range(len(heads)) if any(row[j] != "" for row in cells)]
+        widths = [max([len(heads[j])] + [len(str(row[j])) for row in cells]) for j in shown]
+        lines = [
+            "  ".join(f"{row[j]:>{width}}" for j, width in zip(shown, widths, strict=True))
+            for row in [heads, *cells]
+        ]
+        if len(cells) < len(self.epochs):
+            lines.insert(1 + _SHOWN // 2, f"... {len(self.epochs) - len(cells)} more")
+        if self.stopped:
+            lines.append(f"stopped: {self.stopped}")
+        if self.best is not None:
+            lines.append(f"given back: the weights after epoch {self.best}")
+        return "\n".join(lines)
+
+
+def _short(number: float | None) -> str:
+    """Four digits, or nothing where nothing was measured."""
+    return "" if number is None else f"{number:.4g}"

@@ -1,0 +1,382 @@
+"""Taggers and parsers from the shell, on small files made here."""
+
+import gzip
+import io
+import json
+import random
+import re
+import subprocess
+import sys
+
+import pytest
+from click.testing import CliRunner
+
+import widemargin
+from widemargin.cli.main import main
+from widemargin.data.readers.conll import read_conll
+from widemargin.online.progress import Watcher
+from widemargin.structured import StructuredPerceptron, load_tagger, measure_spans
+from widemargin.structured.tasks import Tagging
+
+WORDS = {
+    "DET": ["the", "a", "every", "no"],
+    "ADJ": ["old", "green", "happy", "wooden"],
+    "NOUN": ["dog", "cat", "house", "engineer", "boat"],
+    "VERB": ["barks", "sees", "likes", "builds"],
+}
+#: Sentences as (tag, head, label).
+SHAPES = [
+    [("DET", 2, "det"), ("NOUN", 3, "nsubj"), ("VERB", 0, "root")],
+    [("DET", 3, "det"), ("ADJ", 3, "amod"), ("NOUN", 4, "nsubj"), ("VERB", 0, "root")],
+    [
+        *[("DET", 2, "det"), ("NOUN", 3, "nsubj"), ("VERB", 0, "root")],
+        *[("DET", 5, "det"), ("NOUN", 3, "obj:dir")],
+    ],
+]
+
+
+def treebank(n=40, seed=0):
+    rng, lines = random.Random(seed), []
+    for s in range(n):
+        lines.append(f"# sent_id = {s + 1}")
+        for i, (tag, head, label) in enumerate(rng.choice(SHAPES), 1):
+            word = rng.choice(WORDS[tag])
+            lines.append(f"{i}\t{word}\t{word}\t{tag}\t_\t_\t{head}\t{label}\t_\tx={i}")
+        lines.append("")
+    return "\n".join(lines) + "\n"
+
+
+def chunks(n=40, seed=0):
+    """Word, part of speech and chunk: noun phrases and verb groups."""
+    lines = []
+    for sentence in read(treebank(n, seed)):
+        words, tags = sentence.words, sentence.column("upos")
+        for i, (word, tag) in enumerate(zip(words, tags, strict=True)):
+            inside = i and tag in ("ADJ", "NOUN")
+            chunk = "B-VP" if tag == "VERB" else "I-NP" if inside else "B-NP"
+            lines.append(f"{word} {tag} {chunk}")
+        lines.append("")
+    return "\n".join(lines) + "\n"
+
+
+def read(text):
+    corpus = read_conll(io.BytesIO(text.encode()))
+    return [corpus[i] for i in range(len(corpus))]
+
+
+def run(*words, code=0):
+    """A command within this process, in the folder of the test."""
+    done = CliRunner().invoke(main, [str(word) for word in words])
+    assert done.exit_code == code, done.output
+    return done
+
+
+def ask(text, *words):
+    """What a command prints that is given a text to read."""
+    program = [sys.executable, "-m", "widemargin", *words]
+    return subprocess.run(program, input=text, capture_output=True, text=True, check=True).stdout
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    """Every test works in a folder of its own."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "train.conllu").write_text(treebank(), encoding="utf-8")
+    (tmp_path / "dev.conllu").write_text(treebank(20, 1), encoding="utf-8")
+    (tmp_path / "chunks.txt").write_text(chunks(), encoding="utf-8")
+    return tmp_path
+
+
+TAGGER = ["train", "--learner", "tagger", "--bits", "12", "--epochs", "5"]
+PARSER = ["train", "--learner", "parser", "--bits", "12", "--epochs", "5", "--tags", "upos"]
+
+
+# Taggers
+
+
+def test_train_tag_and_test_a_tagger(folder):
+    words = ["--column", "upos", "train.conllu", "--valid", "dev.conllu", "--model", "en.wm"]
+    said = run(*TAGGER, *words).output
+    assert "40 sentences" in said
+    assert "tagger of 'upos': 4 tags" in said
+    assert "given back: the weights after epoch" in said
+    assert "token accuracy  1.0000" in said
+    dev = (folder / "dev.conllu").read_text(encoding="utf-8")
+    blind = dev.replace("\tNOUN\t", "\t_\t").replace("\tVERB\t", "\t_\t")
+    (folder / "blind.conllu").write_text(blind, encoding="utf-8")
+    assert run("tag", "en.wm", "blind.conllu").stdout == dev
+    assert ask("the dog\n\na cat\n", "tag", "en.wm", "-") == (
+        "the\tDET\ndog\tNOUN\n\n\na\tDET\ncat\tNOUN\n\n"
+    )
+    assert ask("no cat\n", "tag", "en.wm", "--write", "conllu").split("\n")[1] == (
+        "2\tcat\t_\tNOUN\t_\t_\t_\t_\t_\t_"
+    )
+    (folder / "en.gz").write_bytes(gzip.compress(dev.encode()))
+    assert "token accuracy  1.0000" in run("test", "en.wm", "en.gz").output
+
+
+def test_figures_as_json(folder):
+    run(*TAGGER, "chunks.txt", "--model", "c.wm", "--quiet")
+    text = chunks(20, 1).replace("dog NOUN I-NP", "dog NOUN O")
+    text = text.replace("cat NOUN", "zebra NOUN")
+    (folder / "dev.txt").write_text(text, encoding="utf-8")
+    found = json.loads(run("test", "c.wm", "dev.txt", "--json").output)
+    corpus = read_conll("dev.txt")
+    tags = [tag for tags in load_tagger("c.wm").predict(corpus) for tag in tags]
+    gold = corpus.column("chunk")
+    spans = measure_spans(gold, tags, corpus.starts).overall
+    assert found["f1"] == spans.f1 < 1.0
+    assert found["accuracy"] == sum(map(str.__eq__, gold, tags)) / len(tags)
+    for name in ("accuracy", "f1"):
+        low, high = found[f"{name}_interval"]
+        assert low <= found[name] <= high
+    new = [a == b for w, a, b in zip(corpus.words, gold, tags, strict=True) if w == "zebra"]
+    assert found["unseen_tokens"] == len(new) > 0
+    assert found["unseen_accuracy"] == sum(new) / len(new)
+    assert found["mistakes"][0][:2] == ["O", "I-NP"]
+    assert "[dog]" in found["mistakes"][0][3][0]
+    assert f"(dev.txt:{corpus.lines[gold.index('O')]})" in found["mistakes"][0][3][0]
+    i, j = (found["labels"].index(tag) for tag in ("O", "I-NP"))
+    assert found["confusion"][i][j] == found["mistakes"][0][2]
+    said = run("test", "c.wm", "dev.txt").output
+    assert f"span F1         {spans.f1:.4f}" in said
+    assert "right answer (down), prediction (across)" in said
+    assert "O taken for I-NP" in said
+
+
+def test_columns_by_name_and_number(folder):
+    for column, learned in (("3", "chunk"), ("chunk", "chunk"), ("pos", "pos"), (None, "chunk")):
+        words = [] if column is None else ["--column", column]
+        said = run(*TAGGER, "chunks.txt", *words, "--json", "--model", "m.wm").output
+        assert json.loads(said)["column"] == learned
+    tagged = run("tag", "m.wm", "chunks.txt").stdout
+    assert tagged == chunks()  # learned by heart, and put where they were
+    unknown = "the DET\nzebra NOUN\n\n"
+    (folder / "two.txt").write_text(unknown, encoding="utf-8")
+    run("tag", "m.wm", "two.txt", code=1)  # its columns are called word and ner
+    run(*TAGGER, "chunks.txt", "--column", "upos", code=1)
+    assert (
+        "no column 'upos'; there are word, pos, chunk"
+        in run(*TAGGER, "chunks.txt", "--column", "upos", code=1).output
+    )
+
+
+def test_illegal_tags_are_told_by_line(folder):
+    text = "".join(f"w{i} N B-X\nv N I-X\n\n" for i in range(9)) + "a N O\nb N I-X\n"
+    (folder / "bad.txt").write_text(text, encoding="utf-8")
+    said = run(*TAGGER, "bad.txt", "--model", "m.wm").stderr
+    assert said.strip().endswith("bad.txt:29: I-X follows O, which IOB2 does not allow")
+    found = run(*TAGGER, "bad.txt", "--model", "m.wm", "--json", "--quiet")
+    assert json.loads(found.stdout)["illegal_tags"] == 1
+    assert "bad.txt:29" not in found.stderr
+
+
+def test_smaller_models(folder):
+    sizes = {}
+    for name, words in {"whole": [], "pruned": ["--prune", "0.001"], "half": ["--half"]}.items():
+        said = run(*TAGGER, "chunks.txt", *words, "--json", "--model", f"{name}.wm").output
+        sizes[name] = json.loads(said)["bytes"]
+        assert run("tag", f"{name}.wm", "chunks.txt").stdout == chunks()
+    assert load_tagger("pruned.wm").features < load_tagger("whole.wm").features
+    assert sizes["half"] < sizes["whole"]
+
+
+def test_what_a_smaller_model_costs_is_told(folder):
+    text = "a N X\n\n" * 4 + "b N Y\n\n" * 4
+    (folder / "plain.txt").write_text(text, encoding="utf-8")
+    words = [*TAGGER, "plain.txt", "--prune", "100", "--model", "m.wm"]
+    said = run(*words).stdout
+    assert "what the smaller model costs: accuracy 1.0000 -> 0.5000 on the training" in said
+    told = json.loads(run(*words, "--half", "--valid", "plain.txt", "--json").output)
+    assert (told["smaller_on"], told["smaller_figure"]) == ("held-out", "accuracy")
+    assert told["before_smaller"] == 1.0
+    assert told["after_smaller"] == told["accuracy"] == 0.5
+    assert "smaller_on" not in json.loads(run(*TAGGER, "chunks.txt", "--json").output)
+
+
+def test_options_reach_the_tagger(folder):
+    words = ["--order", "2", "--rule", "perceptron", "--keep", "last", "--beam", "3"]
+    words += ["--template", "word[0]", "--template", "pos[-1]|pos[0]", "--dictionary", "5"]
+    words += ["--committee", "2", "--threads", "2"]
+    run(*TAGGER, "chunks.txt", *words, "--valid", "0.2", "--seed", "3", "--model", "m.wm")
+    told = json.loads(run("inspect", "m.wm", "--json").output)
+    assert told["order"] == 2
+    assert told["templates"] == ["word[0]", "pos[-1]|pos[0]"]
+    assert load_tagger("m.wm").params["committee"] == 2
+    params = {"rule": "perceptron", "keep": "last", "search": "beam", "beam": 3, "epochs": 5}
+    params |= {"tag_dictionary": 5, "random_state": 3, "bits": 12, "validation": 0.2}
+    assert params.items() <= told["params"].items()
+    said = run("inspect", "m.wm").output
+    assert "Tagger of 'chunk', order 2, IOB2 (learned as IOBES)" in said
+    assert "strongest features" in said
+
+
+# Parsers
+
+
+def test_train_parse_and_test_a_parser(folder):
+    words = ["train.conllu", "--valid", "dev.conllu", "--model", "p.wm"]
+    said = run(*PARSER, *words).output
+    assert "parser, arc-hybrid: 5 labels" in said
+    assert "UAS             1.0000" in said
+    dev = (folder / "dev.conllu").read_text(encoding="utf-8")
+    blind = "\n".join(
+        "\t".join([*cells[:6], "_", "_", *cells[8:]]) if len(cells) == 10 else line
+        for line in dev.split("\n")
+        for cells in [line.split("\t")]
+    )
+    (folder / "blind.conllu").write_text(blind, encoding="utf-8")
+    assert run("parse", "p.wm", "blind.conllu").stdout == dev
+    wrong = dev.replace("\tobj:dir\t", "\tobj:far\t").replace("\tamod\t", "\tdet\t")
+    (folder / "wrong.conllu").write_text(wrong, encoding="utf-8")
+    found = json.loads(run("test", "p.wm", "wrong.conllu", "--json").output)
+    tokens = len(read_conll("dev.conllu").words)
+    assert found["uas"] == 1.0
+    right = 1.0 - dev.count("\tamod\t") / tokens
+    assert found["las"] == pytest.approx(right)  # subtypes do not count
+    low, high = found["las_interval"]
+    assert low < found["las"] < high
+    assert "det taken for amod" in run("test", "p.wm", "wrong.conllu").output
+    assert "Parser, arc-hybrid, beam 1" in run("inspect", "p.wm").output
+
+
+def test_a_parser_with_its_own_tags_reads_plain_text(folder):
+    words = [*PARSER[:-2], "--model", "p.wm", "--json"]
+    assert json.loads(run(*words, "train.conllu").output)["labels"] == 5
+    parsed = ask("the happy dog barks\n", "parse", "p.wm")
+    cells = [line.split("\t") for line in parsed.strip().split("\n")]
+    assert [(c[1], c[3], c[6], c[7]) for c in cells] == [
+        ("the", "DET", "3", "det"),
+        ("happy", "ADJ", "3", "amod"),
+        ("dog", "NOUN", "4", "nsubj"),
+        ("barks", "VERB", "0", "root"),
+    ]
+    assert json.loads(run("test", "p.wm", "dev.conllu", "--json").output)["upos_accuracy"] == 1.0
+
+
+# What goes wrong
+
+
+@pytest.mark.parametrize("words", [[*TAGGER, "--column", "upos"], PARSER], ids=["tagger", "parser"])
+def test_ctrl_c_saves_what_was_learned_so_far(words, monkeypatch):
+    def press(watcher, moment):
+        watcher.interrupted = moment.epoch == 2
+        return watcher.interrupted
+
+    monkeypatch.setattr(Watcher, "__call__", press)
+    done = run(*words, "train.conllu", "--model", "m.wm", code=130)
+    assert "stopped: interrupted" in done.output
+    assert "Tagger" in run("inspect", "m.wm").output or "Parser" in run("inspect", "m.wm").output
+
+
+@pytest.mark.parametrize(
+    ("learner", "text", "message"),
+    [
+        (PARSER, treebank().replace("\t0\troot", "\t1\troot", 1), "own head|circle"),
+        (PARSER, treebank().replace("\t0\troot", "\t_\troot", 1), r"t\.conllu:\d+: has no head"),
+        (PARSER, treebank().replace("\t0\troot", "\t77\troot", 1), r"t\.conllu:\d+: the head 77"),
+        (TAGGER, treebank().replace("\tx=1\n", "\n", 1), r"t\.conllu:2: 9 columns"),
+        (TAGGER, treebank().replace("# sent_id = 2", "# sent_id = 2\n5\tx"), r"t\.conllu:\d+: 2 c"),
+        (TAGGER, "\n", "no sentences"),
+    ],
+)
+def test_bad_files_end_with_file_and_line(learner, text, message, folder):
+    (folder / "t.conllu").write_text(text, encoding="utf-8")
+    said = run(*learner, "t.conllu", "--model", "m.wm", code=1).stderr
+    lines = [line for line in said.splitlines() if not line.startswith("compiling")]
+    assert len(lines) == 1
+    assert re.search(message, lines[0]), lines[0]
+    assert not (folder / "m.wm").exists()
+
+
+def test_tags_that_were_never_seen(folder):
+    run(*TAGGER, "--column", "upos", "train.conllu", "--model", "m.wm", "--quiet")
+    text = treebank(20, 1).replace("\tcat\tNOUN", "\tcat\tX")
+    (folder / "new.conllu").write_text(text, encoding="utf-8")
+    done = run("test", "m.wm", "new.conllu")
+    assert "the tag 'X' was never seen in training" in done.stderr
+    assert "counted as mistakes" in done.stderr
+    assert "X taken for NOUN" in done.stdout
+    said = run("test", "m.wm", "new.conllu", "--column", "deprel", code=1).stderr
+    assert "new.conllu:2: the tag 'det' was never seen in training, nor was any other" in said
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ([*TAGGER, "--idf", "train.conllu"], "--idf is no option of the learner tagger"),
+        ([*TAGGER, "--system", "cle", "x"], "--system is no option of the learner tagger"),
+        ([*PARSER, "--column", "upos", "x"], "--column is no option of the learner parser"),
+        ([*PARSER, "--valid", "0.1", "train.conllu"], "must be a file"),
+        ([*PARSER, "chunks.txt"], "parsers learn from CoNLL-U"),
+        ([*TAGGER], "needs FILES"),
+        ([*TAGGER, "--format", "csv", "x"], "sentences are conll, conllu, text"),
+        (["train", "--order", "2", "x"], "--order is an option of the learners tagger and parser"),
+    ],
+)
+def test_wrong_usage(words, message):
+    assert message in run(*words, code=2).output
+
+
+def test_models_of_one_kind_do_not_do_for_another(folder):
+    run(*TAGGER, "--column", "upos", "train.conllu", "--model", "tag.wm", "--quiet")
+    (folder / "t.svm").write_text("1 1:1\n-1 2:1\n")
+    run("train", "t.svm", "--model", "lin.wm", "--quiet")
+    assert (
+        "is a Tagger, which widemargin tag asks" in run("predict", "tag.wm", "t.svm", code=1).output
+    )
+    assert "is no parser" in run("parse", "tag.wm", "dev.conllu", code=1).output
+    assert (
+        "is no tagger but was made by the learner Perceptron"
+        in run("tag", "lin.wm", "dev.conllu", code=1).output
+    )
+    assert (
+        "is conllu: sentences, which --learner tagger"
+        in run("train", "train.conllu", code=1).output
+    )
+    run("test", "t.svm", "dev.conllu", code=1)
+    (folder / "cut.wm").write_bytes((folder / "tag.wm").read_bytes()[:-9])
+    assert "cut short" in run("tag", "cut.wm", "dev.conllu", code=1).output
+
+
+def test_a_model_of_a_task_is_shown_and_loaded(folder):
+    task = Tagging(["DET", "NOUN"])
+    model = StructuredPerceptron(task).fit([["the", "dog"]], [("DET", "NOUN")])
+    model.save("task.wm")
+    told = json.loads(run("inspect", "task.wm", "--json").output)
+    assert told["task"] == "widemargin.structured.tasks.tagging:Tagging"
+    assert dict(told["top_features"])["dog NOUN"] == model["dog NOUN"]
+    said = run("inspect", "task.wm").output
+    assert "StructuredPerceptron, perceptron rule, average kept" in said
+    assert "dog NOUN" in said
+    assert widemargin.load("task.wm").predict([["the", "dog"]]) == [("DET", "NOUN")]
+    (folder / "t.svm").write_text("1 1:1\n")
+    assert "only Python can ask" in run("predict", "task.wm", "t.svm", code=1).output
+
+
+def test_latin_text(folder):
+    text = chunks().replace("dog", "bête")
+    (folder / "latin.txt").write_bytes(text.encode("latin-1"))
+    said = run(*TAGGER, "latin.txt", "--model", "m.wm", code=1).stderr
+    assert "the byte 0xea is not utf-8: give the encoding" in said
+    run(*TAGGER, "latin.txt", "--encoding", "latin-1", "--model", "m.wm", "--quiet")
+    assert run("tag", "m.wm", "latin.txt", "--encoding", "latin-1").stdout == text
+
+
+def test_help_tells_of_the_commands():
+    listed = run("--help").output
+    for command in ("tag", "parse"):
+        assert re.search(rf"^  {command} +Print the sentences", listed, re.MULTILINE)
+        assert "[FILES]..." in run(command, "--help").output
+
+
+def test_reports_tell_of_taggers_and_parsers(folder):
+    run(*TAGGER, "--column", "upos", "train.conllu", "--model", "t.wm")
+    run("report", "t.wm", "-o", "t.html")
+    page = (folder / "t.html").read_text(encoding="utf-8")
+    assert all(told in page for told in ("Tagger", "NOUN", "[0]="))
+    run(*PARSER, "train.conllu", "--model", "p.wm")
+    run("report", "p.wm", "-o", "p.html")
+    assert "Parser" in (folder / "p.html").read_text(encoding="utf-8")
+    done = run("report", "t.wm", "train.conllu", "-o", "t.html", code=1)
+    assert "is a Tagger" in done.output

@@ -1,0 +1,237 @@
+"""Newton steps for the weights of an SVM: against plain numpy, and as a part of a fit."""
+
+import json
+import warnings
+
+import numpy as np
+import pytest
+import scipy.optimize
+import scipy.sparse
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from interpreted import run_python
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.svm import SVC, LinearSVC
+
+from widemargin import LinearSVM
+from widemargin.data.rows import Rows, frozen
+from widemargin.linear_svm.dual_ascent import Climb
+from widemargin.linear_svm.newton_primal import Pulls, Smooth, newton_steps
+from widemargin.linear_svm.problem import Orders, Problem
+
+FORMS = {"dense": np.asarray, "sparse": scipy.sparse.csr_matrix}
+both_forms = pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
+both_losses = pytest.mark.parametrize("squared", [False, True], ids=["hinge", "squared"])
+
+
+# Twins
+
+
+def naive_pull(m, costs, squared, h):
+    """How an example pulls: minus the slope of the loss, its corner rounded off by a parabola."""
+    if squared:
+        return 2.0 * costs * np.maximum(0.0, 1.0 - m)
+    return costs * np.clip((1.0 + h - m) / (2.0 * h), 0.0, 1.0)
+
+
+def naive_loss(m, costs, squared, h):
+    """The loss itself, the rounded one."""
+    s = 1.0 - m
+    if squared:
+        return costs @ np.maximum(0.0, s) ** 2
+    parabola = (s + h) ** 2 / (4.0 * h)
+    return costs @ np.where(s > h, s, np.where(s < -h, 0.0, parabola))
+
+
+def objectives(Z, y, costs, squared, alpha):
+    """Primal at the weights that dual values make, and dual."""
+    w = (alpha * y) @ Z
+    short = np.maximum(0.0, 1.0 - y * (Z @ w))
+    softness = np.divide(alpha**2, 4.0 * costs, out=np.zeros(len(y)), where=costs > 0)
+    primal = w @ w / 2 + costs @ (short**2 if squared else short)
+    return primal, alpha.sum() - w @ w / 2 - (softness.sum() if squared else 0.0)
+
+
+def examples(n, d, seed=0, noise=1.0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d)) * (rng.random((n, d)) < 0.6)
+    y = np.where(X @ rng.normal(size=d) + noise * rng.normal(size=n) > 0.2, 1, -1)
+    return X, y.astype(np.int8), rng.choice([0.0, 0.5, 1.0, 3.0], n)
+
+
+def smooth(X, y, costs, squared, form=np.asarray, bias=1.0, free=False):
+    """The problem as the steps take it, and the rows with the constant feature."""
+    rows = Rows.of(form(X), bias=bias)
+    caps = np.full(len(y), np.inf) if squared else costs
+    Z = np.column_stack([X, np.full(len(y), bias)]).astype(np.float64)
+    return Smooth(rows, frozen(y), costs, caps, squared, free), Z
+
+
+# The loops
+
+
+@both_forms
+@both_losses
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("bias", [0.0, 2.0])
+def test_examples_pull_as_plain_numpy_says(form, squared, dtype, bias):
+    X, y, costs = examples(50, 6)
+    X = X.astype(dtype)
+    problem, Z = smooth(X, y, costs, squared, form, bias)
+    rng = np.random.default_rng(1)
+    start = np.where(costs > 0, costs * rng.random(50), 0.0)
+    w = (start * y) @ Z
+    pulls = Pulls(problem, start, w)
+    pulls.round_off(0.3)
+    assert not pulls.step(pulls.w - pulls.v)
+    for moved in (False, True):
+        assert not moved or pulls.step((pulls.v - pulls.w) * rng.random(7), sharper=0.5)
+        h = 0.15 if moved else 0.3
+        m = y * (Z @ pulls.w)
+        a = naive_pull(m, costs, squared, h)
+        np.testing.assert_allclose(pulls.m, m, atol=1e-9)
+        np.testing.assert_allclose(pulls.alpha, a, atol=1e-9)
+        np.testing.assert_allclose(pulls.v, (a * y) @ Z, atol=1e-8)
+        inside = (a > 0) & (a < problem.caps)
+        theta = np.where(inside, costs * (2.0 if squared else 0.5 / h), 0.0)
+        np.testing.assert_allclose(pulls.bend(), np.eye(7) + Z.T @ (theta[:, None] * Z), rtol=1e-9)
+        pull = pulls.pull
+        assert (pull.inside, pull.mistakes) == (inside.sum(), np.sum((m <= 0) & (costs > 0)))
+        primal = objectives_at(pulls.w, Z, y, costs, squared)
+        assert pulls.primal == pytest.approx(primal)
+        gap = primal - objectives(Z, y, costs, squared, a)[1]
+        away = pulls.w - pulls.v
+        assert pull.excess + away @ away / 2 == pytest.approx(gap, abs=1e-9)
+
+
+def objectives_at(w, Z, y, costs, squared):
+    short = np.maximum(0.0, 1.0 - y * (Z @ w))
+    return w @ w / 2 + costs @ (short**2 if squared else short)
+
+
+@given(st.integers(0, 2**32 - 1), st.booleans(), st.booleans())
+@settings(max_examples=60, deadline=None)
+def test_a_step_never_makes_the_rounded_objective_larger(seed, squared, sparse):
+    X, y, costs = examples(30, 4, seed)
+    problem, Z = smooth(X, y, costs, squared, FORMS["sparse" if sparse else "dense"])
+    rng = np.random.default_rng(seed)
+    h, w = float(rng.uniform(0.01, 1.0)), rng.normal(size=5)
+    pulls = Pulls(problem, np.zeros(30), np.zeros(5))
+    pulls.w[:] = w
+    pulls.m[:] = y * (Z @ w)
+    pulls.round_off(h)
+
+    def objective(w):
+        return w @ w / 2 + naive_loss(y * (Z @ w), costs, squared, h)
+
+    downhill = pulls.v - pulls.w
+    before, where = objective(pulls.w), pulls.w.copy()
+    if pulls.step(downhill):
+        assert objective(pulls.w) <= before
+        best = scipy.optimize.minimize_scalar(lambda tau: objective(where + tau * downhill))
+        assert objective(pulls.w) <= best.fun + 0.05 * (before - best.fun) + 1e-9
+
+
+# The steps
+
+
+@given(st.integers(0, 2**32 - 1), st.booleans(), st.sampled_from([1e-2, 1e-3, 1e-6]))
+@settings(max_examples=60, deadline=None)
+def test_the_gap_is_reached_and_is_what_was_said(seed, squared, tol):
+    rng = np.random.default_rng(seed)
+    n, d = int(rng.integers(20, 200)), int(rng.integers(1, 6))
+    X, y, costs = examples(n, d, seed)
+    problem, Z = smooth(X, y, costs, squared)
+    pulls = Pulls(problem, np.zeros(n), np.zeros(d + 1))
+    *_, said = newton_steps(pulls, tol)
+    assert said <= tol
+    assert np.all((pulls.alpha >= 0.0) & (pulls.alpha <= problem.caps))
+    np.testing.assert_allclose(pulls.v, (pulls.alpha * y) @ Z, atol=1e-9)
+    primal, dual = objectives(Z, y, costs, squared, pulls.alpha)
+    assert primal - dual <= (1 + 1e-6) * tol * primal + 1e-12
+
+
+@given(st.integers(0, 2**32 - 1), st.booleans())
+@settings(max_examples=40, deadline=None)
+def test_a_free_bias_costs_nothing_and_balances_the_classes(seed, squared):
+    rng = np.random.default_rng(seed)
+    X, y, costs = examples(100, 3, seed)
+    problem, Z = smooth(X + rng.normal(), y, costs, squared, free=True)
+    pulls = Pulls(problem, np.zeros(100), np.zeros(4), bias=float(rng.normal()))
+    *_, said = newton_steps(pulls, 1e-6)
+    assert said <= 1e-6
+    alpha, b = pulls.alpha, pulls.w[-1]
+    assert abs(b * (alpha @ y)) <= 1e-6 * pulls.primal
+    w = (alpha * y) @ Z[:, :-1]
+    short = np.maximum(0.0, 1.0 - y * (Z[:, :-1] @ w + b))
+    primal = w @ w / 2 + costs @ (short**2 if squared else short)
+    softness = np.divide(alpha**2, 4.0 * costs, out=np.zeros(100), where=costs > 0)
+    dual = alpha.sum() - w @ w / 2 - (softness.sum() if squared else 0.0)
+    assert abs(primal - dual) <= 2e-6 * primal + 1e-12
+
+
+# As a part of a fit
+
+
+@both_forms
+@both_losses
+@pytest.mark.parametrize("bias", ["regularised", "free"])
+def test_many_rows_of_few_features_take_few_passes(form, squared, bias):
+    X, y, _ = examples(2000, 8, noise=2.0)
+    loss = "squared_hinge" if squared else "hinge"
+    for tol, most in ((1e-3, 15), (1e-6, 40)):
+        svm = LinearSVM(loss=loss, tol=tol, bias=bias, random_state=0).fit(form(X), y)
+        assert svm.certificate_.gap <= tol
+        assert len(svm.history_) <= most
+        assert svm.history_["gap"][-1] <= tol
+    if bias == "free" and squared:
+        return  # no peer has it
+    theirs = LinearSVC(loss=loss, dual=not squared, tol=1e-6, max_iter=1000)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # the hinge's objective comes close
+        theirs = (SVC(kernel="linear", tol=1e-5) if bias == "free" else theirs).fit(X, y)
+    w = np.append(theirs.coef_[0], theirs.intercept_)
+    Z = np.column_stack([X, np.ones(len(y))])
+    other = objectives_at(w, Z, y, np.ones(len(y)), squared)
+    other -= theirs.intercept_[0] ** 2 / 2 if bias == "free" else 0.0
+    assert svm.certificate_.primal <= other * (1 + 1e-6)
+    assert svm.certificate_.primal == pytest.approx(other, rel=1e-5)
+
+
+@both_losses
+def test_a_descent_is_not_taken_over_where_it_is_worse(squared):
+    X, y, costs = examples(500, 5)
+    rows = Rows.of(X)
+    problem = Problem(rows, frozen(y), frozen(costs), 1.0, squared, tol=1e-9)
+    climb = Climb(problem, np.random.default_rng(0), None)
+    for _ in climb.descend(Orders()):
+        pass
+    best = climb.dual
+    assert best == pytest.approx(climb.measure()[2].dual, rel=1e-9)
+    climb.problem = Problem(rows, frozen(y), frozen(costs), 1.0, squared, tol=0.5)
+    alpha = climb.alpha.copy()
+    for _ in climb.descend(Orders()):
+        pass
+    assert climb.dual >= best
+    np.testing.assert_array_equal(climb.alpha[costs == 0.0], 0.0)
+    if climb.dual == best:
+        np.testing.assert_array_equal(climb.alpha, alpha)
+
+
+def steps_taken():
+    """The dual values of steps that are few enough for the interpreter."""
+    found = []
+    for squared in (False, True):
+        for form in FORMS.values():
+            X, y, costs = examples(25, 3)
+            pulls = Pulls(smooth(X, y, costs, squared, form)[0], np.zeros(25), np.zeros(4))
+            for _ in newton_steps(pulls, 1e-4):
+                pass
+            found.append(pulls.alpha.tolist())
+    return found
+
+
+def test_interpreted_is_compiled():
+    script = "import json, test_svm_primal; print(json.dumps(test_svm_primal.steps_taken()))"
+    for one, other in zip(json.loads(run_python("-c", script)), steps_taken(), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-6, atol=1e-9)

@@ -1,0 +1,141 @@
+"""Where machine code is kept: never stale, never fatal, never in a folder that others can write."""
+
+import os
+import pathlib
+import shutil
+import stat
+import subprocess
+import sys
+
+import pytest
+
+import widemargin
+from widemargin.cli.warmup import forget_old_versions
+
+PROGRAM = """
+import warnings
+warnings.simplefilter("always")
+import numpy as np
+from widemargin.loops.storage import Dense
+from widemargin.loops.linear.scores import binary_scores
+out = np.empty(1)
+rows, w = Dense(np.full((1, 2), 3.0), 1.0), np.array([1.0, 2.0, 0.5])
+binary_scores(rows, np.zeros(1, np.uint64), w, out)
+hits = getattr(binary_scores, "stats", None)
+print(out[0], sum(hits.cache_hits.values()) if hits else 0)
+"""
+
+
+def run(folder, program=PROGRAM, **environment):
+    """The score found, how often the kept code was used, and the warnings."""
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        env={**os.environ, "WIDEMARGIN_CACHE": str(folder), **environment},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    score, hits = done.stdout.split()
+    told = [line for line in done.stderr.splitlines() if "RuntimeWarning" in line]
+    return float(score), int(hits), told
+
+
+@pytest.fixture
+def warm(tmp_path):
+    folder = tmp_path / "cache"
+    assert run(folder) == (9.5, 0, [])
+    return folder
+
+
+def test_the_second_run_finds_the_code_of_the_first(warm):
+    assert run(warm) == (9.5, 1, [])
+
+
+def test_the_folder_is_private(warm):
+    for folder in warm.iterdir():
+        assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+
+
+def test_a_folder_that_others_can_write_is_not_used(warm):
+    (folder,) = warm.iterdir()
+    folder.chmod(0o777)
+    _, found, told = run(warm)
+    assert found == 0
+    assert len(told) == 1
+    assert "others can write" in told[0]
+
+
+@pytest.mark.parametrize("ending", ["nbi", "nbc"])
+def test_a_cut_file_costs_a_compile_and_one_line(warm, ending):
+    for file in warm.rglob(f"*.{ending}"):
+        file.write_bytes(file.read_bytes()[:20])
+    value, found, told = run(warm)
+    assert (value, found) == (9.5, 0)
+    assert len(told) == 1
+    assert run(warm) == (9.5, 1, [])
+
+
+def test_no_folder_at_all_costs_a_compile_and_one_line(tmp_path):
+    (tmp_path / "file").write_text("in the way")
+    _, found, told = run(tmp_path / "file" / "cache")
+    assert found == 0
+    assert len(told) == 1
+    assert "compiles them again" in told[0]
+
+
+def test_a_change_in_a_function_that_is_called_from_elsewhere_is_noticed(warm, tmp_path):
+    """Numba alone would run the stale code: the loop's own file is the same."""
+    package = pathlib.Path(widemargin.__file__).parent
+    shutil.copytree(package, tmp_path / "widemargin", ignore=shutil.ignore_patterns("__pycache__"))
+    storage = tmp_path / "widemargin" / "loops" / "storage.py"
+    changed = storage.read_text().replace(
+        "return s + rows.bias * w[len(w) - 1]", "return s + 100.0 * rows.bias * w[len(w) - 1]"
+    )
+    copy = {"PYTHONPATH": str(tmp_path)}
+    assert run(warm, **copy)[0] == 9.5
+    storage.write_text(changed)
+    assert run(warm, **copy)[0] == 59.0
+
+
+def test_code_for_other_types_is_not_believed(warm):
+    """What two processes that save at once could leave behind."""
+    other = PROGRAM.replace("3.0)", "3.0, np.float32)").replace("0.5])", "0.5], np.float32)")
+    assert run(warm, other) == (9.5, 0, [])
+    first, second = sorted(warm.rglob("*binary_scores*.nbc"))
+    second.write_bytes(first.read_bytes())
+    score, hits, told = run(warm, other)
+    assert (score, hits) == (9.5, 0)
+    assert "for other types" in told[0]
+
+
+def test_processes_that_save_at_once_do_not_mix_up_their_code(tmp_path):
+    single = PROGRAM.replace("3.0)", "3.0, np.float32)").replace("0.5])", "0.5], np.float32)")
+    started = [
+        subprocess.Popen(
+            [sys.executable, "-c", program],
+            env={**os.environ, "WIDEMARGIN_CACHE": str(tmp_path)},
+            stdout=subprocess.PIPE,
+        )
+        for program in (PROGRAM, single, PROGRAM, single)
+    ]
+    assert all(process.wait() == 0 for process in started)
+    assert run(tmp_path) == (9.5, 1, [])
+    assert run(tmp_path, single) == (9.5, 1, [])
+
+
+def test_forgetting_old_versions_takes_nothing_else(tmp_path):
+    current, old, alike = (tmp_path / (digit * 24) for digit in "abc")
+    for folder in (current, old, alike, tmp_path / "documents"):
+        (folder / "loops").mkdir(parents=True)
+        (folder / "loops" / "x.nbi").touch()
+    (old / "loops" / "lock").touch()
+    (alike / "letter.txt").touch()
+    (tmp_path / "file").touch()
+    forget_old_versions(current)
+    left = {path.name for path in tmp_path.iterdir()}
+    assert left == {current.name, alike.name, "documents", "file"}
+
+
+def test_without_the_compiler_nothing_is_kept(tmp_path):
+    run(tmp_path / "cache", NUMBA_DISABLE_JIT="1")
+    assert not (tmp_path / "cache").exists()
