@@ -18,10 +18,10 @@ from strategies import EXACT, KEEPS, LEARNERS, SCALE_FREE, real_numbers, setting
 from widemargin import DataError, OnlineLogistic, PassiveAggressive, Perceptron, load
 from widemargin.data.rows import Rows
 from widemargin.models.linear import LinearModel
-from widemargin.online.learn import InMemory, learn
-from widemargin.online.plan import Plan
-from widemargin.online.rules import make_rule
+from widemargin.online.examples import InMemory
+from widemargin.online.learn import learn
 from widemargin.online.scores import best_class
+from widemargin.online.settings import Settings
 from widemargin.online.state import State
 from widemargin.training.history import History
 
@@ -630,11 +630,11 @@ def test_a_new_label_goes_on_from_minus_w_and_w(name, multiclass, data):
 def test_two_classes_turned_into_rows_are_what_joint_learning_makes(rule, form, data):
     X, y = data.draw(whole_numbers(classes=2))
     rows = Rows.of(form(X))
-    plan = Plan(make_rule(rule), keep="vote", epochs=2, shuffle=False)
+    settings = Settings(rule, keep="vote", epochs=2, shuffle=False)
     binary = State.begin(np.zeros((1, rows.width + 1)), "vote", joint=True)
     joint = State.begin(np.zeros((2, rows.width + 1)), "vote", joint=True)
     for state in (binary, joint):
-        learn(InMemory(rows, y, False), state, plan, np.random.default_rng(0))
+        learn(InMemory(rows, y, False), state, settings, np.random.default_rng(0))
     binary.rearrange(2, np.array([0, 1]), spread=1.0)
     np.testing.assert_allclose(binary.last(), joint.last(), rtol=0, atol=1e-10)
     np.testing.assert_allclose(binary.average(), joint.average(), rtol=0, atol=1e-10)

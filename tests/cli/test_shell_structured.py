@@ -14,9 +14,9 @@ from click.testing import CliRunner
 import widemargin
 from widemargin.cli.main import main
 from widemargin.data.readers.conll import read_conll
-from widemargin.online.progress import Watcher
 from widemargin.structured import StructuredPerceptron, load_tagger, measure_spans
 from widemargin.structured.tasks import Tagging
+from widemargin.training.progress import Watcher
 
 WORDS = {
     "DET": ["the", "a", "every", "no"],

@@ -12,11 +12,11 @@ from interpreted import run_python
 
 from widemargin.data.rows import Rows
 from widemargin.online import passes as driver
-from widemargin.online.learn import InMemory, learn
+from widemargin.online.examples import InMemory
+from widemargin.online.learn import learn
 from widemargin.online.orders import mixed, orders
-from widemargin.online.plan import Plan
-from widemargin.online.rules import make_rule
 from widemargin.online.scores import scores, state_scores, votes_on
+from widemargin.online.settings import Settings
 from widemargin.online.state import State
 
 pytestmark = pytest.mark.filterwarnings("ignore::widemargin.NotSeparableWarning")
@@ -57,16 +57,19 @@ def how_of(rule, batch=1, n=14, **more):
     )
 
 
-def plan_of(how, keep):
-    rule = make_rule(
+def settings_of(how, keep):
+    return Settings(
         how.rule,
+        keep=keep,
+        epochs=how.epochs,
         eta=(how.eta, how.power),
         C=how.C,
         target=how.target,
         l2=how.l2,
         ties=how.ties,
+        shuffle=False,
+        batch=how.batch,
     )
-    return Plan(rule, keep=keep, epochs=how.epochs, shuffle=False, batch=how.batch)
 
 
 def ours(rows, y, shape, how, keep, start=None, price=None):
@@ -79,7 +82,7 @@ def ours(rows, y, shape, how, keep, start=None, price=None):
     history = learn(
         InMemory(rows, y, False, price=price),
         state,
-        plan_of(how, keep),
+        settings_of(how, keep),
         np.random.default_rng(0),
     )
     return state, history
@@ -404,13 +407,13 @@ def test_cutting_an_epoch_into_slices_changes_no_bit(monkeypatch, batch, shape, 
 @pytest.mark.parametrize("shape", SHAPES)
 def test_stopping_in_the_middle_of_a_batch_leaves_a_true_average(monkeypatch, shape):
     X, y = examples("perceptron", shape)
-    rows, plan = stored(X, "dense f64"), plan_of(how_of("perceptron", batch=8), "average")
+    rows, settings = stored(X, "dense f64"), settings_of(how_of("perceptron", batch=8), "average")
     state = State.begin(np.full((1 if shape == "binary" else 3, 5), 7.0), "average", shape != "ovr")
     monkeypatch.setattr(driver, "_SLICE_VALUES", 1)
     learn(
         InMemory(rows, y, False),
         state,
-        plan,
+        settings,
         np.random.default_rng(0),
         watch=lambda moment: True,
     )

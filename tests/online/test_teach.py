@@ -25,9 +25,10 @@ from widemargin.data.readers.columns import TableOptions
 from widemargin.data.readers.files import Files, ReadOptions
 from widemargin.data.rows import Rows
 from widemargin.models.liblinear import is_liblinear, read_liblinear, write_liblinear
-from widemargin.online.fit import Settings, fit_linear
+from widemargin.online.fit import fit_linear
 from widemargin.online.from_files import FromFiles
 from widemargin.online.learn import learn
+from widemargin.online.settings import Settings
 
 # Data --------------------------------------------------------------------------------------------
 
@@ -115,7 +116,7 @@ def learned_from_files(files, encoding, how, budget=1, seed=0):
     encoder, classes = make_encoder(files, encoding), Classes()
     stream, rng = FromFiles(files, encoder, classes, how, budget), np.random.default_rng(seed)
     stream.start(rng)
-    learn(stream, stream.state, how.plan(), rng)
+    learn(stream, stream.state, how, rng)
     return stream.state, classes
 
 

@@ -27,7 +27,12 @@ from widemargin.structured.parser.features import (
 )
 from widemargin.structured.parser.model import load_parser
 from widemargin.structured.parser.parser import Parser
-from widemargin.structured.parser.training import ArcCourse, BeamCourse, LabelCourse, plan_actions
+from widemargin.structured.parser.training import (
+    ArcTraining,
+    BeamTraining,
+    LabelTraining,
+    plan_actions,
+)
 from widemargin.structured.parser.treebank import hash_tags, labels_of, lay_out, with_trees
 from widemargin.structured.tagger.tagger import Tagger
 
@@ -417,19 +422,19 @@ def test_the_average_is_that_of_all_weights_that_have_decided(corpus):
     given, actions = rows_of(few)
     words, _ = rows_of(single)
     rng = np.random.default_rng(0)
-    for course in (
-        LabelCourse(words, arcs[1], np.ones((3, 3), np.uint8), 30.0),
-        ArcCourse(given, arcs[0], False, 0.5),
-        ArcCourse(given, arcs[0], True, np.inf),
-        BeamCourse(given, states, actions, 50.0, 3, np.zeros((1 << 10, 16), np.float32)),
+    for training in (
+        LabelTraining(words, arcs[1], np.ones((3, 3), np.uint8), 30.0, rng),
+        ArcTraining(given, arcs[0], False, 0.5, rng),
+        ArcTraining(given, arcs[0], True, np.inf, rng),
+        BeamTraining(given, states, actions, 50.0, 3, np.zeros((1 << 10, 16), np.float32), rng),
     ):
-        total = np.zeros(course.weights.W.shape)
-        n = len(course.sentences.starts) - 1
+        total = np.zeros(training.weights.W.shape)
+        n = len(training.sentences.starts) - 1
         for i in range(n):
-            total += course.weights.W
-            course.run(np.array([i], np.uint64), 1, rng)
+            total += training.weights.W
+            training.run(np.array([i], np.uint64), 1)
         assert np.any(total)
-        assert np.allclose(course.weights.mean(), total / n, atol=1e-5)
+        assert np.allclose(training.weights.mean(), total / n, atol=1e-5)
 
 
 def test_history_and_certificate(own, beam, graph):

@@ -10,7 +10,7 @@ import numpy as np
 
 from widemargin.data.encode.encoder import Encoder
 from widemargin.models.linear import LinearModel
-from widemargin.online.fit import Settings
+from widemargin.online.settings import Settings
 from widemargin.online.state import State
 from widemargin.training.history import History
 
@@ -27,7 +27,7 @@ class Learner:
     """What learns: its name, its settings, and the parameters that its estimator would have."""
 
     def __init__(self, name: str, settings: Settings, params: dict[str, Any]) -> None:
-        settings.plan()
+        settings.check()
         self.name, self.settings, self.params = name, settings, params
 
     @classmethod

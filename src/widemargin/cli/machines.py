@@ -27,8 +27,8 @@ from widemargin.kernel_machines.perceptron.settings import KernelSettings
 from widemargin.kernel_machines.svm.fit import KernelSVMSettings, fit_kernel_svm
 from widemargin.models.kernel import KernelModel
 from widemargin.online.fit import check_classes, split
-from widemargin.online.progress import watched
 from widemargin.training.history import History
+from widemargin.training.progress import watched
 
 _SHUFFLES = {"blocks": True, "no": False}
 

@@ -14,7 +14,7 @@ from widemargin.cli.learners import Learner
 from widemargin.evaluate.intervals import wilson
 from widemargin.loops.jit import is_cold
 from widemargin.models.linear import LinearModel
-from widemargin.online.progress import watched
+from widemargin.training.progress import watched
 
 
 @dataclass(frozen=True)

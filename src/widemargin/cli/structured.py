@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import click
@@ -14,9 +14,8 @@ from widemargin.cli.report import Job, say_if_cold
 from widemargin.cli.sentences import read_sentences
 from widemargin.cli.structured_test import figures_of, print_figures
 from widemargin.data.readers.corpus import Corpus
-from widemargin.online.learn import Moment
-from widemargin.online.progress import Watcher, watched
 from widemargin.structured.spans import find_illegal, scheme_of
+from widemargin.training.progress import Watcher, watched
 
 #: Illegal tags that are told one by one.
 _TOLD = 10
@@ -31,7 +30,8 @@ _TAGGER = {
     "committee": "committee",
 }
 _PARSER = {
-    **{name: name for name in ("epochs", "C", "bits", "system", "beam", "tags")},
+    **{name: name for name in ("epochs", "C", "bits", "system", "beam", "tags", "patience")},
+    "max_seconds": "max_seconds",
     "seed": "random_state",
 }
 _BOTH = {"path", "valid", "format", "encoding", "as_json", "quiet", "prune", "max_seconds"}
@@ -130,7 +130,7 @@ def _train_tagger(
         validation=0.0 if held_out is None else held_out,
     )
     with watched(_shown(job), tagger.epochs, table=True) as watch:
-        tagger.fit(corpus, column=column, watch=_watch(watch, len(corpus)))
+        tagger.fit(corpus, column=column, watch=watch)
     told = {"column": column, "tags": len(set(corpus.column(column)))}
     scheme = tagger.model_.given_scheme or tagger.model_.scheme
     if scheme is not None:
@@ -149,7 +149,7 @@ def _train_parser(
         raise click.UsageError(f"{corpus.source}: is {corpus.format}; parsers learn from CoNLL-U")
     parser = Parser(**_params(given, _PARSER), validation=held_out)
     with watched(_shown(job), parser.epochs or 10, table=True) as watch:
-        parser.fit(corpus, watch=_watch(watch, len(corpus), given["max_seconds"]))
+        parser.fit(corpus, watch=watch)
     model = parser.model_
     told = {"system": model.system, "beam": model.beam, "labels": len(model.labels)}
     return model, told, watch
@@ -157,18 +157,6 @@ def _train_parser(
 
 def _shown(job: Job) -> bool | None:
     return False if job.quiet or job.as_json else None
-
-
-def _watch(watch: Watcher, sentences: int, most: float | None = None) -> Callable[[Any], bool]:
-    """Tell the watcher of any learner's moments, whatever they hold."""
-
-    def tell(moment: Any) -> bool:
-        done = round((moment.epoch - 1 + moment.part) * sentences)
-        loss = getattr(moment, "loss", 0.0)
-        stop = watch(Moment(moment.epoch, moment.part, moment.mistakes, loss, moment.history, done))
-        return stop or (most is not None and moment.seconds > most)
-
-    return tell
 
 
 def _lint(corpus: Corpus, column: str, job: Job) -> int:

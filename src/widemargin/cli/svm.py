@@ -23,7 +23,7 @@ from widemargin.evaluate.intervals import wilson
 from widemargin.linear_svm.fit import SVMSettings, fit_svm
 from widemargin.models.linear import LinearModel
 from widemargin.online.fit import check_classes, split
-from widemargin.online.progress import watched
+from widemargin.training.progress import watched
 
 #: Options of the other learners, which an SVM does not have.
 LACKS = ("rule", "keep", "eta", "power", "l2", "batch", "shuffle", "patience", "validation")

@@ -18,14 +18,14 @@ from widemargin.data.cache import is_cache, read_cache, stamp, write_cache
 from widemargin.data.datasets import Classes, Encoded, EncodeOptions, make_encoder, read_all
 from widemargin.data.readers.files import Files, ReadOptions
 from widemargin.data.readers.sources import find_files, is_seekable, name_of
-from widemargin.models.checkpoints import Checkpoints
-from widemargin.models.linear import LinearModel
-from widemargin.online.early_stopping import HeldOut
+from widemargin.models.linear import LinearModel, model_of
 from widemargin.online.fit import check_classes, fit_linear
 from widemargin.online.from_files import FromFiles
-from widemargin.online.learn import Course, Moment, learn
-from widemargin.online.progress import Watcher
+from widemargin.online.held_out import HeldOut
+from widemargin.online.learn import learn
+from widemargin.training.checkpoints import Checkpoints
 from widemargin.training.history import History
+from widemargin.training.progress import Watcher
 
 #: In one pass over a stream the history has a row after so many examples.
 _EVERY = 100_000
@@ -94,10 +94,9 @@ class _Training:
         self.data: Encoded | None = None
         self.stream: FromFiles | None = None
         self.held_out: Encoded | None = None
-        self.course: Course | None = None
         self.rows = 0
         self.checkpoints: Checkpoints | None = None
-        self.saved: tuple[LinearModel, Course] | None = None
+        self.saved: LinearModel | None = None
 
     def _task(self) -> dict[str, Any]:
         """What a checkpoint must be of to go on from."""
@@ -167,8 +166,11 @@ class _Training:
     def finish(self) -> tuple[LinearModel, Watcher]:
         """Learn, and save the model."""
         if self.job.checkpoint is not None:
-            self.checkpoints = Checkpoints(self.job.checkpoint, self._task(), self.job.every)
-            self.saved = self.checkpoints.read() if self.job.resume else None
+            self.checkpoints = Checkpoints(
+                self.job.checkpoint, self._task(), self.job.every, resume=self.job.resume
+            )
+            if self.checkpoints.saved is not None:
+                self.saved = model_of(self.checkpoints.path, *self.checkpoints.saved)
         with watch_of(self.learner, self.job) as watch:
             model = self._learn_in_memory(watch) if self.stream is None else self._learn(watch)
         check_classes(model.classes)
@@ -184,20 +186,18 @@ class _Training:
         check_classes(classes)
         rows = settings.extend(data.rows)
         held_out = self._held_out(rows.bias)
-        state = None
-        if self.saved is not None:
-            state, self.course = self.saved[0].state, self.saved[1]
+        self._describe_checkpoints(rows.bias)
         state, history = fit_linear(
             rows,
             classes,
             data.codes,
             settings,
             self.rng,
-            state=state,
+            state=None if self.saved is None else self.saved.state,
             sample_weight=data.weights,
             held_out=held_out,
-            course=self.course,
-            watch=lambda moment: self._note(moment, rows.bias, watch),
+            watch=watch,
+            checkpoints=self.checkpoints,
         )
         return self._model(state, rows.bias, history)
 
@@ -205,7 +205,7 @@ class _Training:
         stream, settings = self.stream, self.learner.settings
         assert stream is not None
         if self.saved is not None:
-            model, self.course = self.saved
+            model = self.saved
             assert model.encoder is not None
             self.encoder = stream.encoder = model.encoder
             self.classes = stream.classes = Classes(model.classes)
@@ -214,26 +214,26 @@ class _Training:
             stream.start(self.rng)
         assert stream.bias is not None
         bias = stream.bias
-        plan = replace(settings.plan(), every=_EVERY if settings.epochs == 1 else 0)
+        self._describe_checkpoints(bias)
         history = learn(
             stream,
             stream.state,
-            plan,
+            settings,
             self.rng,
             held_out=self._held_out(bias),
-            course=self.course,
-            watch=lambda moment: self._note(moment, bias, watch),
+            every=_EVERY if settings.epochs == 1 else 0,
+            watch=watch,
+            checkpoints=self.checkpoints,
         )
         self.rows = stream.state.seen // max(1, len({e.epoch for e in history}))
         return self._model(stream.state, bias, history)
 
-    def _note(self, moment: Moment, bias: float, watch: Watcher) -> bool:
-        """Write a checkpoint if it is time."""
-        if self.checkpoints is not None and moment.settled and self.checkpoints.due():
-            assert moment.course is not None
-            model = self._model(moment.state, bias, moment.history)
-            self.checkpoints.write(model, moment.course, moment.seconds)
-        return watch(moment)
+    def _describe_checkpoints(self, bias: float) -> None:
+        """Have checkpoints hold the model so far, so that they can be loaded as one."""
+        if self.checkpoints is not None:
+            self.checkpoints.describe = lambda training, history: self._model(
+                training.state, bias, history
+            ).contents()
 
     def _model(self, state: Any, bias: float, history: History) -> LinearModel:
         return self.learner.model(self.classes.values, state, bias, history, self.rng, self.encoder)

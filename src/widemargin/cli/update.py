@@ -19,7 +19,7 @@ from widemargin.data.datasets import Classes, read_all
 from widemargin.errors import DataError
 from widemargin.models.kernel import KernelModel
 from widemargin.online.fit import fit_linear, make_room
-from widemargin.online.progress import watched
+from widemargin.training.progress import watched
 
 
 def update(path: str, files: Sequence[str], target: str, given: Mapping[str, Any]) -> int:

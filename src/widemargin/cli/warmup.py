@@ -26,7 +26,8 @@ from widemargin.kernel_machines.perceptron.settings import KernelSettings
 from widemargin.kernel_machines.svm.fit import KernelSVMSettings, fit_kernel_svm
 from widemargin.loops.jit import cache_folder
 from widemargin.models.linear import LinearModel
-from widemargin.online.fit import Settings, fit_linear
+from widemargin.online.fit import fit_linear
+from widemargin.online.settings import Settings
 from widemargin.structured.parser.parser import Parser
 from widemargin.structured.tagger.tagger import Tagger
 

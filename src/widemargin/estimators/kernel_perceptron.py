@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import copy
+import os
 from collections.abc import Mapping
 from dataclasses import fields, replace
 from typing import Any, Self
 
 import numpy as np
+import scipy.sparse
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _check_sample_weight, column_or_1d
 
@@ -23,9 +25,10 @@ from widemargin.models.kernel import KernelModel
 from widemargin.online.fit import check_classes
 from widemargin.online.mistake_log import Correction
 from widemargin.online.orders import Shuffle
-from widemargin.online.progress import watched
 from widemargin.online.rules import Eta
 from widemargin.separability.kernel_trainings import begin_kernel_run
+from widemargin.training.checkpoints import digest_of, open_checkpoints
+from widemargin.training.progress import watched
 
 
 def _has_no_budget(learner: KernelPerceptron) -> bool:
@@ -155,7 +158,14 @@ class KernelPerceptron(KernelAnswers):
         self.progress = progress
 
     def fit(
-        self, X: Any, y: Any, sample_weight: Any = None, *, X_val: Any = None, y_val: Any = None
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        X_val: Any = None,
+        y_val: Any = None,
+        checkpoint: str | os.PathLike[str] | None = None,
     ) -> Self:
         """Learn from examples.
 
@@ -170,6 +180,9 @@ class KernelPerceptron(KernelAnswers):
         X_val, y_val : optional
             Examples to score after each epoch instead of a part of X; the hypothesis with the best
             score is given back.
+        checkpoint : path, optional
+            A folder where the training is saved now and then. If the same training was interrupted
+            there before, it goes on to the same bits.
 
         Returns
         -------
@@ -188,7 +201,10 @@ class KernelPerceptron(KernelAnswers):
             raise ValueError("X_val and y_val belong together: give both or neither")
         if X_val is not None:
             held_out = HeldOutPoints(self._more(X_val), codes_of(y_val, classes))
-        with watched(self.progress, max(1, round(settings.epochs))) as watch:
+        with (
+            watched(self.progress, max(1, round(settings.epochs))) as watch,
+            open_checkpoints(checkpoint, lambda: self._task(X, codes, X_val)) as checkpoints,
+        ):
             model = fit_kernel_perceptron(
                 X,
                 classes,
@@ -198,14 +214,9 @@ class KernelPerceptron(KernelAnswers):
                 sample_weight=sample_weight,
                 held_out=held_out,
                 watch=watch,
+                checkpoints=checkpoints,
             )
-        names = getattr(self, "feature_names_in_", None)
-        self.model_ = replace(
-            model,
-            learner=type(self).__name__,
-            params=self.get_params(deep=False),
-            feature_names=None if names is None else list(names),
-        )
+        self._adopt(model)
         if watch.interrupted:
             raise KeyboardInterrupt
         return self
@@ -256,6 +267,11 @@ class KernelPerceptron(KernelAnswers):
             sample_weight=sample_weight,
             before=None if first else self.model_,
         )
+        self._adopt(model)
+        return self
+
+    def _adopt(self, model: KernelModel) -> None:
+        """Take over what was learned."""
         names = getattr(self, "feature_names_in_", None)
         self.model_ = replace(
             model,
@@ -263,7 +279,17 @@ class KernelPerceptron(KernelAnswers):
             params=self.get_params(deep=False),
             feature_names=None if names is None else list(names),
         )
-        return self
+
+    def _task(self, X: Any, codes: np.ndarray, X_val: Any) -> dict[str, Any]:
+        """What a checkpoint must be of to go on from."""
+        params = {name: repr(value) for name, value in self.get_params(deep=False).items()}
+        parts = [codes]
+        for given in (X, X_val):
+            if scipy.sparse.issparse(given):
+                parts += [given.data, given.indices, given.indptr]
+            elif given is not None:
+                parts.append(given)
+        return {"learner": [type(self).__name__, params], "examples": digest_of(*parts)}
 
     def using(self, keep: str) -> Self:
         """The same training, answering as another perceptron: "last", "average" or "vote"."""

@@ -21,7 +21,7 @@ from widemargin.kernel_machines.svm.fit import KernelSVMSettings, fit_kernel_svm
 from widemargin.kernel_machines.svm.solve import Start
 from widemargin.models.kernel_svm import KernelSVMModel
 from widemargin.online.fit import check_classes
-from widemargin.online.progress import watched
+from widemargin.training.progress import watched
 
 
 def _wants_probabilities(svm: KernelSVM) -> bool:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import copy
+import os
 from dataclasses import fields, replace
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -18,14 +20,16 @@ from widemargin.data.encode.labels import check_labels, codes_of, encode_labels,
 from widemargin.data.rows import Rows
 from widemargin.errors import DataError
 from widemargin.estimators.answers import LinearAnswers
-from widemargin.models.linear import LinearModel
-from widemargin.online.early_stopping import HeldOut
-from widemargin.online.fit import Settings, begin, check_classes, fit_linear, make_room
+from widemargin.models.linear import LinearModel, model_of
+from widemargin.online.fit import begin, check_classes, fit_linear, make_room
+from widemargin.online.held_out import HeldOut
 from widemargin.online.mistake_log import Correction
-from widemargin.online.progress import watched
+from widemargin.online.settings import Settings
 from widemargin.online.state import State
 from widemargin.separability.trainings import begin_run
+from widemargin.training.checkpoints import digest_of, open_checkpoints
 from widemargin.training.history import History
+from widemargin.training.progress import watched
 
 
 class LinearLearner(LinearAnswers):
@@ -45,6 +49,7 @@ class LinearLearner(LinearAnswers):
         *,
         X_val: Any = None,
         y_val: Any = None,
+        checkpoint: str | os.PathLike[str] | None = None,
     ) -> Self:
         """Learn from examples.
 
@@ -59,6 +64,9 @@ class LinearLearner(LinearAnswers):
         X_val, y_val : optional
             Examples to score after each epoch instead of a part of X; the weights with the best
             score are given back.
+        checkpoint : path, optional
+            A folder where the training is saved now and then. If the same training was interrupted
+            there before, it goes on to the same bits.
 
         Returns
         -------
@@ -81,7 +89,17 @@ class LinearLearner(LinearAnswers):
             state = self._state_for(rows, classes, settings).copy()
         check_classes(classes)
         held_out = self._held_out(X_val, y_val, classes, rows.bias)
-        with watched(self.progress, settings.epochs) as watch:
+        task = partial(self._task, rows, codes, sample_weight, held_out, state)
+        with (
+            watched(self.progress, settings.epochs) as watch,
+            open_checkpoints(checkpoint, task) as checkpoints,
+        ):
+            if checkpoints is not None:
+                checkpoints.describe = lambda training, history: self._model(
+                    classes, training.state, history, settings, rng, bias=rows.bias
+                ).contents()
+                if checkpoints.saved is not None:
+                    state = model_of(checkpoints.path, *checkpoints.saved).state
             state, history = fit_linear(
                 rows,
                 classes,
@@ -92,8 +110,9 @@ class LinearLearner(LinearAnswers):
                 sample_weight=sample_weight,
                 held_out=held_out,
                 watch=watch,
+                checkpoints=checkpoints,
             )
-        self._adopt(classes, state, history, settings, rng, bias=rows.bias)
+        self._adopt(self._model(classes, state, history, settings, rng, bias=rows.bias), rng)
         if watch.interrupted:
             raise KeyboardInterrupt
         return self
@@ -137,12 +156,12 @@ class LinearLearner(LinearAnswers):
             state = self._state_for(rows, known, settings)
             rows = rows.widened(state.width)
         if len(known) > 1:
-            once = {**vars(settings), "epochs": 1, "validation": 0.0, "start": "zero"}
+            once = replace(settings, epochs=1, validation=0.0, start="zero")
             _, more = fit_linear(
                 rows,
                 known,
                 codes,
-                Settings(**once),
+                once,
                 rng,
                 state=state,
                 sample_weight=sample_weight,
@@ -152,7 +171,7 @@ class LinearLearner(LinearAnswers):
         else:
             state.pass_over(rows.n)
         self.n_features_in_ = state.width
-        self._adopt(known, state, history, settings, rng, bias=rows.bias)
+        self._adopt(self._model(known, state, history, settings, rng, bias=rows.bias), rng)
         return self
 
     # Asking
@@ -217,7 +236,7 @@ class LinearLearner(LinearAnswers):
         names = {field.name for field in fields(Settings)}
         given = {name: value for name, value in params.items() if name in names}
         settings = Settings(**{**given, "rule": rule})
-        settings.plan()
+        settings.check()
         return settings
 
     def _validate(self, X: Any, y: Any, reset: bool) -> tuple[Any, np.ndarray]:
@@ -268,7 +287,22 @@ class LinearLearner(LinearAnswers):
         rows.check_finite()
         return HeldOut(rows, rows.everything, codes_of(y_val, classes))
 
-    def _adopt(
+    def _task(
+        self,
+        rows: Rows,
+        codes: np.ndarray,
+        sample_weight: np.ndarray | None,
+        held_out: HeldOut | None,
+        start: State | None,
+    ) -> dict[str, Any]:
+        """What a checkpoint must be of to go on from."""
+        params = {name: repr(value) for name, value in self.get_params(deep=False).items()}
+        asked = () if held_out is None else (*held_out.rows.stored, held_out.y)
+        parts = (*rows.stored, codes, sample_weight, *asked, None if start is None else start.W)
+        arrays = [part for part in parts if isinstance(part, np.ndarray)]
+        return {"learner": [type(self).__name__, params], "examples": digest_of(*arrays)}
+
+    def _model(
         self,
         classes: np.ndarray,
         state: State,
@@ -276,8 +310,8 @@ class LinearLearner(LinearAnswers):
         settings: Settings,
         rng: np.random.Generator,
         **more: Any,
-    ) -> None:
-        """Take over what was learned."""
+    ) -> LinearModel:
+        """What was learned, as a model."""
         names = getattr(self, "feature_names_in_", None)
         given = {
             "classes": classes,
@@ -290,5 +324,8 @@ class LinearLearner(LinearAnswers):
             "feature_names": None if names is None else list(names),
             "chance": rng.bit_generator.state,
         }
-        self.model_ = LinearModel(**{**given, **more})
-        self._rng = rng
+        return LinearModel(**{**given, **more})
+
+    def _adopt(self, model: LinearModel, rng: np.random.Generator) -> None:
+        """Take over what was learned."""
+        self.model_, self._rng = model, rng

@@ -20,7 +20,7 @@ from widemargin.estimators.answers import LinearAnswers
 from widemargin.linear_svm.fit import Start, SVMSettings, Trained, fit_svm
 from widemargin.models.linear import LinearModel
 from widemargin.online.fit import check_classes
-from widemargin.online.progress import watched
+from widemargin.training.progress import watched
 
 
 class LinearSVM(LinearAnswers):

@@ -59,20 +59,12 @@ class StreamLearner(LinearLearner):
                 room *= 2  # so that growing costs no more than learning
             state = self._state_for(rows.widened(room), classes, settings)
         if len(classes) > 1:
-            _count(history, learn_stream(rows, codes, state, settings.plan()), state.seen)
+            _count(history, learn_stream(rows, codes, state, settings), state.seen)
         else:
             state.pass_over(1)
         self.n_features_in_ = len(self._names)
-        self._adopt(
-            classes,
-            state,
-            history,
-            settings,
-            rng,
-            bias=rows.bias,
-            by_name=True,
-            feature_names=self._names,
-        )
+        more = {"bias": rows.bias, "by_name": True, "feature_names": self._names}
+        self._adopt(self._model(classes, state, history, settings, rng, **more), rng)
         return self
 
     def predict_one(self, x: Mapping[str, Any]) -> Any:

@@ -17,10 +17,10 @@ from widemargin.linear_svm.binary import Solution, Solver, carried, solve
 from widemargin.linear_svm.joint import JointProblem, solve_joint
 from widemargin.linear_svm.problem import Orders, Problem, Report
 from widemargin.online.fit import prices
-from widemargin.online.learn import Moment, Watch
 from widemargin.online.state import State
 from widemargin.threads import one_blas_thread, run_all, thread_count
 from widemargin.training.history import Epoch, History
+from widemargin.training.run import Moment, Watch
 
 LOSSES = ("hinge", "squared_hinge")
 BIASES = ("regularised", "free")

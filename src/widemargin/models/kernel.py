@@ -282,6 +282,16 @@ class RunningScores:
             tell(K, log, self.last, S, U, votes)
             self.S[:, each], self.U[:, each], self.votes[:, each] = S, U, votes
 
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Everything heard so far, for a file."""
+        return {"S": self.S, "U": self.U, "votes": self.votes, "last": self.last}
+
+    def resume(self, arrays: dict[str, np.ndarray]) -> None:
+        """Undo `arrays`."""
+        self.S, self.U, self.votes, self.last = (
+            arrays[name] for name in ("S", "U", "votes", "last")
+        )
+
     def result(self, keep: str, count: float) -> np.ndarray:
         """The scores (examples, k) when the clock says `count`."""
         if keep == "last":

@@ -17,7 +17,6 @@ from widemargin.data.encode.registry import read_encoder, write_encoder
 from widemargin.data.readers.chunk import Vectors
 from widemargin.data.rows import Rows
 from widemargin.errors import DataError
-from widemargin.loops.linear.passes import Log
 from widemargin.markup.html import facts, fragment, lines_of
 from widemargin.modelfile import (
     pack_strings,
@@ -31,7 +30,6 @@ from widemargin.modelfile import (
 from widemargin.models.explanation import Explanation, Reason
 from widemargin.models.kernel import KernelModel
 from widemargin.models.kernel_svm import KernelSVMModel
-from widemargin.online.mistake_log import MistakeLog, Part
 from widemargin.online.scores import best_class, deployed_scores, votes_on
 from widemargin.online.state import KEEPS, State
 from widemargin.training.history import History
@@ -298,7 +296,7 @@ class LinearModel:
     def contents(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
         """The model as arrays and a description."""
         labels, kind = plain_labels(self.classes)
-        arrays = {**state_arrays(self.state), **pack_strings("labels", labels)}
+        arrays = {**self.state.arrays(), **pack_strings("labels", labels)}
         if self.feature_names is not None:
             arrays |= pack_strings("names", self.feature_names)
         encoder, more = write_encoder(self.encoder)
@@ -327,7 +325,7 @@ class LinearModel:
         """Undo `contents`."""
         return cls(
             classes=typed_labels(unpack_strings("labels", arrays), about["labels"]),
-            state=read_state(arrays, about["bias"], about["joint"], about["logged"]),
+            state=State.of(arrays, about["bias"], about["joint"], about["logged"]),
             keep=about["keep"],
             rule=about["rule"],
             bias=about["bias"],
@@ -373,28 +371,6 @@ def model_of(
     )
 
 
-def state_arrays(state: State) -> dict[str, np.ndarray]:
-    """A state as arrays for a file."""
-    arrays = {"W": state.W, "U": state.U, "clock": state.clock}
-    if state.log is not None:
-        arrays["start"] = state.start
-        arrays |= _log_arrays(state.log)
-    return arrays
-
-
-def read_state(arrays: dict[str, np.ndarray], bias: float, joint: bool, logged: bool) -> State:
-    """Undo `state_arrays`."""
-    W = arrays["W"]
-    return State(
-        W,
-        arrays["U"],
-        arrays["clock"],
-        _read_log(arrays, bias) if logged else None,
-        arrays["start"] if logged else np.empty((0, W.shape[1])),
-        joint,
-    )
-
-
 def probabilities(found: np.ndarray, joint: bool) -> np.ndarray:
     """Turn logistic scores into probabilities whose largest is at the class that is predicted."""
     if found.ndim == 2 and joint:
@@ -413,33 +389,3 @@ def probabilities(found: np.ndarray, joint: bool) -> np.ndarray:
 def _read_certificate(found: dict[str, Any] | None) -> GapCertificate | None:
     """The certificate in a file's description, if there is one."""
     return None if found is None else GapCertificate.from_dict(found)
-
-
-def _log_arrays(log: MistakeLog) -> dict[str, np.ndarray]:
-    """The log as arrays for a file."""
-    whole = log.joined()
-    if whole is None:
-        return {}
-    arrays = {f"log.{name}": column for name, column in whole.entries._asdict().items()}
-    arrays["log.origin"] = whole.origin
-    stored = whole.support.stored._asdict()
-    del stored["bias"]
-    arrays |= {f"support.{name}": array for name, array in stored.items()}
-    arrays["support.width"] = np.array([whole.support.width])
-    return arrays
-
-
-def _read_log(arrays: dict[str, np.ndarray], bias: float) -> MistakeLog:
-    """Undo `_log_arrays`."""
-    if "log.origin" not in arrays:
-        return MistakeLog()
-    values = arrays["support.values"]
-    if "support.indices" in arrays:
-        import scipy.sparse
-
-        kind = f"i{arrays['support.indices'].itemsize}"
-        indices, starts = arrays["support.indices"].view(kind), arrays["support.starts"].view("i8")
-        shape = (len(starts) - 1, int(arrays["support.width"][0]))
-        values = scipy.sparse.csr_matrix((values, indices, starts), shape=shape)
-    entries = Log(*(arrays[f"log.{name}"] for name in Log._fields))
-    return MistakeLog([Part(Rows.of(values, bias=bias), arrays["log.origin"], entries)])

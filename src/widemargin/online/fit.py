@@ -1,105 +1,23 @@
-"""From what a user asks for to a learned state: settings, start, held-out part, class weights."""
+"""From rows and labels to a learned state: the start, the held-out part, class weights."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from widemargin.data.rows import Rows, frozen
 from widemargin.errors import DataError
-from widemargin.online.early_stopping import HeldOut
-from widemargin.online.learn import Course, InMemory, Watch, learn
-from widemargin.online.orders import SHUFFLES, Shuffle
-from widemargin.online.plan import Plan
-from widemargin.online.rules import Eta, make_rule
-from widemargin.online.state import KEEPS, State
-from widemargin.threads import thread_count
+from widemargin.online.examples import InMemory
+from widemargin.online.held_out import HeldOut
+from widemargin.online.learn import learn
+from widemargin.online.settings import Settings
+from widemargin.online.state import State
+from widemargin.parameters import check_choice
+from widemargin.training.checkpoints import Checkpoints
 from widemargin.training.history import History
-
-
-@dataclass(frozen=True)
-class Settings:
-    """All that a linear learner can be told. The names and defaults are those of the estimators."""
-
-    rule: str = "perceptron"
-    keep: str = "average"
-    epochs: int = 10
-    eta: Eta = 1.0
-    C: float = 1.0
-    target: float = 1.0
-    l2: float = 0.0
-    batch: int | str = 1
-    shuffle: Shuffle = True
-    ties: str = "mistake"
-    start: Any = "zero"
-    tol: float = 0.0
-    validation: float = 0.0
-    patience: int = 5
-    max_seconds: float | None = None
-    class_weight: Mapping[Any, float] | str | None = None
-    fit_intercept: bool | float | str = True
-    multiclass: str = "joint"
-    n_jobs: int | None = None
-
-    def plan(self) -> Plan:
-        """The settings as the driver takes them, or an error that names the one that is wrong."""
-        _choice("keep", self.keep, KEEPS)
-        _choice("multiclass", self.multiclass, ("joint", "ovr"))
-        _choice("shuffle", self.shuffle, SHUFFLES)
-        _whole("epochs", self.epochs, least=1)
-        _whole("patience", self.patience, least=1)
-        if not 0.0 <= self.validation < 1.0:
-            raise ValueError(f"validation={self.validation!r} must be a fraction from 0 up to 1")
-        if not self.tol >= 0.0:
-            raise ValueError(f"tol={self.tol!r} must not be negative")
-        if self.max_seconds is not None and not self.max_seconds > 0.0:
-            raise ValueError(f"max_seconds={self.max_seconds!r} must be positive, or None")
-        if self.batch != "full":
-            _whole("batch", self.batch, least=1, other="'full'")
-        batch = 0 if self.batch == "full" else int(self.batch)
-        if isinstance(self.fit_intercept, str):
-            _choice("fit_intercept", self.fit_intercept, ("auto", True, False))
-        elif not 0.0 <= float(self.fit_intercept) < math.inf:
-            raise ValueError(
-                f"fit_intercept={self.fit_intercept!r} must be True, False, 'auto' or a positive"
-                " number"
-            )
-        if self.keep == "vote" and self.l2 > 0.0:
-            raise ValueError(
-                "keep='vote' needs l2=0: a penalty changes the weights without a mistake"
-            )
-        return Plan(
-            rule=make_rule(
-                self.rule, eta=self.eta, C=self.C, target=self.target, l2=self.l2, ties=self.ties
-            ),
-            keep=self.keep,
-            epochs=int(self.epochs),
-            shuffle=self.shuffle,
-            batch=batch,
-            tol=float(self.tol),
-            patience=int(self.patience),
-            max_seconds=math.inf if self.max_seconds is None else float(self.max_seconds),
-            threads=thread_count(self.n_jobs),
-        )
-
-    def extend(self, rows: Rows, before: float | None = None) -> Rows:
-        """Give the rows the constant feature whose weight is the bias.
-
-        "auto" makes it as large as the values in the rows typically are; who goes on learning
-        keeps what it was `before`.
-        """
-        if self.fit_intercept != "auto":
-            return rows.with_bias(float(self.fit_intercept))
-        return rows.with_bias(rows.typical_value() if before is None else before)
-
-    @property
-    def joint(self) -> bool:
-        """Whether all classes are learned together."""
-        return self.multiclass == "joint"
+from widemargin.training.run import Watch
 
 
 def begin(rows: Rows, classes: int, settings: Settings, rng: np.random.Generator) -> State:
@@ -108,7 +26,7 @@ def begin(rows: Rows, classes: int, settings: Settings, rng: np.random.Generator
     W = np.zeros((vectors, rows.width + 1), rows.dtype)
     start = settings.start
     if isinstance(start, str):
-        _choice("start", start, ("zero", "random"))
+        check_choice("start", start, ("zero", "random"))
         if start == "random":
             W[:] = rng.standard_normal(W.shape)
     else:
@@ -146,7 +64,7 @@ def make_room(
     if len(before) == 1 and len(classes) > 2:  # nothing was learned yet
         seen = state.seen
         wide = rows.widened(max(rows.width, state.width))
-        vars(state).update(vars(begin(wide, len(classes), settings, rng)))
+        state.become(begin(wide, len(classes), settings, rng))
         state.pass_over(seen)
     elif len(classes) > max(2, len(before)):
         halved = settings.rule == "logistic" and settings.joint
@@ -168,15 +86,14 @@ def fit_linear(
     sample_weight: np.ndarray | None = None,
     held_out: HeldOut | None = None,
     first_row: int = 0,
-    course: Course | None = None,
     watch: Watch | None = None,
+    checkpoints: Checkpoints | None = None,
 ) -> tuple[State, History]:
     """Learn from rows whose labels are classes[codes], from the start or from a given state.
 
-    With a `course` it goes on from where an interrupted run with the same arguments had come, whose
-    state it is given.
+    With `checkpoints` it goes on from where an interrupted run with the same arguments had come,
+    whose state it is given.
     """
-    plan = settings.plan()
     price = prices(classes, codes, settings.class_weight, sample_weight)
     which = rows.everything
     if held_out is None and settings.validation > 0.0:
@@ -188,8 +105,16 @@ def fit_linear(
         raise DataError("there are no examples to learn from")
     if state is None:
         state = begin(rows, len(classes), settings, rng)
-    examples = InMemory(rows, codes, plan.shuffle, which, price, first_row)
-    history = learn(examples, state, plan, rng, held_out=held_out, course=course, watch=watch)
+    examples = InMemory(rows, codes, settings.shuffle, which, price, first_row)
+    history = learn(
+        examples,
+        state,
+        settings,
+        rng,
+        held_out=held_out,
+        watch=watch,
+        checkpoints=checkpoints,
+    )
     return state, history
 
 
@@ -220,7 +145,7 @@ def prices(
     if class_weight is None:
         return price
     if isinstance(class_weight, str):
-        _choice("class_weight", class_weight, ("balanced",))
+        check_choice("class_weight", class_weight, ("balanced",))
         sizes = np.bincount(codes, weights=price, minlength=len(classes))
         present = np.count_nonzero(sizes)
         weight_of = np.divide(
@@ -252,18 +177,3 @@ def split(
             " or nothing to learn from"
         )
     return np.sort(by_class[~held]).astype(np.uint64), np.sort(by_class[held]).astype(np.uint64)
-
-
-def _choice(name: str, value: Any, choices: tuple[Any, ...]) -> None:
-    if not any(
-        value is choice or (isinstance(value, str) and value == choice) for choice in choices
-    ):
-        listed = ", ".join(repr(choice) for choice in choices)
-        raise ValueError(f"{name}={value!r} is unknown; choose one of {listed}")
-
-
-def _whole(name: str, value: Any, least: int, other: str = "") -> None:
-    number = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
-    if not number or value < least:
-        also = f" or {other}" if other else ""
-        raise ValueError(f"{name}={value!r} must be a whole number of at least {least}{also}")

@@ -14,10 +14,11 @@ from widemargin.data.readers.chunk import Chunk
 from widemargin.data.readers.files import Files
 from widemargin.data.rows import Rows, frozen, stacked
 from widemargin.errors import DataError
-from widemargin.online.fit import Settings, begin, make_room, prices
-from widemargin.online.learn import Course
+from widemargin.online.examples import Place
+from widemargin.online.fit import begin, make_room, prices
 from widemargin.online.orders import mixed
 from widemargin.online.passes import Window
+from widemargin.online.settings import Settings
 from widemargin.online.state import State
 
 #: Parsed rows take about this many times the bytes of their text, at the most.
@@ -78,23 +79,22 @@ class FromFiles:
         """Go on with a state that was begun before, perhaps with fewer classes and features."""
         self.state, self.bias, self._known = state, bias, self.classes.values
 
-    def epoch(self, course: Course, rng: np.random.Generator) -> Iterator[Window]:
+    def epoch(self, place: Place, rng: np.random.Generator) -> Iterator[Window]:
         """Yield the windows of this epoch that are still to come."""
-        resumed = course.window > 0 or course.done > 0
+        resumed = place.window > 0 or place.done > 0
         for number, chunks in enumerate(self._groups(rng)):
-            if number < course.window:
+            if number < place.window:
                 continue
             if resumed:
-                rng.bit_generator.state, resumed = course.chance["window"], False
-            course.chance["window"] = rng.bit_generator.state
+                rng.bit_generator.state, resumed = place.chance["window"], False
+            place.chance["window"] = rng.bit_generator.state
             rows, chunk = self._encode(chunks)
             n = rows.n
             make_room(self.state, self._known, self.classes.values, rows, self.settings, rng)
             self._known = self.classes.values
             if len(self._known) < 2:
                 self.state.pass_over(n)
-                course.window += 1
-                course.rows += n
+                place.leave(n)
                 continue
             assert chunk.labels is not None
             codes = self.classes.codes(chunk.labels)
@@ -104,7 +104,7 @@ class FromFiles:
                 order = frozen(order[price > 0.0])  # no weight: as if it were not there
             if self.settings.shuffle is not False:
                 order = frozen(mixed(order, rng))
-            yield Window(rows.widened(self.state.width), codes, price, order, course.rows)
+            yield Window(rows.widened(self.state.width), codes, price, order, place.rows)
 
     def _groups(self, rng: np.random.Generator) -> Iterator[list[Chunk]]:
         """The chunks of one epoch, those of one window together."""

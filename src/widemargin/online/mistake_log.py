@@ -101,6 +101,36 @@ class MistakeLog:
         """The whole log as one part, for a file."""
         return _join(self.parts) if self.parts else None
 
+    def arrays(self) -> dict[str, np.ndarray]:
+        """The log as arrays for a file."""
+        whole = self.joined()
+        if whole is None:
+            return {}
+        arrays = {f"log.{name}": column for name, column in whole.entries._asdict().items()}
+        arrays["log.origin"] = whole.origin
+        stored = whole.support.stored._asdict()
+        del stored["bias"]
+        arrays |= {f"support.{name}": array for name, array in stored.items()}
+        arrays["support.width"] = np.array([whole.support.width])
+        return arrays
+
+    @classmethod
+    def of(cls, arrays: dict[str, np.ndarray], bias: float) -> MistakeLog:
+        """Undo `arrays`."""
+        if "log.origin" not in arrays:
+            return cls()
+        values = arrays["support.values"]
+        if "support.indices" in arrays:
+            import scipy.sparse
+
+            kind = f"i{arrays['support.indices'].itemsize}"
+            indices = arrays["support.indices"].view(kind)
+            starts = arrays["support.starts"].view("i8")
+            shape = (len(starts) - 1, int(arrays["support.width"][0]))
+            values = scipy.sparse.csr_matrix((values, indices, starts), shape=shape)
+        entries = Log(*(arrays[f"log.{name}"] for name in Log._fields))
+        return cls([Part(Rows.of(values, bias=bias), arrays["log.origin"], entries)])
+
     def relabelled(self, places: np.ndarray, spread: float | None) -> MistakeLog:
         """The log after classes moved to `places`.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -46,6 +46,34 @@ def orders(which: np.ndarray, shuffle: Shuffle, rng: np.random.Generator) -> Ite
         else:
             order = which
         yield frozen(order)
+
+
+class Turns:
+    """The orders of one epoch after the other, also after an interruption.
+
+    Parameters
+    ----------
+    which : array of uint64
+        What to order, ascending.
+    shuffle : bool or str
+        How to order it, see `Shuffle`.
+    """
+
+    def __init__(self, which: np.ndarray, shuffle: Shuffle) -> None:
+        self.which, self.shuffle = which, shuffle
+        self._orders: Iterator[np.ndarray] | None = None
+
+    def next(self, chance: dict[str, Any], rng: np.random.Generator) -> np.ndarray:
+        """The order of the next epoch.
+
+        The generator is where it was when this epoch began. `chance` says under "run" how it stood
+        when the run began, and so what was permuted once and for all.
+        """
+        if self._orders is None:
+            if self.shuffle == "once":
+                rng.bit_generator.state = chance["run"]
+            self._orders = orders(self.which, self.shuffle, rng)
+        return next(self._orders)
 
 
 def mixed(which: np.ndarray, rng: np.random.Generator) -> np.ndarray:

@@ -38,7 +38,7 @@ class Window(NamedTuple):
     first_row: int = 0  # what the log calls the first row
 
 
-class Problem:
+class Pass:
     """One pass to run: over all classes together, or over one of them against the rest."""
 
     def __init__(self, window: Window, state: State, rule: Rule, size: int, c: int) -> None:
@@ -80,8 +80,8 @@ class Problem:
         return tally, written
 
 
-def problems_of(window: Window, state: State, rule: Rule, batch: int) -> list[Problem]:
-    """The passes to run side by side: one, or one a class when each is a problem of its own.
+def passes_over(window: Window, state: State, rule: Rule, batch: int) -> list[Pass]:
+    """The passes to run side by side: one, or one per class when each is a problem of its own.
 
     Parameters
     ----------
@@ -102,7 +102,7 @@ def problems_of(window: Window, state: State, rule: Rule, batch: int) -> list[Pr
             " be less than 1/2, or weights change sign"
         )
     alone = len(state.W) > 1 and not state.joint
-    return [Problem(window, state, rule, size, c) for c in range(len(state.W) if alone else 1)]
+    return [Pass(window, state, rule, size, c) for c in range(len(state.W) if alone else 1)]
 
 
 class Pace:

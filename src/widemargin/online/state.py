@@ -120,6 +120,32 @@ class State:
             log=None if self.log is None else self.log.copy(),
         )
 
+    def become(self, other: State) -> None:
+        """Take over the arrays of another state."""
+        self.W, self.U, self.clock = other.W, other.U, other.clock
+        self.log, self.start, self.joint = other.log, other.start, other.joint
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """The state as arrays for a file."""
+        arrays = {"W": self.W, "U": self.U, "clock": self.clock}
+        if self.log is not None:
+            arrays["start"] = self.start
+            arrays |= self.log.arrays()
+        return arrays
+
+    @classmethod
+    def of(cls, arrays: dict[str, np.ndarray], bias: float, joint: bool, logged: bool) -> State:
+        """Undo `arrays`."""
+        W = arrays["W"]
+        return cls(
+            W,
+            arrays["U"],
+            arrays["clock"],
+            MistakeLog.of(arrays, bias) if logged else None,
+            arrays["start"] if logged else np.empty((0, W.shape[1])),
+            joint,
+        )
+
     def lay_out(self, sparse: bool) -> None:
         """Store the weights as learning from such rows wants them, if they are not so already.
 

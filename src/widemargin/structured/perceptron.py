@@ -5,29 +5,29 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
 
 from widemargin.certificates.certificate import RunCertificate
 from widemargin.errors import DataError
-from widemargin.loops.steps import eta_at, step
-from widemargin.online.orders import Shuffle, orders
-from widemargin.online.progress import watched
+from widemargin.online.orders import Shuffle, Turns
 from widemargin.online.rules import Eta, make_rule
-from widemargin.structured.beam import UPDATES, find_violation, search
-from widemargin.structured.epochs import Run
+from widemargin.structured.answers import Answers
+from widemargin.structured.beam import UPDATES
 from widemargin.structured.mistake_bound import certify_run
 from widemargin.structured.task import Score, Task, count_features
 from widemargin.structured.task_file import read_task_model, write_task_model
-from widemargin.structured.weights import Correction, Weights, difference_of, dot
+from widemargin.structured.training import StructuredSettings, StructuredTraining
+from widemargin.structured.weights import Correction, Weights
+from widemargin.training.checkpoints import Checkpoints, digest_of, open_checkpoints
 from widemargin.training.history import History
+from widemargin.training.progress import watched
+from widemargin.training.run import Run, Stops
 
 RULES = ("perceptron", "pa", "pa1", "pa2")
 KEEPS = ("last", "average", "vote")
-# One example at a time, in Python: the compiled functions as they were written.
-_step: Any = getattr(step, "py_func", step)
-_eta_at: Any = getattr(eta_at, "py_func", eta_at)
 
 
 class StructuredPerceptron:
@@ -127,7 +127,7 @@ class StructuredPerceptron:
         self.log, self.random_state, self.progress = log, random_state, progress
         self.history_ = History()
         self._weights = Weights()
-        self._deployed: dict[str, float] | None = None
+        self._answers: Answers | None = None
         self._longest = 0.0
         self._seen = 0
         self._check()
@@ -152,7 +152,15 @@ class StructuredPerceptron:
 
     # Learning
 
-    def fit(self, X: Sequence[Any], Y: Sequence[Any], X_val: Any = None, Y_val: Any = None) -> Self:
+    def fit(
+        self,
+        X: Sequence[Any],
+        Y: Sequence[Any],
+        X_val: Any = None,
+        Y_val: Any = None,
+        *,
+        checkpoint: str | os.PathLike[str] | None = None,
+    ) -> Self:
         """Learn from examples, beginning with weights that were set by hand, if any.
 
         Parameters
@@ -161,19 +169,35 @@ class StructuredPerceptron:
             What to predict from, and the right answers.
         X_val, Y_val : sequences
             Examples that are scored after every epoch; the best weights are given back.
+        checkpoint : path, optional
+            A folder where the training is saved now and then. If the same training was interrupted
+            there before, it goes on to the same bits.
         """
         self._check()
         start = dict(self._weights.last) if not self._seen else {}
         self._weights = Weights(dict(start), start=start)
         self.history_, self._longest, self._seen = History(), 0.0, 0
-        return self._learn(X, Y, X_val, Y_val, self.epochs)
+        task = partial(self._task, list(X), list(Y))
+        with open_checkpoints(checkpoint, task) as checkpoints:
+            return self._learn(X, Y, X_val, Y_val, self.epochs, checkpoints)
+
+    def _task(self, X: list[Any], Y: list[Any]) -> dict[str, Any]:
+        """What a checkpoint must be of to go on from."""
+        params = {name: repr(getattr(self, name)) for name in _PARAMS}
+        return {"learner": ["StructuredPerceptron", params], "examples": digest_of(X, Y)}
 
     def partial_fit(self, X: Sequence[Any], Y: Sequence[Any]) -> Self:
         """Go on learning: one epoch over more examples."""
         return self._learn(X, Y, None, None, 1)
 
     def _learn(
-        self, X: Sequence[Any], Y: Sequence[Any], X_val: Any, Y_val: Any, epochs: int
+        self,
+        X: Sequence[Any],
+        Y: Sequence[Any],
+        X_val: Any,
+        Y_val: Any,
+        epochs: int,
+        checkpoints: Checkpoints | None = None,
     ) -> Self:
         X, Y = list(X), list(Y)
         if len(X) != len(Y):
@@ -183,57 +207,44 @@ class StructuredPerceptron:
         rng = np.random.default_rng(self.random_state)
         which = np.arange(len(X), dtype=np.uint64)
         if X_val is None and self.validation > 0.0 and epochs > 1:
-            held_out = rng.permutation(len(X))[: max(1, round(self.validation * len(X)))]
-            X_val, Y_val = [X[i] for i in held_out], [Y[i] for i in held_out]
-            which = np.setdiff1d(which, held_out.astype(np.uint64))
+            chosen = rng.permutation(len(X))[: max(1, round(self.validation * len(X)))]
+            X_val, Y_val = [X[i] for i in chosen], [Y[i] for i in chosen]
+            which = np.setdiff1d(which, chosen.astype(np.uint64))
             if not len(which):
                 raise DataError("all examples are held out: there are none to learn from")
+        held_out = None if X_val is None else (list(X_val), list(Y_val))
+        training = StructuredTraining(
+            self.task,
+            self._weights,
+            self._settings(),
+            (X, Y),
+            Turns(which, self.shuffle),
+            rng,
+            held_out,
+        )
+        training.longest = self._longest
+        stops = Stops(epochs, self.patience, max_seconds=self.max_seconds)
         with watched(self.progress, epochs) as watch:
-            run = Run(self, X, Y, (X_val, Y_val), watch)
-            run.finish(orders(which, self.shuffle, rng), epochs)
-        self._deployed = None
+            run = Run(
+                training,
+                stops,
+                held_out=held_out is not None,
+                watch=watch,
+                checkpoints=checkpoints,
+            )
+            self.history_.extend(run.finish())
+        self._weights, self._longest = training.weights, training.longest
+        self._seen += run.position.seen
+        self._answers = None
         if watch.interrupted:
             raise KeyboardInterrupt
         return self
 
-    def _correct(self, i: int, x: Any, y: Any) -> tuple[bool, bool, float]:
-        """Learn from one example: whether it was mistaken, whether corrected, and its loss."""
-        weights = self._weights
-        found = self._lead(x, y, Score(weights.last))
-        difference, lead, cost = found if found is not None else ({}, 0.0, 0.0)
-        wrong = found is not None and (lead <= 0.0 or not self.augmented)
-        tau = 0.0
-        if found is not None:
-            eta = _eta_at(self._rule, weights.count)
-            squared = dot(difference, difference)
-            rule = self._rule._replace(target=cost)
-            tau = float(_step(rule, lead, wrong, squared, 0.0, eta, 1.0))
-        if difference and tau:
-            weights.correct(i, difference, tau, self.log or self.keep == "vote")
-            self._longest = max(self._longest, math.sqrt(dot(difference, difference)))
-        weights.count += 1
-        self._seen += 1
-        return wrong, bool(difference and tau), max(0.0, cost - lead)
-
-    def _lead(self, x: Any, y: Any, score: Score) -> tuple[dict[str, float], float, float] | None:
-        """f(x, y) - f(x, y*), what it scores, and what y* costs; None if y* is y."""
-        if self.beam:
-            seen = find_violation(self.task, x, y, score, self.beam, self.update)
-            if seen is None:
-                return None
-            lead = seen.right_score - seen.wrong_score
-            return difference_of(seen.right, seen.wrong), lead, 1.0
-        if self.augmented:
-            found = self.task.argmax_with_cost(x, score, y)
-        else:
-            found = self.task.argmax(x, score)
-        if found == y:
-            return None
-        features = self.task.features
-        difference = difference_of(
-            count_features(features(x, y)), count_features(features(x, found))
+    def _settings(self) -> StructuredSettings:
+        """How to learn, as the training takes it."""
+        return StructuredSettings(
+            self._rule, self.keep, self.log, self.augmented, self.beam, self.update
         )
-        return difference, score(difference), self.task.cost(y, found)
 
     # Answers
 
@@ -243,29 +254,14 @@ class StructuredPerceptron:
 
     def predict_one(self, x: Any) -> Any:
         """The best answer for one x."""
-        if self.keep == "vote" and self._weights.log:
-            return self._vote(x)
-        return self._argmax(x, Score(self.weights_))
+        return self._asked.best(x)
 
-    def _argmax(self, x: Any, score: Score) -> Any:
-        return search(self.task, x, score, self.beam) if self.beam else self.task.argmax(x, score)
-
-    def _vote(self, x: Any) -> Any:
-        """Ask every hypothesis; the first of the answers with the most votes."""
-        votes: list[list[Any]] = []
-        left = self._weights.count
-        for weights, lasted in self._weights.hypotheses():
-            left -= lasted
-            if lasted:
-                found = self._argmax(x, Score(weights))
-                mine = next((one for one in votes if one[0] == found), None)
-                if mine is None:
-                    votes.append(mine := [found, 0])
-                mine[1] += lasted
-            ranked = sorted((count for _, count in votes), reverse=True)
-            if ranked and ranked[0] > sum(ranked[1:2]) + left:
-                break  # nobody can catch up
-        return max(votes, key=lambda one: one[1])[0]
+    @property
+    def _asked(self) -> Answers:
+        """What answers; made anew when the weights have changed."""
+        if self._answers is None:
+            self._answers = Answers(self.task, self._weights, self.keep, self.beam)
+        return self._answers
 
     def rank(self, x: Any) -> list[tuple[float, Any]]:
         """All candidates of a task that lists them, the best first, with their scores."""
@@ -282,20 +278,14 @@ class StructuredPerceptron:
 
     def score(self, X: Sequence[Any], Y: Sequence[Any]) -> float:
         """The mean quality of the answers: how many are right, unless the task says otherwise."""
-        if len(X) != len(Y) or not len(X):
-            raise DataError(f"{len(X)} examples and {len(Y)} answers cannot be compared")
-        found = self.predict(X)
-        return math.fsum(map(self.task.quality, Y, found)) / len(found)
+        return self._asked.quality(X, Y)
 
     # Weights by name
 
     @property
     def weights_(self) -> dict[str, float]:
         """The weights that answer, by the names of their features (of votes: the average)."""
-        if self._deployed is None:
-            last = self.keep == "last" or not self._seen
-            self._deployed = dict(self._weights.last) if last else self._weights.average()
-        return self._deployed
+        return self._asked.weights
 
     @property
     def last_weights_(self) -> dict[str, float]:
@@ -318,7 +308,7 @@ class StructuredPerceptron:
         if not isinstance(name, str):
             raise TypeError(f"{name!r} is no name of a feature: names are strings")
         self._weights.put(name, weight)
-        self._deployed = None
+        self._answers = None
 
     def set_weights(self, weights: Mapping[str, float]) -> Self:
         """Set weights by hand; others stay as they are."""

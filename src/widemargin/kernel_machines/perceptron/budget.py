@@ -88,11 +88,14 @@ class Budget:
         """How many examples are stored."""
         return int(self.slots.facts[TAKEN])
 
-    def run(self, order: np.ndarray) -> Iterator[tuple[int, Tally]]:
-        """Learn from examples in order; yields how many were looked at, and what happened."""
+    def run(self, order: np.ndarray, done: int = 0) -> Iterator[tuple[int, Tally]]:
+        """Learn from examples in order; yields how many were looked at, and what happened.
+
+        `done` of them are behind, if learning goes on from a checkpoint.
+        """
         lesson, slots = self.lesson, self.slots
         B = len(slots.row)
-        for begin in range(0, len(order), _BLOCK):
+        for begin in range(done, len(order), _BLOCK):
             which = order[begin : begin + _BLOCK].astype(np.int64)
             part = lesson.points.take(which)
             KT = np.zeros((B, part.n))
@@ -141,6 +144,23 @@ class Budget:
     def restore(self, moment: Any) -> None:
         """Forget what was learned since."""
         self.slots, self.clock = moment
+
+    def contents(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+        """What is carried from example to example, as arrays and JSON."""
+        return self.pack_snapshot((self.slots, self.clock)), {}
+
+    def resume(self, arrays: dict[str, np.ndarray], about: dict[str, Any]) -> None:
+        """Undo `contents`."""
+        self.restore(self.unpack_snapshot(arrays))
+
+    def pack_snapshot(self, snapshot: tuple[Slots, np.ndarray]) -> dict[str, np.ndarray]:
+        """A snapshot as arrays."""
+        slots, clock = snapshot
+        return {**slots._asdict(), "clock": clock}
+
+    def unpack_snapshot(self, arrays: dict[str, np.ndarray]) -> tuple[Slots, np.ndarray]:
+        """Undo `pack_snapshot`."""
+        return Slots(*(arrays[name] for name in Slots._fields)), arrays["clock"]
 
     def result(self) -> tuple[Points, np.ndarray, np.ndarray, Log | None]:
         """The stored examples, their coefficients, those summed over all hypotheses; no log."""

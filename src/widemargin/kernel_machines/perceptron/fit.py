@@ -2,31 +2,26 @@
 
 from __future__ import annotations
 
-import math
-import time
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from widemargin.data.rows import Rows, frozen
 from widemargin.errors import DataError
-from widemargin.kernel_machines.memory import bytes_of
-from widemargin.kernel_machines.perceptron.budget import Budget
 from widemargin.kernel_machines.perceptron.continued import joined, scores_so_far, with_classes
 from widemargin.kernel_machines.perceptron.online import Lesson, Online
 from widemargin.kernel_machines.perceptron.settings import KernelSettings
+from widemargin.kernel_machines.perceptron.training import KernelTraining, join_logs, support_of
 from widemargin.kernels.check import check_gram
 from widemargin.kernels.kernel import Kernel, make_kernel
 from widemargin.kernels.points import Points, points_of
 from widemargin.loops.linear.passes import Log
-from widemargin.models.kernel import KernelModel, RunningScores
+from widemargin.models.kernel import KernelModel
 from widemargin.online.fit import prices, split
-from widemargin.online.learn import Moment, Watch
-from widemargin.online.mistake_log import NO_LOG
-from widemargin.online.orders import orders
-from widemargin.online.scores import best_class
 from widemargin.threads import thread_count
-from widemargin.training.history import Epoch, History
+from widemargin.training.checkpoints import Checkpoints
+from widemargin.training.history import History
+from widemargin.training.run import Run, Watch
 
 
 class HeldOutPoints(NamedTuple):
@@ -58,6 +53,7 @@ def fit_kernel_perceptron(
     held_out: HeldOutPoints | None = None,
     before: KernelModel | None = None,
     watch: Watch | None = None,
+    checkpoints: Checkpoints | None = None,
 ) -> KernelModel:
     """Learn from examples whose labels are classes[codes].
 
@@ -83,8 +79,8 @@ def fit_kernel_perceptron(
         Scored after each epoch; then the best hypothesis is given back, not the last.
     before : KernelModel, optional
         What was learned from other examples, to go on from: its kernel, its clock and its scores.
-    watch : callable, optional
-        Told where learning stands; stops it by answering True.
+    watch, checkpoints
+        See `widemargin.training.run.Run`.
     """
     settings.check()
     if before is None:
@@ -116,156 +112,52 @@ def fit_kernel_perceptron(
         settings.joint,
         thread_count(settings.n_jobs),
     )
-    run = _Run(lesson, settings, frozen(which), rng, asked, watch)
+    training = KernelTraining(lesson, settings, frozen(which), rng, asked)
     if before is not None:
-        assert isinstance(run.learner, Online)
-        run.learner.go_on(scores_so_far(before, points, lesson.threads), before.count)
-    run.finish()
-    model = run.model(classes)
+        assert isinstance(training.learner, Online)
+        training.learner.go_on(scores_so_far(before, points, lesson.threads), before.count)
+    run = Run(
+        training,
+        settings.stops,
+        held_out=asked is not None,
+        watch=watch,
+        checkpoints=checkpoints,
+    )
+    model = _model_of(training, classes, settings, run.finish())
     return model if before is None else joined(before, model)
 
 
-class _Run:
-    """One call of `fit_kernel_perceptron`."""
-
-    def __init__(
-        self,
-        lesson: Lesson,
-        settings: KernelSettings,
-        which: np.ndarray,
-        rng: np.random.Generator,
-        asked: tuple[Points, np.ndarray] | None,
-        watch: Watch | None,
-    ) -> None:
-        self.lesson, self.settings, self.which, self.rng = lesson, settings, which, rng
-        self.asked, self.watch = asked, watch
-        self.history = History()
-        self.began = time.monotonic()
-        memory = bytes_of(settings.max_memory)
-        self.learner: Online | Budget
-        if settings.budget is None:
-            self.learner = Online(lesson, settings.epochs, memory)
-        else:
-            self.learner = Budget(lesson, settings, rng)
-        self.R = math.sqrt(max(0.0, float(np.max(self.learner.q[which.astype(np.int64)]))))
-        self.best: tuple[float, int, Any] = (-math.inf, 0, None)
-        self.running: RunningScores | None = None
-        if asked is not None and isinstance(self.learner, Online):
-            self.running = RunningScores(lesson.kernel, asked[0], lesson.k, lesson.joint)
-        self.heard = 0
-
-    def finish(self) -> None:
-        """Run epoch after epoch until there is a reason to stop."""
-        whole, turns = self.settings.epochs, orders(self.which, self.settings.shuffle, self.rng)
-        epoch = 0
-        while not self.history.stopped:
-            part = min(1.0, whole - epoch)
-            order = next(turns)
-            examples = max(1, round(part * len(order)))
-            epoch += 1
-            updates = self._epoch(epoch, frozen(order[:examples]))
-            if not self.history.stopped:
-                self.history.stopped = self._reason(updates, epoch, examples == len(order))
-        if self.asked is not None:
-            self.history.best = self.best[1]
-
-    def _epoch(self, epoch: int, order: np.ndarray) -> int:
-        """Learn from the examples once; returns how many corrections there were."""
-        seen = mistakes = updates = 0
-        loss = 0.0
-        for looked_at, tally in self.learner.run(order):
-            seen += looked_at
-            mistakes += int(tally.mistakes)
-            updates += int(tally.updates)
-            loss += float(tally.loss)
-            part = seen / len(order)
-            if self._hears_stop(epoch, part, mistakes, loss / seen, seen):
-                break
-        score = None
-        if self.asked is not None:
-            score = self._score()
-            if score > self.best[0]:
-                self.best = (score, epoch, self.learner.remember())
-        seconds = time.monotonic() - self.began
-        self.history.add(Epoch(epoch, mistakes, updates, loss / seen, None, score, seconds, seen))
-        return updates
-
-    def _hears_stop(self, epoch: int, part: float, mistakes: int, loss: float, seen: int) -> bool:
-        seconds = time.monotonic() - self.began
-        moment = Moment(epoch, part, mistakes, loss, self.history, seen, seconds)
-        limit = self.settings.max_seconds
-        if self.watch is not None and self.watch(moment):
-            self.history.stopped = "interrupted"
-        elif limit is not None and seconds > limit:
-            self.history.stopped = "deadline"
-        return bool(self.history.stopped)
-
-    def _reason(self, updates: int, epoch: int, complete: bool) -> str:
-        """Why to stop after this epoch, or nothing."""
-        if updates == 0 and complete and self.settings.shuffle != "draw":
-            return "no mistakes"
-        if self.asked is not None and epoch - self.best[1] >= self.settings.patience:
-            return "no improvement"
-        return "epochs" if epoch >= self.settings.epochs else ""
-
-    def _score(self) -> float:
-        """The accuracy, on the held-out examples, of what would be deployed now."""
-        assert self.asked is not None
-        points, y = self.asked
-        learner, keep = self.learner, self.settings.keep
-        if isinstance(learner, Online):
-            assert self.running is not None
-            log = _joined(learner.logs[self.heard :])
-            self.heard = len(learner.logs)
-            self.running.hear(*_support_of(self.lesson.points, log), self.lesson.threads)
-            found = self.running.result(keep, learner.count)
-        else:
-            found = learner.scores(points, keep)
-        return float(np.mean(best_class(found[:, 0] if found.shape[1] == 1 else found) == y))
-
-    def model(self, classes: np.ndarray) -> KernelModel:
-        """What was learned."""
-        learner, settings, lesson = self.learner, self.settings, self.lesson
-        if self.best[2] is not None:
-            learner.restore(self.best[2])
-        log: Log | None
-        if isinstance(learner, Online):
-            support, log = _support_of(lesson.points, _joined(learner.logs))
-            coef, u = np.zeros((2, support.n, lesson.k))
-            np.add.at(coef, (log.example, log.label), log.amount)
-            np.add.at(u, (log.example, log.label), log.amount * log.count)
-            summed = learner.count * coef - u
-        else:
-            support, coef, summed, log = learner.result()
-        if lesson.kernel.is_precomputed:  # the row numbers say all
-            empty = Rows.of(np.empty((support.n, 0), support.dtype), bias=0.0)
-            support = Points(support.n, empty, None, support.index)
-        rows = lesson.points.rows
-        return KernelModel(
-            classes=classes,
-            kernel=lesson.kernel,
-            support=support,
-            coef=coef,
-            summed=summed if settings.keep != "last" else np.empty((0, lesson.k)),
-            log=log if settings.keep == "vote" else None,
-            count=learner.count,
-            intercept=np.zeros(lesson.k),
-            joint=lesson.joint,
-            keep=settings.keep,
-            rule=settings.rule,
-            history=self.history,
-            R=self.R,
-            width=0 if rows is None else rows.width,
-        )
-
-
-def _joined(logs: list[Log]) -> Log:
-    """Logs one after the other."""
-    return Log(*(np.concatenate(column) for column in zip(NO_LOG, *logs, strict=True)))
-
-
-def _support_of(points: Points, log: Log) -> tuple[Points, Log]:
-    """The examples in a log, and the log with `example` counting within them."""
-    which, example = np.unique(log.example, return_inverse=True)
-    support = points.take(which.astype(np.int64))
-    return support, log._replace(example=example.astype(np.uint64))
+def _model_of(
+    training: KernelTraining, classes: np.ndarray, settings: KernelSettings, history: History
+) -> KernelModel:
+    """What was learned, as a model."""
+    learner, lesson = training.learner, training.lesson
+    log: Log | None
+    if isinstance(learner, Online):
+        support, log = support_of(lesson.points, join_logs(learner.logs))
+        coef, u = np.zeros((2, support.n, lesson.k))
+        np.add.at(coef, (log.example, log.label), log.amount)
+        np.add.at(u, (log.example, log.label), log.amount * log.count)
+        summed = learner.count * coef - u
+    else:
+        support, coef, summed, log = learner.result()
+    if lesson.kernel.is_precomputed:  # the row numbers say all
+        empty = Rows.of(np.empty((support.n, 0), support.dtype), bias=0.0)
+        support = Points(support.n, empty, None, support.index)
+    rows = lesson.points.rows
+    return KernelModel(
+        classes=classes,
+        kernel=lesson.kernel,
+        support=support,
+        coef=coef,
+        summed=summed if settings.keep != "last" else np.empty((0, lesson.k)),
+        log=log if settings.keep == "vote" else None,
+        count=learner.count,
+        intercept=np.zeros(lesson.k),
+        joint=lesson.joint,
+        keep=settings.keep,
+        rule=settings.rule,
+        history=history,
+        R=training.R,
+        width=0 if rows is None else rows.width,
+    )

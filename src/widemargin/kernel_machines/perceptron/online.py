@@ -17,7 +17,8 @@ pay, it is computed once instead.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from itertools import pairwise
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -30,7 +31,7 @@ from widemargin.loops.kernel.feature_space import feature_pass
 from widemargin.loops.linear.passes import COUNT, SEEN, TURN, Log, Tally
 from widemargin.loops.steps import Rule
 from widemargin.models.kernel import BLOCK_BYTES, combine
-from widemargin.online.mistake_log import log_buffer
+from widemargin.online.mistake_log import NO_LOG, log_buffer
 
 #: Examples in a block; few if every kernel value is a call of a user's function.
 _BLOCK, _ASKED = 512, 16
@@ -96,18 +97,25 @@ class Online:
         """The clock's c: hypotheses so far."""
         return float(self.clock[COUNT])
 
-    def run(self, order: np.ndarray) -> Iterator[tuple[int, Tally]]:
-        """Learn from examples in order; yields how many were looked at, and what happened."""
+    def run(self, order: np.ndarray, done: int = 0) -> Iterator[tuple[int, Tally]]:
+        """Learn from examples in order; yields how many were looked at, and what happened.
+
+        `done` of them are behind, if learning goes on from a checkpoint.
+        """
         if self.gram is not None:
-            for begin in range(0, len(order), _PIECE):
+            for begin in range(done, len(order), _PIECE):
                 piece = frozen(order[begin : begin + _PIECE])
                 yield len(piece), self._learn(self.gram, piece, self.lesson.points.index, self.S)
             return
-        self._settle()
         recent = _Changed(self.lesson)
+        if done:
+            for _, log in self._owed:
+                recent.add(log)
+        else:
+            self._settle()
         # Who comes again must not hear twice of what it heard: scores then wait for the end.
         again = len(np.unique(order)) < len(order)
-        for begin in range(0, len(order), self.size):
+        for begin in range(done, len(order), self.size):
             which = order[begin : begin + self.size].astype(np.int64)
             part = self.lesson.points.take(which)
             S = self.S[:, which]
@@ -130,6 +138,40 @@ class Online:
         """Forget what was learned since."""
         del self.logs[moment[0] :]
         self.clock[COUNT] = moment[1]
+
+    def contents(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+        """What is carried from example to example, as arrays and JSON."""
+        arrays = {"S": self.S, "clock": self.clock}
+        blocks = [which for which, _ in self._owed]
+        arrays["owed"] = np.concatenate([np.empty(0, np.int64), *blocks])
+        for name, columns in zip(Log._fields, zip(NO_LOG, *self.logs, strict=True), strict=True):
+            arrays[f"log.{name}"] = np.concatenate(columns)
+        about = {
+            "logs": [len(log.example) for log in self.logs],
+            "owed": [len(which) for which in blocks],
+        }
+        return arrays, about
+
+    def resume(self, arrays: dict[str, np.ndarray], about: dict[str, Any]) -> None:
+        """Undo `contents`."""
+        self.S, self.clock = arrays["S"], arrays["clock"]
+        edges = np.cumsum([0, *about["logs"]]).tolist()
+        self.logs = [
+            Log(*(arrays[f"log.{name}"][a:b] for name in Log._fields)) for a, b in pairwise(edges)
+        ]
+        edges = np.cumsum([0, *about["owed"]]).tolist()
+        blocks = [arrays["owed"][a:b] for a, b in pairwise(edges)]
+        # Every block has one log, and those of this epoch are the last.
+        self._owed = list(zip(blocks, self.logs[len(self.logs) - len(blocks) :], strict=True))
+
+    def pack_snapshot(self, snapshot: tuple[int, float]) -> dict[str, np.ndarray]:
+        """A snapshot as arrays."""
+        return {"snapshot": np.array(snapshot)}
+
+    def unpack_snapshot(self, arrays: dict[str, np.ndarray]) -> tuple[int, float]:
+        """Undo `pack_snapshot`."""
+        logs, count = arrays["snapshot"].tolist()
+        return int(logs), count
 
     def _learn(self, K: np.ndarray, order: np.ndarray, which: np.ndarray, S: np.ndarray) -> Tally:
         """Run the loop on examples `which`, whose kernel values K are."""

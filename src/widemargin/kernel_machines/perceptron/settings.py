@@ -14,6 +14,7 @@ from widemargin.loops.steps import Rule
 from widemargin.online.orders import SHUFFLES, Shuffle
 from widemargin.online.rules import Eta, make_rule
 from widemargin.online.state import KEEPS
+from widemargin.training.run import Stops
 
 #: The step rules that correct only some examples, as a model of few examples needs it.
 RULES = ("perceptron", "margin", "pa", "pa1", "pa2")
@@ -92,6 +93,17 @@ class KernelSettings:
     def make_rule(self) -> Rule:
         """The step rule as numbers."""
         return make_rule(self.rule, eta=self.eta, C=self.C, target=self.target, ties=self.ties)
+
+    @property
+    def stops(self) -> Stops:
+        """When to stop."""
+        limit = math.inf if self.max_seconds is None else float(self.max_seconds)
+        return Stops(float(self.epochs), int(self.patience), max_seconds=limit)
+
+    @property
+    def memory(self) -> int:
+        """Bytes that kernel values may take."""
+        return bytes_of(self.max_memory)
 
     @property
     def joint(self) -> bool:

@@ -22,9 +22,9 @@ from widemargin.kernels.kernel import Kernel, make_kernel
 from widemargin.kernels.points import Points, points_of
 from widemargin.models.kernel_svm import KernelSVMModel
 from widemargin.online.fit import prices
-from widemargin.online.learn import Watch
 from widemargin.threads import one_blas_thread, thread_count
 from widemargin.training.history import Epoch, History
+from widemargin.training.run import Watch
 
 #: A user's function is looked at on so many examples.
 _LOOKED_AT = 60

@@ -12,7 +12,7 @@ from widemargin.data.rows import Rows
 from widemargin.kernel_machines.svm.problem import Machine, Problem, Solved
 from widemargin.kernels.blocks import block, check_values
 from widemargin.linear_svm.fit import SVMSettings, Trained, fit_svm
-from widemargin.online.learn import Watch
+from widemargin.training.run import Watch
 
 #: Directions with so much less of the landmarks' spread than the first are rounding errors.
 _ROUNDING = {np.dtype(np.float32): 1e-6, np.dtype(np.float64): 1e-12}

@@ -16,9 +16,9 @@ from widemargin.kernel_machines.svm.pairs import play, rounds_of
 from widemargin.kernel_machines.svm.problem import Machine, Problem, Solved
 from widemargin.kernel_machines.svm.working_set import Pair
 from widemargin.kernels.blocks import block
-from widemargin.online.learn import Moment, Watch
 from widemargin.separability.certify_examples import certify
 from widemargin.training.history import History
+from widemargin.training.run import Moment, Watch
 
 #: As many examples join a working set in a round, on each side: a part of all, within bounds.
 _PART, _FEWEST, _JOIN = 64, 64, 256

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any
@@ -18,7 +18,7 @@ from widemargin.errors import DataError
 from widemargin.loops.trees.contexts import Templates
 from widemargin.loops.trees.greedy import Sentences
 from widemargin.loops.trees.labels import ARC_COUNTS, ARC_NODES
-from widemargin.online.learn import Watch
+from widemargin.parameters import check_seconds, check_whole
 from widemargin.structured.parser.features import (
     ARC_TEMPLATES,
     LABEL_TEMPLATES,
@@ -26,13 +26,13 @@ from widemargin.structured.parser.features import (
     compile_templates,
 )
 from widemargin.structured.parser.model import SYSTEMS, ParserModel, Tree, Trees
+from widemargin.structured.parser.stages import Stages
 from widemargin.structured.parser.training import (
-    ArcCourse,
-    BeamCourse,
-    Course,
-    GreedyCourse,
-    LabelCourse,
-    learn_trees,
+    ArcTraining,
+    BeamTraining,
+    GreedyTraining,
+    LabelTraining,
+    ParserTraining,
     padded,
     plan_actions,
 )
@@ -48,7 +48,9 @@ from widemargin.structured.parser.trees import Attachment
 from widemargin.structured.sentences import corpus_of
 from widemargin.structured.tagger.model import TaggerModel
 from widemargin.structured.tagger.tagger import Tagger
+from widemargin.training.checkpoints import Checkpoints, digest_of, open_checkpoints
 from widemargin.training.history import History
+from widemargin.training.run import Stops, Watch
 
 #: Epochs, if nobody says: of transitions greedily and under a beam, and of arcs.
 _EPOCHS = {"greedy": 10, "beam": 10, "arcs": 10}
@@ -112,6 +114,10 @@ class Parser:
         in so many parts; 0 or 1: from the taggers that have.
     validation : path, Corpus or None
         Sentences with trees whose UAS is measured after every epoch; the best weights are kept.
+    patience : int
+        Epochs to wait for a better UAS on the sentences of `validation`.
+    max_seconds : float or None
+        Stop after this time, the taggers included; what was learned until then is kept.
     random_state : int, Generator or None
         Where chance comes from.
 
@@ -161,6 +167,8 @@ class Parser:
         tagger: Tagger | None = None,
         jackknife: int = 5,
         validation: Any = None,
+        patience: int = 5,
+        max_seconds: float | None = None,
         random_state: Any = None,
     ) -> None:
         self.system = system
@@ -175,6 +183,8 @@ class Parser:
         self.tagger = tagger
         self.jackknife = jackknife
         self.validation = validation
+        self.patience = patience
+        self.max_seconds = max_seconds
         self.random_state = random_state
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
@@ -194,7 +204,13 @@ class Parser:
         told = {name: value for name, value in self.get_params().items() if value != usual[name]}
         return f"Parser({', '.join(f'{name}={value!r}' for name, value in told.items())})"
 
-    def fit(self, sentences: Any, *, watch: Watch | None = None) -> Parser:
+    def fit(
+        self,
+        sentences: Any,
+        *,
+        watch: Watch | None = None,
+        checkpoint: str | os.PathLike[str] | Checkpoints | None = None,
+    ) -> Parser:
         """Learn from sentences with trees.
 
         Parameters
@@ -204,21 +220,28 @@ class Parser:
             tags.
         watch : callable
             Told how learning goes; stops it by answering True.
+        checkpoint : path
+            A folder where the training is saved now and then. If the same training was interrupted
+            there before, it goes on to the same bits.
         """
         self._check_parameters()
         corpus = corpus_of(sentences)
         if not corpus.tokens:
             raise DataError(f"{corpus.source}: there is no sentence to learn from")
-        rng = np.random.default_rng(self.random_state)
         columns = self._columns(corpus)
-        taggers, tags = self._tag(corpus, columns, rng)
-        labels = labels_of(corpus)
-        codes = {label: code for code, label in enumerate(labels)}
-        hashed = [hash_tags(column) for column in tags]
-        given = with_trees(lay_out(corpus, (hashed[0], hashed[-1])), corpus, codes)
-        model = self._begin(corpus, given, labels, columns, taggers)
-        self.model_ = self._learn(model, given, rng, watch)
+        with open_checkpoints(checkpoint, lambda: self._task(corpus)) as checkpoints:
+            stages = Stages(watch, checkpoints, self.max_seconds)
+            self.model_ = self._learn(corpus, columns, stages)
+            stages.end()
         return self
+
+    def _task(self, corpus: Corpus) -> dict[str, Any]:
+        """What a checkpoint must be of to go on from."""
+        cells = [corpus.column(name) for name in corpus.names]
+        return {
+            "learner": ["Parser", {name: repr(value) for name, value in self.get_params().items()}],
+            "sentences": digest_of(corpus.starts, *cells),
+        }
 
     def _check_parameters(self) -> None:
         if self.system not in SYSTEMS:
@@ -235,6 +258,8 @@ class Parser:
             raise ValueError(f"margin={self.margin!r} must not be negative")
         if not self.C > 0.0:
             raise ValueError(f"C={self.C!r} must be positive")
+        check_whole("patience", self.patience, least=1)
+        check_seconds("max_seconds", self.max_seconds)
         if not 0.0 <= self.explore <= 1.0:
             raise ValueError(f"explore={self.explore!r} must be a probability")
         if self.beam > 1 and self.system != "arc-hybrid":
@@ -258,7 +283,7 @@ class Parser:
         return ("upos", "xpos") if 1 < second <= _MOST_TAGS else ("upos",)
 
     def _tag(
-        self, corpus: Corpus, columns: tuple[str, ...], rng: np.random.Generator
+        self, corpus: Corpus, columns: tuple[str, ...], rng: np.random.Generator, stages: Stages
     ) -> tuple[tuple[TaggerModel, ...], list[list[str]]]:
         """Own taggers, and the tags of the sentences to learn from."""
         if self.tags != "own":
@@ -270,11 +295,14 @@ class Parser:
         for name in columns:
             cells = Columns({"word": corpus.words, "tag": corpus.column(name)})
             tagged = Corpus(cells, corpus.starts)
-            taggers.append(replace(_fitted(usual, tagged), column=name))
-            tags.append(self._jackknifed(usual, tagged, taggers[-1]))
+            whole = stages.fit_tagger(f"{name} tagger", usual, tagged)
+            taggers.append(replace(whole, column=name))
+            tags.append(self._jackknifed(usual, tagged, taggers[-1], stages))
         return tuple(taggers), tags
 
-    def _jackknifed(self, usual: dict[str, Any], tagged: Corpus, whole: TaggerModel) -> list[str]:
+    def _jackknifed(
+        self, usual: dict[str, Any], tagged: Corpus, whole: TaggerModel, stages: Stages
+    ) -> list[str]:
         """Tags of sentences as of taggers that have not seen them."""
         parts = min(int(self.jackknife), len(tagged))
         if parts < 2:
@@ -282,8 +310,9 @@ class Parser:
         found: list[str] = []
         edges = [len(tagged) * part // parts for part in range(parts + 1)]
         each = np.arange(len(tagged))
-        for a, b in pairwise(edges):
-            tagger = _fitted(usual, tagged[(each < a) | (each >= b)])
+        for part, (a, b) in enumerate(pairwise(edges), 1):
+            name = f"{whole.column} tagger, part {part}"
+            tagger = stages.fit_tagger(name, usual, tagged[(each < a) | (each >= b)])
             found += _flat_tags(tagger, tagged[a:b])
         return found
 
@@ -320,59 +349,71 @@ class Parser:
             params=self.get_params() | {"tagger": None, "validation": None},
         )
 
-    def _learn(
-        self, model: ParserModel, given: Sentences, rng: np.random.Generator, watch: Watch | None
-    ) -> ParserModel:
-        """Learn arcs, then labels."""
-        n = len(given.starts) - 1
+    def _learn(self, corpus: Corpus, columns: tuple[str, ...], stages: Stages) -> ParserModel:
+        """Learn tags, then labels, then arcs."""
+        rng = np.random.default_rng(self.random_state)
+        taggers, tags = self._tag(corpus, columns, rng, stages)
+        labels = labels_of(corpus)
+        codes = {label: code for code, label in enumerate(labels)}
+        hashed = [hash_tags(column) for column in tags]
+        given = with_trees(lay_out(corpus, (hashed[0], hashed[-1])), corpus, codes)
+        model = self._begin(corpus, given, labels, columns, taggers)
         label_templates = compile_templates(
             model.label_features, COLUMNS, len(model.V).bit_length() - 1, ARC_NODES, ARC_COUNTS
         )
-        labels: Course = LabelCourse(given, label_templates, model.allowed, _LABEL_MARGIN)
-        V, _ = learn_trees(labels, _LABEL_EPOCHS, rng, None, watch, n)
-        model = replace(model, V=V)
-        held_out = None
+        labelling = LabelTraining(given, label_templates, model.allowed, _LABEL_MARGIN, rng)
+        stages.run("labels", labelling, Stops(_LABEL_EPOCHS))
+        model = replace(model, V=labelling.answer())
+        score = None
         if self.validation is not None:
             held_out = corpus_of(self.validation)
 
-        def score(weights: np.ndarray) -> float:
-            assert held_out is not None
-            return replace(model, W=weights).score(held_out).uas.f1
+            def score(weights: np.ndarray) -> float:
+                return replace(model, W=weights).score(held_out).uas.f1
 
-        course, epochs, why = self._course(model, given, rng, watch, n)
-        W, history = learn_trees(course, epochs, rng, None if held_out is None else score, watch, n)
+        training, epochs, why = self._arcs(model, given, rng, score, stages)
+        stops = Stops(epochs, int(self.patience))
+        history = stages.run("arcs", training, stops, held_out=score is not None)
         certificate = RunCertificate(
-            mistakes=history.mistakes, epochs=len(history), no_bound=why, n=n
+            mistakes=history.mistakes,
+            epochs=len(history),
+            no_bound=why,
+            n=len(given.starts) - 1,
         )
-        return replace(model, W=W, history=history, certificate=certificate)
+        return replace(model, W=training.answer(), history=history, certificate=certificate)
 
-    def _course(
+    def _arcs(
         self,
         model: ParserModel,
         given: Sentences,
         rng: np.random.Generator,
-        watch: Watch | None,
-        n: int,
-    ) -> tuple[Course, int, str]:
+        score: Callable[[np.ndarray], float] | None,
+        stages: Stages,
+    ) -> tuple[ParserTraining, int, str]:
         """What learns the arcs, for how many epochs, and why no theorem bounds its mistakes."""
         if self.system != "arc-hybrid":
             arc_templates = compile_templates(
                 model.features, COLUMNS, self.bits, ARC_NODES, ARC_COUNTS
             )
-            course: Course = ArcCourse(given, arc_templates, self.system == "cle", float(self.C))
+            crossing = self.system == "cle"
+            arcs = ArcTraining(given, arc_templates, crossing, float(self.C), rng, score)
             why = (
                 "steps have different sizes" if math.inf > self.C else "trees need not be separable"
             )
-            return course, self.epochs or _EPOCHS["arcs"], why
+            return arcs, self.epochs or _EPOCHS["arcs"], why
         templates: Templates = compile_templates(model.features, COLUMNS, self.bits)
-        greedy = GreedyCourse(
-            given, templates, model.actions, float(self.margin), float(self.explore)
+        margin = float(self.margin)
+        first = score if self.beam == 1 else None
+        greedy = GreedyTraining(
+            given, templates, model.actions, margin, float(self.explore), rng, first
         )
         if self.beam == 1:
             why = "what is learned from depends on what was learned"
             return greedy, self.epochs or _EPOCHS["greedy"], why
-        W, _ = learn_trees(greedy, _GREEDY_START, rng, None, watch, n)
-        beam = BeamCourse(given, templates, model.actions, float(self.margin), int(self.beam), W)
+        stages.run("greedy start", greedy, Stops(_GREEDY_START))
+        beam = BeamTraining(
+            given, templates, model.actions, margin, int(self.beam), greedy.answer(), rng, score
+        )
         return beam, self.epochs or _EPOCHS["beam"], "a beam may miss the best tree"
 
     def restore(self, model: ParserModel) -> Parser:
@@ -420,11 +461,6 @@ class Parser:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write what was learned into one file."""
         self._fitted.save(path)
-
-
-def _fitted(params: dict[str, Any], tagged: Corpus) -> TaggerModel:
-    """A tagger that has learned the column "tag"."""
-    return Tagger(**params).fit(tagged, column="tag").model_
 
 
 def _flat_tags(tagger: TaggerModel, corpus: Corpus) -> list[str]:

@@ -1,12 +1,10 @@
-"""How a parser learns: passes over sentences, one loop for every kind of parser."""
+"""Parsers in training: every kind of parser, as the one epoch driver runs it."""
 
 from __future__ import annotations
 
-import math
-import time
 from collections import Counter
-from collections.abc import Callable, Sequence
-from typing import NamedTuple, Protocol
+from collections.abc import Callable, Generator, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,7 +15,8 @@ from widemargin.loops.trees.beam import learn_beam
 from widemargin.loops.trees.contexts import Templates
 from widemargin.loops.trees.greedy import Actions, Sentences, learn_greedy
 from widemargin.loops.trees.labels import learn_labels
-from widemargin.online.learn import Moment, Watch
+from widemargin.modelfile import pack_value, unpack_value
+from widemargin.online.orders import Turns
 from widemargin.structured.parser.buffers import (
     arc_room,
     beam_room,
@@ -26,7 +25,7 @@ from widemargin.structured.parser.buffers import (
     merger_room,
     work,
 )
-from widemargin.training.history import Epoch, History
+from widemargin.training.run import Counts, Training
 
 #: Words of a piece of work, so that learning can be watched and stopped.
 _PIECE = 10_000
@@ -34,7 +33,7 @@ _PIECE = 10_000
 _BLOCK = 1 << 14
 
 
-class Tally(NamedTuple):
+class Found(NamedTuple):
     """What a pass has seen: decisions, how many were wrong, how many were learned from."""
 
     decisions: int
@@ -61,22 +60,122 @@ class Average:
         return mean
 
 
-class Course(Protocol):
-    """One kind of parser that learns."""
+class ParserTraining(Training):
+    """A parser, or one stage of it, in training; subclasses say how to learn from sentences.
 
-    sentences: Sentences
-    weights: Average
+    Parameters
+    ----------
+    sentences : Sentences
+        What to learn from.
+    weights : Average
+        What learns.
+    rng : numpy Generator
+        Where chance comes from.
+    score : callable, optional
+        The held-out score of averaged weights.
+    """
 
-    def run(self, order: np.ndarray, epoch: int, rng: np.random.Generator) -> Tally:
+    def __init__(
+        self,
+        sentences: Sentences,
+        weights: Average,
+        rng: np.random.Generator,
+        score: Callable[[np.ndarray], float] | None = None,
+    ) -> None:
+        self.sentences, self.weights, self.rng, self._score = sentences, weights, rng, score
+        self._turns = Turns(np.arange(len(sentences.starts) - 1, dtype=np.uint64), "rows")
+        self._chance: dict[str, Any] = {"run": rng.bit_generator.state}
+        self._pieces: list[np.ndarray] = []
+        self._epoch, self._done = 0, 0
+        self._scored: np.ndarray | None = None
+        self._best: np.ndarray | None = None
+
+    def run(self, order: np.ndarray, epoch: int) -> Found:
         """Learn from sentences in an order, in the epoch with this number from 1."""
-        ...
+        raise NotImplementedError
+
+    # An epoch
+
+    def begin_epoch(self, epoch: int, resumed: bool) -> None:
+        """Put the sentences in order, and cut them into pieces."""
+        now, self._epoch = self.rng.bit_generator.state, epoch
+        if resumed:
+            self.rng.bit_generator.state = self._chance["epoch"]
+        else:
+            self._chance["epoch"], self._done = now, 0
+        order = self._turns.next(self._chance, self.rng)
+        if resumed:
+            self.rng.bit_generator.state = now
+        pieces = max(1, min(len(order), int(self.sentences.starts[-1]) // _PIECE))
+        self._pieces = np.array_split(order, pieces)
+
+    def learn(self, counts: Counts) -> Generator[float, None, None]:
+        """Learn from piece after piece."""
+        sentences = sum(map(len, self._pieces))
+        behind = sum(map(len, self._pieces[: self._done]))
+        for piece in self._pieces[self._done :]:
+            found = self.run(frozen(piece), self._epoch)
+            counts.add(found.decisions, found.mistakes, found.updates, found.mistakes)
+            self._done += 1
+            behind += len(piece)
+            yield behind / sentences
+
+    # Held-out sentences
+
+    def score(self) -> float:
+        """The held-out score of the average."""
+        assert self._score is not None
+        self._scored = self.weights.mean()
+        return self._score(self._scored)
+
+    def snapshot(self) -> np.ndarray:
+        """The average that was scored last."""
+        assert self._scored is not None
+        return self._scored
+
+    def restore(self, snapshot: np.ndarray) -> None:
+        """Answer with this average."""
+        self._best = snapshot
+
+    def answer(self) -> np.ndarray:
+        """The weights to deploy when learning is over."""
+        return self.weights.mean() if self._best is None else self._best
+
+    # Checkpoints
+
+    def contents(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+        """The weights, what makes their average, and the place in the epoch."""
+        arrays = {"W": self.weights.W, "U": self.weights.U, "clock": self.weights.clock}
+        about = {
+            "done": self._done,
+            "chance": pack_value(self._chance),
+            "generator": pack_value(self.rng.bit_generator.state),
+        }
+        return arrays, about
+
+    def resume(self, arrays: dict[str, np.ndarray], about: dict[str, Any]) -> None:
+        """Undo `contents`."""
+        weights = self.weights
+        weights.W[:], weights.U[:], weights.clock[:] = (
+            arrays[name] for name in ("W", "U", "clock")
+        )
+        self._done, self._chance = about["done"], unpack_value(about["chance"])
+        self.rng.bit_generator.state = unpack_value(about["generator"])
+
+    def pack_snapshot(self, snapshot: np.ndarray) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+        """Weights as arrays."""
+        return {"W": snapshot}, {}
+
+    def unpack_snapshot(self, arrays: dict[str, np.ndarray], about: dict[str, Any]) -> np.ndarray:
+        """Undo `pack_snapshot`."""
+        return arrays["W"]
 
 
 def _longest(sentences: Sentences) -> int:
     return int(np.diff(sentences.starts).max(initial=2)) - 2
 
 
-class GreedyCourse:
+class GreedyTraining(ParserTraining):
     """Transitions, one state after the other.
 
     From the second epoch on, the parser's own choice is followed with the probability `explore`,
@@ -90,18 +189,21 @@ class GreedyCourse:
         actions: Actions,
         margin: float,
         explore: float,
+        rng: np.random.Generator,
+        score: Callable[[np.ndarray], float] | None = None,
     ) -> None:
         lanes = padded(len(actions.kind))
-        self.sentences, self.templates, self.actions = sentences, templates, actions
+        weights = Average((1 << (64 - int(templates.shift[0])), lanes))
+        super().__init__(sentences, weights, rng, score)
+        self.templates, self.actions = templates, actions
         self.margin, self.explore = margin, explore
-        self.weights = Average((1 << (64 - int(templates.shift[0])), lanes))
         self._room = desk(templates), work(templates, lanes, _longest(sentences))
         self._lengths = np.diff(sentences.starts).astype(np.int64) - 2
 
-    def run(self, order: np.ndarray, epoch: int, rng: np.random.Generator) -> Tally:
+    def run(self, order: np.ndarray, epoch: int) -> Found:
         """One pass."""
         states = 2 * int(self._lengths[order.astype(np.int64)].sum())
-        follow = rng.random(states) < (self.explore if epoch > 1 else 0.0)
+        follow = self.rng.random(states) < (self.explore if epoch > 1 else 0.0)
         found = learn_greedy(
             self.sentences,
             order,
@@ -114,10 +216,10 @@ class GreedyCourse:
             frozen(follow),
             self.margin,
         )
-        return Tally(*found)
+        return Found(*found)
 
 
-class BeamCourse:
+class BeamTraining(ParserTraining):
     """Transitions of whole sentences, under beam search."""
 
     def __init__(
@@ -128,18 +230,19 @@ class BeamCourse:
         margin: float,
         width: int,
         start: np.ndarray,
+        rng: np.random.Generator,
+        score: Callable[[np.ndarray], float] | None = None,
     ) -> None:
+        super().__init__(sentences, Average(start.shape, start), rng, score)
         longest = _longest(sentences)
-        self.sentences, self.templates, self.actions = sentences, templates, actions
-        self.margin = margin
-        self.weights = Average(start.shape, start)
+        self.templates, self.actions, self.margin = templates, actions, margin
         self._room = (
             desk(templates),
             work(templates, start.shape[1], longest),
             beam_room(width, start.shape[1], longest),
         )
 
-    def run(self, order: np.ndarray, epoch: int, rng: np.random.Generator) -> Tally:
+    def run(self, order: np.ndarray, epoch: int) -> Found:
         """One pass."""
         found = learn_beam(
             self.sentences,
@@ -152,20 +255,25 @@ class BeamCourse:
             *self._room,
             self.margin,
         )
-        return Tally(*found)
+        return Found(*found)
 
 
-class ArcCourse:
+class ArcTraining(ParserTraining):
     """Arcs, by the best tree of every sentence."""
 
     def __init__(
-        self, sentences: Sentences, templates: Templates, crossing: bool, limit: float
+        self,
+        sentences: Sentences,
+        templates: Templates,
+        crossing: bool,
+        limit: float,
+        rng: np.random.Generator,
+        score: Callable[[np.ndarray], float] | None = None,
     ) -> None:
         longest = _longest(sentences)
         rows = 1 << (64 - int(templates.shift[0]))
-        self.sentences, self.templates = sentences, templates
-        self.crossing, self.limit = crossing, limit
-        self.weights = Average((rows,))
+        super().__init__(sentences, Average((rows,)), rng, score)
+        self.templates, self.crossing, self.limit = templates, crossing, limit
         self._room = (
             desk(templates),
             chart_room(0 if crossing else longest),
@@ -173,7 +281,7 @@ class ArcCourse:
             arc_room(templates, longest, rows),
         )
 
-    def run(self, order: np.ndarray, epoch: int, rng: np.random.Generator) -> Tally:
+    def run(self, order: np.ndarray, epoch: int) -> Found:
         """One pass."""
         found = learn_arcs(
             self.sentences,
@@ -187,22 +295,26 @@ class ArcCourse:
             self.limit,
             *self._room,
         )
-        return Tally(*found)
+        return Found(*found)
 
 
-class LabelCourse:
+class LabelTraining(ParserTraining):
     """Labels of the arcs of the right trees."""
 
     def __init__(
-        self, sentences: Sentences, templates: Templates, allowed: np.ndarray, margin: float
+        self,
+        sentences: Sentences,
+        templates: Templates,
+        allowed: np.ndarray,
+        margin: float,
+        rng: np.random.Generator,
     ) -> None:
         lanes = padded(allowed.shape[1])
-        self.sentences, self.templates = sentences, templates
-        self.allowed, self.margin = frozen(allowed), margin
-        self.weights = Average((1 << (64 - int(templates.shift[0])), lanes))
+        super().__init__(sentences, Average((1 << (64 - int(templates.shift[0])), lanes)), rng)
+        self.templates, self.allowed, self.margin = templates, frozen(allowed), margin
         self._room = desk(templates), work(templates, lanes, _longest(sentences))
 
-    def run(self, order: np.ndarray, epoch: int, rng: np.random.Generator) -> Tally:
+    def run(self, order: np.ndarray, epoch: int) -> Found:
         """One pass."""
         found = learn_labels(
             self.sentences,
@@ -215,75 +327,7 @@ class LabelCourse:
             *self._room,
             self.margin,
         )
-        return Tally(*found)
-
-
-def learn_trees(
-    course: Course,
-    epochs: int,
-    rng: np.random.Generator,
-    score: Callable[[np.ndarray], float] | None = None,
-    watch: Watch | None = None,
-    sentences: int = 0,
-) -> tuple[np.ndarray, History]:
-    """Learn epoch after epoch; gives the averaged weights, and what happened.
-
-    Parameters
-    ----------
-    course : Course
-        What learns.
-    epochs : int
-        Passes at the most.
-    rng : numpy Generator
-        Where chance comes from.
-    score : callable, optional
-        The score of weights on sentences not learned from; then the best weights are given back.
-    watch : callable, optional
-        Told where learning stands; stops it by answering True.
-    sentences : int
-        How many there are.
-    """
-    history = History()
-    began = time.monotonic()
-    best: tuple[float, np.ndarray | None] = (-math.inf, None)
-    for epoch in range(1, epochs + 1):
-        order = rng.permutation(sentences).astype(np.uint64)
-        seen = Tally(0, 0, 0)
-        done = 0
-        for piece in np.array_split(order, _pieces(course, order)):
-            seen = Tally(*map(sum, zip(seen, course.run(frozen(piece), epoch, rng), strict=True)))
-            done += len(piece)
-            seconds = time.monotonic() - began
-            loss = seen.mistakes / max(1, seen.decisions)
-            moment = Moment(
-                epoch, done / sentences, seen.mistakes, loss, history, seen.decisions, seconds
-            )
-            if watch is not None and watch(moment):
-                history.stopped = "interrupted"
-                break
-        held_out = None
-        if score is not None:
-            mean = course.weights.mean()
-            held_out = score(mean)
-            if held_out > best[0]:
-                best, history.best = (held_out, mean), epoch
-        seconds = time.monotonic() - began
-        loss = seen.mistakes / max(1, seen.decisions)
-        history.add(
-            Epoch(epoch, seen.mistakes, seen.updates, loss, None, held_out, seconds, seen.decisions)
-        )
-        if seen.updates == 0 and not history.stopped:
-            history.stopped = "no mistakes"
-        if history.stopped:
-            break
-    history.stopped = history.stopped or "epochs"
-    return (course.weights.mean() if best[1] is None else best[1]), history
-
-
-def _pieces(course: Course, order: np.ndarray) -> int:
-    """In how many pieces to learn."""
-    rows = int(course.sentences.starts[-1])
-    return max(1, min(len(order), rows // _PIECE))
+        return Found(*found)
 
 
 def padded(choices: int) -> int:

@@ -37,9 +37,8 @@ from widemargin.structured.tagger.model import (
     share_right,
 )
 from widemargin.structured.tagger.training import (
-    Course,
-    TaggerPlan,
-    Watch,
+    TaggerSettings,
+    TaggerTraining,
     certify_run,
     encode_corpus,
     learn_committee,
@@ -47,7 +46,9 @@ from widemargin.structured.tagger.training import (
 )
 from widemargin.structured.tagger.weights import row_width
 from widemargin.threads import thread_count
+from widemargin.training.checkpoints import Checkpoints, digest_of, open_checkpoints
 from widemargin.training.history import History
+from widemargin.training.run import Stops, Watch
 
 _UPDATES = {"whole": WHOLE, "early": EARLY, "max-violation": VIOLATION}
 #: Schemes that turn into IOB2 tag by tag.
@@ -214,6 +215,7 @@ class Tagger:
         *,
         column: str | int | None = None,
         watch: Watch | None = None,
+        checkpoint: str | os.PathLike[str] | Checkpoints | None = None,
     ) -> Tagger:
         """Learn from tagged sentences.
 
@@ -228,14 +230,27 @@ class Tagger:
             The column of the tags in a corpus; by default upos in CoNLL-U, else the last.
         watch : callable
             Told how learning goes; stops it by answering True.
+        checkpoint : path
+            A folder where the training is saved now and then. If the same training was interrupted
+            there before, it goes on to the same bits.
         """
         corpus = corpus_of(sentences, tags)
         name = "tag" if tags is not None else corpus.name_of(column)
         names = self._check(corpus, name)
         rng = np.random.default_rng(self.random_state)
         corpus, held_out = self._hold_out(corpus, name, rng)
-        self.model_ = self._learn(corpus, held_out, name, names, rng, watch)
+        with open_checkpoints(checkpoint, lambda: self._task(corpus, name)) as checkpoints:
+            self.model_ = self._learn(corpus, held_out, name, names, rng, watch, checkpoints)
         return self
+
+    def _task(self, corpus: Corpus, column: str) -> dict[str, Any]:
+        """What a checkpoint must be of to go on from."""
+        cells = [corpus.column(name) for name in corpus.names]
+        return {
+            "learner": ["Tagger", {name: repr(value) for name, value in self.get_params().items()}],
+            "column": column,
+            "sentences": digest_of(corpus.starts, *cells),
+        }
 
     def _check(self, corpus: Corpus, column: str) -> list[str]:
         """The columns beside the words that templates may use."""
@@ -281,6 +296,7 @@ class Tagger:
         inputs: list[str],
         rng: np.random.Generator,
         watch: Watch | None,
+        checkpoints: Checkpoints | None,
     ) -> TaggerModel:
         cells = corpus.column(column)
         labels, tags, given_scheme = self._labels(cells, corpus)
@@ -291,7 +307,7 @@ class Tagger:
         templates = Templates(
             default_templates(tags, inputs) if isinstance(self.templates, str) else self.templates
         )
-        plan = self._plan(len(tags))
+        settings = self._settings(len(tags))
         if self.bits is not None and not 1 <= self.bits <= 30:
             raise ValueError(f"bits={self.bits!r} must be from 1 to 30, or None")
         counts = count_transitions(labels, corpus.starts, len(tags))
@@ -310,20 +326,21 @@ class Tagger:
             lexicon=lexicon,
             allowed=allowed,
             order=self.order,
-            beam=plan.search.beam,
+            beam=settings.search.beam,
             scheme=scheme,
             given_scheme=given_scheme,
             column=column,
             params={name: _plain(value) for name, value in self.get_params().items()},
         )
-        score = None if held_out is None else _Referee(model, *held_out).score
+        score = None if held_out is None else _HeldOutScore(model, *held_out).score
+        given = encoded, labels, allowed, lexicon, settings, len(templates)
         learned = learn_committee(
-            partial(Course, encoded, labels, allowed, lexicon, plan, len(templates)),
-            len(corpus),
+            lambda rng: TaggerTraining(*given, rng, score),
             [rng] if self.committee == 1 else rng.spawn(self.committee),
             min(self.committee, thread_count(self.n_jobs)),
-            score,
-            watch,
+            held_out=score is not None,
+            watch=watch,
+            checkpoints=checkpoints,
         )
         names = FeatureNames.of_training(
             templates,
@@ -336,7 +353,7 @@ class Tagger:
             model,
             W=learned.weights,
             history=learned.history,
-            certificate=certify_run(plan, learned, len(corpus), self.committee),
+            certificate=certify_run(settings, learned, len(corpus), self.committee),
             names=names,
             known=known_words(corpus.words),
         )
@@ -355,8 +372,8 @@ class Tagger:
             return labels.astype(np.uint16), tags, None
         return *recode(cells, corpus.starts, self.scheme), given
 
-    def _plan(self, tags: int) -> TaggerPlan:
-        """The parameters as the driver takes them, or an error that names the one that is wrong."""
+    def _settings(self, tags: int) -> TaggerSettings:
+        """The parameters as training takes them, or an error that names the one that is wrong."""
         _choice("order", self.order, (1, 2))
         _choice("rule", self.rule, _RULES)
         _choice("keep", self.keep, ("average", "last"))
@@ -372,14 +389,13 @@ class Tagger:
             raise ValueError(f"max_seconds={self.max_seconds!r} must be positive, or None")
         beam = self.beam if self.search == "beam" else 0
         cost = 1.0 if self.cost_augmented else 0.0
-        return TaggerPlan(
+        limit = math.inf if self.max_seconds is None else float(self.max_seconds)
+        return TaggerSettings(
             rule=make_rule(self.rule, C=self.C),
             search=Search(tags, self.order, beam, _UPDATES[self.update], cost),
+            stops=Stops(int(self.epochs), int(self.patience), max_seconds=limit),
             keep=self.keep,
-            epochs=int(self.epochs),
             shuffle=bool(self.shuffle),
-            patience=int(self.patience),
-            max_seconds=math.inf if self.max_seconds is None else float(self.max_seconds),
         )
 
     def restore(self, model: TaggerModel) -> Tagger:
@@ -475,7 +491,7 @@ class Tagger:
 _PARAMETERS = ("order", *(Tagger.__init__.__kwdefaults__ or ()))
 
 
-class _Referee:
+class _HeldOutScore:
     """Scores weights on sentences that are not learned from: by spans, if tags are of spans."""
 
     def __init__(self, model: TaggerModel, corpus: Corpus, tags: list[str]) -> None:

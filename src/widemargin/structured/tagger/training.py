@@ -1,13 +1,13 @@
-"""The driver of the tagger: from a corpus to weights, epoch by epoch."""
+"""A tagger in training: from a corpus to weights."""
 
 from __future__ import annotations
 
 import math
 import threading
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import NamedTuple
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -31,10 +31,14 @@ from widemargin.loops.sequences.tagging import (
 )
 from widemargin.loops.sequences.templates import Index, enter_keys
 from widemargin.loops.steps import ERROR, Rule
+from widemargin.modelfile import pack_value, unpack_value
+from widemargin.online.orders import Turns
 from widemargin.structured.sentences import word_columns
 from widemargin.structured.tagger.weights import row_width, transition_rows, transition_table
 from widemargin.threads import run_all
-from widemargin.training.history import Epoch, History
+from widemargin.training.checkpoints import Checkpoints
+from widemargin.training.history import History
+from widemargin.training.run import Counts, Moment, Run, Stops, Training, Watch
 
 #: Tokens between two looks at the clock: less than a tenth of a second.
 _PIECE = 1 << 16
@@ -44,30 +48,14 @@ _NOTHING, _NO_ROWS = frozen(np.empty(0, np.uint64)), frozen(np.empty(0, np.uint3
 
 
 @dataclass(frozen=True)
-class TaggerPlan:
+class TaggerSettings:
     """How to learn, apart from the data."""
 
     rule: Rule
     search: Search
+    stops: Stops
     keep: str = "average"
-    epochs: int = 10
     shuffle: bool = True
-    patience: int = 5
-    max_seconds: float = math.inf
-
-
-class Moment(NamedTuple):
-    """Where learning stands, as told to whoever watches it."""
-
-    epoch: int  # from 1
-    part: float  # of the epoch that is done
-    mistakes: int  # sentences in this epoch so far
-    history: History  # the epochs before
-    seconds: float
-
-
-#: Told every tenth of a second or so; learning stops when it answers True.
-Watch = Callable[[Moment], bool]
 
 
 class Encoded(NamedTuple):
@@ -117,8 +105,8 @@ def read_again(encoded: Encoded, templates: Templates) -> np.ndarray:
     return frozen(ids)
 
 
-class Course:
-    """Weights that learn from an encoded corpus.
+class TaggerTraining(Training):
+    """A tagger in training: weights that learn from an encoded corpus.
 
     Parameters
     ----------
@@ -130,10 +118,14 @@ class Course:
         Which label may follow which.
     lexicon : Lexicon
         Which labels words may have. While learning, the right one always is allowed.
-    plan : TaggerPlan
+    settings : TaggerSettings
         How to learn.
     templates : int
         How many features a token has.
+    rng : numpy Generator
+        Where chance comes from.
+    score : callable, optional
+        The held-out score of weights.
     """
 
     def __init__(
@@ -142,14 +134,17 @@ class Course:
         labels: np.ndarray,
         allowed: np.ndarray,
         lexicon: Lexicon,
-        plan: TaggerPlan,
+        settings: TaggerSettings,
         templates: int,
+        rng: np.random.Generator,
+        score: Callable[[np.ndarray], float] | None = None,
     ) -> None:
-        n, order = plan.search.n, plan.search.order
+        n, order = settings.search.n, settings.search.order
         width = row_width(n, order)
-        self.plan, self.allowed, self.encoded = plan, allowed, encoded
+        self.settings, self.allowed, self.encoded = settings, allowed, encoded
+        self.rng, self._score = rng, score
         self.W = aligned((encoded.size + transition_rows(n, order), width), np.float32)
-        self.U = aligned(self.W.shape if plan.keep == "average" else (0, width), np.float32)
+        self.U = aligned(self.W.shape if settings.keep == "average" else (0, width), np.float32)
         self.D = transition_table(self.W, allowed, n, order)
         self.clock = np.ones(1)
         self.longest = 0.0  # the squared length of the longest step's direction
@@ -165,14 +160,42 @@ class Course:
         longest = int(np.diff(encoded.starts.astype(np.int64)).max(initial=1))
         most = 1 << (4 * longest * (templates + 3)).bit_length()
         self._room = np.full(most, ~np.uint64(0)), np.empty(most), np.empty(most, np.uint64)
+        everything = np.arange(len(encoded.starts) - 1, dtype=np.uint64)
+        self._turns = Turns(everything, "rows" if settings.shuffle else False)
+        self._chance: dict[str, Any] = {"run": rng.bit_generator.state}
+        self._pieces: list[np.ndarray] = []
+        self._done = 0  # pieces of this epoch
+        self._scored: np.ndarray | None = None
+        self._best: np.ndarray | None = None
+
+    # An epoch
+
+    def begin_epoch(self, epoch: int, resumed: bool) -> None:
+        """Put the sentences in order, and cut them into pieces."""
+        if resumed:
+            self.rng.bit_generator.state = self._chance["epoch"]
+        else:
+            self._chance["epoch"], self._done = self.rng.bit_generator.state, 0
+        order = self._turns.next(self._chance, self.rng)
+        lengths = np.diff(self.encoded.starts.astype(np.int64))
+        self._pieces = np.split(order, _cuts(lengths[order.astype(np.int64)]))
+
+    def learn(self, counts: Counts) -> Generator[float, None, None]:
+        """Learn from piece after piece."""
+        sentences = sum(map(len, self._pieces))
+        for piece in self._pieces[self._done :]:
+            tally = self.run(piece)
+            counts.add(len(piece), int(tally.mistakes), int(tally.updates), float(tally.loss))
+            self._done += 1
+            yield counts.examples / sentences
 
     def run(self, order: np.ndarray) -> Tally:
         """Learn from sentences in an order."""
         tally = tagging_pass(
             self.given,
             frozen(order),
-            self.plan.rule,
-            self.plan.search,
+            self.settings.rule,
+            self.settings.search,
             self.W,
             self.D,
             self.U,
@@ -198,6 +221,54 @@ class Course:
             np.subtract(self.W[a : a + _BLOCK], block, out=out[a : a + _BLOCK], casting="same_kind")
         return out
 
+    # Held-out sentences
+
+    def score(self) -> float:
+        """The held-out score of the weights that would answer."""
+        assert self._score is not None
+        self._scored = self.deployed()
+        return self._score(self._scored)
+
+    def snapshot(self) -> np.ndarray:
+        """The weights that were scored last."""
+        assert self._scored is not None
+        return self._scored
+
+    def restore(self, snapshot: np.ndarray) -> None:
+        """Answer with these weights."""
+        self._best = snapshot
+
+    def answer(self) -> np.ndarray:
+        """The weights to deploy when learning is over; those that learned are used up."""
+        return self.deployed(in_place=True) if self._best is None else self._best
+
+    # Checkpoints
+
+    def contents(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+        """The weights, what makes their average, and the place in the epoch."""
+        arrays = {"W": self.W, "D": self.D, "U": self.U, "clock": self.clock}
+        about = {
+            "longest": float(self.longest),
+            "done": self._done,
+            "chance": pack_value(self._chance),
+        }
+        return arrays, about
+
+    def resume(self, arrays: dict[str, np.ndarray], about: dict[str, Any]) -> None:
+        """Undo `contents`."""
+        for mine, name in ((self.W, "W"), (self.D, "D"), (self.U, "U"), (self.clock, "clock")):
+            mine[:] = arrays[name]
+        self.longest, self._done = about["longest"], about["done"]
+        self._chance = unpack_value(about["chance"])
+
+    def pack_snapshot(self, snapshot: np.ndarray) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+        """Weights as arrays."""
+        return {"W": snapshot}, {}
+
+    def unpack_snapshot(self, arrays: dict[str, np.ndarray], about: dict[str, Any]) -> np.ndarray:
+        """Undo `pack_snapshot`."""
+        return arrays["W"]
+
 
 class Learned(NamedTuple):
     """What came of learning."""
@@ -208,30 +279,27 @@ class Learned(NamedTuple):
 
 
 def learn_committee(
-    make: Callable[[], Course],
-    sentences: int,
+    make: Callable[[np.random.Generator], TaggerTraining],
     rngs: Sequence[np.random.Generator],
-    threads: int = 1,
-    score: Callable[[np.ndarray], float] | None = None,
+    threads: int,
+    *,
+    held_out: bool = False,
     watch: Watch | None = None,
+    checkpoints: Checkpoints | None = None,
 ) -> Learned:
-    """Learn several times, in different orders, and take the mean of the weights.
+    """Train one tagger after the other, or several side by side; gives the mean of their weights.
 
     Parameters
     ----------
     make : callable
-        Makes a new course for each member.
-    sentences : int
-        How many there are.
+        Makes a training that has learned nothing, whose chance comes from a generator.
     rngs : sequence of numpy Generators
-        Where chance comes from, for each member.
+        The chance of each member of the committee.
     threads : int
-        How many members learn side by side, which changes nothing in what they learn.
-    score : callable, optional
-        The score of weights on sentences not learned from; then the best weights are given back.
-    watch : callable, optional
-        Told where learning stands, that of the first of those that learn side by side; stops all
-        by answering True.
+        Members that learn side by side.
+    held_out, watch, checkpoints
+        See `widemargin.training.run.Run`; the watch hears of one of those that learn side by side,
+        and stops all of them by answering True.
     """
     stopped, began = threading.Event(), time.monotonic()
 
@@ -241,7 +309,16 @@ def learn_committee(
                 stopped.set()
             return stopped.is_set()
 
-        return learn_tags(make(), sentences, rngs[member], began, score, tell)
+        training = make(rngs[member])
+        mine = checkpoints
+        if checkpoints is not None and len(rngs) > 1:
+            mine = checkpoints.part(f"member{member}")
+        stops = training.settings.stops
+        left = stops.max_seconds - (time.monotonic() - began)
+        stops = replace(stops, max_seconds=left)
+        run = Run(training, stops, held_out=held_out, watch=tell, checkpoints=mine)
+        history = run.finish()
+        return Learned(training.answer(), history, training.longest)
 
     mean, history, longest = np.empty(0, np.float32), History(), 0.0
     for first in range(0, len(rngs), threads):
@@ -254,49 +331,9 @@ def learn_committee(
             longest = max(longest, its.longest)
         if history.stopped in ("interrupted", "deadline"):
             break
+    if checkpoints is not None:
+        checkpoints.interrupted = history.stopped == "interrupted"
     return Learned(mean, history, longest)
-
-
-def learn_tags(
-    course: Course,
-    sentences: int,
-    rng: np.random.Generator,
-    began: float,
-    score: Callable[[np.ndarray], float] | None,
-    watch: Watch,
-) -> Learned:
-    """Learn epoch after epoch; the parameters are those of `learn_committee`."""
-    plan, history = course.plan, History()
-    best: tuple[float, np.ndarray] = (-math.inf, course.W)
-    lengths = np.diff(course.encoded.starts.astype(np.int64))
-    everything = np.arange(sentences, dtype=np.uint64)
-    for epoch in range(1, plan.epochs + 1):
-        order = rng.permutation(everything) if plan.shuffle else everything
-        tallies, done = [], 0
-        for piece in np.split(order, _cuts(lengths[order.astype(np.int64)])):
-            tallies.append(course.run(piece))
-            done += len(piece)
-            seconds = time.monotonic() - began
-            mistakes = sum(int(tally.mistakes) for tally in tallies)
-            if watch(Moment(epoch, done / sentences, mistakes, history, seconds)):
-                history.stopped = "interrupted"
-            elif seconds > plan.max_seconds:
-                history.stopped = "deadline"
-            if history.stopped:
-                break
-        held_out = None
-        if score is not None:
-            weights = course.deployed()
-            held_out = score(weights)
-            if held_out > best[0]:
-                best, history.best = (held_out, weights), epoch
-        history.add(_row(epoch, tallies, held_out, time.monotonic() - began, done))
-        if not history.stopped:
-            history.stopped = _reason_to_stop(plan, history, epoch)
-        if history.stopped:
-            break
-    weights = course.deployed(in_place=True) if score is None else best[1]
-    return Learned(weights, history, course.longest)
 
 
 def _cuts(lengths: np.ndarray) -> np.ndarray:
@@ -305,35 +342,18 @@ def _cuts(lengths: np.ndarray) -> np.ndarray:
     return np.flatnonzero(np.diff(pieces)) + 1
 
 
-def _row(
-    epoch: int, tallies: list[Tally], held_out: float | None, seconds: float, done: int
-) -> Epoch:
-    loss = sum(float(tally.loss) for tally in tallies) / max(1, done)
-    mistakes = sum(int(tally.mistakes) for tally in tallies)
-    updates = sum(int(tally.updates) for tally in tallies)
-    return Epoch(epoch, mistakes, updates, loss, None, held_out, seconds, done)
-
-
-def _reason_to_stop(plan: TaggerPlan, history: History, epoch: int) -> str:
-    if history.epochs[-1].updates == 0:
-        return "no mistakes"
-    if history.best is not None and epoch - history.best >= plan.patience:
-        return "no improvement"
-    return "epochs" if epoch == plan.epochs else ""
-
-
 def certify_run(
-    plan: TaggerPlan, learned: Learned, sentences: int, committee: int = 1
+    settings: TaggerSettings, learned: Learned, sentences: int, committee: int = 1
 ) -> RunCertificate:
     """Mistakes beside R, the length of the longest f(x, y) - f(x, y*) that was stepped along."""
     why = ""
-    if plan.search.beam:
+    if settings.search.beam:
         why = "a beam may miss the best tags"
     elif committee > 1:
         why = "they are those of several runs"
-    elif plan.search.cost:
+    elif settings.search.cost:
         why = "it learned more than its mistakes"
-    elif plan.rule.form != ERROR:
+    elif settings.rule.form != ERROR:
         why = "steps have different sizes"
     return RunCertificate(
         mistakes=learned.history.mistakes,

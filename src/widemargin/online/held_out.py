@@ -1,9 +1,7 @@
-"""Early stopping: what would be deployed is scored after each epoch, and the best is given back."""
+"""Examples that are held out: how well what would be deployed answers them."""
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -22,17 +20,8 @@ class HeldOut(NamedTuple):
     y: np.ndarray  # their class codes, one for each of `which`; -1 for a label that is no class
 
 
-@dataclass
-class Best:
-    """The best epoch so far."""
-
-    state: State
-    epoch: int = 0
-    score: float = -math.inf
-
-
-class Referee:
-    """Scores after each epoch what would be deployed, and remembers the best.
+class HeldOutScore:
+    """Scores after each epoch what would be deployed.
 
     Parameters
     ----------
@@ -48,7 +37,6 @@ class Referee:
 
     def __init__(self, held_out: HeldOut, state: State, keep: str, threads: int) -> None:
         self.held_out, self.state, self.keep, self.threads = held_out, state, keep, threads
-        self.best = Best(state)
         if keep == "vote":
             self.votes = votes_on(state, self._rows, held_out.which, threads)
 
@@ -57,24 +45,16 @@ class Referee:
         # In a stream new features may turn up after the held-out examples were read.
         return self.held_out.rows.widened(max(self.state.width, self.held_out.rows.width))
 
-    def hear(self, part: Part) -> None:
+    def count_votes(self, part: Part) -> None:
         """Let the hypotheses of an epoch vote, if votes are what would be deployed."""
         if self.keep == "vote":
             self.votes.update(part, self.threads)
 
-    def score(self, epoch: int) -> float:
-        """The accuracy on the held-out examples after an epoch."""
+    def accuracy(self) -> float:
+        """The accuracy on the held-out examples of what would be deployed now."""
         if self.keep == "vote":
             found = self.votes.result(self.state.count)
         else:
             deployed = self.state.deployed(self.keep)
             found = deployed_scores(*deployed, self._rows, self.held_out.which, self.threads)
-        score = float(np.mean(best_class(found) == self.held_out.y))
-        if score > self.best.score:
-            self.best = Best(self.state.copy(), epoch, score)
-        return score
-
-    def restore(self) -> int:
-        """Bring the state back to where it was best; returns that epoch."""
-        vars(self.state).update(vars(self.best.state))
-        return self.best.epoch
+        return float(np.mean(best_class(found) == self.held_out.y))

@@ -11,8 +11,8 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
-from widemargin.online.learn import Moment
 from widemargin.training.history import History
+from widemargin.training.run import Moment
 
 #: Work shorter than this needs no progress line.
 _QUIET_SECONDS = 0.5
@@ -44,7 +44,8 @@ class Watcher:
     def _show(self, moment: Moment) -> None:
         if self._bar is None:
             self._start()
-        self._history = moment.history
+        if moment.history is not self._history:  # another stage
+            self._history, self._shown = moment.history, 0
         self._show_rows()
         now, (before, had) = time.monotonic(), self._last
         rate = (moment.seen - had) / max(now - before, 1e-9) if had else 0.0
@@ -53,6 +54,8 @@ class Watcher:
         scores = [e.held_out for e in moment.history if e.held_out is not None]
         self._bar.update(
             self._task,
+            total=moment.epochs or self._epochs,
+            stage=f"{moment.stage}: " if moment.stage else "",
             completed=moment.epoch - 1 + moment.part,
             epoch=moment.epoch,
             mistakes=moment.mistakes,
@@ -66,7 +69,7 @@ class Watcher:
         from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
         self._bar = Progress(
-            TextColumn("epoch {task.fields[epoch]}/{task.total:.0f}"),
+            TextColumn("{task.fields[stage]}epoch {task.fields[epoch]}/{task.total:.0f}"),
             BarColumn(bar_width=20),
             TextColumn("{task.fields[mistakes]} mistakes"),
             TextColumn("{task.fields[loss]}"),
@@ -76,7 +79,7 @@ class Watcher:
             console=Console(stderr=True),
             transient=True,
         )
-        nothing = {"epoch": 1, "mistakes": 0, "loss": "", "held_out": "", "rate": ""}
+        nothing = {"stage": "", "epoch": 1, "mistakes": 0, "loss": "", "held_out": "", "rate": ""}
         self._task = self._bar.add_task("", total=self._epochs, **nothing)
         self._bar.start()
 

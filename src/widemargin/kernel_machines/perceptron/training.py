@@ -1,0 +1,165 @@
+"""A kernel perceptron in training, as the one epoch driver runs it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Generator
+from typing import Any
+
+import numpy as np
+
+from widemargin.data.rows import frozen
+from widemargin.kernel_machines.perceptron.budget import Budget
+from widemargin.kernel_machines.perceptron.online import Lesson, Online
+from widemargin.kernel_machines.perceptron.settings import KernelSettings
+from widemargin.kernels.points import Points
+from widemargin.loops.linear.passes import Log
+from widemargin.modelfile import pack_value, unpack_value
+from widemargin.models.kernel import RunningScores
+from widemargin.online.mistake_log import NO_LOG
+from widemargin.online.orders import Turns
+from widemargin.online.scores import best_class
+from widemargin.training.checkpoints import prefixed, without_prefix
+from widemargin.training.run import Counts, Training
+
+
+class KernelTraining(Training):
+    """A perceptron that sees examples through a kernel, all of them in blocks or on a budget.
+
+    Parameters
+    ----------
+    lesson : Lesson
+        What is to be learned.
+    settings : KernelSettings
+        How to learn.
+    which : array of uint64
+        The examples to learn from.
+    rng : numpy Generator
+        Where chance comes from.
+    held_out : (Points, array), optional
+        Examples to score after each epoch, and their class codes.
+
+    Attributes
+    ----------
+    R : float
+        The length of the longest example in feature space.
+    """
+
+    def __init__(
+        self,
+        lesson: Lesson,
+        settings: KernelSettings,
+        which: np.ndarray,
+        rng: np.random.Generator,
+        held_out: tuple[Points, np.ndarray] | None,
+    ) -> None:
+        self.lesson, self.settings, self.rng, self.held_out = lesson, settings, rng, held_out
+        self.learner: Online | Budget
+        if settings.budget is None:
+            self.learner = Online(lesson, settings.epochs, settings.memory)
+        else:
+            self.learner = Budget(lesson, settings, rng)
+        self.R = math.sqrt(max(0.0, float(np.max(self.learner.q[which.astype(np.int64)]))))
+        self._turns = Turns(which, settings.shuffle)
+        self._chance: dict[str, Any] = {"run": rng.bit_generator.state}
+        self._order, self._complete, self._done = which, True, 0
+        self._running: RunningScores | None = None
+        if held_out is not None and isinstance(self.learner, Online):
+            self._running = RunningScores(lesson.kernel, held_out[0], lesson.k, lesson.joint)
+        self._heard = 0  # logs that the running scores have taken in
+
+    # An epoch
+
+    def begin_epoch(self, epoch: int, resumed: bool) -> None:
+        """Put the examples in order; a fraction of an epoch looks at the first of them."""
+        now = self.rng.bit_generator.state
+        if resumed:
+            self.rng.bit_generator.state = self._chance["epoch"]
+        else:
+            self._chance["epoch"], self._done = now, 0
+        order = self._turns.next(self._chance, self.rng)
+        if resumed:
+            self.rng.bit_generator.state = now
+        part = min(1.0, self.settings.epochs - (epoch - 1))
+        examples = max(1, round(part * len(order)))
+        self._order, self._complete = frozen(order[:examples]), examples == len(order)
+
+    def learn(self, counts: Counts) -> Generator[float, None, None]:
+        """Learn from block after block."""
+        for examples, tally in self.learner.run(self._order, self._done):
+            counts.add(examples, int(tally.mistakes), int(tally.updates), float(tally.loss))
+            self._done += examples
+            yield self._done / len(self._order)
+
+    def missed_mistakes(self) -> bool:
+        """Who draws examples, or looks at a part of them, may have missed some."""
+        return not self._complete or self.settings.shuffle == "draw"
+
+    # Held-out examples
+
+    def score(self) -> float:
+        """The accuracy, on the held-out examples, of what would be deployed now."""
+        assert self.held_out is not None
+        points, y = self.held_out
+        learner, keep = self.learner, self.settings.keep
+        if isinstance(learner, Online):
+            assert self._running is not None
+            log = join_logs(learner.logs[self._heard :])
+            self._heard = len(learner.logs)
+            self._running.hear(*support_of(self.lesson.points, log), self.lesson.threads)
+            found = self._running.result(keep, learner.count)
+        else:
+            found = learner.scores(points, keep)
+        return float(np.mean(best_class(found[:, 0] if found.shape[1] == 1 else found) == y))
+
+    def snapshot(self) -> Any:
+        """Where the learner stands."""
+        return self.learner.remember()
+
+    def restore(self, snapshot: Any) -> None:
+        """Forget what was learned since."""
+        self.learner.restore(snapshot)
+
+    # Checkpoints
+
+    def contents(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+        """What the learner carries, and the place in the epoch."""
+        arrays, about = self.learner.contents()
+        if self._running is not None:
+            arrays |= prefixed("running", self._running.arrays())
+        about |= {
+            "done": self._done,
+            "heard": self._heard,
+            "chance": pack_value(self._chance),
+            "generator": pack_value(self.rng.bit_generator.state),
+        }
+        return arrays, about
+
+    def resume(self, arrays: dict[str, np.ndarray], about: dict[str, Any]) -> None:
+        """Undo `contents`."""
+        self.learner.resume(arrays, about)
+        self._done, self._chance = about["done"], unpack_value(about["chance"])
+        self.rng.bit_generator.state = unpack_value(about["generator"])
+        self._heard = about["heard"]
+        if self._running is not None:
+            self._running.resume(without_prefix("running", arrays))
+
+    def pack_snapshot(self, snapshot: Any) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+        """A snapshot as arrays."""
+        return self.learner.pack_snapshot(snapshot), {}
+
+    def unpack_snapshot(self, arrays: dict[str, np.ndarray], about: dict[str, Any]) -> Any:
+        """Undo `pack_snapshot`."""
+        return self.learner.unpack_snapshot(arrays)
+
+
+def join_logs(logs: list[Log]) -> Log:
+    """Logs one after the other."""
+    return Log(*(np.concatenate(column) for column in zip(NO_LOG, *logs, strict=True)))
+
+
+def support_of(points: Points, log: Log) -> tuple[Points, Log]:
+    """The examples in a log, and the log with `example` counting within them."""
+    which, example = np.unique(log.example, return_inverse=True)
+    support = points.take(which.astype(np.int64))
+    return support, log._replace(example=example.astype(np.uint64))

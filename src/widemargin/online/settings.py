@@ -1,0 +1,111 @@
+"""All that a linear learner can be told."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from widemargin.data.rows import Rows
+from widemargin.loops.steps import Rule
+from widemargin.online.orders import SHUFFLES, Shuffle
+from widemargin.online.rules import Eta, make_rule
+from widemargin.online.state import KEEPS
+from widemargin.parameters import (
+    check_choice,
+    check_constant,
+    check_fraction,
+    check_not_negative,
+    check_seconds,
+    check_whole,
+)
+from widemargin.threads import thread_count
+from widemargin.training.run import Stops
+
+
+@dataclass(frozen=True)
+class Settings:
+    """All that a linear learner can be told. The names and defaults are those of the estimators."""
+
+    rule: str = "perceptron"
+    keep: str = "average"
+    epochs: int = 10
+    eta: Eta = 1.0
+    C: float = 1.0
+    target: float = 1.0
+    l2: float = 0.0
+    batch: int | str = 1
+    shuffle: Shuffle = True
+    ties: str = "mistake"
+    start: Any = "zero"
+    tol: float = 0.0
+    validation: float = 0.0
+    patience: int = 5
+    max_seconds: float | None = None
+    class_weight: Mapping[Any, float] | str | None = None
+    fit_intercept: bool | float | str = True
+    multiclass: str = "joint"
+    n_jobs: int | None = None
+
+    def check(self) -> None:
+        """Raise an error that names the setting that is wrong, if one is."""
+        check_choice("keep", self.keep, KEEPS)
+        check_choice("multiclass", self.multiclass, ("joint", "ovr"))
+        check_choice("shuffle", self.shuffle, SHUFFLES)
+        check_whole("epochs", self.epochs, least=1)
+        check_whole("patience", self.patience, least=1)
+        check_fraction("validation", self.validation)
+        check_not_negative("tol", self.tol, infinite=True)
+        check_seconds("max_seconds", self.max_seconds)
+        if self.batch != "full":
+            check_whole("batch", self.batch, least=1, other="'full'")
+        check_constant("fit_intercept", self.fit_intercept, "auto")
+        if self.keep == "vote" and self.l2 > 0.0:
+            raise ValueError(
+                "keep='vote' needs l2=0: a penalty changes the weights without a mistake"
+            )
+        _ = self.step, self.threads
+
+    @cached_property
+    def step(self) -> Rule:
+        """How far to step on one example, as numbers for the loops."""
+        return make_rule(
+            self.rule, eta=self.eta, C=self.C, target=self.target, l2=self.l2, ties=self.ties
+        )
+
+    @property
+    def stops(self) -> Stops:
+        """When to stop."""
+        return Stops(
+            epochs=int(self.epochs),
+            patience=int(self.patience),
+            tol=float(self.tol),
+            max_seconds=math.inf if self.max_seconds is None else float(self.max_seconds),
+        )
+
+    @property
+    def batch_size(self) -> int:
+        """Examples that correct the same weights at once; 1 is the online perceptron, 0 is all."""
+        return 0 if self.batch == "full" else int(self.batch)
+
+    @property
+    def threads(self) -> int:
+        """Threads for problems that are independent."""
+        return thread_count(self.n_jobs)
+
+    def extend(self, rows: Rows, before: float | None = None) -> Rows:
+        """Give the rows the constant feature whose weight is the bias.
+
+        "auto" makes it as large as the values in the rows typically are; who goes on learning
+        keeps what it was `before`.
+        """
+        if self.fit_intercept != "auto":
+            return rows.with_bias(float(self.fit_intercept))
+        return rows.with_bias(rows.typical_value() if before is None else before)
+
+    @property
+    def joint(self) -> bool:
+        """Whether all classes are learned together."""
+        return self.multiclass == "joint"

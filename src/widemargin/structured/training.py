@@ -1,0 +1,202 @@
+"""A structured perceptron in training: one example at a time, in Python."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from widemargin.errors import DataError
+from widemargin.loops.steps import Rule, eta_at, step
+from widemargin.modelfile import pack_value, unpack_value
+from widemargin.online.orders import Turns
+from widemargin.structured.answers import Answers
+from widemargin.structured.beam import find_violation
+from widemargin.structured.task import Score, Task, count_features
+from widemargin.structured.weights import Weights, difference_of, dot
+from widemargin.training.checkpoints import prefixed, without_prefix
+from widemargin.training.run import Counts, Training
+
+#: Between two looks at the clock and at Ctrl-C.
+_LOOK_SECONDS = 0.1
+# One example at a time, in Python: the compiled functions as they were written.
+_step: Any = getattr(step, "py_func", step)
+_eta_at: Any = getattr(eta_at, "py_func", eta_at)
+
+
+@dataclass(frozen=True)
+class StructuredSettings:
+    """How to learn, and how to search for answers; see `StructuredPerceptron`."""
+
+    rule: Rule
+    keep: str
+    log: bool
+    augmented: bool
+    beam: int
+    update: str
+
+
+class StructuredTraining(Training):
+    """Learns to score answers so that the right one scores best.
+
+    Parameters
+    ----------
+    task : Task
+        What is predicted.
+    weights : Weights
+        Where to go on from; changed in place.
+    settings : StructuredSettings
+        How to learn.
+    examples : (list, list)
+        What to predict from, and the right answers.
+    turns : Turns
+        The order of the examples, epoch by epoch.
+    rng : numpy Generator
+        Where chance comes from.
+    held_out : (list, list), optional
+        Examples to score after each epoch.
+
+    Attributes
+    ----------
+    longest : float
+        The length of the longest difference of features that was stepped along.
+    """
+
+    def __init__(
+        self,
+        task: Task,
+        weights: Weights,
+        settings: StructuredSettings,
+        examples: tuple[Sequence[Any], Sequence[Any]],
+        turns: Turns,
+        rng: np.random.Generator,
+        held_out: tuple[Sequence[Any], Sequence[Any]] | None = None,
+    ) -> None:
+        self.task, self.weights, self.settings = task, weights, settings
+        self.examples, self.turns, self.rng, self.held_out = examples, turns, rng, held_out
+        self.longest = 0.0
+        self._chance: dict[str, Any] = {"run": rng.bit_generator.state}
+        self._order: list[int] = []
+        self._done = 0
+        self._before: dict[str, float] = {}
+
+    # An epoch
+
+    def begin_epoch(self, epoch: int, resumed: bool) -> None:
+        """Put the examples in order."""
+        if resumed:
+            self.rng.bit_generator.state = self._chance["epoch"]
+        else:
+            self._chance["epoch"], self._done = self.rng.bit_generator.state, 0
+            self._before = dict(self.weights.last)
+        self._order = self.turns.next(self._chance, self.rng).tolist()
+
+    def learn(self, counts: Counts) -> Generator[float, None, None]:
+        """Learn from one example after the other; yields every tenth of a second."""
+        X, Y = self.examples
+        looked = time.monotonic()
+        for i in self._order[self._done :]:
+            wrong, corrected, loss = self._learn_from(i, X[i], Y[i])
+            counts.add(1, wrong, corrected, loss)
+            self._done += 1
+            if time.monotonic() - looked > _LOOK_SECONDS:
+                looked = time.monotonic()
+                yield self._done / len(self._order)
+
+    def _learn_from(self, i: int, x: Any, y: Any) -> tuple[bool, bool, float]:
+        """Learn from one example: whether it was mistaken, whether corrected, and its loss."""
+        weights, settings = self.weights, self.settings
+        found = self._find_rival(x, y, Score(weights.last))
+        difference, lead, cost = found if found is not None else ({}, 0.0, 0.0)
+        wrong = found is not None and (lead <= 0.0 or not settings.augmented)
+        tau = 0.0
+        if found is not None:
+            eta = _eta_at(settings.rule, weights.count)
+            squared = dot(difference, difference)
+            rule = settings.rule._replace(target=cost)
+            tau = float(_step(rule, lead, wrong, squared, 0.0, eta, 1.0))
+        if difference and tau:
+            weights.correct(i, difference, tau, settings.log or settings.keep == "vote")
+            self.longest = max(self.longest, math.sqrt(dot(difference, difference)))
+        weights.count += 1
+        return wrong, bool(difference and tau), max(0.0, cost - lead)
+
+    def _find_rival(
+        self, x: Any, y: Any, score: Score
+    ) -> tuple[dict[str, float], float, float] | None:
+        """f(x, y) - f(x, y*), what it scores, and what y* costs; None if y* is y."""
+        settings = self.settings
+        if settings.beam:
+            seen = find_violation(self.task, x, y, score, settings.beam, settings.update)
+            if seen is None:
+                return None
+            lead = seen.right_score - seen.wrong_score
+            return difference_of(seen.right, seen.wrong), lead, 1.0
+        if settings.augmented:
+            found = self.task.argmax_with_cost(x, score, y)
+        else:
+            found = self.task.argmax(x, score)
+        if found == y:
+            return None
+        features = self.task.features
+        difference = difference_of(
+            count_features(features(x, y)), count_features(features(x, found))
+        )
+        return difference, score(difference), self.task.cost(y, found)
+
+    def end_epoch(self) -> float:
+        """How far the weights moved; an error if they are not finite."""
+        last, before = self.weights.last, self._before
+        change = math.sqrt(math.fsum((last[name] - before.get(name, 0.0)) ** 2 for name in last))
+        if not math.isfinite(change):
+            raise DataError("the weights grew beyond what a float can hold; scale the features")
+        return change
+
+    # Held-out examples
+
+    def score(self) -> float:
+        """The mean quality of what would be deployed now."""
+        assert self.held_out is not None
+        settings = self.settings
+        answers = Answers(self.task, self.weights, settings.keep, settings.beam)
+        return answers.quality(*self.held_out)
+
+    def snapshot(self) -> Weights:
+        """The weights."""
+        return self.weights.copy()
+
+    def restore(self, snapshot: Weights) -> None:
+        """Bring the weights back."""
+        self.weights = snapshot
+
+    # Checkpoints
+
+    def contents(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+        """The weights, those at the start of the epoch, and the place in it."""
+        arrays, about = self.pack_snapshot(self.weights)
+        arrays |= prefixed("before", Weights(self._before).pack())
+        about |= {
+            "done": self._done,
+            "longest": self.longest,
+            "chance": pack_value(self._chance),
+        }
+        return arrays, about
+
+    def resume(self, arrays: dict[str, np.ndarray], about: dict[str, Any]) -> None:
+        """Undo `contents`."""
+        self.weights = self.unpack_snapshot(arrays, about)
+        self._before = Weights.unpack(without_prefix("before", arrays), 1).last
+        self._done, self.longest = about["done"], about["longest"]
+        self._chance = unpack_value(about["chance"])
+
+    def pack_snapshot(self, snapshot: Weights) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+        """Weights as arrays."""
+        return snapshot.pack(), {"count": snapshot.count}
+
+    def unpack_snapshot(self, arrays: dict[str, np.ndarray], about: dict[str, Any]) -> Weights:
+        """Undo `pack_snapshot`."""
+        return Weights.unpack(arrays, about["count"])

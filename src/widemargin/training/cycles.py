@@ -1,0 +1,57 @@
+"""Weights that come back to where they were: learning in a fixed order then repeats for ever."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+
+@dataclass
+class CycleFinder:
+    """Notices that the weights are where they were after an earlier epoch.
+
+    Attributes
+    ----------
+    epochs : dict
+        A fingerprint of the weights, and after which epoch they were first so.
+    largest : float
+        The largest weight at the end of an epoch.
+    most_updates : int
+        The most corrections in an epoch.
+
+    Examples
+    --------
+    >>> finder = CycleFinder.start(np.zeros(2))
+    >>> finder.look(np.ones(2), 1, 3), finder.look(np.zeros(2), 2, 3)
+    (None, 0)
+    """
+
+    epochs: dict[str, int] = field(default_factory=dict)
+    largest: float = 0.0
+    most_updates: int = 0
+
+    @classmethod
+    def start(cls, weights: np.ndarray) -> CycleFinder:
+        """Begin with the weights before the first epoch."""
+        finder = cls()
+        finder.look(weights, 0, 0)
+        return finder
+
+    def look(self, weights: np.ndarray, epoch: int, updates: int) -> int | None:
+        """The earlier epoch after which the weights were the same, if there were updates since."""
+        self.largest = max(self.largest, float(np.max(np.abs(weights), initial=0.0)))
+        self.most_updates = max(self.most_updates, updates)
+        first = self.epochs.setdefault(_fingerprint(weights), epoch)
+        return None if first == epoch or updates == 0 else first
+
+    def about(self) -> list[Any]:
+        """All of it as JSON can hold it."""
+        return [self.epochs, self.largest, self.most_updates]
+
+
+def _fingerprint(weights: np.ndarray) -> str:
+    positive_zeros = np.ascontiguousarray(weights + 0.0)  # turns -0.0 into 0.0
+    return hashlib.blake2b(positive_zeros.tobytes(), digest_size=16).hexdigest()

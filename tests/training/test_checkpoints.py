@@ -1,0 +1,177 @@
+"""Every learner that dies goes on from its checkpoint to the same bits."""
+
+import os
+
+import numpy as np
+import pytest
+import scipy.sparse
+
+import widemargin
+from widemargin import (
+    KernelPerceptron,
+    ModelFileError,
+    OnlineLogistic,
+    Parser,
+    PassiveAggressive,
+    Perceptron,
+    StructuredPerceptron,
+    Tagger,
+)
+from widemargin.kernel_machines.perceptron import budget, online
+from widemargin.online import passes
+from widemargin.structured import training as structured_training
+from widemargin.structured.parser import training as parser_training
+from widemargin.structured.tagger import training as tagger_training
+from widemargin.structured.tasks import Tagging
+from widemargin.training import checkpoints
+from widemargin.training.checkpoints import Checkpoints
+
+RNG = np.random.default_rng(3)
+X = RNG.normal(size=(60, 5))
+Y = (X @ RNG.normal(size=5) + RNG.normal(size=60) > 0).astype(int) + (X[:, 0] > 1)
+WORDS = [[f"w{RNG.integers(12)}" for _ in range(RNG.integers(2, 6))] for _ in range(30)]
+TAGS = [["AB"[int(word[1:]) % 2] if RNG.random() < 0.9 else "C" for word in one] for one in WORDS]
+TREES = {
+    "word": WORDS,
+    "upos": TAGS,
+    "head": [[str(i) for i in range(len(one))] for one in WORDS],
+    "deprel": [["root", *("ab"[len(word) % 2] for word in one[1:])] for one in WORDS],
+}
+
+
+class KilledError(Exception):
+    """The process is gone."""
+
+
+def linear(make, form=np.asarray, **options):
+    return lambda folder: make(epochs=4, random_state=1, **options).fit(
+        form(X), Y, checkpoint=folder
+    )
+
+
+def kernel(**options):
+    return lambda folder: KernelPerceptron(epochs=4, random_state=1, gamma=0.5, **options).fit(
+        X, Y, checkpoint=folder
+    )
+
+
+def structured(**options):
+    model = StructuredPerceptron(Tagging("ABC"), epochs=3, **options)
+    return lambda folder: model.fit(WORDS, TAGS, checkpoint=folder)
+
+
+def tagger(**options):
+    return lambda folder: Tagger(epochs=3, bits=8, random_state=1, **options).fit(
+        WORDS, TAGS, checkpoint=folder
+    )
+
+
+def parser(system="arc-hybrid", **options):
+    how = {"epochs": 2, "bits": 8, "tags": "upos", "random_state": 1, **options}
+    return lambda folder: Parser(system, **how).fit(TREES, checkpoint=folder)
+
+
+SMALL = {"bits": 8, "epochs": 2, "random_state": 5}
+LEARNERS = {
+    "perceptron": linear(Perceptron),
+    "voted": linear(Perceptron, keep="vote", validation=0.2, patience=1),
+    "sparse": linear(Perceptron, scipy.sparse.csr_matrix, keep="vote", shuffle="once"),
+    "batches": linear(Perceptron, batch=7, shuffle="draw"),
+    "passive-aggressive": linear(PassiveAggressive, multiclass="ovr", validation=0.2),
+    "logistic": linear(OnlineLogistic, l2=0.01, keep="last"),
+    "kernel": kernel(keep="vote"),
+    "kernel blocks": kernel(max_memory=1000, validation=0.2),
+    "kernel, drawn": kernel(max_memory=1000, shuffle="draw", multiclass="ovr"),
+    "kernel budget": kernel(budget=7, forget="random", keep="last", validation=0.2),
+    "structured": structured(validation=0.2),
+    "structured vote": structured(keep="vote", shuffle="once"),
+    "tagger": tagger(validation=0.2),
+    "tagger, second order": tagger(order=2, keep="last"),
+    "committee": tagger(committee=3),
+    "parser": parser(),
+    "parser, own tags": parser(tags="own", tagger=Tagger(**SMALL), jackknife=2),
+    "beam": parser(beam=2, validation=TREES),
+    "eisner": parser("eisner"),
+}
+
+
+@pytest.fixture
+def often(monkeypatch):
+    """Small pieces, and a checkpoint after each; returns how to kill the next training."""
+    monkeypatch.setattr(passes, "_SLICE_VALUES", 60)
+    monkeypatch.setattr(passes, "_SLICE_SECONDS", 1e-9)
+    monkeypatch.setattr(online, "_BLOCK", 16)
+    monkeypatch.setattr(online, "_PIECE", 16)
+    monkeypatch.setattr(budget, "_BLOCK", 16)
+    monkeypatch.setattr(structured_training, "_LOOK_SECONDS", 0.0)
+    monkeypatch.setattr(tagger_training, "_PIECE", 30)
+    monkeypatch.setattr(parser_training, "_PIECE", 40)
+    monkeypatch.setattr(Checkpoints, "due", lambda self: True)
+    write = checkpoints.write_model_file
+    left = [10**9]
+
+    def write_or_die(*args):
+        write(*args)
+        left[0] -= 1
+        if left[0] == 0:
+            raise KilledError
+
+    monkeypatch.setattr(checkpoints, "write_model_file", write_or_die)
+
+    def kill_after(writes):
+        left[0] = writes
+
+    kill_after.left = left
+    return kill_after
+
+
+def bits_of(learner, folder):
+    """What was learned, as the bytes of arrays; not the seconds."""
+    path = folder / "model.wm"
+    learner.save(path)
+    arrays, about = widemargin.modelfile.read_model_file(path)
+    arrays.pop("sha256", None)
+    rows = [[*epoch[:6], epoch[7]] for epoch in about["history"]["epochs"]]
+    found = {name: (array.dtype.str, array.tobytes()) for name, array in arrays.items()}
+    return found, rows, about["history"]["best"]
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_a_killed_training_goes_on_to_the_same_bits(name, often, tmp_path):
+    fit = LEARNERS[name]
+    points = tmp_path / "points"
+    whole = bits_of(fit(points), tmp_path)
+    assert os.listdir(points) == []
+    writes = 10**9 - often.left[0]
+    assert writes > 3
+    for stop in sorted({1, writes // 3, writes // 2, writes - 1}):
+        often(stop)
+        with pytest.raises(KilledError):
+            fit(points)
+        assert os.listdir(points)
+        often(10**9)
+        assert bits_of(fit(points), tmp_path) == whole
+        assert os.listdir(points) == []
+
+
+def test_a_training_that_dies_again_and_again_comes_to_its_end(often, tmp_path):
+    whole = bits_of(LEARNERS["beam"](tmp_path / "whole"), tmp_path)
+    for _ in range(1000):
+        often(3)
+        try:
+            found = LEARNERS["beam"](tmp_path / "points")
+            break
+        except KilledError:
+            pass
+    assert bits_of(found, tmp_path) == whole
+
+
+def test_a_checkpoint_of_another_training_is_refused(often, tmp_path):
+    often(2)
+    with pytest.raises(KilledError):
+        Perceptron(random_state=1).fit(X, Y, checkpoint=tmp_path)
+    often(10**9)
+    with pytest.raises(ModelFileError, match=r"another training \(examples differ\)"):
+        Perceptron(random_state=1).fit(X + 1, Y, checkpoint=tmp_path)
+    with pytest.raises(ModelFileError, match=r"another training \(learner differ"):
+        Perceptron(random_state=2).fit(X, Y, checkpoint=tmp_path)
