@@ -11,7 +11,7 @@ import numpy as np
 from widemargin.comparison.contenders import Contender, choose
 from widemargin.comparison.paired import compare_pairs
 from widemargin.comparison.results import Comparison, Entry
-from widemargin.comparison.usage import measured
+from widemargin.comparison.usage import cheap_collections, measured
 from widemargin.data.encode.labels import encode_labels
 from widemargin.errors import DataError
 
@@ -85,13 +85,14 @@ def compare(
     _try_out(taking_part, X, y, codes)
     cuts = _cuts(codes, folds, repeats, random_state)
     done, of = 0, len(cuts) * len(taking_part)
-    for train, test in cuts:
-        X_train, X_test = X[train], X[test]
-        for one in taking_part:
-            if watch is not None:
-                watch(done, of, one.name)
-            records[one.name].run(one, X_train, y[train], X_test, y[test])
-            done += 1
+    with cheap_collections():
+        for train, test in cuts:
+            X_train, X_test = X[train], X[test]
+            for one in taking_part:
+                if watch is not None:
+                    watch(done, of, one.name)
+                records[one.name].run(one, X_train, y[train], X_test, y[test])
+                done += 1
     if watch is not None:
         watch(done, of, "done")
     entries = [records[one.name].entry(one) for one in taking_part]
