@@ -1,0 +1,304 @@
+"""What a parameter may be. A value that is not allowed is refused in one line that names both.
+
+Booleans are not numbers here, numpy's numbers are, and NaN is refused wherever a number is asked
+for. Every error is a ValueError, which the shell prints with exit code 2.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Collection, Iterable, Mapping
+from numbers import Integral, Real
+from typing import Any, NamedTuple
+
+import numpy as np
+
+_UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
+
+
+def is_number(value: Any) -> bool:
+    """Whether a value is a real number: no boolean, no NaN; infinity is one.
+
+    Examples
+    --------
+    >>> is_number(2.5), is_number(True), is_number("2"), is_number(float("nan"))
+    (True, False, False, False)
+    """
+    return isinstance(value, Real) and not isinstance(value, bool) and not math.isnan(value)
+
+
+def is_whole(value: Any) -> bool:
+    """Whether a value is a whole number by its type: 3 is one, 3.0 and True are not.
+
+    Examples
+    --------
+    >>> is_whole(3), is_whole(3.0), is_whole(True)
+    (True, False, False)
+    """
+    return isinstance(value, Integral) and not isinstance(value, bool)
+
+
+def check_choice(name: str, value: Any, choices: Iterable[Any], other: str = "") -> None:
+    """Refuse a value that is none of the choices; the nearest of them is suggested.
+
+    Parameters
+    ----------
+    name : str
+        The parameter, as the user calls it.
+    choices : iterable of str, bool, int or None
+        The values that are allowed.
+    other : str
+        What is allowed besides, in words.
+
+    Examples
+    --------
+    >>> check_choice("rule", "perceptron", ("perceptron", "margin"))
+    >>> check_choice("rule", "perceptrn", ("perceptron", "margin"))
+    Traceback (most recent call last):
+    ValueError: rule='perceptrn' is unknown; did you mean 'perceptron'? Choose one of \
+'perceptron', 'margin'
+    """
+    choices = tuple(choices)
+    if any(_is_choice(value, choice) for choice in choices):
+        return
+    listed = ", ".join(map(repr, choices)) + (f", or {other}" if other else "")
+    nearest = _nearest(value, choices)
+    if nearest is None:
+        raise ValueError(f"{_said(name, value)} is unknown; choose one of {listed}")
+    raise ValueError(
+        f"{_said(name, value)} is unknown; did you mean {nearest!r}? Choose one of {listed}"
+    )
+
+
+def check_whole(
+    name: str, value: Any, least: int, most: int | None = None, other: str = ""
+) -> None:
+    """Refuse what is not a whole number from `least` to `most`.
+
+    Examples
+    --------
+    >>> check_whole("epochs", 10, least=1)
+    >>> check_whole("batch", 0, least=1, other="'full'")
+    Traceback (most recent call last):
+    ValueError: batch=0 must be a whole number of at least 1, or 'full'
+    >>> check_whole("bits", 40, least=4, most=30)
+    Traceback (most recent call last):
+    ValueError: bits=40 must be a whole number from 4 to 30
+    """
+    if is_whole(value) and least <= value and (most is None or value <= most):
+        return
+    allowed = f"of at least {least}" if most is None else f"from {least} to {most}"
+    _refuse(name, value, f"a whole number {allowed}", other)
+
+
+def check_positive(name: str, value: Any, *, infinite: bool = False, other: str = "") -> None:
+    """Refuse what is not a number above zero, and infinity unless it is allowed.
+
+    Examples
+    --------
+    >>> check_positive("C", 0.5)
+    >>> check_positive("C", -1)
+    Traceback (most recent call last):
+    ValueError: C=-1 must be a positive number
+    >>> check_positive("C", 0.0, infinite=True)
+    Traceback (most recent call last):
+    ValueError: C=0.0 must be a positive number, or infinity
+    """
+    if is_number(value) and value > 0 and (infinite or value < math.inf):
+        return
+    _refuse(name, value, "a positive number", "infinity" if infinite else other)
+
+
+def check_not_negative(name: str, value: Any, *, infinite: bool = False, other: str = "") -> None:
+    """Refuse what is not a number of at least zero, and infinity unless it is allowed.
+
+    Examples
+    --------
+    >>> check_not_negative("l2", 0.0)
+    >>> check_not_negative("l2", -0.1)
+    Traceback (most recent call last):
+    ValueError: l2=-0.1 must be a number of at least 0
+    """
+    if is_number(value) and value >= 0 and (infinite or value < math.inf):
+        return
+    _refuse(name, value, "a number of at least 0", other)
+
+
+def check_fraction(name: str, value: Any) -> None:
+    """Refuse what is not a number from 0 up to 1, where 1 itself is too much.
+
+    Examples
+    --------
+    >>> check_fraction("validation", 0.1)
+    >>> check_fraction("validation", 1.0)
+    Traceback (most recent call last):
+    ValueError: validation=1.0 must be a fraction: at least 0 and less than 1
+    """
+    if not (is_number(value) and 0 <= value < 1):
+        _refuse(name, value, "a fraction: at least 0 and less than 1")
+
+
+def check_probability(name: str, value: Any) -> None:
+    """Refuse what is not a number from 0 to 1, both included.
+
+    Examples
+    --------
+    >>> check_probability("explore", 1.0)
+    >>> check_probability("explore", 1.5)
+    Traceback (most recent call last):
+    ValueError: explore=1.5 must be a probability: a number from 0 to 1
+    """
+    if not (is_number(value) and 0 <= value <= 1):
+        _refuse(name, value, "a probability: a number from 0 to 1")
+
+
+def check_seconds(name: str, value: Any) -> None:
+    """Refuse what is neither None nor a positive number; infinity is as good as None.
+
+    Examples
+    --------
+    >>> check_seconds("max_seconds", None)
+    >>> check_seconds("max_seconds", 0)
+    Traceback (most recent call last):
+    ValueError: max_seconds=0 must be a positive number, or None
+    """
+    if value is not None and not (is_number(value) and value > 0):
+        _refuse(name, value, "a positive number", "None")
+
+
+def check_constant(name: str, value: Any, *words: str) -> None:
+    """Refuse what is no constant feature: True (1), False (none), a number, or one of the words.
+
+    Examples
+    --------
+    >>> check_constant("fit_intercept", True)
+    >>> check_constant("fit_intercept", "auto", "auto")
+    >>> check_constant("fit_intercept", -1.0)
+    Traceback (most recent call last):
+    ValueError: fit_intercept=-1.0 must be True, False or a number of at least 0
+    """
+    if isinstance(value, str) and value in words:
+        return
+    is_bool = isinstance(value, (bool, np.bool_))
+    if not is_bool and not (is_number(value) and 0 <= value < math.inf):
+        listed = ", ".join(["True", "False", *map(repr, words)])
+        _refuse(name, value, f"{listed} or a number of at least 0")
+
+
+def parse_bytes(name: str, value: int | float | str) -> int:
+    """Turn a number of bytes, or a size such as "500MB", into bytes.
+
+    Examples
+    --------
+    >>> parse_bytes("max_memory", "2GB") == 2 * 1024**3
+    True
+    >>> parse_bytes("max_memory", "plenty")
+    Traceback (most recent call last):
+    ValueError: max_memory='plenty' must be a positive size such as '500MB' or '2GB'
+    """
+    size = value
+    if isinstance(value, str):
+        found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMGT]?)I?B?", value.strip().upper())
+        size = float(found[1]) * _UNITS[found[2]] if found else 0
+    if not (is_number(size) and 1 <= size < math.inf):
+        _refuse(name, value, "a positive size such as '500MB' or '2GB'")
+    return int(size)
+
+
+class Use(NamedTuple):
+    """Whether a parameter has an effect, and what decides that, in words for the error."""
+
+    here: bool
+    #: How things are, such as "with rule='pa'".
+    now: str
+    #: With what it has an effect, such as "with rule='pa1' or 'pa2'".
+    needs: str
+
+
+def used_with(name: str, value: Any, *values: Any) -> Use:
+    """The use of a parameter that has an effect only with some values of another one.
+
+    Examples
+    --------
+    >>> used_with("rule", "pa", "pa1", "pa2")
+    Use(here=False, now="with rule='pa'", needs="with rule='pa1' or 'pa2'")
+    """
+    *most, last = map(repr, values)
+    listed = f"{', '.join(most)} or {last}" if most else last
+    return Use(value in values, f"with {name}={value!r}", f"with {name}={listed}")
+
+
+def used_when_held_out(here: bool, how: str = "validation > 0 or X_val") -> Use:
+    """The use of `patience`, which has an effect only if examples are held out."""
+    return Use(here, "without held-out examples", f"with {how}")
+
+
+def refuse_unused(learner: Any, uses: Mapping[str, Use], given: Collection[str] = ()) -> None:
+    """Refuse parameters that differ from their defaults but have no effect.
+
+    Parameters
+    ----------
+    learner : object
+        It has the parameters as attributes; their defaults are those of its class.
+    uses : dict
+        The use of every parameter that does not always have one.
+    given : collection of str
+        Parameters that the user gave explicitly: refused even if they equal their defaults.
+
+    Examples
+    --------
+    >>> from dataclasses import dataclass
+    >>> @dataclass
+    ... class Settings:
+    ...     rule: str = "perceptron"
+    ...     C: float = 1.0
+    >>> settings = Settings(C=3)
+    >>> refuse_unused(settings, {"C": used_with("rule", settings.rule, "pa1", "pa2")})
+    Traceback (most recent call last):
+    ValueError: C=3 has no effect with rule='perceptron', only with rule='pa1' or 'pa2'
+    """
+    defaults = _defaults(type(learner))
+    for name, use in uses.items():
+        value = getattr(learner, name)
+        if use.here or (name not in given and _equal(value, defaults[name])):
+            continue
+        raise ValueError(f"{_said(name, value)} has no effect {use.now}, only {use.needs}")
+
+
+def _defaults(kind: type) -> dict[str, Any]:
+    """The parameters of a class with their defaults."""
+    from inspect import signature
+
+    return {name: given.default for name, given in signature(kind).parameters.items()}
+
+
+def _equal(value: Any, default: Any) -> bool:
+    same = value == default
+    return value is default or (isinstance(same, (bool, np.bool_)) and bool(same))
+
+
+def _is_choice(value: Any, choice: Any) -> bool:
+    """Whether they are the same; 1 is not True."""
+    if isinstance(choice, str):
+        return isinstance(value, str) and value == choice
+    return value is choice or (is_whole(value) and is_whole(choice) and value == choice)
+
+
+def _nearest(value: Any, choices: tuple[Any, ...]) -> str | None:
+    """The choice that a misspelt word probably means."""
+    from difflib import get_close_matches
+
+    words = [choice for choice in choices if isinstance(choice, str)]
+    found = get_close_matches(value, words, n=1) if isinstance(value, str) else []
+    return found[0] if found else None
+
+
+def _refuse(name: str, value: Any, allowed: str, other: str = "") -> None:
+    also = f", or {other}" if other else ""
+    raise ValueError(f"{_said(name, value)} must be {allowed}{also}")
+
+
+def _said(name: str, value: Any) -> str:
+    """What was given, as the user would write it: a number of numpy like any other."""
+    return f"{name}={value.item() if isinstance(value, np.generic) else value!r}"
