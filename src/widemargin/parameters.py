@@ -197,7 +197,7 @@ def parse_bytes(name: str, value: int | float | str) -> int:
     Traceback (most recent call last):
     ValueError: max_memory='plenty' must be a positive size such as '500MB' or '2GB'
     """
-    size = value
+    size: Any = value
     if isinstance(value, str):
         found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMGT]?)I?B?", value.strip().upper())
         size = float(found[1]) * _UNITS[found[2]] if found else 0
