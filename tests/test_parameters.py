@@ -101,6 +101,8 @@ def test_the_nearest_choice_is_suggested():
         "rule='perceptrn' is unknown; did you mean 'perceptron'?"
         " Choose one of 'perceptron', 'margin'"
     )
+    shortened = refusal(check_choice, "format", "svm", ("svmlight", "vw", "csv", "tsv"))
+    assert "did you mean 'svmlight'?" in shortened
     assert refusal(check_choice, "kernel", "zzz", ("rbf", "poly"), "a function") == (
         "kernel='zzz' is unknown; choose one of 'rbf', 'poly', or a function"
     )

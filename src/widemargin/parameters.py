@@ -289,8 +289,11 @@ def _nearest(value: Any, choices: tuple[Any, ...]) -> str | None:
     """The choice that a misspelt word probably means."""
     from difflib import get_close_matches
 
+    if not isinstance(value, str) or not value:
+        return None
     words = [choice for choice in choices if isinstance(choice, str)]
-    found = get_close_matches(value, words, n=1) if isinstance(value, str) else []
+    shortened = [word for word in words if word.startswith(value)]
+    found = shortened or get_close_matches(value, words, n=1)
     return found[0] if found else None
 
 

@@ -12,6 +12,7 @@ import click
 from widemargin.cli import options
 from widemargin.cli.learners import Learner
 from widemargin.cli.report import Job
+from widemargin.parameters import parse_bytes
 
 _LEARNING = (
     "rule",
@@ -35,7 +36,6 @@ _SENTENCES = (
     *("order", "beam", "system", "tags", "templates", "dictionary", "committee", "prune"),
     *("half", "encoding"),
 )
-_UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
 
 def run_train(files: Sequence[str], learner: str, given: Mapping[str, Any]) -> int:
@@ -46,7 +46,7 @@ def run_train(files: Sequence[str], learner: str, given: Mapping[str, Any]) -> i
     job = Job(
         model=given["path"] or ("model.wm" if files else "digits.wm"),
         valid=valid,
-        memory=_bytes(given["memory"]),
+        memory=parse_bytes("--memory", given["memory"]),
         stream=given["stream"],
         checkpoint=given["checkpoint"],
         every=given["checkpoint_every"],
@@ -136,11 +136,3 @@ def _valid(given: str | None) -> tuple[str | None, float | None]:
     if re.fullmatch(r"[-+]?\d*\.?\d+%?", given) and not os.path.exists(given):
         raise click.UsageError(f"--valid {given}: expected a file, or a fraction such as 0.1")
     return given, None
-
-
-def _bytes(given: str) -> int:
-    """A size such as 500MB."""
-    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMGT]?)I?B?", given.strip().upper())
-    if not found:
-        raise click.UsageError(f"--memory {given}: expected a size such as 500MB or 2GB")
-    return int(float(found[1]) * _UNITS[found[2]])

@@ -24,6 +24,7 @@ from widemargin.online.fit import Settings, begin, check_classes, fit_linear, ma
 from widemargin.online.mistake_log import Correction
 from widemargin.online.progress import watched
 from widemargin.online.state import State
+from widemargin.parameters import check_choice
 from widemargin.separability.trainings import begin_run
 from widemargin.training.history import History
 
@@ -212,8 +213,7 @@ class LinearLearner(LinearAnswers):
         """The parameters as settings, checked."""
         params = self.get_params(deep=False)
         rule = params.get("rule", self._rules[0])
-        if rule not in self._rules:
-            raise ValueError(f"rule={rule!r} is unknown; choose one of {', '.join(self._rules)}")
+        check_choice("rule", rule, self._rules)
         names = {field.name for field in fields(Settings)}
         given = {name: value for name, value in params.items() if name in names}
         settings = Settings(**{**given, "rule": rule})

@@ -12,6 +12,7 @@ import numpy as np
 from widemargin.data.rows import Rows
 from widemargin.errors import DataError
 from widemargin.kernels.strings import NGrams
+from widemargin.parameters import check_choice, check_not_negative, check_positive, check_whole
 
 #: The kernels that are known by name.
 KERNELS = ("linear", "poly", "rbf", "laplace", "laplacian", "ngrams", "precomputed")
@@ -142,11 +143,7 @@ def make_kernel(
     if callable(kernel):
         called = getattr(kernel, "__qualname__", type(kernel).__name__)
         return Kernel("function", function=kernel, called=called)
-    if kernel not in KERNELS:
-        listed = ", ".join(KERNELS)
-        raise ValueError(
-            f"kernel={kernel!r} is unknown; choose one of {listed}, or give a function"
-        )
+    check_choice("kernel", kernel, KERNELS, other="a function")
     if kernel == "ngrams":
         return Kernel("function", function=NGrams(), called="NGrams")
     if sigma is not None:
@@ -158,12 +155,8 @@ def make_kernel(
     factor = _number_of_gamma(gamma, rows)
     if kernel != "poly":
         return Kernel(kernel, gamma=factor)
-    if not isinstance(degree, (int, np.integer)) or isinstance(degree, bool) or degree < 1:
-        raise ValueError(f"degree={degree!r} must be a whole number of at least 1")
-    if not 0.0 <= float(coef0) < math.inf:
-        raise ValueError(
-            f"coef0={coef0!r} must be a number of at least 0: with a negative one it is no kernel"
-        )
+    check_whole("degree", degree, least=1)
+    check_not_negative("coef0", coef0)  # with a negative one it is no kernel
     return Kernel("poly", int(degree), factor, float(coef0))
 
 
@@ -173,8 +166,7 @@ def _gamma_of_sigma(kernel: str, gamma: float | str | None, sigma: float) -> flo
         raise ValueError(f"sigma has no meaning for kernel={kernel!r}; it is for distances")
     if gamma is not None:
         raise ValueError("give sigma or gamma, not both: gamma = 1 / (2 sigma^2)")
-    if not 0.0 < float(sigma) < math.inf:
-        raise ValueError(f"sigma={sigma!r} must be a positive number")
+    check_positive("sigma", sigma)
     found = 1.0 / (2.0 * float(sigma) ** 2) if float(sigma) ** 2 > 0.0 else math.inf
     if not 0.0 < found < math.inf:
         raise ValueError(f"sigma={sigma!r} makes 1 / (2 sigma^2) overflow; scale the features")
@@ -184,11 +176,9 @@ def _gamma_of_sigma(kernel: str, gamma: float | str | None, sigma: float) -> flo
 def _number_of_gamma(gamma: float | str, rows: Rows | None) -> float:
     """Gamma as a number, from the examples if it is said in words."""
     if not isinstance(gamma, str):
-        if not 0.0 < float(gamma) < math.inf:
-            raise ValueError(f"gamma={gamma!r} must be a positive number, 'scale' or 'auto'")
+        check_positive("gamma", gamma, other="'scale' or 'auto'")
         return float(gamma)
-    if gamma not in ("scale", "auto"):
-        raise ValueError(f"gamma={gamma!r} is unknown; choose a number, 'scale' or 'auto'")
+    check_choice("gamma", gamma, ("scale", "auto"), other="a positive number")
     if rows is None:
         raise ValueError(f"gamma={gamma!r} needs vectors to look at; give a number")
     if gamma == "auto":

@@ -17,6 +17,14 @@ from widemargin.online.orders import SHUFFLES, Shuffle
 from widemargin.online.plan import Plan
 from widemargin.online.rules import Eta, make_rule
 from widemargin.online.state import KEEPS, State
+from widemargin.parameters import (
+    check_choice,
+    check_constant,
+    check_fraction,
+    check_not_negative,
+    check_seconds,
+    check_whole,
+)
 from widemargin.threads import thread_count
 from widemargin.training.history import History
 
@@ -47,27 +55,18 @@ class Settings:
 
     def plan(self) -> Plan:
         """The settings as the driver takes them, or an error that names the one that is wrong."""
-        _choice("keep", self.keep, KEEPS)
-        _choice("multiclass", self.multiclass, ("joint", "ovr"))
-        _choice("shuffle", self.shuffle, SHUFFLES)
-        _whole("epochs", self.epochs, least=1)
-        _whole("patience", self.patience, least=1)
-        if not 0.0 <= self.validation < 1.0:
-            raise ValueError(f"validation={self.validation!r} must be a fraction from 0 up to 1")
-        if not self.tol >= 0.0:
-            raise ValueError(f"tol={self.tol!r} must not be negative")
-        if self.max_seconds is not None and not self.max_seconds > 0.0:
-            raise ValueError(f"max_seconds={self.max_seconds!r} must be positive, or None")
+        check_choice("keep", self.keep, KEEPS)
+        check_choice("multiclass", self.multiclass, ("joint", "ovr"))
+        check_choice("shuffle", self.shuffle, SHUFFLES)
+        check_whole("epochs", self.epochs, least=1)
+        check_whole("patience", self.patience, least=1)
+        check_fraction("validation", self.validation)
+        check_not_negative("tol", self.tol, infinite=True)
+        check_seconds("max_seconds", self.max_seconds)
         if self.batch != "full":
-            _whole("batch", self.batch, least=1, other="'full'")
+            check_whole("batch", self.batch, least=1, other="'full'")
         batch = 0 if self.batch == "full" else int(self.batch)
-        if isinstance(self.fit_intercept, str):
-            _choice("fit_intercept", self.fit_intercept, ("auto", True, False))
-        elif not 0.0 <= float(self.fit_intercept) < math.inf:
-            raise ValueError(
-                f"fit_intercept={self.fit_intercept!r} must be True, False, 'auto' or a positive"
-                " number"
-            )
+        check_constant("fit_intercept", self.fit_intercept, "auto")
         if self.keep == "vote" and self.l2 > 0.0:
             raise ValueError(
                 "keep='vote' needs l2=0: a penalty changes the weights without a mistake"
@@ -108,7 +107,7 @@ def begin(rows: Rows, classes: int, settings: Settings, rng: np.random.Generator
     W = np.zeros((vectors, rows.width + 1), rows.dtype)
     start = settings.start
     if isinstance(start, str):
-        _choice("start", start, ("zero", "random"))
+        check_choice("start", start, ("zero", "random"))
         if start == "random":
             W[:] = rng.standard_normal(W.shape)
     else:
@@ -220,7 +219,7 @@ def prices(
     if class_weight is None:
         return price
     if isinstance(class_weight, str):
-        _choice("class_weight", class_weight, ("balanced",))
+        check_choice("class_weight", class_weight, ("balanced",), other="a dict")
         sizes = np.bincount(codes, weights=price, minlength=len(classes))
         present = np.count_nonzero(sizes)
         weight_of = np.divide(
@@ -252,18 +251,3 @@ def split(
             " or nothing to learn from"
         )
     return np.sort(by_class[~held]).astype(np.uint64), np.sort(by_class[held]).astype(np.uint64)
-
-
-def _choice(name: str, value: Any, choices: tuple[Any, ...]) -> None:
-    if not any(
-        value is choice or (isinstance(value, str) and value == choice) for choice in choices
-    ):
-        listed = ", ".join(repr(choice) for choice in choices)
-        raise ValueError(f"{name}={value!r} is unknown; choose one of {listed}")
-
-
-def _whole(name: str, value: Any, least: int, other: str = "") -> None:
-    number = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
-    if not number or value < least:
-        also = f" or {other}" if other else ""
-        raise ValueError(f"{name}={value!r} must be a whole number of at least {least}{also}")

@@ -15,6 +15,7 @@ from widemargin.loops.steps import eta_at, step
 from widemargin.online.orders import Shuffle, orders
 from widemargin.online.progress import watched
 from widemargin.online.rules import Eta, make_rule
+from widemargin.parameters import check_choice, check_fraction, check_positive, check_whole
 from widemargin.structured.beam import UPDATES, find_violation, search
 from widemargin.structured.epochs import Run
 from widemargin.structured.mistake_bound import certify_run
@@ -138,14 +139,12 @@ class StructuredPerceptron:
             ("rule", self.rule, RULES),
             ("update", self.update, UPDATES),
         ):
-            if value not in known:
-                raise ValueError(f"{name}={value!r} is unknown; choose one of {', '.join(known)}")
-        if not (isinstance(self.epochs, int) and self.epochs >= 1):
-            raise ValueError(f"epochs={self.epochs!r} must be a whole number from 1")
-        if not 0.0 <= self.validation < 1.0:
-            raise ValueError(f"validation={self.validation!r} must be a fraction below 1")
-        if not (isinstance(self.beam, int) and self.beam >= 0):
-            raise ValueError(f"beam={self.beam!r} must be a width, or 0")
+            check_choice(name, value, known)
+        check_whole("epochs", self.epochs, least=1)
+        check_whole("patience", self.patience, least=1)
+        check_whole("beam", self.beam, least=0)
+        check_fraction("validation", self.validation)
+        check_positive("max_seconds", self.max_seconds, infinite=True)
         if self.augmented and self.beam:
             raise ValueError("augmented=True looks for costs with argmax, not with a beam")
         self._rule = make_rule(self.rule, eta=self.eta, C=self.C)

@@ -10,7 +10,6 @@ import numpy as np
 
 from widemargin.data.rows import Rows, frozen
 from widemargin.errors import DataError
-from widemargin.kernel_machines.memory import bytes_of
 from widemargin.kernel_machines.perceptron.budget import Budget
 from widemargin.kernel_machines.perceptron.continued import joined, scores_so_far, with_classes
 from widemargin.kernel_machines.perceptron.online import Lesson, Online
@@ -25,6 +24,7 @@ from widemargin.online.learn import Moment, Watch
 from widemargin.online.mistake_log import NO_LOG
 from widemargin.online.orders import orders
 from widemargin.online.scores import best_class
+from widemargin.parameters import parse_bytes
 from widemargin.threads import thread_count
 from widemargin.training.history import Epoch, History
 
@@ -141,7 +141,7 @@ class _Run:
         self.asked, self.watch = asked, watch
         self.history = History()
         self.began = time.monotonic()
-        memory = bytes_of(settings.max_memory)
+        memory = parse_bytes("max_memory", settings.max_memory)
         self.learner: Online | Budget
         if settings.budget is None:
             self.learner = Online(lesson, settings.epochs, memory)

@@ -19,6 +19,13 @@ from widemargin.loops.trees.contexts import Templates
 from widemargin.loops.trees.greedy import Sentences
 from widemargin.loops.trees.labels import ARC_COUNTS, ARC_NODES
 from widemargin.online.learn import Watch
+from widemargin.parameters import (
+    check_choice,
+    check_not_negative,
+    check_positive,
+    check_probability,
+    check_whole,
+)
 from widemargin.structured.parser.features import (
     ARC_TEMPLATES,
     LABEL_TEMPLATES,
@@ -221,22 +228,15 @@ class Parser:
         return self
 
     def _check_parameters(self) -> None:
-        if self.system not in SYSTEMS:
-            raise ValueError(
-                f"system={self.system!r} is unknown; choose one of {', '.join(SYSTEMS)}"
-            )
+        check_choice("system", self.system, SYSTEMS)
         for name, least, most in (("beam", 1, 1024), ("actions", 3, 4096), ("bits", 8, 28)):
-            value = getattr(self, name)
-            if not isinstance(value, (int, np.integer)) or not least <= value <= most:
-                raise ValueError(f"{name}={value!r} must be a whole number from {least} to {most}")
-        if self.epochs is not None and not self.epochs >= 1:
-            raise ValueError(f"epochs={self.epochs!r} must be at least 1, or None")
-        if not self.margin >= 0.0:
-            raise ValueError(f"margin={self.margin!r} must not be negative")
-        if not self.C > 0.0:
-            raise ValueError(f"C={self.C!r} must be positive")
-        if not 0.0 <= self.explore <= 1.0:
-            raise ValueError(f"explore={self.explore!r} must be a probability")
+            check_whole(name, getattr(self, name), least, most)
+        if self.epochs is not None:
+            check_whole("epochs", self.epochs, least=1, other="None")
+        check_not_negative("margin", self.margin, infinite=True)
+        check_positive("C", self.C, infinite=True)
+        check_probability("explore", self.explore)
+        check_whole("jackknife", self.jackknife, least=0)
         if self.beam > 1 and self.system != "arc-hybrid":
             raise ValueError(f"beam={self.beam} is for arc-hybrid; {self.system!r} is exact")
 
