@@ -29,17 +29,11 @@ _LEARNING = (
     "max_seconds",
     "seed",
 )
-#: Options that only some learners have.
-_SVM = ("loss", "tol", "bias")
-_KERNEL = ("kernel", "degree", "gamma", "sigma", "coef0", "budget", "forget")
-_SENTENCES = (
-    *("order", "beam", "system", "tags", "templates", "dictionary", "committee", "prune"),
-    *("half", "encoding"),
-)
 
 
 def run_train(files: Sequence[str], learner: str, given: Mapping[str, Any]) -> int:
     """`widemargin train`; returns the exit code."""
+    options.refuse_others(learner, options.TAKEN[learner])
     learning = {name: given[name] for name in _LEARNING}
     valid, fraction = _valid(given["valid"])
     learning["validation"] = fraction
@@ -60,18 +54,14 @@ def run_train(files: Sequence[str], learner: str, given: Mapping[str, Any]) -> i
     if learner in ("tagger", "parser"):
         from widemargin.cli.structured import train_sentences
 
-        _refuse(given, _KERNEL, "the kernel learners")
         return train_sentences(files, learner, given, valid if fraction is None else fraction, job)
-    _refuse(given, _SENTENCES, "the learners tagger and parser")
     if learner.startswith("kernel-"):
         return _train_machine(learner, files, given, learning, job)
-    _refuse(given, _KERNEL, "the kernel learners")
     if learner == "svm":
-        from widemargin.cli.svm import LACKS, train_svm
+        from widemargin.cli.svm import train_svm
 
-        for name in LACKS:
-            if learning.get(name) is not None:
-                raise click.UsageError(f"--{name} is no option of the learner svm")
+        if fraction is not None:
+            raise click.UsageError("--valid of the learner svm must be a file")
         asked = ("C", "loss", "tol", "bias", "multiclass", "epochs", "max_seconds", "seed")
         return train_svm(
             files,
@@ -80,7 +70,6 @@ def run_train(files: Sequence[str], learner: str, given: Mapping[str, Any]) -> i
             {name: given[name] for name in asked},
             job,
         )
-    _refuse(given, _SVM, "the learner svm")
     if not files:
         if valid is not None:
             raise click.UsageError("--valid FILE needs FILES to train on")
@@ -93,18 +82,10 @@ def run_train(files: Sequence[str], learner: str, given: Mapping[str, Any]) -> i
         files,
         options.read_options(given),
         options.encode_options(given),
-        Learner.of(learner, learning, fit_intercept="auto"),
+        Learner.of(learner, learning, valid is not None, fit_intercept="auto"),
         job,
         lambda format: options.check_meaning(given, format),
     )
-
-
-def _refuse(given: Mapping[str, Any], names: Sequence[str], whose: str) -> None:
-    """Options that another learner has are an error, not ignored."""
-    for name in names:
-        if given[name] not in (None, (), False):
-            option = {"templates": "template"}.get(name, name)
-            raise click.UsageError(f"--{option} is an option of {whose} only")
 
 
 def _train_machine(
@@ -115,13 +96,11 @@ def _train_machine(
     job: Job,
 ) -> int:
     """Train a learner that sees examples through a kernel."""
-    from widemargin.cli.machines import MACHINES, train_machine
+    from widemargin.cli.machines import train_machine
 
-    takes = {*options.KERNEL, *MACHINES[learner].options, "seed"}
-    everything = {name: given[name] for name in (*_SVM, *_KERNEL)} | dict(learning)
-    for name, value in everything.items():
-        if value is not None and name not in takes:
-            raise click.UsageError(f"--{name} is no option of the learner {learner}")
+    if learner == "kernel-svm" and learning["validation"] is not None:
+        raise click.UsageError("--valid of the learner kernel-svm must be a file")
+    everything = {**given, **learning}
     return train_machine(
         learner, files, options.read_options(given), options.encode_options(given), everything, job
     )

@@ -22,6 +22,7 @@ from widemargin.kernel_machines.svm.solve import Start
 from widemargin.models.kernel_svm import KernelSVMModel
 from widemargin.online.fit import check_classes
 from widemargin.online.progress import watched
+from widemargin.parameters import changed, refuse_unused
 
 
 def _wants_probabilities(svm: KernelSVM) -> bool:
@@ -176,6 +177,7 @@ class KernelSVM(KernelAnswers):
         known = {field.name for field in fields(KernelSVMSettings)}
         settings = KernelSVMSettings(**{name: params[name] for name in params if name in known})
         settings.check()
+        refuse_unused(changed(settings), settings.uses())
         X, y = self._validate(X, y)
         classes, codes = encode_labels(y)
         check_classes(classes)

@@ -23,8 +23,9 @@ from widemargin.online.early_stopping import HeldOut
 from widemargin.online.fit import Settings, begin, check_classes, fit_linear, make_room
 from widemargin.online.mistake_log import Correction
 from widemargin.online.progress import watched
+from widemargin.online.rules import uses_of_rule
 from widemargin.online.state import State
-from widemargin.parameters import check_choice
+from widemargin.parameters import changed, check_choice, refuse_unused
 from widemargin.separability.trainings import begin_run
 from widemargin.training.history import History
 
@@ -67,6 +68,7 @@ class LinearLearner(LinearAnswers):
             Also after Ctrl-C, which raises KeyboardInterrupt once what was learned is in place.
         """
         settings = self._settings()
+        refuse_unused(changed(settings), settings.uses(held_out=X_val is not None))
         again = self.warm_start and hasattr(self, "model_")
         if again and self.model_.by_name:
             raise ValueError("this learner was trained on dicts with learn_one; go on with those")
@@ -112,6 +114,8 @@ class LinearLearner(LinearAnswers):
         """
         settings = self._settings()
         first = not hasattr(self, "model_")
+        if first:
+            refuse_unused(changed(settings), uses_of_rule(settings.rule))
         if not first and self.model_.by_name:
             raise ValueError("this learner was trained on dicts with learn_one; go on with those")
         if isinstance(settings.class_weight, str):

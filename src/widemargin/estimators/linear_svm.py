@@ -21,6 +21,7 @@ from widemargin.linear_svm.fit import Start, SVMSettings, Trained, fit_svm
 from widemargin.models.linear import LinearModel
 from widemargin.online.fit import check_classes
 from widemargin.online.progress import watched
+from widemargin.parameters import changed, refuse_unused
 
 
 class LinearSVM(LinearAnswers):
@@ -188,6 +189,7 @@ class LinearSVM(LinearAnswers):
         known = {field.name for field in fields(SVMSettings)}
         settings = SVMSettings(**{name: params[name] for name in params if name in known})
         settings.check()
+        refuse_unused(changed(settings), settings.uses())
         if isinstance(X, Rows):  # an encoder of ours has made and so checked them
             self.n_features_in_ = X.width
         else:

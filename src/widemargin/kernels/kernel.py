@@ -12,7 +12,15 @@ import numpy as np
 from widemargin.data.rows import Rows
 from widemargin.errors import DataError
 from widemargin.kernels.strings import NGrams
-from widemargin.parameters import check_choice, check_not_negative, check_positive, check_whole
+from widemargin.parameters import (
+    Use,
+    check_choice,
+    check_not_negative,
+    check_positive,
+    check_whole,
+    refuse_unused,
+    used_with,
+)
 
 #: The kernels that are known by name.
 KERNELS = ("linear", "poly", "rbf", "laplace", "laplacian", "ngrams", "precomputed")
@@ -97,6 +105,24 @@ class Kernel:
         return "x.z" if self.name == "linear" else self.name
 
 
+#: The kernels with which these numbers have an effect.
+_USED_BY = {
+    "degree": ("poly",),
+    "gamma": ("poly", *_DISTANCES),
+    "coef0": ("poly",),
+    "sigma": _DISTANCES,
+}
+
+
+def uses_of_kernel(kernel: str | Callable[[Any, Any], float] | Kernel) -> dict[str, Use]:
+    """Which numbers have an effect with a kernel; a function or a finished kernel takes none."""
+    uses = {name: used_with("kernel", kernel, *known) for name, known in _USED_BY.items()}
+    if isinstance(kernel, str):
+        return uses
+    now = f"with kernel={getattr(kernel, '__qualname__', type(kernel).__name__)}"
+    return {name: use._replace(now=now) for name, use in uses.items()}
+
+
 def make_kernel(
     kernel: str | Callable[[Any, Any], float] | Kernel = "rbf",
     *,
@@ -138,6 +164,8 @@ def make_kernel(
     >>> print(make_kernel("rbf", sigma=0.5))
     exp(-2 |x-z|^2)
     """
+    if sigma is not None:
+        refuse_unused({"sigma": sigma}, uses_of_kernel(kernel))
     if isinstance(kernel, Kernel):
         return kernel
     if callable(kernel):
@@ -147,7 +175,7 @@ def make_kernel(
     if kernel == "ngrams":
         return Kernel("function", function=NGrams(), called="NGrams")
     if sigma is not None:
-        gamma = _gamma_of_sigma(kernel, gamma, sigma)
+        gamma = _gamma_of_sigma(gamma, sigma)
     if kernel in ("linear", "precomputed"):
         return Kernel(kernel)
     if gamma is None:
@@ -160,10 +188,8 @@ def make_kernel(
     return Kernel("poly", int(degree), factor, float(coef0))
 
 
-def _gamma_of_sigma(kernel: str, gamma: float | str | None, sigma: float) -> float:
+def _gamma_of_sigma(gamma: float | str | None, sigma: float) -> float:
     """Turn sigma into gamma, if that is what the user may say."""
-    if kernel not in _DISTANCES:
-        raise ValueError(f"sigma has no meaning for kernel={kernel!r}; it is for distances")
     if gamma is not None:
         raise ValueError("give sigma or gamma, not both: gamma = 1 / (2 sigma^2)")
     check_positive("sigma", sigma)

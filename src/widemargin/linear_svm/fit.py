@@ -20,6 +20,7 @@ from widemargin.online.fit import prices
 from widemargin.online.learn import Moment, Watch
 from widemargin.online.state import State
 from widemargin.parameters import (
+    Use,
     check_choice,
     check_constant,
     check_positive,
@@ -66,6 +67,11 @@ class SVMSettings:
                 " others use multiclass='ovr'"
             )
         thread_count(self.n_jobs)
+
+    def uses(self) -> dict[str, Use]:
+        """Which settings have an effect."""
+        biased = Use(bool(self.fit_intercept), "with fit_intercept=False", "with a bias")
+        return {"bias": biased}
 
     @property
     def free(self) -> bool:

@@ -15,15 +15,17 @@ from widemargin.online.early_stopping import HeldOut
 from widemargin.online.learn import Course, InMemory, Watch, learn
 from widemargin.online.orders import SHUFFLES, Shuffle
 from widemargin.online.plan import Plan
-from widemargin.online.rules import Eta, make_rule
+from widemargin.online.rules import Eta, make_rule, uses_of_rule
 from widemargin.online.state import KEEPS, State
 from widemargin.parameters import (
+    Use,
     check_choice,
     check_constant,
     check_fraction,
     check_not_negative,
     check_seconds,
     check_whole,
+    uses_of_held_out,
 )
 from widemargin.threads import thread_count
 from widemargin.training.history import History
@@ -84,6 +86,10 @@ class Settings:
             max_seconds=math.inf if self.max_seconds is None else float(self.max_seconds),
             threads=thread_count(self.n_jobs),
         )
+
+    def uses(self, held_out: bool) -> dict[str, Use]:
+        """Which settings have an effect, given whether there are examples to score besides."""
+        return uses_of_rule(self.rule) | uses_of_held_out(self.validation, held_out)
 
     def extend(self, rows: Rows, before: float | None = None) -> Rows:
         """Give the rows the constant feature whose weight is the bias.

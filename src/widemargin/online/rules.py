@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from widemargin.loops.steps import ERROR, MARGIN, REACH, SIGMOID, Rule
-from widemargin.parameters import check_choice, check_not_negative, check_positive
+from widemargin.parameters import Use, check_choice, check_not_negative, check_positive, used_with
 
 #: What a user may say of the step size: a number, or (eta0, power) for eta0 / t ** power.
 Eta = float | tuple[float, float]
@@ -20,6 +20,22 @@ _RULES: dict[str, Callable[[float, float], Rule]] = {
     "logistic": lambda C, target: Rule(SIGMOID),
 }
 RULES = tuple(_RULES)
+
+#: The rules with which these parameters have an effect.
+_USED_BY = {
+    "C": ("pa1", "pa2"),
+    "target": ("margin",),
+    "eta": ("perceptron", "margin", "logistic"),
+}
+
+
+def uses_of_rule(rule: str, rules: Sequence[str] = RULES) -> dict[str, Use]:
+    """Which parameters have an effect with a rule, of a learner that offers some of the rules."""
+    return {
+        name: used_with("rule", rule, *(one for one in known if one in rules))
+        for name, known in _USED_BY.items()
+        if any(one in rules for one in known)
+    }
 
 
 def make_rule(

@@ -14,8 +14,17 @@ from widemargin.errors import DataError
 from widemargin.loops.steps import eta_at, step
 from widemargin.online.orders import Shuffle, orders
 from widemargin.online.progress import watched
-from widemargin.online.rules import Eta, make_rule
-from widemargin.parameters import check_choice, check_fraction, check_positive, check_whole
+from widemargin.online.rules import Eta, make_rule, uses_of_rule
+from widemargin.parameters import (
+    Use,
+    changed,
+    check_choice,
+    check_fraction,
+    check_positive,
+    check_whole,
+    refuse_unused,
+    uses_of_held_out,
+)
 from widemargin.structured.beam import UPDATES, find_violation, search
 from widemargin.structured.epochs import Run
 from widemargin.structured.mistake_bound import certify_run
@@ -149,6 +158,14 @@ class StructuredPerceptron:
             raise ValueError("augmented=True looks for costs with argmax, not with a beam")
         self._rule = make_rule(self.rule, eta=self.eta, C=self.C)
 
+    def _uses(self, held_out: bool) -> dict[str, Use]:
+        """Which parameters have an effect, given whether there are examples to score besides."""
+        return {
+            **uses_of_rule(self.rule, RULES),
+            **uses_of_held_out(self.validation, held_out),
+            "update": Use(self.beam > 0, "with beam=0", "with a beam"),
+        }
+
     # Learning
 
     def fit(self, X: Sequence[Any], Y: Sequence[Any], X_val: Any = None, Y_val: Any = None) -> Self:
@@ -162,6 +179,7 @@ class StructuredPerceptron:
             Examples that are scored after every epoch; the best weights are given back.
         """
         self._check()
+        refuse_unused(changed(self), self._uses(held_out=X_val is not None))
         start = dict(self._weights.last) if not self._seen else {}
         self._weights = Weights(dict(start), start=start)
         self.history_, self._longest, self._seen = History(), 0.0, 0

@@ -6,17 +6,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from widemargin.kernels.kernel import uses_of_kernel
 from widemargin.loops.steps import Rule
 from widemargin.online.orders import SHUFFLES, Shuffle
-from widemargin.online.rules import Eta, make_rule
+from widemargin.online.rules import Eta, make_rule, uses_of_rule
 from widemargin.online.state import KEEPS
 from widemargin.parameters import (
+    Use,
     check_choice,
     check_fraction,
     check_positive,
     check_seconds,
     check_whole,
     parse_bytes,
+    uses_of_held_out,
 )
 
 #: The step rules that correct only some examples, as a model of few examples needs it.
@@ -85,6 +88,15 @@ class KernelSettings:
                 f"budgets are for rule='perceptron', found {self.rule!r}"
                 " ('projectron' also steps inside the margin)"
             )
+
+    def uses(self, held_out: bool) -> dict[str, Use]:
+        """Which settings have an effect, given whether there are examples to score besides."""
+        return {
+            **uses_of_kernel(self.kernel),
+            **uses_of_rule(self.rule, RULES),
+            **uses_of_held_out(self.validation, held_out),
+            "forget": Use(self.budget is not None, "without a budget", "with one"),
+        }
 
     def make_rule(self) -> Rule:
         """The step rule as numbers."""

@@ -17,12 +17,13 @@ from widemargin.kernel_machines.svm.nystrom import fit_landmarks
 from widemargin.kernel_machines.svm.problem import Problem
 from widemargin.kernel_machines.svm.solve import Clock, Start, solve_all
 from widemargin.kernels.check import check_gram, check_kernel
-from widemargin.kernels.kernel import Kernel, make_kernel
+from widemargin.kernels.kernel import Kernel, make_kernel, uses_of_kernel
 from widemargin.kernels.points import Points, points_of
 from widemargin.models.kernel_svm import KernelSVMModel
 from widemargin.online.fit import prices
 from widemargin.online.learn import Watch
 from widemargin.parameters import (
+    Use,
     check_choice,
     check_positive,
     check_seconds,
@@ -68,6 +69,10 @@ class KernelSVMSettings:
             check_whole("low_rank", self.low_rank, least=1, other="None")
         parse_bytes("max_memory", self.max_memory)
         thread_count(self.n_jobs)
+
+    def uses(self) -> dict[str, Use]:
+        """Which settings have an effect."""
+        return uses_of_kernel(self.kernel)
 
     def make_kernel(self, X: Any) -> Kernel:
         """The kernel that is meant, for these examples."""

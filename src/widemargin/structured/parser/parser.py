@@ -20,11 +20,15 @@ from widemargin.loops.trees.greedy import Sentences
 from widemargin.loops.trees.labels import ARC_COUNTS, ARC_NODES
 from widemargin.online.learn import Watch
 from widemargin.parameters import (
+    Use,
+    changed,
     check_choice,
     check_not_negative,
     check_positive,
     check_probability,
     check_whole,
+    refuse_unused,
+    used_with,
 )
 from widemargin.structured.parser.features import (
     ARC_TEMPLATES,
@@ -237,8 +241,7 @@ class Parser:
         check_positive("C", self.C, infinite=True)
         check_probability("explore", self.explore)
         check_whole("jackknife", self.jackknife, least=0)
-        if self.beam > 1 and self.system != "arc-hybrid":
-            raise ValueError(f"beam={self.beam} is for arc-hybrid; {self.system!r} is exact")
+        refuse_unused(changed(self), uses_of_parser(self))
 
     def _columns(self, corpus: Corpus) -> tuple[str, ...]:
         """The columns of the tags: the first and, if it tells more, a second."""
@@ -430,3 +433,14 @@ def _fitted(params: dict[str, Any], tagged: Corpus) -> TaggerModel:
 def _flat_tags(tagger: TaggerModel, corpus: Corpus) -> list[str]:
     """The tags of all tokens."""
     return np.array(tagger.tags, object)[tagger.codes(corpus)].tolist()
+
+
+def uses_of_parser(parser: Parser) -> dict[str, Use]:
+    """Which parameters of a parser have an effect."""
+    transitions = used_with("system", parser.system, "arc-hybrid")
+    own = used_with("tags", parser.tags, "own")
+    return {
+        **dict.fromkeys(("beam", "margin", "explore", "actions"), transitions),
+        "C": used_with("system", parser.system, "eisner", "cle"),
+        **dict.fromkeys(("tagger", "jackknife"), own),
+    }

@@ -17,8 +17,17 @@ from widemargin.data.encode.templates import Templates, default_templates
 from widemargin.data.readers.corpus import Corpus
 from widemargin.errors import DataError
 from widemargin.loops.sequences.tagging import EARLY, VIOLATION, WHOLE, Search
-from widemargin.online.rules import make_rule
-from widemargin.parameters import check_choice, check_seconds, check_whole
+from widemargin.online.rules import make_rule, uses_of_rule
+from widemargin.parameters import (
+    Use,
+    changed,
+    check_choice,
+    check_seconds,
+    check_whole,
+    is_number,
+    refuse_unused,
+    used_with,
+)
 from widemargin.structured.sentences import corpus_of, word_columns
 from widemargin.structured.spans import measure_spans
 from widemargin.structured.tagger.constraints import (
@@ -233,6 +242,7 @@ class Tagger:
         corpus = corpus_of(sentences, tags)
         name = "tag" if tags is not None else corpus.name_of(column)
         names = self._check(corpus, name)
+        refuse_unused(changed(self), uses_of_tagger(self))
         rng = np.random.default_rng(self.random_state)
         corpus, held_out = self._hold_out(corpus, name, rng)
         self.model_ = self._learn(corpus, held_out, name, names, rng, watch)
@@ -496,3 +506,13 @@ def _replaced(model: TaggerModel, **changes: Any) -> TaggerModel:
 def _plain(value: Any) -> Any:
     """A parameter that can be saved: examples to score are not kept."""
     return value if isinstance(value, (str, int, float, dict, list, type(None))) else None
+
+
+def uses_of_tagger(tagger: Tagger) -> dict[str, Use]:
+    """Which parameters of a tagger have an effect."""
+    asked = tagger.validation
+    held_out = asked is not None and not (is_number(asked) and asked == 0)
+    beam = used_with("search", tagger.search, "beam")
+    waiting = Use(held_out, "without early stopping", "with held-out sentences")
+    uses = uses_of_rule(tagger.rule, _RULES)
+    return {**uses, "beam": beam, "update": beam, "patience": waiting}
