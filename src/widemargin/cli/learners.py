@@ -12,13 +12,14 @@ from widemargin.data.encode.encoder import Encoder
 from widemargin.models.linear import LinearModel
 from widemargin.online.settings import Settings
 from widemargin.online.state import State
+from widemargin.parameters import refuse_unused
 from widemargin.training.history import History
 
-#: The learner's class, its rule unless another is asked for, and the options it does not have.
+#: The learner's class, and its rule unless another is asked for.
 _LEARNERS = {
-    "perceptron": ("Perceptron", "perceptron", {"l2"}),
-    "pa": ("PassiveAggressive", "pa1", {"l2", "eta", "power"}),
-    "logistic": ("OnlineLogistic", "logistic", {"C", "rule"}),
+    "perceptron": ("Perceptron", "perceptron"),
+    "pa": ("PassiveAggressive", "pa1"),
+    "logistic": ("OnlineLogistic", "logistic"),
 }
 _SHUFFLES = {"blocks": True, "no": False}
 
@@ -31,12 +32,12 @@ class Learner:
         self.name, self.settings, self.params = name, settings, params
 
     @classmethod
-    def of(cls, learner: str, options: dict[str, Any], **defaults: Any) -> Learner:
-        """From the options of the command line."""
-        name, rule, lacks = _LEARNERS[learner]
+    def of(
+        cls, learner: str, options: dict[str, Any], held_out: bool = False, **defaults: Any
+    ) -> Learner:
+        """From the options of the command line, and whether there is a file to score besides."""
+        name, rule = _LEARNERS[learner]
         given = {option: value for option, value in options.items() if value is not None}
-        for option in lacks & set(given):
-            raise click.UsageError(f"--{option} is no option of the learner {learner}")
         if learner == "pa" and not given.get("rule", rule).startswith("pa"):
             raise click.UsageError("--rule of the learner pa must be pa, pa1 or pa2")
         seed = given.pop("seed")
@@ -51,7 +52,10 @@ class Learner:
         }
         if power:
             params["eta"] = (given.get("eta", 1.0), power)
-        return cls(name, Settings(**{"rule": rule, **params}), {**params, "random_state": seed})
+        settings = Settings(**{"rule": rule, **params})
+        found = cls(name, settings, {**params, "random_state": seed})
+        refuse_unused(params, settings.uses(held_out))
+        return found
 
     @classmethod
     def again(cls, model: LinearModel, **changed: Any) -> Learner:

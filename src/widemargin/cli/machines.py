@@ -27,6 +27,7 @@ from widemargin.kernel_machines.perceptron.settings import KernelSettings
 from widemargin.kernel_machines.svm.fit import KernelSVMSettings, fit_kernel_svm
 from widemargin.models.kernel import KernelModel
 from widemargin.online.fit import check_classes, split
+from widemargin.parameters import refuse_unused
 from widemargin.training.history import History
 from widemargin.training.progress import watched
 
@@ -37,7 +38,7 @@ class Machine(NamedTuple):
     """A learner of the shell."""
 
     name: str  # of the estimator
-    options: tuple[str, ...]  # that it takes besides those of kernels
+    options: tuple[str, ...]  # that are parameters besides those of kernels
     fit: Callable[..., KernelModel]  # (rows, classes, codes, params, rng, weights, held out, watch)
 
 
@@ -51,6 +52,9 @@ def _fit_perceptron(
     held_out: Encoded | None,
     watch: Any,
 ) -> KernelModel:
+    settings = KernelSettings(**params)
+    settings.check()
+    refuse_unused(params, settings.uses(held_out is not None))
     asked = None
     if held_out is not None:
         held_rows = held_out.rows.with_bias(0.0)
@@ -59,7 +63,7 @@ def _fit_perceptron(
         rows,
         classes,
         codes,
-        KernelSettings(**params),
+        settings,
         rng,
         sample_weight=weights,
         held_out=asked,
@@ -78,6 +82,8 @@ def _fit_svm(
     watch: Any,
 ) -> KernelModel:
     settings = KernelSVMSettings(**params)
+    settings.check()
+    refuse_unused(params, settings.uses())
     trained = fit_kernel_svm(rows, classes, codes, settings, sample_weight=weights, watch=watch)
     return trained.model
 

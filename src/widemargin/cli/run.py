@@ -12,6 +12,7 @@ import click
 from widemargin.cli import options
 from widemargin.cli.learners import Learner
 from widemargin.cli.report import Job
+from widemargin.parameters import parse_bytes
 
 _LEARNING = (
     "rule",
@@ -28,25 +29,18 @@ _LEARNING = (
     "max_seconds",
     "seed",
 )
-#: Options that only some learners have.
-_SVM = ("loss", "tol", "bias")
-_KERNEL = ("kernel", "degree", "gamma", "sigma", "coef0", "budget", "forget")
-_SENTENCES = (
-    *("order", "beam", "system", "tags", "templates", "dictionary", "committee", "prune"),
-    *("half", "encoding"),
-)
-_UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
 
 def run_train(files: Sequence[str], learner: str, given: Mapping[str, Any]) -> int:
     """`widemargin train`; returns the exit code."""
+    options.refuse_others(learner, options.TAKEN[learner])
     learning = {name: given[name] for name in _LEARNING}
     valid, fraction = _valid(given["valid"])
     learning["validation"] = fraction
     job = Job(
         model=given["path"] or ("model.wm" if files else "digits.wm"),
         valid=valid,
-        memory=_bytes(given["memory"]),
+        memory=parse_bytes("--memory", given["memory"]),
         stream=given["stream"],
         checkpoint=given["checkpoint"],
         every=given["checkpoint_every"],
@@ -60,18 +54,14 @@ def run_train(files: Sequence[str], learner: str, given: Mapping[str, Any]) -> i
     if learner in ("tagger", "parser"):
         from widemargin.cli.structured import train_sentences
 
-        _refuse(given, _KERNEL, "the kernel learners")
         return train_sentences(files, learner, given, valid if fraction is None else fraction, job)
-    _refuse(given, _SENTENCES, "the learners tagger and parser")
     if learner.startswith("kernel-"):
         return _train_machine(learner, files, given, learning, job)
-    _refuse(given, _KERNEL, "the kernel learners")
     if learner == "svm":
-        from widemargin.cli.svm import LACKS, train_svm
+        from widemargin.cli.svm import train_svm
 
-        for name in LACKS:
-            if learning.get(name) is not None:
-                raise click.UsageError(f"--{name} is no option of the learner svm")
+        if fraction is not None:
+            raise click.UsageError("--valid of the learner svm must be a file")
         asked = ("C", "loss", "tol", "bias", "multiclass", "epochs", "max_seconds", "seed")
         return train_svm(
             files,
@@ -80,7 +70,6 @@ def run_train(files: Sequence[str], learner: str, given: Mapping[str, Any]) -> i
             {name: given[name] for name in asked},
             job,
         )
-    _refuse(given, _SVM, "the learner svm")
     if not files:
         if valid is not None:
             raise click.UsageError("--valid FILE needs FILES to train on")
@@ -93,18 +82,10 @@ def run_train(files: Sequence[str], learner: str, given: Mapping[str, Any]) -> i
         files,
         options.read_options(given),
         options.encode_options(given),
-        Learner.of(learner, learning, fit_intercept="auto"),
+        Learner.of(learner, learning, valid is not None, fit_intercept="auto"),
         job,
         lambda format: options.check_meaning(given, format),
     )
-
-
-def _refuse(given: Mapping[str, Any], names: Sequence[str], whose: str) -> None:
-    """Options that another learner has are an error, not ignored."""
-    for name in names:
-        if given[name] not in (None, (), False):
-            option = {"templates": "template"}.get(name, name)
-            raise click.UsageError(f"--{option} is an option of {whose} only")
 
 
 def _train_machine(
@@ -115,13 +96,11 @@ def _train_machine(
     job: Job,
 ) -> int:
     """Train a learner that sees examples through a kernel."""
-    from widemargin.cli.machines import MACHINES, train_machine
+    from widemargin.cli.machines import train_machine
 
-    takes = {*options.KERNEL, *MACHINES[learner].options, "seed"}
-    everything = {name: given[name] for name in (*_SVM, *_KERNEL)} | dict(learning)
-    for name, value in everything.items():
-        if value is not None and name not in takes:
-            raise click.UsageError(f"--{name} is no option of the learner {learner}")
+    if learner == "kernel-svm" and learning["validation"] is not None:
+        raise click.UsageError("--valid of the learner kernel-svm must be a file")
+    everything = {**given, **learning}
     return train_machine(
         learner, files, options.read_options(given), options.encode_options(given), everything, job
     )
@@ -136,11 +115,3 @@ def _valid(given: str | None) -> tuple[str | None, float | None]:
     if re.fullmatch(r"[-+]?\d*\.?\d+%?", given) and not os.path.exists(given):
         raise click.UsageError(f"--valid {given}: expected a file, or a fraction such as 0.1")
     return given, None
-
-
-def _bytes(given: str) -> int:
-    """A size such as 500MB."""
-    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMGT]?)I?B?", given.strip().upper())
-    if not found:
-        raise click.UsageError(f"--memory {given}: expected a size such as 500MB or 2GB")
-    return int(float(found[1]) * _UNITS[found[2]])

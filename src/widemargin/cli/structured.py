@@ -14,12 +14,13 @@ from widemargin.cli.report import Job, say_if_cold
 from widemargin.cli.sentences import read_sentences
 from widemargin.cli.structured_test import figures_of, print_figures
 from widemargin.data.readers.corpus import Corpus
+from widemargin.parameters import refuse_unused
 from widemargin.structured.spans import find_illegal, scheme_of
 from widemargin.training.progress import Watcher, watched
 
 #: Illegal tags that are told one by one.
 _TOLD = 10
-#: Parameters of the learners by the names of their options. What else is given is refused.
+#: Parameters of the learners by the names of their options.
 _TAGGER = {
     **{name: name for name in ("rule", "keep", "epochs", "C", "bits", "patience", "order")},
     "max_seconds": "max_seconds",
@@ -34,9 +35,6 @@ _PARSER = {
     "max_seconds": "max_seconds",
     "seed": "random_state",
 }
-_BOTH = {"path", "valid", "format", "encoding", "as_json", "quiet", "prune", "max_seconds"}
-_OF_TAGGER = {*_TAGGER, *_BOTH, "columns", "beam", "half", "threads"}
-_OF_PARSER = {*_PARSER, *_BOTH}
 
 
 def train_sentences(
@@ -49,7 +47,6 @@ def train_sentences(
     valid : str, float or None
         A file of held-out sentences, or a part of those to learn from.
     """
-    _refuse_others(learner, _OF_TAGGER if learner == "tagger" else _OF_PARSER)
     if not files:
         raise click.UsageError(f"--learner {learner} needs FILES of sentences to learn from")
     began = time.monotonic()
@@ -86,18 +83,6 @@ def train_sentences(
     return 130 if watch.interrupted else 0
 
 
-def _refuse_others(learner: str, known: set[str]) -> None:
-    """Refuse options that mean nothing to the learner."""
-    context = click.get_current_context()
-    typed = click.core.ParameterSource.COMMANDLINE
-    for option in context.command.params:
-        name = option.name or ""
-        if not isinstance(option, click.Option) or name in known or name == "learner":
-            continue
-        if context.get_parameter_source(name) == typed:
-            raise click.UsageError(f"{option.opts[-1]} is no option of the learner {learner}")
-
-
 def _params(given: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
     """What was given, by the names of the parameters."""
     return {
@@ -110,7 +95,7 @@ def _params(given: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any
 def _train_tagger(
     corpus: Corpus, held_out: Any, given: Mapping[str, Any], job: Job
 ) -> tuple[Any, dict[str, Any], Watcher]:
-    from widemargin.structured.tagger.tagger import Tagger
+    from widemargin.structured.tagger.tagger import Tagger, uses_of_tagger
 
     columns = given["columns"]
     if len(columns) > 1:
@@ -129,6 +114,7 @@ def _train_tagger(
         n_jobs=given["threads"] or -1,
         validation=0.0 if held_out is None else held_out,
     )
+    refuse_unused(params, uses_of_tagger(tagger))
     with watched(_shown(job), tagger.epochs, table=True) as watch:
         tagger.fit(corpus, column=column, watch=watch)
     told = {"column": column, "tags": len(set(corpus.column(column)))}
@@ -141,13 +127,15 @@ def _train_tagger(
 def _train_parser(
     corpus: Corpus, held_out: Any, given: Mapping[str, Any], job: Job
 ) -> tuple[Any, dict[str, Any], Watcher]:
-    from widemargin.structured.parser.parser import Parser
+    from widemargin.structured.parser.parser import Parser, uses_of_parser
 
     if isinstance(held_out, float):
         raise click.UsageError("--valid of the learner parser must be a file")
     if "head" not in corpus.names:
         raise click.UsageError(f"{corpus.source}: is {corpus.format}; parsers learn from CoNLL-U")
-    parser = Parser(**_params(given, _PARSER), validation=held_out)
+    params = _params(given, _PARSER)
+    parser = Parser(**params, validation=held_out)
+    refuse_unused(params, uses_of_parser(parser))
     with watched(_shown(job), parser.epochs or 10, table=True) as watch:
         parser.fit(corpus, watch=watch)
     model = parser.model_

@@ -25,9 +25,6 @@ from widemargin.models.linear import LinearModel
 from widemargin.online.fit import check_classes, split
 from widemargin.training.progress import watched
 
-#: Options of the other learners, which an SVM does not have.
-LACKS = ("rule", "keep", "eta", "power", "l2", "batch", "shuffle", "patience", "validation")
-
 
 def train_svm(
     patterns: Sequence[str],

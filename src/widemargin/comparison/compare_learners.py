@@ -14,6 +14,7 @@ from widemargin.comparison.results import Comparison, Entry
 from widemargin.comparison.usage import cheap_collections, measured
 from widemargin.data.encode.labels import encode_labels
 from widemargin.errors import DataError
+from widemargin.parameters import check_whole
 
 #: Rows on which every learner is tried before it is timed: loops are compiled then.
 _TRIED = 60
@@ -173,8 +174,8 @@ def _check(n: int, classes: np.ndarray, codes: np.ndarray, folds: int, repeats: 
         raise DataError(f"there are {n} rows but {len(codes)} labels")
     if len(classes) < 2:
         raise DataError("only one class is present, nothing to learn")
-    if folds < 2 or repeats < 1:
-        raise ValueError(f"folds={folds} must be at least 2 and repeats={repeats} at least 1")
+    check_whole("folds", folds, least=2)
+    check_whole("repeats", repeats, least=1)
     counts = np.bincount(codes)
     rarest = int(np.argmin(counts))
     if counts[rarest] < folds:

@@ -14,6 +14,7 @@ from widemargin.data.readers.corpus import Corpus, Layout, joined
 from widemargin.data.readers.formats import CORPORA, format_of
 from widemargin.data.readers.sources import find_files, name_of, open_bytes
 from widemargin.errors import DataError
+from widemargin.parameters import check_choice
 
 #: The columns of CoNLL-U behind the number of the token.
 CONLLU = ("form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
@@ -90,15 +91,14 @@ def _parse(
     if format is None:
         among = (*CORPORA, "text") if plain else tuple(CORPORA)
         format = format_of(source, text[: 1 << 14].encode("utf-8", "replace"), among)
+    check_choice("format", format, (*CORPORA, "text"))
     if format == "conllu":
         if columns is not None:
             raise DataError(f"{source}: the columns of CoNLL-U have names already")
         return _parse_conllu(text, source)
     if format == "conll":
         return _parse_columns(text, source, columns)
-    if format == "text":
-        return _parse_text(text, source)
-    raise DataError(f"format={format!r} is unknown; choose one of {', '.join(CORPORA)}, text")
+    return _parse_text(text, source)
 
 
 def _decode(content: bytes, source: str, encoding: str) -> str:

@@ -32,6 +32,7 @@ from widemargin.data.readers.jsonl import JsonLines
 from widemargin.data.readers.parquet import Parquet
 from widemargin.data.readers.parser import SCHEMA_KEY, Parser, clean
 from widemargin.errors import DataError
+from widemargin.parameters import check_choice
 
 FORMATS = ("csv", "tsv", "jsonl", "parquet")
 #: From so many examples on, labels half of which differ are no classes.
@@ -102,8 +103,7 @@ class TableChunks:
         chunk_bytes: int,
         threads: int,
     ):
-        if format not in FORMATS:
-            raise ValueError(f"format={format!r} is unknown; choose one of {', '.join(FORMATS)}")
+        check_choice("format", format, FORMATS)
         self.source = source
         self.schema: TableSchema | None = None
         self.bad: list[str] = []
