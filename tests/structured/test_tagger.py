@@ -16,7 +16,7 @@ from interpreted import told_by_both
 import widemargin
 from widemargin import DataError, ModelFileError, Tagger
 from widemargin.data.encode.templates import CHUNKS, NAMES, WORDS, Templates, default_templates
-from widemargin.data.encode.tokens import Columns, read_tokens
+from widemargin.data.encode.tokens import TokenColumns, read_tokens
 from widemargin.data.readers.corpus import Corpus
 from widemargin.loops.sequences.viterbi import best_path, best_through, n_best, path_score
 from widemargin.structured.spans import SCHEMES, convert_tags, find_illegal, scheme_of
@@ -60,7 +60,7 @@ texts = st.text(st.characters(codec=None, exclude_characters="\n"), max_size=6)
 @given(st.lists(texts, max_size=8))
 @example(["İstanbul", "ΟΔΟΣ", "ΣΑΣ", "", "straße", "ǅ", "日本", "a-1", "\ud800"])
 def test_columns_of_any_script(words):
-    columns = Columns(["word", "lower", "prefix2", "suffix3", "shape", "runs", "flags"])
+    columns = TokenColumns(["word", "lower", "prefix2", "suffix3", "shape", "runs", "flags"])
     tokens = columns.read({"word": words})
     hashes = columns.hashed(tokens)
     shown = [[columns.show(tokens, k, i) for k in range(7)] for i in range(len(words))]
@@ -87,7 +87,7 @@ def test_columns_of_any_script(words):
     ],
 )
 def test_shapes_and_flags(word, shape, runs, flags):
-    columns = Columns(["shape", "runs", "flags"])
+    columns = TokenColumns(["shape", "runs", "flags"])
     tokens = columns.read({"word": [word]})
     assert [columns.show(tokens, k, 0) for k in range(3)] == [shape, runs, flags]
 

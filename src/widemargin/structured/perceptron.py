@@ -30,7 +30,7 @@ from widemargin.structured.mistake_bound import certify_run
 from widemargin.structured.task import Score, Task, count_features
 from widemargin.structured.task_file import read_task_model, write_task_model
 from widemargin.structured.training import StructuredSettings, StructuredTraining
-from widemargin.structured.weights import Correction, Weights
+from widemargin.structured.weights import StructuredCorrection, Weights
 from widemargin.training.checkpoints import Checkpoints, digest_of, open_checkpoints
 from widemargin.training.history import History
 from widemargin.training.progress import watched
@@ -88,7 +88,7 @@ class StructuredPerceptron:
     ----------
     history_ : History
         What happened in each epoch.
-    log_ : list of Correction
+    log_ : list of StructuredCorrection
         Every correction: the example, the difference of the features, how far the step went.
 
     Examples
@@ -310,7 +310,7 @@ class StructuredPerceptron:
         return dict(self._weights.last)
 
     @property
-    def log_(self) -> list[Correction]:
+    def log_(self) -> list[StructuredCorrection]:
         """Every correction, in order; empty unless they are kept."""
         return self._weights.log
 

@@ -9,7 +9,15 @@ import numpy as np
 
 from widemargin.data.encode.characters import CONTEXTUAL, byte_table, character_table
 from widemargin.data.encode.names import NameTable
-from widemargin.data.encode.pieces import Harvest, Pile, Room, Turns, cut, most_features, spare_room
+from widemargin.data.encode.pieces import (
+    Harvest,
+    Pile,
+    Queue,
+    WorkArrays,
+    cut,
+    most_features,
+    spare_room,
+)
 from widemargin.data.readers.chunk import Texts
 from widemargin.data.rows import Rows, Stack, frozen
 from widemargin.errors import DataError
@@ -190,7 +198,7 @@ class TextEncoder:
         harvest: Harvest | Pile,
     ) -> None:
         raw = Texts(*(frozen(array) for array in raw))
-        edges, turns = cut(raw), Turns()
+        edges, turns = cut(raw), Queue()
         everywhere = names is not None and not names.is_half_full
 
         def work(number: int) -> None:
@@ -218,7 +226,7 @@ class TextEncoder:
         how: How,
         tables: Tables,
         names: NameTable | None,
-        room: Room,
+        room: WorkArrays,
     ) -> int:
         """Encode documents first ... last - 1 into a room; returns how many features they have."""
         seen = _NOTHING_SEEN
