@@ -270,7 +270,9 @@ def test_columns_of_zeros_change_no_prediction(kernel, classes, form, tmp_path):
     asked, _ = blobs(70, classes, 4, seed=1)
     wide, other = np.zeros((90, 9)), np.random.default_rng(2).normal(size=(70, 9))
     wide[:, 1:8:2], other[:, 1:8:2] = X, asked
-    how = {"kernel": kernel, "gamma": 0.3, "coef0": 1.0, "degree": 2, "tol": 1e-6}
+    numbers = {} if kernel == "linear" else {"gamma": 0.3}
+    numbers |= {"coef0": 1.0, "degree": 2} if kernel == "poly" else {}
+    how = {"kernel": kernel, **numbers, "tol": 1e-6}
     svm, plain = KernelSVM(**how).fit(form(wide), y), KernelSVM(**how).fit(X, y)
     np.testing.assert_array_equal(svm.support_, plain.support_)
     assert svm.support_vectors_.shape[1] == 9
