@@ -11,7 +11,7 @@ from widemargin.certificates.kernel_gap import KernelCertificate, LowRank, add_u
 from widemargin.data.rows import Rows
 from widemargin.kernel_machines.svm.problem import Machine, Problem, Solved
 from widemargin.kernels.blocks import block, check_values
-from widemargin.linear_svm.fit import SVMSettings, Trained, fit_svm
+from widemargin.linear_svm.fit import SVMSettings, TrainedSVM, fit_svm
 from widemargin.online.learn import Watch
 
 #: Directions with so much less of the landmarks' spread than the first are rounding errors.
@@ -92,7 +92,7 @@ def _features(problem: Problem, chosen: np.ndarray) -> tuple[np.ndarray, np.ndar
 
 def _train(
     problem: Problem, machine: Machine, features: np.ndarray, seconds: float, watch: Watch | None
-) -> Trained:
+) -> TrainedSVM:
     """A linear machine on features."""
     which = problem.examples(machine)
     codes = (problem.signs(machine) > 0).astype(np.int64)
@@ -109,7 +109,7 @@ def _train(
 
 
 def _certificate(
-    trained: Trained, w: np.ndarray, labels: tuple, told: LowRank, costs: np.ndarray
+    trained: TrainedSVM, w: np.ndarray, labels: tuple, told: LowRank, costs: np.ndarray
 ) -> KernelCertificate:
     """What a linear machine is worth, in the words of a kernel SVM."""
     found = trained.certificate
