@@ -24,7 +24,7 @@ from widemargin.online.fit import Settings, begin, check_classes, fit_linear, ma
 from widemargin.online.mistake_log import Correction
 from widemargin.online.progress import watched
 from widemargin.online.state import State
-from widemargin.separability.trainings import begin_run
+from widemargin.separability.linear_trainings import begin_run
 from widemargin.training.history import History
 
 

@@ -17,7 +17,7 @@ from widemargin.kernel_machines.svm.problem import Machine, Problem, Solved
 from widemargin.kernel_machines.svm.working_set import Pair
 from widemargin.kernels.blocks import block
 from widemargin.online.learn import Moment, Watch
-from widemargin.separability.certify_examples import certify
+from widemargin.separability.examples import certify_examples
 from widemargin.training.history import History
 
 #: As many examples join a working set in a round, on each side: a part of all, within bounds.
@@ -138,10 +138,10 @@ def _none_separates(problem: Problem, which: np.ndarray, y: np.ndarray) -> bool:
     how: dict[str, Any] = {"bias": True, "tol": None, "max_seconds": seconds}
     if problem.kernel.name == "linear":
         assert points.rows is not None
-        found: Any = certify(points.rows.to_matrix(), y, **how)
+        found: Any = certify_examples(points.rows.to_matrix(), y, **how)
     else:
         K = block(problem.kernel, points, points).astype(np.float64)
-        found = certify((K + K.T) / 2.0, y, gram=True, **how)
+        found = certify_examples((K + K.T) / 2.0, y, gram=True, **how)
     return found.verdict == "not separable"
 
 
