@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from widemargin.certificates.gap import Binary, GapCertificate, measure_binary, weights_of
+from widemargin.certificates.gap import BinaryObjective, GapCertificate, measure_binary, weights_of
 from widemargin.data.rows import Rows, frozen
 from widemargin.linear_svm.problem import BinarySVM
 
@@ -92,7 +92,9 @@ class DualState:
         problem = self.problem
         if problem.free_bias:
             self.alpha = balanced(self.alpha, problem.y, self.caps)
-        binary = Binary(problem.rows, problem.y, self.costs, problem.squared, problem.free_bias)
+        binary = BinaryObjective(
+            problem.rows, problem.y, self.costs, problem.squared, problem.free_bias
+        )
         return measure_binary(binary, self.alpha.copy())
 
 

@@ -66,7 +66,7 @@ class Clock:
             self.done += 1
 
 
-class _Training:
+class _MachineTraining:
     """The machines of a problem while they are trained, and what was found for each."""
 
     def __init__(
@@ -129,7 +129,7 @@ def solve_all(
     start: KernelDualStart | None,
 ) -> Solved:
     """Train every machine, pairs that share no class side by side."""
-    training = _Training(problem, plan, classes, clock, start)
+    training = _MachineTraining(problem, plan, classes, clock, start)
     machines = training.machines
     if problem.pairs and len(problem.sizes) > 2:
         number_of = {machine: number for number, machine in enumerate(machines)}
