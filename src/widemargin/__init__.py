@@ -29,7 +29,7 @@ _HOMES = {
     "TextClassifier": "widemargin.estimators",
     "animate": "widemargin.plots",
     "boolean_network": "widemargin.models.networks",
-    "certify": "widemargin.separability.certify_examples",
+    "certify": "widemargin.separability.entry",
     "check_kernel": "widemargin.kernels.check",
     "compare": "widemargin.comparison",
     "gram_matrix": "widemargin.kernels.gram",
@@ -48,7 +48,7 @@ _HOMES = {
     "plot_weights": "widemargin.plots",
     "read": "widemargin.data.reading",
     "report": "widemargin.pages.reports",
-    "shattered": "widemargin.separability.certify_examples",
+    "shattered": "widemargin.separability.shattering",
     "stream": "widemargin.data.reading",
 }
 #: Public modules by the names that users know them by.

@@ -28,8 +28,8 @@ from widemargin import DataError, KernelSVM, NotSeparableWarning, certify, load,
 from widemargin.cli import main
 from widemargin.data.rows import Rows
 from widemargin.kernel_machines.svm.fit import KernelSVMSettings, fit_kernel_svm
-from widemargin.kernel_machines.svm.pairs import play, rounds_of
-from widemargin.kernel_machines.svm.row_cache import Panel
+from widemargin.kernel_machines.svm.pairs import order_pairs, run_pairs
+from widemargin.kernel_machines.svm.row_cache import RowCache
 from widemargin.kernels.kernel import make_kernel
 from widemargin.kernels.points import points_of
 from widemargin.loops.svm.smo import LANES, climb
@@ -329,15 +329,15 @@ def test_rows_that_had_to_go_are_computed_again():
     X, _ = blobs(40)
     kernel = make_kernel("rbf", gamma=0.3)
     points = points_of(kernel, X)
-    panel = Panel(kernel, points, points, np.empty((10, 40)), enough=6)
+    cache = RowCache(kernel, points, points, np.empty((10, 40)), enough=6)
     K = naive_gram(X, X, "rbf", 0.3)
     rng = np.random.default_rng(0)
     for size in (3, 6, 9, 4, 10, 10, 2, 5):
         which = rng.choice(40, size, replace=False)
-        np.testing.assert_allclose(panel.store[panel.bring(which)], K[which], rtol=1e-12)
-    assert panel.computed > 10
+        np.testing.assert_allclose(cache.store[cache.fetch(which)], K[which], rtol=1e-12)
+    assert cache.computed > 10
     with pytest.raises(MemoryError):
-        panel.bring(np.arange(11))
+        cache.fetch(np.arange(11))
 
 
 def test_little_memory_changes_the_way_but_not_the_answer():
@@ -556,7 +556,7 @@ BAD = {
         "finite",
     ),
     "a word from a kernel": (lambda: KernelSVM(kernel=lambda x, z: "a").fit(*blobs()), "number"),
-    "no kernel": (lambda: KernelSVM(kernel=lambda x, z: -x @ z).fit(*blobs()), "no kernel"),
+    "no kernel": (lambda: KernelSVM(kernel=lambda x, z: -x @ z).fit(*blobs()), "is not a kernel"),
     "gamma overflows": (
         lambda: KernelSVM(gamma=1e308).fit(1e3 * blobs()[0], blobs()[1]),
         "too large",
@@ -683,8 +683,8 @@ def test_scikit_learns_checks(estimator, check):
 
 
 @pytest.mark.parametrize("classes", [2, 3, 4, 5, 10])
-def test_every_pair_plays_once_and_classes_in_turn(classes):
-    order = rounds_of(classes)
+def test_every_pair_runs_once_and_classes_in_turn(classes):
+    order = order_pairs(classes)
     assert sorted(order) == [(a, b) for a in range(classes) for b in range(a + 1, classes)]
     for threads in (1, 2, 3):
         seen = {c: [] for c in range(classes)}
@@ -693,7 +693,7 @@ def test_every_pair_plays_once_and_classes_in_turn(classes):
             seen[a].append((a, b))
             seen[b].append((a, b))
 
-        play(order, threads, work)
+        run_pairs(order, threads, work)
         for c in range(classes):
             assert seen[c] == [pair for pair in order if c in pair]
 
@@ -704,7 +704,7 @@ def test_a_failure_in_one_pair_ends_all():
             raise DataError("no")
 
     with pytest.raises(DataError, match="no"):
-        play(rounds_of(6), 2, work)
+        run_pairs(order_pairs(6), 2, work)
 
 
 def test_pickles_hold_the_support_once():
