@@ -50,7 +50,7 @@ if TYPE_CHECKING:  # for type checkers and editors; when run, names load on firs
     from widemargin.structured.tagger.tagger import Tagger
     from widemargin.training.history import History
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 #: Public names, and the modules that they are loaded from when first used.
 _HOMES = {
