@@ -14,13 +14,21 @@ import numpy as np
 
 from widemargin.errors import ModelFileError
 from widemargin.loops.linear.passes import Log
-from widemargin.modelfile import pack_value, read_model_file, unpack_value, write_model_file
+from widemargin.modelfile import (
+    pack_value,
+    read_model_file,
+    say_newer,
+    unpack_value,
+    write_model_file,
+)
 from widemargin.models.linear import LinearModel, model_of, read_state, state_arrays
 from widemargin.online.cycles import Past
 from widemargin.online.early_stopping import Best
 from widemargin.online.learn import Course
 from widemargin.training.history import History
 
+#: Written into every checkpoint, and raised when what a course needs to go on changes.
+_FORMAT = 2
 #: A checkpoint is written when so many times as long as the last one took has passed since.
 _PATIENCE = 50
 _COUNTS = ("epoch", "begun", "window", "rows", "done", "examples", "mistakes", "updates", "loss")
@@ -56,7 +64,8 @@ class Checkpoints:
         course_arrays, course_about = _pack(course)
         course_about["seconds"] = seconds
         arrays |= {f"course.{name}": array for name, array in course_arrays.items()}
-        write_model_file(self.path, arrays, {**about, "course": course_about, "task": self.task})
+        about |= {"checkpoint": _FORMAT, "course": course_about, "task": self.task}
+        write_model_file(self.path, arrays, about)
         self._last = time.monotonic()
         self._cost = self._last - began
 
@@ -65,6 +74,7 @@ class Checkpoints:
         if not os.path.exists(self.path):
             return None
         arrays, about = read_model_file(self.path)
+        self._check_format(about)
         if about.get("task") != self.task:
             before = about.get("task") or {}
             other = [name for name in self.task if before.get(name) != self.task[name]]
@@ -79,6 +89,18 @@ class Checkpoints:
             if name.startswith("course.")
         }
         return model, _unpack(mine, about["course"], model)
+
+    def _check_format(self, about: dict[str, Any]) -> None:
+        """Refuse to go on from what another version wrote: the bits might not be the same."""
+        form = about.get("checkpoint", 1)
+        if form > _FORMAT:
+            raise ModelFileError(f"{self.path}: {say_newer(form, _FORMAT, about)}")
+        if form < _FORMAT:
+            version = about.get("widemargin", "0.1")
+            raise ModelFileError(
+                f"{self.path}: is a checkpoint of widemargin {version}, which this version cannot"
+                " resume; finish with that version, or start again in another folder"
+            )
 
     def remove(self) -> None:
         """Forget the checkpoint: what it was for is done."""
