@@ -56,9 +56,7 @@ class GapCertificate:
     def support(self) -> np.ndarray:
         """The rows of the support vectors."""
         if self.alpha is None:
-            raise AttributeError(
-                "the model was loaded from a file, which has no dual values; fit it again"
-            )
+            raise AttributeError("the dual values are not kept in model files; fit again")
         used = self.alpha != 0.0
         return np.flatnonzero(used if used.ndim == 1 else used.any(axis=1))
 
