@@ -564,7 +564,7 @@ BAD = [
     (["train", "f.svm", "--checkpoint", "f.svm"], 1, "f.svm: File exists"),
     (["train", "f.svm", "--checkpoint", "other", "--resume"], 1, "checkpoint of another training"),
     (["train", "f.svm", "--resume"], 2, "--resume needs --checkpoint"),
-    (["train", "f.svm", "--memory", "lots"], 2, "--memory lots: expected a size"),
+    (["train", "f.svm", "--memory", "lots"], 2, "--memory='lots' must be a positive size"),
     (["train", "f.svm", "--valid", "1.5"], 2, "--valid 1.5: expected a file, or a fraction"),
     (["train", "f.svm", "--valid", "0.1", "--stream"], 2, "cannot be split"),
     (["train", "f.svm", "--shuffle", "rows", "--stream"], 2, "shuffled in blocks"),
