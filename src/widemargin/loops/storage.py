@@ -22,10 +22,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numba import types
-from numba.extending import intrinsic, overload
+from numba.extending import overload
 
 from widemargin.loops.jit import INLINE, OPTIONS, SUMS
-from widemargin.loops.lowlevel.emit import emit_prefetch
+from widemargin.loops.lowlevel.prefetch import prefetch
 
 
 class Dense(NamedTuple):
@@ -170,20 +170,6 @@ def _look_ahead_sparse(rows, order, j):
         prefetch(rows.indices, k)
 
 
-def prefetch(array, k):
-    """Ask the memory for element k of a C-ordered array: a hint, so interpreted it does nothing."""
-
-
-@intrinsic
-def _prefetch(typingctx, array, k):
-    def codegen(context, builder, signature, args):
-        view = context.make_array(signature.args[0])(context, builder, args[0])
-        emit_prefetch(builder, builder.gep(view.data, [args[1]]))
-        return context.get_dummy_value()
-
-    return types.void(array, k), codegen
-
-
 def _pick(rows: Any, dense: Any, sparse: Any) -> Any:
     """Choose by storage: of a value or, while numba compiles, of a type."""
     if isinstance(rows, types.BaseNamedTuple):
@@ -217,11 +203,3 @@ def _norm2(rows, i):
 @overload(look_ahead, jit_options=OPTIONS | INLINE)
 def _look_ahead(rows, order, j):
     return _pick(rows, _look_ahead_dense, _look_ahead_sparse)
-
-
-@overload(prefetch, jit_options=OPTIONS | INLINE)
-def _fetch(array, k):
-    def fetch(array, k):
-        _prefetch(array, k)
-
-    return fetch

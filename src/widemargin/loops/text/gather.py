@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from widemargin.loops.jit import jit
-from widemargin.loops.text.murmur import copy_block, lowest_bit, word_bits
+from widemargin.loops.lowlevel.byte_blocks import copy_block, lowest_bit, word_bits
 
 #: What a table of code points says of each, above its lower-case code point: that it belongs to
 #: words, is white space, or has no lower case of its own (that depends on what stands around it).
