@@ -18,7 +18,8 @@ from scipy.linalg.lapack import dtrtrs
 
 from widemargin.data.rows import Rows, frozen
 from widemargin.loops.separability.nearest_point import UNFINISHED, nearest_pass
-from widemargin.loops.separability.search import near_dots, square_rows
+from widemargin.loops.separability.search import near_dots
+from widemargin.loops.storage import squared_norms
 
 #: Candidates that are priced together: a look at all examples finds so many new ones.
 _BATCH = 64
@@ -138,7 +139,7 @@ class Points:
             found = self.matrix.diagonal() + self.constant * self.constant
         else:
             found = np.empty(self.rows.n)
-            square_rows(self.rows.stored, found)
+            squared_norms(self.rows.stored, found)
         for stretch in self.stretches:
             found += stretch.by * stretch.places**2
         return found * self.factors**2
