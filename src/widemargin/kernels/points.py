@@ -13,8 +13,8 @@ from widemargin.data.rows import Rows, frozen
 from widemargin.errors import DataError
 from widemargin.kernels.kernel import Kernel
 from widemargin.loops.kernel.panels import LONGEST, pack
-from widemargin.loops.kernel.values import squared_norms
 from widemargin.loops.lowlevel.panel_products import PANEL, suits_this_processor
+from widemargin.loops.storage import squared_norms
 
 #: Sparse rows are multiplied as dense ones if at least one value in so many is not zero ...
 _DENSE_ENOUGH = 32

@@ -18,7 +18,8 @@ from scipy.linalg.lapack import dtrtrs
 
 from widemargin.data.rows import Rows, frozen
 from widemargin.loops.separability.nearest_point import UNFINISHED, nearest_pass
-from widemargin.loops.separability.search import near_dots, square_rows
+from widemargin.loops.separability.search import near_dots
+from widemargin.loops.storage import squared_norms
 
 # Chosen by hand, except where rounding gives them. What the search finds is proved, and a search
 # that ends early is followed by another step, so only the time depends on these constants.
@@ -150,7 +151,7 @@ class HullPoints:
             found = self.matrix.diagonal() + self.constant * self.constant
         else:
             found = np.empty(self.rows.n)
-            square_rows(self.rows.stored, found)
+            squared_norms(self.rows.stored, found)
         for stretch in self.stretches:
             found += stretch.by * stretch.places**2
         return found * self.factors**2

@@ -18,7 +18,6 @@ from numba import types
 from numba.extending import overload
 
 from widemargin.loops.jit import FUSED, INLINE, SUMS, jit
-from widemargin.loops.storage import norm2
 
 #: Adding and taking away 1.5 x 2^23 (2^52) rounds to a whole number, found in the lowest bits.
 _ROUND32, _ROUND64 = np.float32(12582912.0), 6755399441055744.0
@@ -85,13 +84,6 @@ def _exp64(x):
 @overload(fast_exp, jit_options=FUSED | INLINE)
 def _fast_exp(x):
     return _exp32 if x == types.float32 else _exp64
-
-
-@jit()
-def squared_norms(rows, q):
-    """q[i] = x_i . x_i, in double precision."""
-    for i in range(len(q)):
-        q[i] = norm2(rows, np.uint64(i))
 
 
 @jit()
@@ -166,7 +158,10 @@ def city_distances_dense(a, b, D):
 
 @jit()
 def city_distances_sparse(a, b, work, D):
-    """D[i, j] = sum_k |a_ik - b_jk|; `work` is a vector of zeros and is left so."""
+    """D[i, j] = sum_k |a_ik - b_jk|; `work` is a vector of zeros and is left so.
+
+    Reads rows itself: no product tells a sum of absolute values.
+    """
     one = np.uint64(1)
     for i in range(len(D)):
         first, last = a.starts[np.uint64(i)], a.starts[np.uint64(i) + one]
