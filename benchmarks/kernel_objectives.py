@@ -82,9 +82,10 @@ def main() -> None:
                 continue
             K = gram(X, X, "rbf" if kernel == "precomputed" else kernel, gamma)
             given = K if kernel == "precomputed" else X
+            factor = {} if kernel in ("linear", "precomputed") else {"gamma": gamma}
             for C in (1.0, 30.0):
                 clock = time.perf_counter()
-                ours = KernelSVM(C=C, gamma=gamma, tol=asked.tol, **how).fit(given, y)
+                ours = KernelSVM(C=C, **factor, tol=asked.tol, **how).fit(given, y)
                 took = time.perf_counter() - clock
                 clock = time.perf_counter()
                 peer = how if kernel in ("rbf", "poly", "linear") else {"kernel": "precomputed"}

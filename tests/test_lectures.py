@@ -177,11 +177,11 @@ def test_L02_history_holds_the_average_loss():
     X, y = whole_numbers(2, n=32, noise=3)
     start = np.array([[1.0, -2.0, 0.0, 1.0]])
     for rule, loss in (
-        ("perceptron", losses.perceptron),
-        ("margin", partial(losses.hinge, h=2.0)),
-        ("logistic", losses.logistic),
+        ({"rule": "perceptron"}, losses.perceptron),
+        ({"rule": "margin", "target": 2.0}, partial(losses.hinge, h=2.0)),
+        ({"rule": "logistic"}, losses.logistic),
     ):
-        p = textbook(rule=rule, target=2.0, batch="full", epochs=1, start=start).fit(X, y)
+        p = textbook(**rule, batch="full", epochs=1, start=start).fit(X, y)
         before = losses.average_loss(loss, start[0], X, y)
         assert math.isclose(p.history_["loss"][0], before, rel_tol=1e-12)
 

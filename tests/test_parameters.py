@@ -5,8 +5,22 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV
 
+from widemargin import (
+    KernelPerceptron,
+    KernelSVM,
+    LinearSVM,
+    OnlineLogistic,
+    PassiveAggressive,
+    Perceptron,
+    TextClassifier,
+    certify,
+    gram_matrix,
+)
 from widemargin.parameters import (
+    changed,
     check_choice,
     check_constant,
     check_fraction,
@@ -17,9 +31,10 @@ from widemargin.parameters import (
     check_whole,
     parse_bytes,
     refuse_unused,
-    used_when_held_out,
     used_with,
+    uses_of_held_out,
 )
+from widemargin.structured import Parser, StructuredPerceptron, Tagger, Task
 
 NAN, INF = math.nan, math.inf
 NUMBERS = (check_positive, check_not_negative, check_fraction, check_probability, check_seconds)
@@ -101,6 +116,8 @@ def test_the_nearest_choice_is_suggested():
         "rule='perceptrn' is unknown; did you mean 'perceptron'?"
         " Choose one of 'perceptron', 'margin'"
     )
+    shortened = refusal(check_choice, "format", "svm", ("svmlight", "vw", "csv", "tsv"))
+    assert "did you mean 'svmlight'?" in shortened
     assert refusal(check_choice, "kernel", "zzz", ("rbf", "poly"), "a function") == (
         "kernel='zzz' is unknown; choose one of 'rbf', 'poly', or a function"
     )
@@ -140,7 +157,7 @@ def test_what_is_no_size_is_refused(given):
 @dataclass
 class Settings:
     rule: str = "perceptron"
-    C: float = 1.0
+    C: object = 1.0
     eta: object = 1.0
     patience: int = 5
 
@@ -149,7 +166,7 @@ def uses(settings, held_out=False):
     return {
         "C": used_with("rule", settings.rule, "pa1", "pa2"),
         "eta": used_with("rule", settings.rule, "perceptron"),
-        "patience": used_when_held_out(held_out),
+        **uses_of_held_out(0.0, held_out),
     }
 
 
@@ -166,7 +183,7 @@ def uses(settings, held_out=False):
         ),
         (
             Settings(patience=2),
-            "patience=2 has no effect without held-out examples, only with validation > 0 or X_val",
+            "patience=2 has no effect without early stopping, only with held-out examples",
         ),
         (
             Settings(C=np.ones(2)),
@@ -175,7 +192,7 @@ def uses(settings, held_out=False):
     ],
 )
 def test_a_parameter_without_effect_is_refused(settings, said):
-    assert refusal(refuse_unused, settings, uses(settings)) == said
+    assert refusal(refuse_unused, changed(settings), uses(settings)) == said
 
 
 @pytest.mark.parametrize(
@@ -183,10 +200,141 @@ def test_a_parameter_without_effect_is_refused(settings, said):
     [Settings(), Settings(C=1), Settings(C=np.float64(1.0)), Settings(rule="pa2", C=0.1)],
 )
 def test_defaults_and_parameters_with_an_effect_are_not_refused(settings):
-    refuse_unused(settings, uses(settings))
-    refuse_unused(Settings(patience=2), uses(Settings(), held_out=True))
+    refuse_unused(changed(settings), uses(settings))
+    refuse_unused(changed(Settings(patience=2)), uses(Settings(), held_out=True))
 
 
 def test_what_was_given_explicitly_is_refused_even_if_it_is_the_default():
-    said = refusal(refuse_unused, Settings(), uses(Settings()), given={"C"})
+    said = refusal(refuse_unused, {"C": 1.0}, uses(Settings()))
     assert said.startswith("C=1.0 has no effect")
+
+
+# What the learners refuse
+
+X = [[0.0, 1.0], [1.0, 0.0], [2.0, 1.0], [0.0, 3.0]]
+Y = [0, 1, 1, 0]
+SENTENCES = [["the", "dog"], ["a", "cat"]]
+TAGS = [["DET", "NOUN"]] * 2
+TREES = {
+    "word": SENTENCES,
+    "upos": TAGS,
+    "head": [["2", "0"]] * 2,
+    "deprel": [["det", "root"]] * 2,
+}
+
+
+class Parity(Task):
+    def features(self, x, y):
+        return [f"{x % 2} {y}"]
+
+    def candidates(self, x):
+        return ["even", "odd"]
+
+
+LEARNERS = [
+    (Perceptron(C=3), "C=3 has no effect with rule='perceptron'"),
+    (Perceptron(rule="margin", C=3), "C=3"),
+    (Perceptron(target=2.0), "target=2.0"),
+    (Perceptron(rule="pa1", eta=0.1), "eta=0.1"),
+    (Perceptron(rule="pa1", eta=(1.0, 0.5)), "eta=(1.0, 0.5)"),
+    (Perceptron(patience=3), "patience=3"),
+    (PassiveAggressive(rule="pa", C=0.1), "C=0.1"),
+    (OnlineLogistic(patience=3), "patience=3"),
+    (LinearSVM(bias="free", fit_intercept=False), "bias='free'"),
+    (KernelPerceptron(C=3), "C=3"),
+    (KernelPerceptron(kernel="linear", gamma=1.0), "gamma=1.0 has no effect with kernel='linear'"),
+    (
+        KernelPerceptron(degree=2),
+        "degree=2 has no effect with kernel='rbf', only with kernel='poly'",
+    ),
+    (KernelPerceptron(coef0=2.0), "coef0=2.0"),
+    (KernelPerceptron(kernel="poly", sigma=2.0), "sigma=2.0"),
+    (KernelPerceptron(kernel=np.dot, degree=2), "degree=2 has no effect with kernel=dot"),
+    (KernelPerceptron(forget="random"), "forget='random' has no effect without a budget"),
+    (KernelPerceptron(patience=3), "patience=3"),
+    (KernelSVM(degree=2), "degree=2"),
+    (KernelSVM(kernel="linear", gamma="auto"), "gamma='auto'"),
+    (KernelSVM(kernel="linear", sigma=1.0), "sigma=1.0"),
+]
+
+
+@pytest.mark.parametrize(("learner", "said"), LEARNERS, ids=[said for _, said in LEARNERS])
+def test_learners_refuse_what_has_no_effect(learner, said):
+    assert refusal(learner.fit, X, Y).startswith(said)
+    if "patience" not in said and hasattr(learner, "partial_fit"):
+        assert refusal(clone(learner).partial_fit, X, Y).startswith(said)
+
+
+def test_learners_take_what_has_an_effect():
+    Perceptron(rule="pa2", C=3.0).fit(X, Y)
+    Perceptron(patience=3, epochs=2).fit(X, Y, X_val=X, y_val=Y)
+    Perceptron(patience=3, epochs=2, validation=0.5).fit(X, Y)
+    Perceptron(patience=3).partial_fit(X, Y)
+    said = refusal(Perceptron(validation=0.5).fit, X, Y, X_val=X, y_val=Y)
+    assert said == "validation=0.5 has no effect if X_val is given, only without it"
+
+
+def test_a_search_over_rules_leaves_out_what_has_no_effect():
+    grid = [{"rule": ["perceptron", "pa"]}, {"rule": ["pa1", "pa2"], "C": [0.1, 1.0]}]
+    search = GridSearchCV(Perceptron(random_state=0), grid, cv=2, error_score="raise")
+    assert search.fit(X * 2, Y * 2).best_score_ >= 0.5
+
+
+def test_names_are_learned_only_by_what_has_an_effect():
+    assert refusal(Perceptron(C=3).learn_one, {"a": 1.0}, 0).startswith("C=3")
+
+
+def test_texts():
+    said = refusal(TextClassifier(analyzer="char", min_length=3).fit, ["a b", "c d"], [0, 1])
+    assert said.startswith("min_length=3 has no effect with analyzer='char'")
+    seeded = TextClassifier(Perceptron(), random_state=1)
+    assert refusal(seeded.fit, ["a b", "c d"], [0, 1]).startswith("random_state=1")
+
+
+@pytest.mark.parametrize(
+    ("params", "said"),
+    [
+        ({"C": 3.0}, "C=3.0 has no effect with rule='perceptron', only with rule='pa1' or 'pa2'"),
+        ({"rule": "pa", "eta": 0.5}, "eta=0.5 has no effect with rule='pa', only with rule='perce"),
+        ({"update": "early"}, "update='early' has no effect with beam=0, only with a beam"),
+        ({"patience": 2}, "patience=2"),
+    ],
+)
+def test_structured_perceptrons(params, said):
+    assert refusal(
+        StructuredPerceptron(Parity(), **params).fit, [1, 2], ["odd", "even"]
+    ).startswith(said)
+
+
+@pytest.mark.parametrize(
+    ("params", "said"),
+    [
+        ({"rule": "perceptron", "C": 1.0}, "C=1.0"),
+        ({"beam": 4}, "beam=4 has no effect with search='exact', only with search='beam'"),
+        ({"update": "early"}, "update='early'"),
+        ({"patience": 2}, "patience=2 has no effect without early stopping"),
+    ],
+)
+def test_taggers(params, said):
+    assert refusal(Tagger(**params).fit, SENTENCES, TAGS).startswith(said)
+
+
+@pytest.mark.parametrize(
+    ("params", "said"),
+    [
+        ({"C": 1.0}, "C=1.0 has no effect with system='arc-hybrid', only with system='eisner' or"),
+        ({"system": "cle", "beam": 4}, "beam=4 has no effect with system='cle'"),
+        ({"system": "cle", "margin": 1.0}, "margin=1.0"),
+        ({"system": "eisner", "explore": 0.5}, "explore=0.5"),
+        ({"system": "eisner", "actions": 8}, "actions=8"),
+        ({"tags": "upos", "jackknife": 2}, "jackknife=2 has no effect with tags='upos'"),
+        ({"tags": "upos", "tagger": Tagger()}, "tagger=Tagger()"),
+    ],
+)
+def test_parsers(params, said):
+    assert refusal(Parser(**params).fit, TREES).startswith(said)
+
+
+def test_kernels_of_matrices():
+    assert refusal(gram_matrix, X, "rbf", degree=3).startswith("degree=3 has no effect")
+    assert refusal(certify, X, Y, kernel="linear", gamma=1.0).startswith("gamma=1.0")

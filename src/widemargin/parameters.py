@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from numbers import Integral, Real
 from typing import Any, NamedTuple
 
@@ -229,48 +229,54 @@ def used_with(name: str, value: Any, *values: Any) -> Use:
     return Use(value in values, f"with {name}={value!r}", f"with {name}={listed}")
 
 
-def used_when_held_out(here: bool, how: str = "validation > 0 or X_val") -> Use:
-    """The use of `patience`, which has an effect only if examples are held out."""
-    return Use(here, "without held-out examples", f"with {how}")
+def uses_of_held_out(validation: Any, given: bool) -> dict[str, Use]:
+    """The uses of `validation` and `patience`, given whether `fit` was given examples to score."""
+    return {
+        "validation": Use(not given, "if X_val is given", "without it"),
+        "patience": Use(
+            given or bool(validation), "without early stopping", "with held-out examples"
+        ),
+    }
 
 
-def refuse_unused(learner: Any, uses: Mapping[str, Use], given: Collection[str] = ()) -> None:
-    """Refuse parameters that differ from their defaults but have no effect.
+def changed(learner: Any) -> dict[str, Any]:
+    """The parameters of a learner that differ from the defaults of its class.
+
+    They are attributes with the names of the parameters, as scikit-learn and dataclasses have it.
+    """
+    from inspect import signature
+
+    return {
+        name: getattr(learner, name)
+        for name, parameter in signature(type(learner)).parameters.items()
+        if not _equal(getattr(learner, name), parameter.default)
+    }
+
+
+def refuse_unused(given: Mapping[str, Any], uses: Mapping[str, Use]) -> None:
+    """Refuse parameters that were given but have no effect.
+
+    What changes how long learning takes or what is shown, never what is learned, is always allowed
+    (`n_jobs`, `progress`), and so is a seed that nobody asks for a random number.
 
     Parameters
     ----------
-    learner : object
-        It has the parameters as attributes; their defaults are those of its class.
+    given : dict
+        The parameters that the user gave: `changed(learner)`, or the options of the command line.
     uses : dict
         The use of every parameter that does not always have one.
-    given : collection of str
-        Parameters that the user gave explicitly: refused even if they equal their defaults.
 
     Examples
     --------
-    >>> from dataclasses import dataclass
-    >>> @dataclass
-    ... class Settings:
-    ...     rule: str = "perceptron"
-    ...     C: float = 1.0
-    >>> settings = Settings(C=3)
-    >>> refuse_unused(settings, {"C": used_with("rule", settings.rule, "pa1", "pa2")})
+    >>> refuse_unused({"rule": "pa1", "C": 3}, {"C": used_with("rule", "pa1", "pa1", "pa2")})
+    >>> refuse_unused({"C": 3}, {"C": used_with("rule", "perceptron", "pa1", "pa2")})
     Traceback (most recent call last):
     ValueError: C=3 has no effect with rule='perceptron', only with rule='pa1' or 'pa2'
     """
-    defaults = _defaults(type(learner))
     for name, use in uses.items():
-        value = getattr(learner, name)
-        if use.here or (name not in given and _equal(value, defaults[name])):
-            continue
-        raise ValueError(f"{_said(name, value)} has no effect {use.now}, only {use.needs}")
-
-
-def _defaults(kind: type) -> dict[str, Any]:
-    """The parameters of a class with their defaults."""
-    from inspect import signature
-
-    return {name: given.default for name, given in signature(kind).parameters.items()}
+        if name in given and not use.here:
+            said = _said(name, given[name])
+            raise ValueError(f"{said} has no effect {use.now}, only {use.needs}")
 
 
 def _equal(value: Any, default: Any) -> bool:
@@ -289,8 +295,11 @@ def _nearest(value: Any, choices: tuple[Any, ...]) -> str | None:
     """The choice that a misspelt word probably means."""
     from difflib import get_close_matches
 
+    if not isinstance(value, str) or not value:
+        return None
     words = [choice for choice in choices if isinstance(choice, str)]
-    found = get_close_matches(value, words, n=1) if isinstance(value, str) else []
+    shortened = [word for word in words if word.startswith(value)]
+    found = shortened or get_close_matches(value, words, n=1)
     return found[0] if found else None
 
 

@@ -311,7 +311,7 @@ def test_tags_that_were_never_seen(folder):
         ([*PARSER, "chunks.txt"], "parsers learn from CoNLL-U"),
         ([*TAGGER], "needs FILES"),
         ([*TAGGER, "--format", "csv", "x"], "sentences are conll, conllu, text"),
-        (["train", "--order", "2", "x"], "--order is an option of the learners tagger and parser"),
+        (["train", "--order", "2", "x"], "--order is no option of the learner perceptron"),
     ],
 )
 def test_wrong_usage(words, message):

@@ -333,7 +333,7 @@ def test_illegal_transitions_are_told():
     assert find_illegal(["B-X", "O"], None, "IOBES") == [(1, "O follows B-X")]
     assert find_illegal(["O", "B-X"], None, "IOBES") == [(1, "B-X ends a sentence")]
     assert is_legal("E-X", "S-X", "IOBES")
-    with pytest.raises(DataError, match="scheme 'IOBX' is unknown"):
+    with pytest.raises(ValueError, match="scheme='IOBX' is unknown"):
         is_legal("O", "O", "IOBX")
 
 

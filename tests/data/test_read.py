@@ -876,5 +876,5 @@ def test_formats_that_do_not_do():
         format_of("a.csv", b"", ("svmlight",))
     with pytest.raises(DataError, match="cannot tell its format"):
         format_of("a", b"some words\nmore words\n")
-    with pytest.raises(ValueError, match="format='svm' does not do here; choose one of svmlight"):
+    with pytest.raises(ValueError, match="format='svm' is unknown; did you mean 'svmlight'"):
         ReadOptions(format="svm")

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from widemargin import DataError
 from widemargin.data.encode.table import TableEncoder
 from widemargin.data.readers.columns import MISSING, Column, TableOptions, TableSchema
-from widemargin.data.readers.parser import Parser
+from widemargin.data.readers.parser import BlockParser
 from widemargin.data.readers.table import read_table, schema_of, texts_of_column
 from widemargin.data.rows import Rows, frozen
 from widemargin.loops.storage import Sparse
@@ -541,7 +541,7 @@ def test_arrow_and_plain_python_read_the_same(form, data, size, skip_bad):
     options = {"skip_bad": skip_bad, "need_label": data.draw(st.booleans()), "schema": schema}
     found = outcome(content, form, size, **options)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Parser, "_parse_at_once", lambda self, block: None)
+        patch.setattr(BlockParser, "_parse_at_once", lambda self, block: None)
         assert outcome(content, form, size, **options) == found
 
 

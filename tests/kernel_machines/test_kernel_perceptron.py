@@ -69,6 +69,7 @@ RULES = {
     "margin": (lambda m: m <= 5.0, lambda m, q: 1.0),
     "pa1": (lambda m: m < 1, lambda m, q: min(0.5, (1 - m) / q)),
 }
+GIVEN = {"margin": {"target": 5.0}, "pa1": {"C": 0.5}}
 
 
 @pytest.mark.usefixtures("small_blocks")
@@ -89,8 +90,7 @@ def test_it_is_the_textbooks_perceptron_in_every_way(rule, classes, multiclass):
                 kernel="poly",
                 degree=2,
                 rule=rule,
-                target=5.0,
-                C=0.5,
+                **GIVEN.get(rule, {}),
                 keep="vote",
                 epochs=2.5,
                 shuffle=False,
@@ -235,7 +235,8 @@ def digits():
 @pytest.mark.parametrize("kernel", ["rbf", "laplacian", "linear"])
 def test_dense_and_sparse_float32_and_a_function_agree(digits, kernel):
     X, y = digits[0][:300], digits[1][:300]
-    learner = KernelPerceptron(kernel=kernel, gamma=0.5, epochs=2, random_state=0)
+    numbers = {} if kernel == "linear" else {"gamma": 0.5}
+    learner = KernelPerceptron(kernel=kernel, **numbers, epochs=2, random_state=0)
     expected = clone(learner).fit(X, y).decision_function(X)
     sparse = scipy.sparse.csr_matrix(X)
     np.testing.assert_allclose(
@@ -246,7 +247,7 @@ def test_dense_and_sparse_float32_and_a_function_agree(digits, kernel):
     np.testing.assert_allclose(found, expected, rtol=1e-3, atol=1e-3)
 
     def function(x, z):
-        return float(gram_matrix(np.stack([x, z]), kernel, gamma=0.5)[0, 1])
+        return float(gram_matrix(np.stack([x, z]), kernel, **numbers)[0, 1])
 
     few = clone(learner).set_params(epochs=0.1).fit(X, y)
     asked = clone(few).set_params(kernel=function).fit(X[:60], y[:60])
@@ -613,7 +614,9 @@ def test_the_shell_takes_budgets_fractions_and_held_out_files(run):
         ((*KERNEL_RUN, "--l2", "1"), "no option of the learner kernel-perceptron"),
         ((*KERNEL_RUN, "--loss", "hinge"), "no option of the learner kernel-perceptron"),
         ((*KERNEL_RUN, "--stream"), "keeps all examples in memory"),
-        (("train", "train.svm", "--sigma", "1"), "kernel learners only"),
+        (("train", "train.svm", "--sigma", "1"), "no option of the learner perceptron"),
+        ((*KERNEL_RUN, "--degree", "3"), "degree=3 has no effect with kernel='rbf'"),
+        ((*KERNEL_RUN, "--C", "1"), "C=1.0 has no effect with rule='perceptron'"),
         (("train", "train.svm", "--epochs", "0.5"), "epochs=0.5 must be a whole number"),
         (("train", "train.svm", "--epochs", "many"), "is not a number"),
     ],

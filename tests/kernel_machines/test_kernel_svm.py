@@ -104,7 +104,8 @@ def test_a_block_stops_when_told():
 @settings(max_examples=25, deadline=None)
 def test_small_problems_against_a_general_solver(seed, kernel, C):
     X, y = blobs(12, seed=seed)
-    svm = KernelSVM(C=C, kernel=kernel, gamma=0.5, coef0=1.0, tol=1e-7).fit(X, y)
+    numbers = {"linear": {}, "poly": {"gamma": 0.5, "coef0": 1.0}}.get(kernel, {"gamma": 0.5})
+    svm = KernelSVM(C=C, kernel=kernel, **numbers, tol=1e-7).fit(X, y)
     K = naive_gram(X, X, kernel, 0.5, 1.0)
     signs = 2.0 * y - 1
     Q = K * np.outer(signs, signs)

@@ -234,13 +234,13 @@ def test_far_from_the_origin_float32_is_not_trusted():
     [
         ({"kernel": "sigmoid"}, "unknown"),
         ({"kernel": "rbf", "sigma": 1.0, "gamma": 1.0}, "not both"),
-        ({"kernel": "poly", "sigma": 1.0}, "sigma has no meaning"),
+        ({"kernel": "poly", "sigma": 1.0}, "sigma=1.0 has no effect"),
         ({"kernel": "rbf", "gamma": -1.0}, "positive"),
         ({"kernel": "rbf", "gamma": math.inf}, "positive"),
         ({"kernel": "rbf", "sigma": 1e-200}, "overflow"),
         ({"kernel": "rbf", "gamma": "scale"}, "needs vectors"),
         ({"kernel": "poly", "degree": 2.5}, "whole number"),
-        ({"kernel": "poly", "coef0": -1.0}, "no kernel"),
+        ({"kernel": "poly", "coef0": -1.0}, "at least 0"),
     ],
 )
 def test_what_is_no_kernel_is_refused(params, said):

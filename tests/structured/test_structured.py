@@ -209,7 +209,13 @@ def test_L35_no_bound_is_claimed_where_the_theorem_is_silent():
 def test_L35_passive_aggressive_steps_are_just_far_enough(seed, rule, C):
     X, Y = some_classes(seed, n=1)
     model = StructuredPerceptron(
-        Classes(), rule=rule, C=C, keep="last", epochs=1, log=True, shuffle=False
+        Classes(),
+        rule=rule,
+        **({} if rule == "pa" else {"C": C}),
+        keep="last",
+        epochs=1,
+        log=True,
+        shuffle=False,
     ).fit(X, Y)
     if not model.log_ or not model.log_[0].difference:
         return

@@ -16,7 +16,7 @@ from interpreted import told_by_both
 import widemargin
 from widemargin import DataError, ModelFileError, Tagger
 from widemargin.data.encode.templates import CHUNKS, NAMES, WORDS, Templates, default_templates
-from widemargin.data.encode.tokens import Columns, read_tokens
+from widemargin.data.encode.tokens import TokenColumns, read_tokens
 from widemargin.data.readers.corpus import Corpus
 from widemargin.loops.sequences.viterbi import best_path, best_through, n_best, path_score
 from widemargin.structured.spans import SCHEMES, convert_tags, find_illegal, scheme_of
@@ -60,7 +60,7 @@ texts = st.text(st.characters(codec=None, exclude_characters="\n"), max_size=6)
 @given(st.lists(texts, max_size=8))
 @example(["İstanbul", "ΟΔΟΣ", "ΣΑΣ", "", "straße", "ǅ", "日本", "a-1", "\ud800"])
 def test_columns_of_any_script(words):
-    columns = Columns(["word", "lower", "prefix2", "suffix3", "shape", "runs", "flags"])
+    columns = TokenColumns(["word", "lower", "prefix2", "suffix3", "shape", "runs", "flags"])
     tokens = columns.read({"word": words})
     hashes = columns.hashed(tokens)
     shown = [[columns.show(tokens, k, i) for k in range(7)] for i in range(len(words))]
@@ -87,7 +87,7 @@ def test_columns_of_any_script(words):
     ],
 )
 def test_shapes_and_flags(word, shape, runs, flags):
-    columns = Columns(["shape", "runs", "flags"])
+    columns = TokenColumns(["shape", "runs", "flags"])
     tokens = columns.read({"word": [word]})
     assert [columns.show(tokens, k, 0) for k in range(3)] == [shape, runs, flags]
 
@@ -432,8 +432,8 @@ def test_no_scheme_is_ever_broken(scheme, order):
     tags = [flat[a:b] for a, b in pairwise(starts)]
     tagger = Tagger(order, bits=12, epochs=2, scheme=None, random_state=0).fit(sentences, tags)
     assert tagger.model_.scheme == scheme
-    for search in ("exact", "beam"):
-        tagger.set_params(search=search, beam=3).fit(sentences, tags)
+    for search in ({"search": "exact"}, {"search": "beam", "beam": 3}):
+        tagger.set_params(**search).fit(sentences, tags)
         unseen = made_sentences(9, count=200, words=500)[0]
         found = tagger.predict(unseen)
         bounds = np.cumsum([0, *map(len, found)])
@@ -821,8 +821,8 @@ from widemargin.structured.tagger.tagger import Tagger
 assert "sklearn" not in sys.modules
 sentences = [["the", "Dog", "barks", "2"], ["dogs", "Bark"], [], ["Σας"]]
 tags = [["B-X", "I-X", "O", "B-Y"], ["O", "B-X"], [], ["O"]]
-for order, bits, search in ((1, 6, "exact"), (2, None, "exact"), (2, 6, "beam")):
-    tagger = Tagger(order, bits=bits, search=search, beam=2, epochs=2, random_state=0,
+for order, bits, search in ((1, 6, {}), (2, None, {}), (2, 6, {"search": "beam", "beam": 2})):
+    tagger = Tagger(order, bits=bits, **search, epochs=2, random_state=0,
                     tag_dictionary={"dogs": ["O", "B-X"]}).fit(sentences, tags)
     print(tagger.model_.W.sum(axis=1).tobytes().hex()[:4000], tagger.predict(sentences))
     print(tagger.n_best(sentences[0], 2), tagger.margins(sentences[0]).tolist())

@@ -15,7 +15,8 @@ from widemargin.data.datasets import Classes, Encoded, make_encoder, read_all
 from widemargin.data.readers.files import Files
 from widemargin.errors import DataError
 from widemargin.kernels.gram import gram_matrix
-from widemargin.kernels.kernel import make_kernel
+from widemargin.kernels.kernel import make_kernel, uses_of_kernel
+from widemargin.parameters import refuse_unused
 from widemargin.separability.certify_examples import certify as decide
 
 #: Examples that are named at the most.
@@ -29,6 +30,7 @@ def certify(patterns: Sequence[str], given: Mapping[str, Any]) -> None:
         raise click.UsageError(
             f"--{next(iter(params))} is a number of a kernel: give --kernel, too"
         )
+    refuse_unused(params, uses_of_kernel(params.get("kernel", "")))
     files = Files(patterns, options.read_options({**given, "double": True}))
     classes = Classes()
     data = read_all(files, make_encoder(files, options.encode_options(given)), classes, learn=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 import click
@@ -128,6 +128,33 @@ _ASKING = [
 ]
 
 
+_FILES = {
+    *("path", "seed", "max_seconds", "valid", "format", "label", "header", "skip_bad", "threads"),
+    *("text", "columns", "drop", "scale", "zero_based", "double", "ngrams", "analyzer", "bits"),
+    *("weighting", "idf", "memory", "stream", "cache", "checkpoint", "checkpoint_every", "resume"),
+    *("as_json", "quiet"),
+}
+_ONLINE = {"rule", "keep", "epochs", "batch", "shuffle", "multiclass", "patience"}
+_BUDGET = {"budget", "forget"}
+_SENTENCE_FILES = {
+    *("path", "seed", "max_seconds", "valid", "format", "encoding", "as_json", "quiet"),
+    *("epochs", "C", "bits", "beam", "prune"),
+}
+#: The options of `widemargin train` that each learner takes; others are refused.
+TAKEN = {
+    "perceptron": _FILES | _ONLINE | {"eta", "power", "C"},
+    "pa": _FILES | _ONLINE | {"C"},
+    "logistic": (_FILES | _ONLINE | {"eta", "power", "l2"}) - {"rule"},
+    "svm": _FILES | {"C", "loss", "tol", "bias", "multiclass", "epochs"},
+    "kernel-perceptron": (_FILES | _ONLINE | {*KERNEL, *_BUDGET, "eta", "C"}) - {"batch"},
+    "kernel-svm": _FILES | {*KERNEL, "C", "tol", "multiclass"},
+    "tagger": _SENTENCE_FILES
+    | {"rule", "keep", "patience", "order", "shuffle", "templates", "dictionary", "committee"}
+    | {"columns", "half", "threads"},
+    "parser": _SENTENCE_FILES | {"system", "tags"},
+}
+
+
 def kernels(command: Callable[..., Any]) -> Callable[..., Any]:
     """The options that say which kernel."""
     return _add(command, _KERNELS)
@@ -156,6 +183,19 @@ def sentences(command: Callable[..., Any]) -> Callable[..., Any]:
 def asking(command: Callable[..., Any]) -> Callable[..., Any]:
     """The options that say how to read sentences that are asked about."""
     return _add(command, _ASKING)
+
+
+def refuse_others(learner: str, taken: Collection[str]) -> None:
+    """Refuse options on the command line that are none of those that the learner takes."""
+    context = click.get_current_context()
+    typed = click.core.ParameterSource.COMMANDLINE
+    for option in context.command.params:
+        name = option.name or ""
+        if not isinstance(option, click.Option) or name in taken or name == "learner":
+            continue
+        if context.get_parameter_source(name) == typed:
+            shown = max(option.opts, key=len)
+            raise click.UsageError(f"{shown} is no option of the learner {learner}")
 
 
 def _add(command: Callable[..., Any], options: list[Any]) -> Callable[..., Any]:

@@ -11,9 +11,10 @@ import numpy as np
 from widemargin.comparison.contenders import Contender, choose
 from widemargin.comparison.paired import compare_pairs
 from widemargin.comparison.results import Comparison, Entry
-from widemargin.comparison.usage import measured
+from widemargin.comparison.usage import cheap_collections, measured
 from widemargin.data.encode.labels import encode_labels
 from widemargin.errors import DataError
+from widemargin.parameters import check_whole
 
 #: Rows on which every learner is tried before it is timed: loops are compiled then.
 _TRIED = 60
@@ -85,13 +86,14 @@ def compare(
     _try_out(taking_part, X, y, codes)
     cuts = _cuts(codes, folds, repeats, random_state)
     done, of = 0, len(cuts) * len(taking_part)
-    for train, test in cuts:
-        X_train, X_test = X[train], X[test]
-        for one in taking_part:
-            if watch is not None:
-                watch(done, of, one.name)
-            records[one.name].run(one, X_train, y[train], X_test, y[test])
-            done += 1
+    with cheap_collections():
+        for train, test in cuts:
+            X_train, X_test = X[train], X[test]
+            for one in taking_part:
+                if watch is not None:
+                    watch(done, of, one.name)
+                records[one.name].run(one, X_train, y[train], X_test, y[test])
+                done += 1
     if watch is not None:
         watch(done, of, "done")
     entries = [records[one.name].entry(one) for one in taking_part]
@@ -172,8 +174,8 @@ def _check(n: int, classes: np.ndarray, codes: np.ndarray, folds: int, repeats: 
         raise DataError(f"there are {n} rows but {len(codes)} labels")
     if len(classes) < 2:
         raise DataError("only one class is present, nothing to learn")
-    if folds < 2 or repeats < 1:
-        raise ValueError(f"folds={folds} must be at least 2 and repeats={repeats} at least 1")
+    check_whole("folds", folds, least=2)
+    check_whole("repeats", repeats, least=1)
     counts = np.bincount(codes)
     rarest = int(np.argmin(counts))
     if counts[rarest] < folds:

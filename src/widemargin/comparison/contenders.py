@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import widemargin
+from widemargin.parameters import check_choice
 
 #: A kernel machine needs time and memory that grow with the square of the rows.
 KERNEL_ROWS = 10_000
@@ -87,6 +88,5 @@ def choose(
     if learners is None:
         return list(known.values())
     for name in learners:
-        if name not in known:
-            raise ValueError(f"learner {name!r} is unknown; there are: {'; '.join(known)}")
+        check_choice("learner", name, known)
     return [known[name] for name in dict.fromkeys(learners)]

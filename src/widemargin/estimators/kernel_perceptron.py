@@ -26,6 +26,7 @@ from widemargin.online.fit import check_classes
 from widemargin.online.mistake_log import Correction
 from widemargin.online.orders import Shuffle
 from widemargin.online.rules import Eta
+from widemargin.parameters import changed, refuse_unused
 from widemargin.separability.kernel_trainings import begin_kernel_run
 from widemargin.training.checkpoints import digest_of, open_checkpoints
 from widemargin.training.progress import watched
@@ -190,6 +191,7 @@ class KernelPerceptron(KernelAnswers):
             Also after Ctrl-C, which raises KeyboardInterrupt once what was learned is in place.
         """
         settings = self._settings()
+        refuse_unused(changed(settings), settings.uses(held_out=X_val is not None))
         X, y = self._validate(X, y)
         classes, codes = encode_labels(y)
         check_classes(classes)
@@ -241,6 +243,8 @@ class KernelPerceptron(KernelAnswers):
                 "class_weight='balanced' needs all examples at once; give partial_fit a dict"
             )
         first = "model_" not in vars(self)
+        if first:
+            refuse_unused(changed(settings), settings.uses(held_out=True))
         check_going_on(None if first else self.model_, settings)
         if first:
             X, y = self._validate(X, y)

@@ -21,6 +21,7 @@ from widemargin.kernel_machines.svm.fit import KernelSVMSettings, fit_kernel_svm
 from widemargin.kernel_machines.svm.solve import Start
 from widemargin.models.kernel_svm import KernelSVMModel
 from widemargin.online.fit import check_classes
+from widemargin.parameters import changed, refuse_unused
 from widemargin.training.progress import watched
 
 
@@ -176,6 +177,7 @@ class KernelSVM(KernelAnswers):
         known = {field.name for field in fields(KernelSVMSettings)}
         settings = KernelSVMSettings(**{name: params[name] for name in params if name in known})
         settings.check()
+        refuse_unused(changed(settings), settings.uses())
         X, y = self._validate(X, y)
         classes, codes = encode_labels(y)
         check_classes(classes)

@@ -24,8 +24,10 @@ from widemargin.models.linear import LinearModel, model_of
 from widemargin.online.fit import begin, check_classes, fit_linear, make_room
 from widemargin.online.held_out import HeldOut
 from widemargin.online.mistake_log import Correction
+from widemargin.online.rules import uses_of_rule
 from widemargin.online.settings import Settings
 from widemargin.online.state import State
+from widemargin.parameters import changed, check_choice, refuse_unused
 from widemargin.separability.trainings import begin_run
 from widemargin.training.checkpoints import digest_of, open_checkpoints
 from widemargin.training.history import History
@@ -74,6 +76,7 @@ class LinearLearner(LinearAnswers):
             Also after Ctrl-C, which raises KeyboardInterrupt once what was learned is in place.
         """
         settings = self._settings()
+        refuse_unused(changed(settings), settings.uses(held_out=X_val is not None))
         again = self.warm_start and hasattr(self, "model_")
         if again and self.model_.by_name:
             raise ValueError("this learner was trained on dicts with learn_one; go on with those")
@@ -130,6 +133,8 @@ class LinearLearner(LinearAnswers):
         """
         settings = self._settings()
         first = not hasattr(self, "model_")
+        if first:
+            refuse_unused(changed(settings), uses_of_rule(settings.rule))
         if not first and self.model_.by_name:
             raise ValueError("this learner was trained on dicts with learn_one; go on with those")
         if isinstance(settings.class_weight, str):
@@ -231,8 +236,7 @@ class LinearLearner(LinearAnswers):
         """The parameters as settings, checked."""
         params = self.get_params(deep=False)
         rule = params.get("rule", self._rules[0])
-        if rule not in self._rules:
-            raise ValueError(f"rule={rule!r} is unknown; choose one of {', '.join(self._rules)}")
+        check_choice("rule", rule, self._rules)
         names = {field.name for field in fields(Settings)}
         given = {name: value for name, value in params.items() if name in names}
         settings = Settings(**{**given, "rule": rule})

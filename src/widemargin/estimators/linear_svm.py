@@ -20,6 +20,7 @@ from widemargin.estimators.answers import LinearAnswers
 from widemargin.linear_svm.fit import Start, SVMSettings, Trained, fit_svm
 from widemargin.models.linear import LinearModel
 from widemargin.online.fit import check_classes
+from widemargin.parameters import changed, refuse_unused
 from widemargin.training.progress import watched
 
 
@@ -188,6 +189,7 @@ class LinearSVM(LinearAnswers):
         known = {field.name for field in fields(SVMSettings)}
         settings = SVMSettings(**{name: params[name] for name in params if name in known})
         settings.check()
+        refuse_unused(changed(settings), settings.uses())
         if isinstance(X, Rows):  # an encoder of ours has made and so checked them
             self.n_features_in_ = X.width
         else:

@@ -17,7 +17,9 @@ from widemargin.loops.storage import Sparse
 from widemargin.models.explanation import Explanation
 from widemargin.online.fit import begin
 from widemargin.online.learn import learn_stream
+from widemargin.online.rules import uses_of_rule
 from widemargin.online.scores import best_class, state_scores
+from widemargin.parameters import changed, refuse_unused
 from widemargin.training.history import Epoch, History
 
 
@@ -42,6 +44,7 @@ class StreamLearner(LinearLearner):
         settings = self._settings()
         label = np.asarray([y])
         if "model_" not in vars(self):
+            refuse_unused(changed(settings), uses_of_rule(settings.rule))
             self._columns: dict[str, int] = {}
             self._names: list[str] = []
             rows = self._row(x, learn=True)

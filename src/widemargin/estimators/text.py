@@ -17,6 +17,7 @@ from widemargin.data.rows import Rows, Stack
 from widemargin.estimators.answers import html_of
 from widemargin.models.explanation import Explanation
 from widemargin.models.linear import LinearModel
+from widemargin.parameters import Use, changed, refuse_unused, used_with
 from widemargin.threads import thread_count
 from widemargin.training.history import History
 
@@ -353,6 +354,8 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
 
     def _learner(self) -> Any:
         if self.learner is not None:
+            own = Use(False, "if a learner is given", "without one; give the learner its own")
+            refuse_unused(changed(self), {"random_state": own})
             return clone(self.learner)
         from widemargin.estimators.perceptron import Perceptron
 
@@ -372,6 +375,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
 
 
 def _encoder(options: Any) -> TextEncoder:
+    refuse_unused(changed(options), {"min_length": used_with("analyzer", options.analyzer, "word")})
     return TextEncoder(**{name: getattr(options, name) for name in _OPTIONS})
 
 

@@ -10,8 +10,9 @@ import numpy as np
 from widemargin.data.rows import Rows
 from widemargin.errors import DataError
 from widemargin.kernels.blocks import block, check_values
-from widemargin.kernels.kernel import Kernel, make_kernel
+from widemargin.kernels.kernel import Kernel, make_kernel, uses_of_kernel
 from widemargin.kernels.points import Points, len_of, points_of
+from widemargin.parameters import refuse_unused
 
 #: Numbers this much smaller than the largest are taken for rounding errors: float64 and float32.
 _ROUNDING = {np.dtype(np.float64): 1e-9, np.dtype(np.float32): 1e-4}
@@ -79,6 +80,7 @@ def check_kernel(kernel: Any, X: Any, *, sample: int = 300, seed: int = 0, **par
     False
     """
     rows = None if callable(kernel) or isinstance(kernel, Kernel) else _vectors(X)
+    refuse_unused(params, uses_of_kernel(kernel))
     made = make_kernel(kernel, rows=rows, **params)
     points = points_of(made, X)
     if made.is_precomputed:

@@ -9,8 +9,9 @@ import numpy as np
 from widemargin.data.rows import Rows
 from widemargin.errors import DataError
 from widemargin.kernels.blocks import block, check_values
-from widemargin.kernels.kernel import make_kernel
+from widemargin.kernels.kernel import make_kernel, uses_of_kernel
 from widemargin.kernels.points import points_of
+from widemargin.parameters import refuse_unused
 
 #: More bytes than this are not asked of anyone's memory.
 _MOST_BYTES = 1 << 31
@@ -36,6 +37,7 @@ def gram_matrix(X: Any, kernel: Any = "rbf", **params: Any) -> np.ndarray:
     if not (callable(kernel) or kernel == "ngrams" or getattr(kernel, "on_objects", False)):
         X = X.to_matrix() if isinstance(X, Rows) else X
         rows = Rows.of(X, bias=0.0, dtype=np.float64)
+    refuse_unused(params, uses_of_kernel(kernel))
     made = make_kernel(kernel, rows=rows, **params)
     points = points_of(made, X if rows is None else rows)
     if 8 * points.n**2 > _MOST_BYTES:

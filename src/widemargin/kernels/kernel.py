@@ -12,6 +12,15 @@ import numpy as np
 from widemargin.data.rows import Rows
 from widemargin.errors import DataError
 from widemargin.kernels.strings import NGrams
+from widemargin.parameters import (
+    Use,
+    check_choice,
+    check_not_negative,
+    check_positive,
+    check_whole,
+    refuse_unused,
+    used_with,
+)
 
 #: The kernels that are known by name.
 KERNELS = ("linear", "poly", "rbf", "laplace", "laplacian", "ngrams", "precomputed")
@@ -96,6 +105,24 @@ class Kernel:
         return "x.z" if self.name == "linear" else self.name
 
 
+#: The kernels with which these numbers have an effect.
+_USED_BY = {
+    "degree": ("poly",),
+    "gamma": ("poly", *_DISTANCES),
+    "coef0": ("poly",),
+    "sigma": _DISTANCES,
+}
+
+
+def uses_of_kernel(kernel: str | Callable[[Any, Any], float] | Kernel) -> dict[str, Use]:
+    """Which numbers have an effect with a kernel; a function or a finished kernel takes none."""
+    uses = {name: used_with("kernel", kernel, *known) for name, known in _USED_BY.items()}
+    if isinstance(kernel, str):
+        return uses
+    now = f"with kernel={getattr(kernel, '__qualname__', type(kernel).__name__)}"
+    return {name: use._replace(now=now) for name, use in uses.items()}
+
+
 def make_kernel(
     kernel: str | Callable[[Any, Any], float] | Kernel = "rbf",
     *,
@@ -137,20 +164,18 @@ def make_kernel(
     >>> print(make_kernel("rbf", sigma=0.5))
     exp(-2 |x-z|^2)
     """
+    if sigma is not None:
+        refuse_unused({"sigma": sigma}, uses_of_kernel(kernel))
     if isinstance(kernel, Kernel):
         return kernel
     if callable(kernel):
         called = getattr(kernel, "__qualname__", type(kernel).__name__)
         return Kernel("function", function=kernel, called=called)
-    if kernel not in KERNELS:
-        listed = ", ".join(KERNELS)
-        raise ValueError(
-            f"kernel={kernel!r} is unknown; choose one of {listed}, or give a function"
-        )
+    check_choice("kernel", kernel, KERNELS, other="a function")
     if kernel == "ngrams":
         return Kernel("function", function=NGrams(), called="NGrams")
     if sigma is not None:
-        gamma = _gamma_of_sigma(kernel, gamma, sigma)
+        gamma = _gamma_of_sigma(gamma, sigma)
     if kernel in ("linear", "precomputed"):
         return Kernel(kernel)
     if gamma is None:
@@ -158,23 +183,16 @@ def make_kernel(
     factor = _number_of_gamma(gamma, rows)
     if kernel != "poly":
         return Kernel(kernel, gamma=factor)
-    if not isinstance(degree, (int, np.integer)) or isinstance(degree, bool) or degree < 1:
-        raise ValueError(f"degree={degree!r} must be a whole number of at least 1")
-    if not 0.0 <= float(coef0) < math.inf:
-        raise ValueError(
-            f"coef0={coef0!r} must be a number of at least 0: with a negative one it is no kernel"
-        )
+    check_whole("degree", degree, least=1)
+    check_not_negative("coef0", coef0)  # with a negative one it is no kernel
     return Kernel("poly", int(degree), factor, float(coef0))
 
 
-def _gamma_of_sigma(kernel: str, gamma: float | str | None, sigma: float) -> float:
+def _gamma_of_sigma(gamma: float | str | None, sigma: float) -> float:
     """Turn sigma into gamma, if that is what the user may say."""
-    if kernel not in _DISTANCES:
-        raise ValueError(f"sigma has no meaning for kernel={kernel!r}; it is for distances")
     if gamma is not None:
         raise ValueError("give sigma or gamma, not both: gamma = 1 / (2 sigma^2)")
-    if not 0.0 < float(sigma) < math.inf:
-        raise ValueError(f"sigma={sigma!r} must be a positive number")
+    check_positive("sigma", sigma)
     found = 1.0 / (2.0 * float(sigma) ** 2) if float(sigma) ** 2 > 0.0 else math.inf
     if not 0.0 < found < math.inf:
         raise ValueError(f"sigma={sigma!r} makes 1 / (2 sigma^2) overflow; scale the features")
@@ -184,11 +202,9 @@ def _gamma_of_sigma(kernel: str, gamma: float | str | None, sigma: float) -> flo
 def _number_of_gamma(gamma: float | str, rows: Rows | None) -> float:
     """Gamma as a number, from the examples if it is said in words."""
     if not isinstance(gamma, str):
-        if not 0.0 < float(gamma) < math.inf:
-            raise ValueError(f"gamma={gamma!r} must be a positive number, 'scale' or 'auto'")
+        check_positive("gamma", gamma, other="'scale' or 'auto'")
         return float(gamma)
-    if gamma not in ("scale", "auto"):
-        raise ValueError(f"gamma={gamma!r} is unknown; choose a number, 'scale' or 'auto'")
+    check_choice("gamma", gamma, ("scale", "auto"), other="a positive number")
     if rows is None:
         raise ValueError(f"gamma={gamma!r} needs vectors to look at; give a number")
     if gamma == "auto":

@@ -18,6 +18,15 @@ from widemargin.linear_svm.joint import JointProblem, solve_joint
 from widemargin.linear_svm.problem import Orders, Problem, Report
 from widemargin.online.fit import prices
 from widemargin.online.state import State
+from widemargin.parameters import (
+    Use,
+    check_choice,
+    check_constant,
+    check_positive,
+    check_seconds,
+    check_whole,
+    is_number,
+)
 from widemargin.threads import one_blas_thread, run_all, thread_count
 from widemargin.training.history import Epoch, History
 from widemargin.training.run import Moment, Watch
@@ -45,29 +54,24 @@ class SVMSettings:
     def check(self) -> None:
         """Raise an error that names the setting that is wrong."""
         for name, choices in (("loss", LOSSES), ("bias", BIASES), ("multiclass", MULTICLASS)):
-            if getattr(self, name) not in choices:
-                listed = ", ".join(repr(choice) for choice in choices)
-                raise ValueError(
-                    f"{name}={getattr(self, name)!r} is unknown; choose one of {listed}"
-                )
-        if not _is_number(self.C) or not self.C > 0.0:
-            raise ValueError(f"C={self.C!r} must be a positive number, or infinity")
-        if not _is_number(self.tol) or not 0.0 < self.tol < 1.0:
+            check_choice(name, getattr(self, name), choices)
+        check_positive("C", self.C, infinite=True)
+        if not is_number(self.tol) or not 0.0 < self.tol < 1.0:
             raise ValueError(f"tol={self.tol!r} must be a relative gap between 0 and 1")
-        if not isinstance(self.epochs, (int, np.integer)) or self.epochs < 1:
-            raise ValueError(f"epochs={self.epochs!r} must be a whole number of at least 1")
-        if self.max_seconds is not None and not self.max_seconds > 0.0:
-            raise ValueError(f"max_seconds={self.max_seconds!r} must be positive, or None")
-        if not 0.0 <= float(self.fit_intercept) < math.inf:
-            raise ValueError(
-                f"fit_intercept={self.fit_intercept!r} must be True, False or a positive number"
-            )
+        check_whole("epochs", self.epochs, least=1)
+        check_seconds("max_seconds", self.max_seconds)
+        check_constant("fit_intercept", self.fit_intercept)
         if self.multiclass == "joint" and (self.loss != "hinge" or self.free or math.isinf(self.C)):
             raise ValueError(
                 "multiclass='joint' has the hinge loss, a regularised bias and a finite C; for the"
                 " others use multiclass='ovr'"
             )
         thread_count(self.n_jobs)
+
+    def uses(self) -> dict[str, Use]:
+        """Which settings have an effect."""
+        biased = Use(bool(self.fit_intercept), "with fit_intercept=False", "with a bias")
+        return {"bias": biased}
 
     @property
     def free(self) -> bool:
@@ -257,7 +261,3 @@ def _history(reports: list[list[tuple[Report, float]]], stopped: str) -> History
             )
         )
     return history
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float, np.number)) and not isinstance(value, bool)

@@ -29,6 +29,7 @@ from widemargin.modelfile import (
 )
 from widemargin.online.scores import best_class
 from widemargin.online.state import KEEPS
+from widemargin.parameters import check_choice
 from widemargin.training.history import History
 
 #: Kernel values are computed in blocks of about so many bytes: what the processor's cache holds.
@@ -162,8 +163,7 @@ class KernelModel:
 
     def using(self, keep: str) -> KernelModel:
         """The same training, answering as the last, averaged or voted perceptron."""
-        if keep not in KEEPS:
-            raise ValueError(f"keep={keep!r} is unknown; choose one of {', '.join(KEEPS)}")
+        check_choice("keep", keep, KEEPS)
         if keep == "vote" and self.log is None:
             raise ValueError("the mistake log was not kept: train with keep='vote'")
         if keep == "average" and not len(self.summed) and len(self.coef):

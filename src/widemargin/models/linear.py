@@ -32,6 +32,7 @@ from widemargin.models.kernel import KernelModel
 from widemargin.models.kernel_svm import KernelSVMModel
 from widemargin.online.scores import best_class, deployed_scores, votes_on
 from widemargin.online.state import KEEPS, State
+from widemargin.parameters import check_choice
 from widemargin.training.history import History
 
 
@@ -166,8 +167,7 @@ class LinearModel:
 
         All three need the log, `keep="vote"`; the average can also answer as the last.
         """
-        if keep not in KEEPS:
-            raise ValueError(f"keep={keep!r} is unknown; choose one of {', '.join(KEEPS)}")
+        check_choice("keep", keep, KEEPS)
         if keep == "vote" and self.state.log is None:
             raise ValueError("the mistake log was not kept: train with keep='vote'")
         if keep == "average" and not len(self.state.U):

@@ -11,6 +11,7 @@ import numpy as np
 
 from widemargin.errors import DataError, ModelFileError
 from widemargin.modelfile import read_model_file, write_model_file
+from widemargin.parameters import check_whole
 
 #: A table of more inputs would not fit into a readable network.
 _MOST_INPUTS = 16
@@ -146,8 +147,8 @@ def boolean_network(
     1: fired: x0 and not x1; the output is 1 if any fires
     """
     if callable(table):
-        if inputs is None or not 0 <= inputs <= _MOST_INPUTS:
-            raise ValueError(f"inputs={inputs!r} must be a number of inputs up to {_MOST_INPUTS}")
+        check_whole("inputs", inputs, least=0, most=_MOST_INPUTS)
+        assert inputs is not None
         table = [table(*row) for row in every_input(inputs).tolist()]
     values = np.asarray(table)
     n = len(values).bit_length() - 1 if values.ndim == 1 else -1

@@ -145,7 +145,7 @@ def prices(
     if class_weight is None:
         return price
     if isinstance(class_weight, str):
-        check_choice("class_weight", class_weight, ("balanced",))
+        check_choice("class_weight", class_weight, ("balanced",), other="a dict")
         sizes = np.bincount(codes, weights=price, minlength=len(classes))
         present = np.count_nonzero(sizes)
         weight_of = np.divide(

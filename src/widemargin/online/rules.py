@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
 
 from widemargin.loops.steps import ERROR, MARGIN, REACH, SIGMOID, Rule
+from widemargin.parameters import Use, check_choice, check_not_negative, check_positive, used_with
 
 #: What a user may say of the step size: a number, or (eta0, power) for eta0 / t ** power.
 Eta = float | tuple[float, float]
@@ -21,6 +20,22 @@ _RULES: dict[str, Callable[[float, float], Rule]] = {
     "logistic": lambda C, target: Rule(SIGMOID),
 }
 RULES = tuple(_RULES)
+
+#: The rules with which these parameters have an effect.
+_USED_BY = {
+    "C": ("pa1", "pa2"),
+    "target": ("margin",),
+    "eta": ("perceptron", "margin", "logistic"),
+}
+
+
+def uses_of_rule(rule: str, rules: Sequence[str] = RULES) -> dict[str, Use]:
+    """Which parameters have an effect with a rule, of a learner that offers some of the rules."""
+    return {
+        name: used_with("rule", rule, *(one for one in known if one in rules))
+        for name, known in _USED_BY.items()
+        if any(one in rules for one in known)
+    }
 
 
 def make_rule(
@@ -56,16 +71,14 @@ def make_rule(
     >>> make_rule("pa1", C=0.5).cap
     0.5
     """
-    if name not in _RULES:
-        raise ValueError(f"rule={name!r} is unknown; choose one of {', '.join(RULES)}")
+    check_choice("rule", name, RULES)
     eta0, power = eta if isinstance(eta, tuple) else (eta, 0.0)
-    _positive("eta", eta0)
-    _positive("C", C)
-    _not_negative("the power of eta", power)
-    _not_negative("target", target)
-    _not_negative("l2", l2)
-    if ties not in ("mistake", "predict"):
-        raise ValueError(f"ties={ties!r} is unknown; choose 'mistake' or 'predict'")
+    check_positive("eta", eta0)
+    check_positive("C", C)
+    check_not_negative("the power of eta", power)
+    check_not_negative("target", target)
+    check_not_negative("l2", l2)
+    check_choice("ties", ties, ("mistake", "predict"))
     if l2 > 0.0 and 2.0 * eta0 * l2 >= 1.0:
         raise ValueError(
             f"eta={eta0:g} times l2={l2:g} must be less than 1/2, or weights change sign"
@@ -73,17 +86,3 @@ def make_rule(
     return _RULES[name](C, target)._replace(
         eta=float(eta0), power=float(power), l2=float(l2), ties=ties == "mistake"
     )
-
-
-def _positive(name: str, value: Any) -> None:
-    if not (_is_number(value) and 0 < value < math.inf):
-        raise ValueError(f"{name}={value!r} must be a positive number")
-
-
-def _not_negative(name: str, value: Any) -> None:
-    if not (_is_number(value) and 0 <= value < math.inf):
-        raise ValueError(f"{name}={value!r} must be a number that is not negative")
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float)) or hasattr(value, "__float__")

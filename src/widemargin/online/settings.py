@@ -11,15 +11,17 @@ from typing import Any
 from widemargin.data.rows import Rows
 from widemargin.loops.steps import Rule
 from widemargin.online.orders import SHUFFLES, Shuffle
-from widemargin.online.rules import Eta, make_rule
+from widemargin.online.rules import Eta, make_rule, uses_of_rule
 from widemargin.online.state import KEEPS
 from widemargin.parameters import (
+    Use,
     check_choice,
     check_constant,
     check_fraction,
     check_not_negative,
     check_seconds,
     check_whole,
+    uses_of_held_out,
 )
 from widemargin.threads import thread_count
 from widemargin.training.run import Stops
@@ -94,6 +96,10 @@ class Settings:
     def threads(self) -> int:
         """Threads for problems that are independent."""
         return thread_count(self.n_jobs)
+
+    def uses(self, held_out: bool) -> dict[str, Use]:
+        """Which settings have an effect, given whether there are examples to score besides."""
+        return uses_of_rule(self.rule) | uses_of_held_out(self.validation, held_out)
 
     def extend(self, rows: Rows, before: float | None = None) -> Rows:
         """Give the rows the constant feature whose weight is the bias.

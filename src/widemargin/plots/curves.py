@@ -13,6 +13,7 @@ from widemargin.data.encode.labels import encode_labels
 from widemargin.errors import DataError
 from widemargin.markup.words import several
 from widemargin.online import losses
+from widemargin.parameters import check_choice
 from widemargin.plots import style
 from widemargin.plots.views import examples_of
 from widemargin.training.history import History
@@ -268,8 +269,7 @@ class BoundDisplay:
 
     def plot(self, ax: Any = None, scale: str = "auto") -> Self:
         """Draw it, in plain or in logarithmic axes."""
-        if scale not in ("auto", "linear", "log"):
-            raise ValueError(f"scale={scale!r} is unknown; choose 'auto', 'linear' or 'log'")
+        check_choice("scale", scale, ("auto", "linear", "log"))
         self.ax_ = ax = style.new_axes(ax, (4.0, 3.4))
         self.figure_ = ax.figure
         run = self.certificate

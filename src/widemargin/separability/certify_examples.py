@@ -26,6 +26,7 @@ from widemargin.errors import DataError
 from widemargin.kernels.gram import gram_matrix
 from widemargin.models.kernel import KernelModel
 from widemargin.models.linear import LinearModel
+from widemargin.parameters import check_choice, check_constant, check_not_negative
 from widemargin.separability.cascade import Problem, decide
 from widemargin.separability.kernel_trainings import inspect_kernel_run
 from widemargin.separability.margins import Measured, measure, radius, sharpen
@@ -121,14 +122,12 @@ def certify(
     if kernel is not None:
         X, gram = gram_matrix(X, kernel, **params), True
     bias = kernel is None if bias is None else bias
-    if tol is not None and not tol >= 0.0:
-        raise ValueError(f"tol={tol!r} must not be negative, or None")
-    if margin is not None and not 0.0 <= margin < math.inf:
-        raise ValueError(f"margin={margin!r} must be a distance: a number of at least 0")
-    if not 0.0 <= float(bias) < math.inf:
-        raise ValueError(f"bias={bias!r} must be True, False or a positive number")
-    if multiclass not in ("pairs", "rest"):
-        raise ValueError(f"multiclass={multiclass!r} is unknown; choose 'pairs' or 'rest'")
+    if tol is not None:
+        check_not_negative("tol", tol, infinite=True, other="None")
+    if margin is not None:
+        check_not_negative("margin", margin, other="None")
+    check_constant("bias", bias)
+    check_choice("multiclass", multiclass, ("pairs", "rest"))
     rows = _rows(X, float(bias), gram)
     classes, codes = encode_labels(y)
     if len(codes) != rows.n:

@@ -13,14 +13,24 @@ import numpy as np
 from widemargin.certificates.certificate import RunCertificate
 from widemargin.errors import DataError
 from widemargin.online.orders import Shuffle, Turns
-from widemargin.online.rules import Eta, make_rule
+from widemargin.online.rules import Eta, make_rule, uses_of_rule
+from widemargin.parameters import (
+    Use,
+    changed,
+    check_choice,
+    check_fraction,
+    check_positive,
+    check_whole,
+    refuse_unused,
+    uses_of_held_out,
+)
 from widemargin.structured.answers import Answers
 from widemargin.structured.beam import UPDATES
 from widemargin.structured.mistake_bound import certify_run
 from widemargin.structured.task import Score, Task, count_features
 from widemargin.structured.task_file import read_task_model, write_task_model
 from widemargin.structured.training import StructuredSettings, StructuredTraining
-from widemargin.structured.weights import Correction, Weights
+from widemargin.structured.weights import StructuredCorrection, Weights
 from widemargin.training.checkpoints import Checkpoints, digest_of, open_checkpoints
 from widemargin.training.history import History
 from widemargin.training.progress import watched
@@ -78,7 +88,7 @@ class StructuredPerceptron:
     ----------
     history_ : History
         What happened in each epoch.
-    log_ : list of Correction
+    log_ : list of StructuredCorrection
         Every correction: the example, the difference of the features, how far the step went.
 
     Examples
@@ -138,17 +148,23 @@ class StructuredPerceptron:
             ("rule", self.rule, RULES),
             ("update", self.update, UPDATES),
         ):
-            if value not in known:
-                raise ValueError(f"{name}={value!r} is unknown; choose one of {', '.join(known)}")
-        if not (isinstance(self.epochs, int) and self.epochs >= 1):
-            raise ValueError(f"epochs={self.epochs!r} must be a whole number from 1")
-        if not 0.0 <= self.validation < 1.0:
-            raise ValueError(f"validation={self.validation!r} must be a fraction below 1")
-        if not (isinstance(self.beam, int) and self.beam >= 0):
-            raise ValueError(f"beam={self.beam!r} must be a width, or 0")
+            check_choice(name, value, known)
+        check_whole("epochs", self.epochs, least=1)
+        check_whole("patience", self.patience, least=1)
+        check_whole("beam", self.beam, least=0)
+        check_fraction("validation", self.validation)
+        check_positive("max_seconds", self.max_seconds, infinite=True)
         if self.augmented and self.beam:
             raise ValueError("augmented=True looks for costs with argmax, not with a beam")
         self._rule = make_rule(self.rule, eta=self.eta, C=self.C)
+
+    def _uses(self, held_out: bool) -> dict[str, Use]:
+        """Which parameters have an effect, given whether there are examples to score besides."""
+        return {
+            **uses_of_rule(self.rule, RULES),
+            **uses_of_held_out(self.validation, held_out),
+            "update": Use(self.beam > 0, "with beam=0", "with a beam"),
+        }
 
     # Learning
 
@@ -174,6 +190,7 @@ class StructuredPerceptron:
             there before, it goes on to the same bits.
         """
         self._check()
+        refuse_unused(changed(self), self._uses(held_out=X_val is not None))
         start = dict(self._weights.last) if not self._seen else {}
         self._weights = Weights(dict(start), start=start)
         self.history_, self._longest, self._seen = History(), 0.0, 0
@@ -293,7 +310,7 @@ class StructuredPerceptron:
         return dict(self._weights.last)
 
     @property
-    def log_(self) -> list[Correction]:
+    def log_(self) -> list[StructuredCorrection]:
         """Every correction, in order; empty unless they are kept."""
         return self._weights.log
 

@@ -20,7 +20,7 @@ from widemargin.structured.tagger.model import TaggerModel
 _EXAMPLES, _AROUND = 3, 2
 
 
-class Mistake(NamedTuple):
+class Confusion(NamedTuple):
     """A kind of error: what was right, what was said, how often, and some places."""
 
     right: str
@@ -39,7 +39,7 @@ class Report(NamedTuple):
         the figure; for tokens precision, recall and F1 are all the accuracy.
     spans : SpanMeasures or None
         Of tags that are of spans.
-    mistakes : list of Mistake
+    mistakes : list of Confusion
         All kinds of errors, the commonest first.
     notes : list of str
         What else should be known.
@@ -51,7 +51,7 @@ class Report(NamedTuple):
     tokens: int
     figures: dict[str, Ratio]
     spans: SpanMeasures | None
-    mistakes: list[Mistake]
+    mistakes: list[Confusion]
     notes: list[str]
     confusion: Measures
 
@@ -155,7 +155,7 @@ def _confusion(right: list[str], found: list[str]) -> Measures:
 
 def _mistakes(
     corpus: Corpus, right: list[str], found: list[str], wrong: np.ndarray
-) -> list[Mistake]:
+) -> list[Confusion]:
     places = np.flatnonzero(wrong).tolist()
     counts = Counter((right[i], found[i]) for i in places)
     examples: dict[Any, list[str]] = {pair: [] for pair in counts}
@@ -164,7 +164,7 @@ def _mistakes(
         if len(kept) < _EXAMPLES:
             kept.append(_in_context(corpus, i))
     return [
-        Mistake(*pair, count, examples[pair])
+        Confusion(*pair, count, examples[pair])
         for pair, count in sorted(counts.items(), key=lambda one: (-one[1], one[0]))
     ]
 

@@ -13,7 +13,7 @@ import numpy as np
 from widemargin.modelfile import pack_strings, unpack_strings
 
 
-class Correction(NamedTuple):
+class StructuredCorrection(NamedTuple):
     """One entry of the log: the weights gained `amount` times `difference`."""
 
     example: int
@@ -56,7 +56,7 @@ class Weights:
         Examples seen, plus one.
     start : dict of str to float
         The weights before the first correction of the log.
-    log : list of Correction
+    log : list of StructuredCorrection
         Every correction, if they are kept.
     """
 
@@ -64,7 +64,7 @@ class Weights:
     sums: dict[str, float] = field(default_factory=dict)
     count: int = 1
     start: dict[str, float] = field(default_factory=dict)
-    log: list[Correction] = field(default_factory=list)
+    log: list[StructuredCorrection] = field(default_factory=list)
 
     def copy(self) -> Weights:
         """Weights that can change on their own."""
@@ -80,7 +80,7 @@ class Weights:
             last[name] = last.get(name, 0.0) + gained
             sums[name] = sums.get(name, 0.0) + clock * gained
         if log:
-            self.log.append(Correction(example, difference, amount, clock))
+            self.log.append(StructuredCorrection(example, difference, amount, clock))
 
     def average(self) -> dict[str, float]:
         """The mean of the weights that were current, each counted by how long it was."""
@@ -134,7 +134,7 @@ class Weights:
         log = []
         for example, amount, clock, size in zip(*columns, strict=True):
             difference = {names[j]: value for j, value in (next(cells) for _ in range(size))}
-            log.append(Correction(example, difference, amount, clock))
+            log.append(StructuredCorrection(example, difference, amount, clock))
         last, sums, start = (
             dict(zip(names, arrays[key].tolist(), strict=True)) for key in ("last", "sums", "start")
         )

@@ -12,6 +12,7 @@ from widemargin.data.rows import Rows, frozen
 from widemargin.loops.files.vw import name_features
 from widemargin.loops.storage import Sparse
 from widemargin.loops.text.names import LONGEST_NAME, Fresh
+from widemargin.parameters import check_whole
 
 #: Names that are written down at a time.
 _AT_ONCE = 1 << 14
@@ -31,8 +32,7 @@ class HashedEncoder:
     kind: ClassVar[str] = "vw"
 
     def __init__(self, bits: int = 20, names: int = 1 << 18) -> None:
-        if not 4 <= bits <= 30:
-            raise ValueError(f"bits={bits!r} must be a whole number, 4 to 30")
+        check_whole("bits", bits, least=4, most=30)
         self.bits = bits
         self.names = NameTable(bits, names) if names else None
         self._most = names

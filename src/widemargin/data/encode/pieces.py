@@ -46,7 +46,7 @@ def most_features(how: How, size: int, documents: int = 1) -> int:
     return (pieces + 4 * documents) * (how.high - how.low + 1)
 
 
-class Room:
+class WorkArrays:
     """Work arrays for one piece. They only grow, so that fresh memory is touched once."""
 
     def __init__(self) -> None:
@@ -97,16 +97,16 @@ class Room:
         return sum(a.nbytes for name, a in self._arrays.items() if name != "names")
 
 
-_SPARE: list[Room] = []
+_SPARE: list[WorkArrays] = []
 
 
 @contextmanager
-def spare_room() -> Iterator[Room]:
+def spare_room() -> Iterator[WorkArrays]:
     """A room that nobody else uses meanwhile."""
     try:
         room = _SPARE.pop()
     except IndexError:
-        room = Room()
+        room = WorkArrays()
     yield room
     if room.size < _LARGE:
         _SPARE.append(room)
@@ -167,7 +167,7 @@ class Pile:
             count_documents(frozen(columns), self.having)
 
 
-class Turns:
+class Queue:
     """Lets threads that work side by side hand in their results in order."""
 
     def __init__(self) -> None:

@@ -14,6 +14,7 @@ from widemargin.data.rows import Rows, Stack, frozen
 from widemargin.errors import DataError
 from widemargin.loops.storage import Sparse
 from widemargin.modelfile import pack_strings, unpack_strings
+from widemargin.parameters import check_choice
 
 SCALES = ("standard", "maxabs", "none")
 #: From so many examples on, a column of strings half of which differ is no set of categories.
@@ -144,8 +145,7 @@ class TableEncoder:
         text: Any = None,
         text_columns: Sequence[str] = (),
     ):
-        if scale not in SCALES:
-            raise ValueError(f"scale={scale!r} is unknown; choose one of {', '.join(SCALES)}")
+        check_choice("scale", scale, SCALES)
         if (text is None) != (len(text_columns) == 0):
             raise ValueError("text and text_columns must be given together")
         self.scale = scale

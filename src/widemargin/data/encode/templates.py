@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from widemargin.data.encode.tokens import Columns, Tokens
+from widemargin.data.encode.tokens import TokenColumns, Tokens
 from widemargin.data.rows import frozen
 from widemargin.errors import DataError
 from widemargin.loops.sequences.templates import Table
@@ -140,7 +140,9 @@ class Templates:
         if twice:
             raise DataError(f"the template {twice[0]!r} stands there twice; write it once")
         self.parts = parsed
-        self.columns = Columns(list(dict.fromkeys(name for parts in parsed for name, _ in parts)))
+        self.columns = TokenColumns(
+            list(dict.fromkeys(name for parts in parsed for name, _ in parts))
+        )
 
     def __len__(self) -> int:
         return len(self.written)

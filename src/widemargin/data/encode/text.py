@@ -9,13 +9,22 @@ import numpy as np
 
 from widemargin.data.encode.characters import CONTEXTUAL, byte_table, character_table
 from widemargin.data.encode.names import NameTable
-from widemargin.data.encode.pieces import Harvest, Pile, Room, Turns, cut, most_features, spare_room
+from widemargin.data.encode.pieces import (
+    Harvest,
+    Pile,
+    Queue,
+    WorkArrays,
+    cut,
+    most_features,
+    spare_room,
+)
 from widemargin.data.readers.chunk import Texts
 from widemargin.data.rows import Rows, Stack, frozen
 from widemargin.errors import DataError
 from widemargin.loops.text.documents import How, encode_piece, finish_rows
 from widemargin.loops.text.gather import BAD_BYTE, NEEDS_TABLE, Tables
 from widemargin.loops.text.names import FULL, NAMING, UNNAMED
+from widemargin.parameters import check_choice, check_whole, is_whole
 from widemargin.threads import run_all, split
 
 ANALYZERS = ("word", "char", "char_wb")
@@ -89,18 +98,14 @@ class TextEncoder:
         errors: str = "strict",
         names: int = 1 << 18,
     ) -> None:
-        _choice("analyzer", analyzer, ANALYZERS)
-        _choice("weighting", weighting, WEIGHTINGS)
-        _choice("norm", norm, ("l2", None))
-        _choice("errors", errors, ("strict", "replace"))
+        check_choice("analyzer", analyzer, ANALYZERS)
+        check_choice("weighting", weighting, WEIGHTINGS)
+        check_choice("norm", norm, ("l2", None))
+        check_choice("errors", errors, ("strict", "replace"))
         low, high = _range(ngrams, analyzer)
-        for name, value, least, most in (
-            ("bits", bits, 4, 30),
-            ("min_length", min_length, 1, 1 << 20),
-            ("names", names, 0, 1 << 24),
-        ):
-            if not isinstance(value, (int, np.integer)) or not least <= value <= most:
-                raise ValueError(f"{name}={value!r} must be a whole number, {least} to {most}")
+        check_whole("bits", bits, least=4, most=30)
+        check_whole("min_length", min_length, least=1, most=1 << 20)
+        check_whole("names", names, least=0, most=1 << 24)
         self.options: dict[str, Any] = {
             "analyzer": analyzer,
             "ngrams": (low, high),
@@ -193,7 +198,7 @@ class TextEncoder:
         harvest: Harvest | Pile,
     ) -> None:
         raw = Texts(*(frozen(array) for array in raw))
-        edges, turns = cut(raw), Turns()
+        edges, turns = cut(raw), Queue()
         everywhere = names is not None and not names.is_half_full
 
         def work(number: int) -> None:
@@ -221,7 +226,7 @@ class TextEncoder:
         how: How,
         tables: Tables,
         names: NameTable | None,
-        room: Room,
+        room: WorkArrays,
     ) -> int:
         """Encode documents first ... last - 1 into a room; returns how many features they have."""
         seen = _NOTHING_SEEN
@@ -374,12 +379,6 @@ def _range(ngrams: Any, analyzer: str) -> tuple[int, int]:
         low, high = ngrams
     else:
         low, high = 1 if analyzer == "word" else ngrams, ngrams
-    if not all(isinstance(n, (int, np.integer)) for n in (low, high)) or not 1 <= low <= high <= 5:
+    if not all(map(is_whole, (low, high))) or not 1 <= low <= high <= 5:
         raise ValueError(f"ngrams={ngrams!r} must be a whole number from 1 to 5, or a pair of them")
     return int(low), int(high)
-
-
-def _choice(name: str, value: Any, choices: tuple[Any, ...]) -> None:
-    if value not in choices:
-        listed = ", ".join(repr(choice) for choice in choices)
-        raise ValueError(f"{name}={value!r} is unknown; choose one of {listed}")

@@ -69,7 +69,7 @@ class Tokens(NamedTuple):
         return self.codes[start:end].tobytes().decode("utf-32-le", "surrogatepass")
 
 
-class Columns:
+class TokenColumns:
     """The columns that are wanted of tokens, by name.
 
     Parameters
@@ -84,7 +84,7 @@ class Columns:
 
     Examples
     --------
-    >>> columns = Columns(["word", "suffix2", "pos"])
+    >>> columns = TokenColumns(["word", "suffix2", "pos"])
     >>> columns.inputs
     ['pos']
     >>> tokens = columns.read({"word": ["The", "cats"], "pos": ["DT", "NNS"]})

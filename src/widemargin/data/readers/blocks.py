@@ -14,7 +14,7 @@ from widemargin.errors import DataError
 _LONGEST = 1 << 26
 
 
-class Block(NamedTuple):
+class RecordBlock(NamedTuple):
     """Records that follow each other: record i begins at starts[i], on line lines[i].
 
     The data are bytes that end with a newline, or a pyarrow.Table.
@@ -25,15 +25,15 @@ class Block(NamedTuple):
     lines: np.ndarray
     cut: bool = False  # whether the file ends here, without a newline
 
-    def part(self, first: int, last: int) -> Block:
+    def part(self, first: int, last: int) -> RecordBlock:
         """Some of the records."""
         starts, lines = self.starts[first:last], self.lines[first:last]
         if not isinstance(self.data, bytes):
-            return Block(self.data.slice(first, last - first), starts, lines)
+            return RecordBlock(self.data.slice(first, last - first), starts, lines)
         whole = last >= len(self.starts)
         begin = int(starts[0]) if len(starts) else len(self.data)
         end = len(self.data) if whole else int(self.starts[last])
-        return Block(self.data[begin:end], starts - begin, lines, self.cut and whole)
+        return RecordBlock(self.data[begin:end], starts - begin, lines, self.cut and whole)
 
 
 class Row(NamedTuple):
@@ -52,7 +52,7 @@ FindRecords = Callable[[bytes, bool], tuple[np.ndarray, np.ndarray, int]]
 
 def cut_blocks(
     stream: BinaryIO, source: str, size: int, find_records: FindRecords
-) -> Iterator[Block]:
+) -> Iterator[RecordBlock]:
     """Read a stream in blocks of whole records, of about `size` bytes."""
     rest, line = b"", 1
     first, final = True, False
@@ -76,7 +76,7 @@ def cut_blocks(
             )
         rest, data = data[end:], data[:end]
         if data:
-            yield Block(data, starts, lines + line, cut)
+            yield RecordBlock(data, starts, lines + line, cut)
             line += data.count(b"\n")
 
 

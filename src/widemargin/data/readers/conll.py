@@ -14,6 +14,7 @@ from widemargin.data.readers.corpus import Corpus, Layout, joined
 from widemargin.data.readers.formats import CORPORA, format_of
 from widemargin.data.readers.sources import find_files, name_of, open_bytes
 from widemargin.errors import DataError
+from widemargin.parameters import check_choice
 
 #: The columns of CoNLL-U behind the number of the token.
 CONLLU = ("form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
@@ -90,15 +91,14 @@ def _parse(
     if format is None:
         among = (*CORPORA, "text") if plain else tuple(CORPORA)
         format = format_of(source, text[: 1 << 14].encode("utf-8", "replace"), among)
+    check_choice("format", format, (*CORPORA, "text"))
     if format == "conllu":
         if columns is not None:
             raise DataError(f"{source}: the columns of CoNLL-U have names already")
         return _parse_conllu(text, source)
     if format == "conll":
         return _parse_columns(text, source, columns)
-    if format == "text":
-        return _parse_text(text, source)
-    raise DataError(f"format={format!r} is unknown; choose one of {', '.join(CORPORA)}, text")
+    return _parse_text(text, source)
 
 
 def _decode(content: bytes, source: str, encoding: str) -> str:
@@ -114,7 +114,7 @@ def _decode(content: bytes, source: str, encoding: str) -> str:
         ) from None
 
 
-class _Lines:
+class _CorpusLines:
     """A file as bytes, its lines, and which of them are blank.
 
     `text` is parsed: it ends with a line end, and blanks at the ends of lines are gone. What is
@@ -194,7 +194,7 @@ class _Lines:
 
 def _parse_columns(text: str, source: str, names: Sequence[str] | None) -> Corpus:
     """The columns of CoNLL-2000, 2002 and 2003."""
-    lines = _Lines(text, source)
+    lines = _CorpusLines(text, source)
     rows = np.flatnonzero(~lines.blank)
     if _DOCUMENT in text:
         suspects = rows[lines.text[lines.begins[rows]] == ord("-")].tolist()
@@ -204,7 +204,7 @@ def _parse_columns(text: str, source: str, names: Sequence[str] | None) -> Corpu
     between = "\t" if "\t" in head else " "
     if between == " " and ("  " in text or "\t" in text):
         # Several blanks between columns, or tabs here and there: one blank will do.
-        made = _Lines(_BLANKS.sub(" ", text), source)
+        made = _CorpusLines(_BLANKS.sub(" ", text), source)
         made.content, lines, head = text, made, _BLANKS.sub(" ", head)
     width = head.count(between) + 1
     cells = lines.cells(rows, between, width, "the first line has")
@@ -219,7 +219,7 @@ def _parse_columns(text: str, source: str, names: Sequence[str] | None) -> Corpu
 
 def _parse_conllu(text: str, source: str) -> Corpus:
     """CoNLL-U. Ranges and empty nodes are no tokens, but are written again."""
-    lines = _Lines(text, source)
+    lines = _CorpusLines(text, source)
     rows = lines.holding(ord("#"))
     cells = lines.cells(rows, "\t", len(CONLLU) + 1, "CoNLL-U has")
     numbers = cells.column(0)

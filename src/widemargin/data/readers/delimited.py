@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from widemargin.data.readers.blocks import Block, Row, find_lines
+from widemargin.data.readers.blocks import RecordBlock, Row, find_lines
 from widemargin.data.readers.columns import (
     BLANKS,
     FALSE,
@@ -95,7 +95,7 @@ class Delimited:
             at = data.find(b"\n", at) + 1 or len(data)
         return np.array(starts, np.int64), at
 
-    def begin(self, block: Block) -> Block:
+    def begin(self, block: RecordBlock) -> RecordBlock:
         """Name the columns; returns the block without its header."""
         if not len(block.starts):
             return block
@@ -124,7 +124,7 @@ class Delimited:
             self.names = [name for name in every if name != schema.label]
         return block
 
-    def _first_cells(self, block: Block, record: int) -> list[str]:
+    def _first_cells(self, block: RecordBlock, record: int) -> list[str]:
         cells = self._split(block.data, int(block.starts[record]))
         return [cell.decode("utf-8", "replace").strip(BLANKS) for cell, _ in cells]
 
@@ -142,7 +142,7 @@ class Delimited:
         named = any(cell.lower() in _HEADER_NAMES for cell in first)
         return named or any(number.fullmatch(cell) for cell in second[: len(first)])
 
-    def read(self, block: Block, kinds: dict[str, str]) -> Any | None:
+    def read(self, block: RecordBlock, kinds: dict[str, str]) -> Any | None:
         """The columns of a block by Arrow; None if it, or anything else, is in doubt."""
         import pyarrow as pa
         from pyarrow import csv
@@ -197,7 +197,9 @@ class Delimited:
             at = record.end()
         return at == len(data)
 
-    def rows(self, block: Block, schema: TableSchema, label: str | None) -> Iterator[Row | str]:
+    def rows(
+        self, block: RecordBlock, schema: TableSchema, label: str | None
+    ) -> Iterator[Row | str]:
         """The rows of a block one by one, as values or as a message that says what is wrong."""
         kinds = dict(schema.columns)
         for i in range(len(block.starts)):
@@ -224,7 +226,7 @@ class Delimited:
             label_at = cells[self.names.index(label)][1] if label else None
             yield Row(int(block.lines[i]), self._place(block, i, label_at), said, values)
 
-    def _ragged(self, block: Block, record: int, found: int) -> str:
+    def _ragged(self, block: RecordBlock, record: int, found: int) -> str:
         cells = f"{found} cell{'s' if found > 1 else ''}, expected {len(self.names)}"
         if block.cut and record == len(block.starts) - 1:
             return f"{cells}: the last line is cut short"
@@ -255,7 +257,7 @@ class Delimited:
                 "a closing quote and then more; a quote in quotes is written twice", end
             )
 
-    def _place(self, block: Block, record: int, at: int | None) -> str:
+    def _place(self, block: RecordBlock, record: int, at: int | None) -> str:
         """`file:line:column: ` of a byte of a block, or `file:line: ` of a record."""
         line, start = int(block.lines[record]), int(block.starts[record])
         if at is None:

@@ -29,6 +29,7 @@ from widemargin.data.readers.sources import (
 from widemargin.data.readers.svmlight import parse_lines
 from widemargin.data.readers.vw import parse_vw_lines
 from widemargin.errors import DataError
+from widemargin.parameters import check_choice
 
 
 @dataclass(frozen=True)
@@ -65,10 +66,8 @@ class ReadOptions:
     live: bool = False
 
     def __post_init__(self) -> None:
-        if self.format is not None and self.format not in self.among:
-            raise ValueError(
-                f"format={self.format!r} does not do here; choose one of {', '.join(self.among)}"
-            )
+        if self.format is not None:
+            check_choice("format", self.format, self.among)
 
 
 class Files:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from widemargin.data.readers.blocks import Block, Row, find_lines
+from widemargin.data.readers.blocks import RecordBlock, Row, find_lines
 from widemargin.data.readers.columns import (
     CellError,
     Choice,
@@ -52,7 +52,7 @@ class JsonLines:
         kept = np.flatnonzero(ends > starts)
         return starts[kept], kept, int(ends[-1]) + 1
 
-    def begin(self, block: Block) -> Block:
+    def begin(self, block: RecordBlock) -> RecordBlock:
         """Find the keys and their types."""
         import pyarrow as pa
 
@@ -72,7 +72,7 @@ class JsonLines:
                     raise DataError(row)
         return block
 
-    def _types_one_by_one(self, block: Block) -> dict[str, Any]:
+    def _types_one_by_one(self, block: RecordBlock) -> dict[str, Any]:
         """The type of the first value of each key, in a block that Arrow cannot read."""
         import pyarrow as pa
 
@@ -90,7 +90,7 @@ class JsonLines:
                     types[key] = kind.get(type(value), pa.list_(pa.null()))
         return types
 
-    def infer(self, block: Block, choice: Choice) -> tuple[dict[str, str], list[Any]]:
+    def infer(self, block: RecordBlock, choice: Choice) -> tuple[dict[str, str], list[Any]]:
         """What the columns hold, and the first labels."""
         import pyarrow as pa
 
@@ -118,11 +118,11 @@ class JsonLines:
         labels = table[choice.label].unique().to_pylist() if choice.label is not None else []
         return kinds, labels
 
-    def _labels_one_by_one(self, block: Block, label: str | None) -> list[Any]:
+    def _labels_one_by_one(self, block: RecordBlock, label: str | None) -> list[Any]:
         rows = self.rows(block, TableSchema(()), label)
         return [row.label for row in rows if isinstance(row, Row)]
 
-    def read(self, block: Block, kinds: dict[str, str]) -> Any | None:
+    def read(self, block: RecordBlock, kinds: dict[str, str]) -> Any | None:
         """The columns of a block by Arrow; None if it, or anything else, is in doubt."""
         import pyarrow as pa
 
@@ -135,7 +135,7 @@ class JsonLines:
             fields.append((name, found))
         return self._parse(block, pa.schema(fields))
 
-    def _parse(self, block: Block, schema: Any) -> Any | None:
+    def _parse(self, block: RecordBlock, schema: Any) -> Any | None:
         import pyarrow as pa
         from pyarrow import json as arrow_json
 
@@ -159,7 +159,9 @@ class JsonLines:
             return None
         return table if table.num_rows == len(starts) else None
 
-    def rows(self, block: Block, schema: TableSchema, label: str | None) -> Iterator[Row | str]:
+    def rows(
+        self, block: RecordBlock, schema: TableSchema, label: str | None
+    ) -> Iterator[Row | str]:
         """The rows of a block one by one, as values or as a message that says what is wrong."""
         kinds = dict(schema.columns)
         for i in range(len(block.starts)):
@@ -227,7 +229,7 @@ def _may_be_deep(data: bytes, starts: np.ndarray) -> bool:
     return bool(np.any(np.add.reduceat(opening, starts, dtype=np.int64) > _DEEPEST))
 
 
-def _line(block: Block, i: int) -> str:
+def _line(block: RecordBlock, i: int) -> str:
     """A line as text. Raises CellError."""
     start = int(block.starts[i])
     line = block.data[start : block.data.index(b"\n", start)]

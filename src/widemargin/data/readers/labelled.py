@@ -57,7 +57,7 @@ def parse_plain(text: np.ndarray, flaws: int) -> Piece:
 def _piece(
     text: np.ndarray,
     flaws: int,
-    lines: _Lines,
+    lines: _LabelledLines,
     labels: tuple[np.ndarray, np.ndarray] | None,
     documents: tuple[np.ndarray, np.ndarray],
     wrong: dict[str, np.ndarray],
@@ -100,7 +100,7 @@ def label_strings(text: np.ndarray, starts: np.ndarray, ends: np.ndarray) -> Lab
     return Labels(np.array(strings, dtype=object), codes)
 
 
-class _Lines(NamedTuple):
+class _LabelledLines(NamedTuple):
     """The lines that are looked at: their numbers, and byte ranges."""
 
     number: np.ndarray
@@ -110,7 +110,7 @@ class _Lines(NamedTuple):
     length: int  # how many lines there are in all
 
 
-def _lines(text: np.ndarray, marks: tuple[int, int], blank: bool = False) -> _Lines:
+def _lines(text: np.ndarray, marks: tuple[int, int], blank: bool = False) -> _LabelledLines:
     """The lines that are not blank, or all, and where a mark stands first in each."""
     ends = np.flatnonzero(text == _NEWLINE)
     starts = np.concatenate([[0], ends[:-1] + 1]).astype(np.int64)[: len(ends)]
@@ -119,7 +119,7 @@ def _lines(text: np.ndarray, marks: tuple[int, int], blank: bool = False) -> _Li
     starts, trimmed = starts[kept], trimmed[kept]
     firsts = np.empty(len(kept), np.int64)
     find_marks(frozen(text), *marks, frozen(starts), frozen(trimmed), firsts)
-    return _Lines(kept, starts, firsts, trimmed, len(ends))
+    return _LabelledLines(kept, starts, firsts, trimmed, len(ends))
 
 
 def _begin_with(

@@ -8,7 +8,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from widemargin.data.readers.blocks import Block, Row
+from widemargin.data.readers.blocks import RecordBlock, Row
 from widemargin.data.readers.columns import (
     CellError,
     Choice,
@@ -48,7 +48,7 @@ class Parquet:
             raise DataError(f"{source}: two columns are called {twice[0]!r}")
         self.names = names
 
-    def blocks(self, size: int, choice: Choice) -> Iterator[Block]:
+    def blocks(self, size: int, choice: Choice) -> Iterator[RecordBlock]:
         """Batches of about `size` bytes, of the columns that are used."""
         import pyarrow as pa
 
@@ -68,7 +68,7 @@ class Parquet:
             if batch is None:
                 return
             places = np.arange(batch.num_rows)
-            yield Block(self._plain(pa.Table.from_batches([batch])), places, places + first)
+            yield RecordBlock(self._plain(pa.Table.from_batches([batch])), places, places + first)
             first += batch.num_rows
 
     def _plain(self, table: Any) -> Any:
@@ -84,7 +84,7 @@ class Parquet:
             fields.append((field.name, plain))
         return table.cast(pa.schema(fields), safe=False)
 
-    def infer(self, block: Block | None, choice: Choice) -> tuple[dict[str, str], list[Any]]:
+    def infer(self, block: RecordBlock | None, choice: Choice) -> tuple[dict[str, str], list[Any]]:
         """What the columns hold, and the first labels."""
         types = self._file.schema_arrow
         kinds = {}
@@ -103,7 +103,7 @@ class Parquet:
             return kinds, []
         return kinds, block.data[choice.label].unique().to_pylist()
 
-    def read(self, block: Block, kinds: dict[str, str]) -> Any | None:
+    def read(self, block: RecordBlock, kinds: dict[str, str]) -> Any | None:
         """The columns of a block in their types; None if something is in doubt."""
         import pyarrow as pa
         import pyarrow.compute as pc
@@ -130,7 +130,9 @@ class Parquet:
                 return None
         return table
 
-    def rows(self, block: Block, schema: TableSchema, label: str | None) -> Iterator[Row | str]:
+    def rows(
+        self, block: RecordBlock, schema: TableSchema, label: str | None
+    ) -> Iterator[Row | str]:
         """The rows of a block one by one, as values or as a message that says what is wrong."""
         for i in range(len(block.starts)):
             place = f"{self.source}:{int(block.lines[i])}: "

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from widemargin.data.readers.blocks import Block
+from widemargin.data.readers.blocks import RecordBlock
 from widemargin.data.readers.chunk import Labels
 from widemargin.data.readers.columns import (
     BLANKS,
@@ -28,7 +28,7 @@ _FEW = 64
 SCHEMA_KEY = b"widemargin"
 
 
-class Part(NamedTuple):
+class ParsedBlock(NamedTuple):
     """What was found in a block: rows, and messages about lines that are bad."""
 
     table: Any
@@ -37,7 +37,7 @@ class Part(NamedTuple):
     bad: list[str]
 
 
-class Parser:
+class BlockParser:
     """Parses blocks of one file; blocks may be parsed side by side."""
 
     def __init__(self, form: Any, schema: TableSchema, label: str | None, options: TableOptions):
@@ -50,13 +50,13 @@ class Parser:
         described = json.dumps(schema.describe()).encode()
         self._metadata = {SCHEMA_KEY: described}
 
-    def parse(self, block: Block) -> Part:
+    def parse(self, block: RecordBlock) -> ParsedBlock:
         """The rows of a block, and what was wrong with others, up to one more than allowed."""
         part = self._parse(block, self._most)
         table = part.table.combine_chunks().replace_schema_metadata(self._metadata)
         return part._replace(table=table)
 
-    def _parse(self, block: Block, most: int) -> Part:
+    def _parse(self, block: RecordBlock, most: int) -> ParsedBlock:
         part = self._parse_at_once(block)
         if part is not None:
             return part
@@ -68,7 +68,7 @@ class Parser:
             return first
         return _concatenate(first, self._parse(block.part(n // 2, n), most - len(first.bad)))
 
-    def _parse_at_once(self, block: Block) -> Part | None:
+    def _parse_at_once(self, block: RecordBlock) -> ParsedBlock | None:
         """The rows of a block by Arrow, if all of them are good."""
         import pyarrow as pa
         import pyarrow.compute as pc
@@ -91,7 +91,7 @@ class Parser:
             if found is None:
                 return None
             labels = found
-        return Part(pa.table(columns), labels, block.lines, [])
+        return ParsedBlock(pa.table(columns), labels, block.lines, [])
 
     def _labels(self, column: Any) -> Labels | None:
         """The labels of a column, if all of them are good."""
@@ -109,7 +109,7 @@ class Parser:
         kind = self._schema.label_kind or "string"
         return parse_label(value, kind, self._missing, self._needed)
 
-    def _parse_one_by_one(self, block: Block, most: int) -> Part:
+    def _parse_one_by_one(self, block: RecordBlock, most: int) -> ParsedBlock:
         """The rows of a block in plain Python, which tells what is wrong and where."""
         import pyarrow as pa
 
@@ -131,7 +131,9 @@ class Parser:
             for name, kind in self._schema.columns
         }
         lines = np.array([row.line for row in rows], np.int64)
-        return Part(pa.table(columns), _number_labels(labels, np.arange(len(labels))), lines, bad)
+        return ParsedBlock(
+            pa.table(columns), _number_labels(labels, np.arange(len(labels))), lines, bad
+        )
 
 
 _NO_LABELS = Labels(np.zeros(0, np.int64), np.zeros(0, np.int64))
@@ -147,7 +149,7 @@ def _number_labels(values: list[int | str | None], codes: np.ndarray) -> Labels:
     return Labels(np.array(list(number)) if number else _NO_LABELS.values, recoded)
 
 
-def _concatenate(a: Part, b: Part) -> Part:
+def _concatenate(a: ParsedBlock, b: ParsedBlock) -> ParsedBlock:
     import pyarrow as pa
 
     labels = _number_labels(
@@ -160,7 +162,7 @@ def _concatenate(a: Part, b: Part) -> Part:
         ),
     )
     lines = np.concatenate([a.lines, b.lines])
-    return Part(pa.concat_tables([a.table, b.table]), labels, lines, a.bad + b.bad)
+    return ParsedBlock(pa.concat_tables([a.table, b.table]), labels, lines, a.bad + b.bad)
 
 
 def clean(column: Any, missing: frozenset[str]) -> Any:

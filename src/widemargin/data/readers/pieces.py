@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from widemargin.data.readers.chunk import Chunk, Flaw, Piece
-from widemargin.data.readers.sources import Block, Range
+from widemargin.data.readers.sources import LineBlock, Range
 from widemargin.errors import DataError
 
 #: Takes lines and how many bad ones to look for at the most; compiled, without the interpreter.
@@ -49,7 +49,7 @@ def describe(source: str, flaw: Flaw, allowed: int = 0) -> str:
 
 
 def chunks_of(
-    blocks: Iterable[Block], parse: Parse, patience: Patience, threads: int = 1
+    blocks: Iterable[LineBlock], parse: Parse, patience: Patience, threads: int = 1
 ) -> Iterator[Chunk]:
     """Read blocks, several at a time, and yield what they hold in order.
 
@@ -73,14 +73,14 @@ def chunks_of(
 
 
 def _side_by_side(
-    blocks: Iterable[Block], parse: Parse, flaws: int, threads: int
-) -> Iterator[tuple[Block, Piece]]:
+    blocks: Iterable[LineBlock], parse: Parse, flaws: int, threads: int
+) -> Iterator[tuple[LineBlock, Piece]]:
     if threads == 1:
         for block in blocks:
             yield block, parse(block.load(), flaws)
         return
     with ThreadPoolExecutor(threads) as pool:
-        waiting: deque[tuple[Block, Future[Piece]]] = deque()
+        waiting: deque[tuple[LineBlock, Future[Piece]]] = deque()
         try:
             for block in blocks:
                 waiting.append((block, pool.submit(_load_and_parse, block, parse, flaws)))
@@ -96,7 +96,7 @@ def _side_by_side(
                 future.cancel()
 
 
-def _load_and_parse(block: Block, parse: Parse, flaws: int) -> Piece:
+def _load_and_parse(block: LineBlock, parse: Parse, flaws: int) -> Piece:
     return parse(block.load(), flaws)
 
 

@@ -44,7 +44,7 @@ _PEEKED = 1 << 16
 _BOM = b"\xef\xbb\xbf"
 
 
-class Block(Protocol):
+class LineBlock(Protocol):
     """Some whole lines of a source, perhaps still to be read."""
 
     @property

@@ -15,7 +15,7 @@ from typing import Any, BinaryIO, Self
 
 import numpy as np
 
-from widemargin.data.readers.blocks import Block, Row, cut_blocks
+from widemargin.data.readers.blocks import RecordBlock, Row, cut_blocks
 from widemargin.data.readers.chunk import Chunk, Labels, Texts
 from widemargin.data.readers.columns import (
     BLANKS,
@@ -30,8 +30,9 @@ from widemargin.data.readers.columns import (
 from widemargin.data.readers.delimited import Delimited
 from widemargin.data.readers.jsonl import JsonLines
 from widemargin.data.readers.parquet import Parquet
-from widemargin.data.readers.parser import SCHEMA_KEY, Parser, clean
+from widemargin.data.readers.parser import SCHEMA_KEY, BlockParser, clean
 from widemargin.errors import DataError
+from widemargin.parameters import check_choice
 
 FORMATS = ("csv", "tsv", "jsonl", "parquet")
 #: From so many examples on, labels half of which differ are no classes.
@@ -102,8 +103,7 @@ class TableChunks:
         chunk_bytes: int,
         threads: int,
     ):
-        if format not in FORMATS:
-            raise ValueError(f"format={format!r} is unknown; choose one of {', '.join(FORMATS)}")
+        check_choice("format", format, FORMATS)
         self.source = source
         self.schema: TableSchema | None = None
         self.bad: list[str] = []
@@ -171,13 +171,17 @@ class TableChunks:
         yield from self._parse_all(choice, without_header, head, blocks)
 
     def _parse_all(
-        self, choice: Choice, sample: Block, head: list[Block], blocks: Iterator[Block]
+        self,
+        choice: Choice,
+        sample: RecordBlock,
+        head: list[RecordBlock],
+        blocks: Iterator[RecordBlock],
     ) -> Iterator[Chunk]:
         """Decide the types by a sample, then parse all blocks by them."""
         schema = self.schema = self._find_schema(choice, sample)
-        parser = Parser(self._format, schema, choice.label, self._options)
+        parser = BlockParser(self._format, schema, choice.label, self._options)
 
-        def everything() -> Iterator[Block]:
+        def everything() -> Iterator[RecordBlock]:
             while head:
                 yield head.pop(0)
             yield from blocks
@@ -206,7 +210,7 @@ class TableChunks:
         skipped = len(self.bad)
         return f" ({skipped} bad line{'s' if skipped > 1 else ''} skipped before)" * (skipped > 0)
 
-    def _find_schema(self, choice: Choice, sample: Block) -> TableSchema:
+    def _find_schema(self, choice: Choice, sample: RecordBlock) -> TableSchema:
         known = self._options.schema
         form = self._format
         if known is not None and (choice.label is None or known.label_kind is not None):
@@ -235,7 +239,7 @@ def _stripped(value: Any) -> Any:
 
 
 def _infer_delimited(
-    form: Delimited, block: Block, choice: Choice
+    form: Delimited, block: RecordBlock, choice: Choice
 ) -> tuple[dict[str, str], list[Any]]:
     """What the columns of CSV hold, and the first labels."""
     import pyarrow as pa
@@ -258,14 +262,14 @@ def _infer_delimited(
     return kinds, labels
 
 
-def _join(blocks: list[Block]) -> Block:
+def _join(blocks: list[RecordBlock]) -> RecordBlock:
     """Blocks of lines that follow each other as one."""
     if len(blocks) == 1:
         return blocks[0]
     if not blocks:
-        return Block(b"", np.zeros(0, np.int64), np.zeros(0, np.int64))
+        return RecordBlock(b"", np.zeros(0, np.int64), np.zeros(0, np.int64))
     before = np.cumsum([0, *(len(block.data) for block in blocks[:-1])])
-    return Block(
+    return RecordBlock(
         b"".join(block.data for block in blocks),
         np.concatenate([block.starts + at for block, at in zip(blocks, before, strict=True)]),
         np.concatenate([block.lines for block in blocks]),

@@ -7,13 +7,21 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
-from widemargin.kernel_machines.memory import bytes_of
+from widemargin.kernels.kernel import uses_of_kernel
 from widemargin.loops.steps import Rule
 from widemargin.online.orders import SHUFFLES, Shuffle
-from widemargin.online.rules import Eta, make_rule
+from widemargin.online.rules import Eta, make_rule, uses_of_rule
 from widemargin.online.state import KEEPS
+from widemargin.parameters import (
+    Use,
+    check_choice,
+    check_fraction,
+    check_positive,
+    check_seconds,
+    check_whole,
+    parse_bytes,
+    uses_of_held_out,
+)
 from widemargin.training.run import Stops
 
 #: The step rules that correct only some examples, as a model of few examples needs it.
@@ -51,29 +59,22 @@ class KernelSettings:
 
     def check(self) -> None:
         """Raise an error that names the setting that is wrong, if one is."""
-        _choice("rule", self.rule, RULES)
-        _choice("keep", self.keep, KEEPS)
-        _choice("multiclass", self.multiclass, ("joint", "ovr"))
-        _choice("shuffle", self.shuffle, SHUFFLES)
-        _choice("forget", self.forget, FORGETS)
+        check_choice("rule", self.rule, RULES)
+        check_choice("keep", self.keep, KEEPS)
+        check_choice("multiclass", self.multiclass, ("joint", "ovr"))
+        check_choice("shuffle", self.shuffle, SHUFFLES)
+        check_choice("forget", self.forget, FORGETS)
         self.make_rule()
-        bytes_of(self.max_memory)
-        if not _is_real(self.epochs) or not 0.0 < self.epochs < math.inf:
-            raise ValueError(f"epochs={self.epochs!r} must be a positive number; fractions count")
-        if not 0.0 <= self.validation < 1.0:
-            raise ValueError(f"validation={self.validation!r} must be a fraction from 0 up to 1")
-        if not isinstance(self.patience, (int, np.integer)) or self.patience < 1:
-            raise ValueError(f"patience={self.patience!r} must be a whole number of at least 1")
-        if self.max_seconds is not None and not self.max_seconds > 0.0:
-            raise ValueError(f"max_seconds={self.max_seconds!r} must be positive, or None")
+        parse_bytes("max_memory", self.max_memory)
+        check_positive("epochs", self.epochs)
+        check_fraction("validation", self.validation)
+        check_whole("patience", self.patience, least=1)
+        check_seconds("max_seconds", self.max_seconds)
         if self.budget is not None:
             self._check_budget()
 
     def _check_budget(self) -> None:
-        whole = isinstance(self.budget, (int, np.integer)) and not isinstance(self.budget, bool)
-        assert self.budget is not None
-        if not whole or self.budget < 1:
-            raise ValueError(f"budget={self.budget!r} must be a whole number of at least 1")
+        check_whole("budget", self.budget, least=1, other="None")
         if self.keep == "vote":
             raise ValueError(
                 "keep='vote' needs every example that was learned from, which a budget forgets;"
@@ -90,6 +91,15 @@ class KernelSettings:
                 " ('projectron' also steps inside the margin)"
             )
 
+    def uses(self, held_out: bool) -> dict[str, Use]:
+        """Which settings have an effect, given whether there are examples to score besides."""
+        return {
+            **uses_of_kernel(self.kernel),
+            **uses_of_rule(self.rule, RULES),
+            **uses_of_held_out(self.validation, held_out),
+            "forget": Use(self.budget is not None, "without a budget", "with one"),
+        }
+
     def make_rule(self) -> Rule:
         """The step rule as numbers."""
         return make_rule(self.rule, eta=self.eta, C=self.C, target=self.target, ties=self.ties)
@@ -103,7 +113,7 @@ class KernelSettings:
     @property
     def memory(self) -> int:
         """Bytes that kernel values may take."""
-        return bytes_of(self.max_memory)
+        return parse_bytes("max_memory", self.max_memory)
 
     @property
     def joint(self) -> bool:
@@ -115,15 +125,3 @@ class KernelSettings:
         """What `make_kernel` takes."""
         names = ("kernel", "degree", "gamma", "coef0", "sigma")
         return {name: getattr(self, name) for name in names}
-
-
-def _choice(name: str, value: Any, choices: tuple[Any, ...]) -> None:
-    if not any(
-        value is choice or (isinstance(value, str) and value == choice) for choice in choices
-    ):
-        listed = ", ".join(repr(choice) for choice in choices)
-        raise ValueError(f"{name}={value!r} is unknown; choose one of {listed}")
-
-
-def _is_real(value: Any) -> bool:
-    return isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)

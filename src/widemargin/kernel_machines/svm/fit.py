@@ -12,16 +12,23 @@ import numpy as np
 
 from widemargin.data.rows import Rows
 from widemargin.errors import DataError
-from widemargin.kernel_machines.memory import bytes_of
 from widemargin.kernel_machines.svm.memory_plan import allow
 from widemargin.kernel_machines.svm.nystrom import fit_landmarks
 from widemargin.kernel_machines.svm.problem import Problem
 from widemargin.kernel_machines.svm.solve import Clock, Start, solve_all
 from widemargin.kernels.check import check_gram, check_kernel
-from widemargin.kernels.kernel import Kernel, make_kernel
+from widemargin.kernels.kernel import Kernel, make_kernel, uses_of_kernel
 from widemargin.kernels.points import Points, points_of
 from widemargin.models.kernel_svm import KernelSVMModel
 from widemargin.online.fit import prices
+from widemargin.parameters import (
+    Use,
+    check_choice,
+    check_positive,
+    check_seconds,
+    check_whole,
+    parse_bytes,
+)
 from widemargin.threads import one_blas_thread, thread_count
 from widemargin.training.history import Epoch, History
 from widemargin.training.run import Watch
@@ -52,23 +59,20 @@ class KernelSVMSettings:
     def check(self) -> None:
         """Raise an error that names the setting that is wrong."""
         for name in ("multiclass", "decision_function_shape"):
-            if getattr(self, name) not in ("ovo", "ovr"):
-                raise ValueError(
-                    f"{name}={getattr(self, name)!r} is unknown; choose 'ovo' or 'ovr'"
-                )
+            check_choice(name, getattr(self, name), ("ovo", "ovr"))
         if self.decision_function_shape == "ovo" and self.multiclass == "ovr":
             raise ValueError("decision_function_shape='ovo' needs multiclass='ovo'")
-        if not _is_number(self.C) or not self.C > 0.0:
-            raise ValueError(f"C={self.C!r} must be a positive number, or infinity")
-        if not _is_number(self.tol) or not 0.0 < self.tol < math.inf:
-            raise ValueError(f"tol={self.tol!r} must be a positive number")
-        if self.max_seconds is not None and not self.max_seconds > 0.0:
-            raise ValueError(f"max_seconds={self.max_seconds!r} must be positive, or None")
-        whole = isinstance(self.low_rank, (int, np.integer)) and not isinstance(self.low_rank, bool)
-        if self.low_rank is not None and not (whole and self.low_rank >= 1):
-            raise ValueError(f"low_rank={self.low_rank!r} must be a number of landmarks, or None")
-        bytes_of(self.max_memory)
+        check_positive("C", self.C, infinite=True)
+        check_positive("tol", self.tol)
+        check_seconds("max_seconds", self.max_seconds)
+        if self.low_rank is not None:
+            check_whole("low_rank", self.low_rank, least=1, other="None")
+        parse_bytes("max_memory", self.max_memory)
         thread_count(self.n_jobs)
+
+    def uses(self) -> dict[str, Use]:
+        """Which settings have an effect."""
+        return uses_of_kernel(self.kernel)
 
     def make_kernel(self, X: Any) -> Kernel:
         """The kernel that is meant, for these examples."""
@@ -205,7 +209,3 @@ def _check_points(kernel: Kernel, points: Points) -> None:
                 f"gamma={kernel.gamma:.3g} times the distances of rows as long as {largest:.3g} is"
                 " too large for a float; scale the features or gamma down"
             )
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float, np.number)) and not isinstance(value, bool)

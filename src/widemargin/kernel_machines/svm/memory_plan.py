@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from widemargin.kernel_machines.memory import bytes_of
 from widemargin.kernel_machines.svm.problem import Machine, Problem
 from widemargin.kernel_machines.svm.row_cache import Panel, Room
 from widemargin.kernel_machines.svm.working_set import Side
+from widemargin.parameters import parse_bytes
 
 #: Members of a working set at the most: solving it takes time in the square of this.
 _MOST = 4096
@@ -47,7 +47,7 @@ class Allowance(NamedTuple):
 def allow(problem: Problem, max_memory: int | str, low_rank: int | None) -> Allowance:
     """Decide between all kernel values, a part of them and landmarks."""
     size, n = problem.points.dtype.itemsize, problem.points.n
-    values = bytes_of(max_memory) // size
+    values = parse_bytes("max_memory", max_memory) // size
     pairs = len(problem.sizes) == 2 or problem.pairs
     # Pairs that share no class can be trained side by side.
     side_by_side = problem.pairs and len(problem.sizes) // 2 >= problem.threads

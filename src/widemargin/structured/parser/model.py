@@ -28,6 +28,7 @@ from widemargin.modelfile import (
     unpack_value,
     write_model_file,
 )
+from widemargin.parameters import check_not_negative
 from widemargin.structured.parser.buffers import (
     LARGEST_WHOLE,
     arc_room,
@@ -294,8 +295,7 @@ class ParserModel:
         With the threshold 0 nothing that is predicted changes; `score` of both tells what a
         higher one costs.
         """
-        if not threshold >= 0.0:
-            raise ValueError(f"threshold={threshold!r} must not be negative")
+        check_not_negative("threshold", threshold, infinite=True)
         kept = [
             np.where(_largest(table)[:, None] > threshold, table, np.float32(0))
             for table in (self.W, self.V)

@@ -18,7 +18,18 @@ from widemargin.errors import DataError
 from widemargin.loops.trees.contexts import Templates
 from widemargin.loops.trees.greedy import Sentences
 from widemargin.loops.trees.labels import ARC_COUNTS, ARC_NODES
-from widemargin.parameters import check_seconds, check_whole
+from widemargin.parameters import (
+    Use,
+    changed,
+    check_choice,
+    check_not_negative,
+    check_positive,
+    check_probability,
+    check_seconds,
+    check_whole,
+    refuse_unused,
+    used_with,
+)
 from widemargin.structured.parser.features import (
     ARC_TEMPLATES,
     LABEL_TEMPLATES,
@@ -244,26 +255,18 @@ class Parser:
         }
 
     def _check_parameters(self) -> None:
-        if self.system not in SYSTEMS:
-            raise ValueError(
-                f"system={self.system!r} is unknown; choose one of {', '.join(SYSTEMS)}"
-            )
+        check_choice("system", self.system, SYSTEMS)
         for name, least, most in (("beam", 1, 1024), ("actions", 3, 4096), ("bits", 8, 28)):
-            value = getattr(self, name)
-            if not isinstance(value, (int, np.integer)) or not least <= value <= most:
-                raise ValueError(f"{name}={value!r} must be a whole number from {least} to {most}")
-        if self.epochs is not None and not self.epochs >= 1:
-            raise ValueError(f"epochs={self.epochs!r} must be at least 1, or None")
-        if not self.margin >= 0.0:
-            raise ValueError(f"margin={self.margin!r} must not be negative")
-        if not self.C > 0.0:
-            raise ValueError(f"C={self.C!r} must be positive")
+            check_whole(name, getattr(self, name), least, most)
+        if self.epochs is not None:
+            check_whole("epochs", self.epochs, least=1, other="None")
+        check_not_negative("margin", self.margin, infinite=True)
+        check_positive("C", self.C, infinite=True)
+        check_probability("explore", self.explore)
+        check_whole("jackknife", self.jackknife, least=0)
         check_whole("patience", self.patience, least=1)
         check_seconds("max_seconds", self.max_seconds)
-        if not 0.0 <= self.explore <= 1.0:
-            raise ValueError(f"explore={self.explore!r} must be a probability")
-        if self.beam > 1 and self.system != "arc-hybrid":
-            raise ValueError(f"beam={self.beam} is for arc-hybrid; {self.system!r} is exact")
+        refuse_unused(changed(self), uses_of_parser(self))
 
     def _columns(self, corpus: Corpus) -> tuple[str, ...]:
         """The columns of the tags: the first and, if it tells more, a second."""
@@ -466,3 +469,17 @@ class Parser:
 def _flat_tags(tagger: TaggerModel, corpus: Corpus) -> list[str]:
     """The tags of all tokens."""
     return np.array(tagger.tags, object)[tagger.codes(corpus)].tolist()
+
+
+def uses_of_parser(parser: Parser) -> dict[str, Use]:
+    """Which parameters of a parser have an effect."""
+    transitions = used_with("system", parser.system, "arc-hybrid")
+    own = used_with("tags", parser.tags, "own")
+    return {
+        **dict.fromkeys(("beam", "margin", "explore", "actions"), transitions),
+        "C": used_with("system", parser.system, "eisner", "cle"),
+        **dict.fromkeys(("tagger", "jackknife"), own),
+        "patience": Use(
+            parser.validation is not None, "without validation", "with sentences to score"
+        ),
+    }

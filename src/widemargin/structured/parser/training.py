@@ -33,7 +33,7 @@ _PIECE = 10_000
 _BLOCK = 1 << 14
 
 
-class Found(NamedTuple):
+class Outcome(NamedTuple):
     """What a pass has seen: decisions, how many were wrong, how many were learned from."""
 
     decisions: int
@@ -90,7 +90,7 @@ class ParserTraining(Training):
         self._scored: np.ndarray | None = None
         self._best: np.ndarray | None = None
 
-    def run(self, order: np.ndarray, epoch: int) -> Found:
+    def run(self, order: np.ndarray, epoch: int) -> Outcome:
         """Learn from sentences in an order, in the epoch with this number from 1."""
         raise NotImplementedError
 
@@ -200,7 +200,7 @@ class GreedyTraining(ParserTraining):
         self._room = desk(templates), work(templates, lanes, _longest(sentences))
         self._lengths = np.diff(sentences.starts).astype(np.int64) - 2
 
-    def run(self, order: np.ndarray, epoch: int) -> Found:
+    def run(self, order: np.ndarray, epoch: int) -> Outcome:
         """One pass."""
         states = 2 * int(self._lengths[order.astype(np.int64)].sum())
         follow = self.rng.random(states) < (self.explore if epoch > 1 else 0.0)
@@ -216,7 +216,7 @@ class GreedyTraining(ParserTraining):
             frozen(follow),
             self.margin,
         )
-        return Found(*found)
+        return Outcome(*found)
 
 
 class BeamTraining(ParserTraining):
@@ -242,7 +242,7 @@ class BeamTraining(ParserTraining):
             beam_room(width, start.shape[1], longest),
         )
 
-    def run(self, order: np.ndarray, epoch: int) -> Found:
+    def run(self, order: np.ndarray, epoch: int) -> Outcome:
         """One pass."""
         found = learn_beam(
             self.sentences,
@@ -255,7 +255,7 @@ class BeamTraining(ParserTraining):
             *self._room,
             self.margin,
         )
-        return Found(*found)
+        return Outcome(*found)
 
 
 class ArcTraining(ParserTraining):
@@ -281,7 +281,7 @@ class ArcTraining(ParserTraining):
             arc_room(templates, longest, rows),
         )
 
-    def run(self, order: np.ndarray, epoch: int) -> Found:
+    def run(self, order: np.ndarray, epoch: int) -> Outcome:
         """One pass."""
         found = learn_arcs(
             self.sentences,
@@ -295,7 +295,7 @@ class ArcTraining(ParserTraining):
             self.limit,
             *self._room,
         )
-        return Found(*found)
+        return Outcome(*found)
 
 
 class LabelTraining(ParserTraining):
@@ -314,7 +314,7 @@ class LabelTraining(ParserTraining):
         self.templates, self.allowed, self.margin = templates, frozen(allowed), margin
         self._room = desk(templates), work(templates, lanes, _longest(sentences))
 
-    def run(self, order: np.ndarray, epoch: int) -> Found:
+    def run(self, order: np.ndarray, epoch: int) -> Outcome:
         """One pass."""
         found = learn_labels(
             self.sentences,
@@ -327,7 +327,7 @@ class LabelTraining(ParserTraining):
             *self._room,
             self.margin,
         )
-        return Found(*found)
+        return Outcome(*found)
 
 
 def padded(choices: int) -> int:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from widemargin.data.encode.tokens import Columns
+from widemargin.data.encode.tokens import TokenColumns
 from widemargin.data.readers.corpus import Corpus
 from widemargin.data.rows import frozen
 from widemargin.errors import DataError
@@ -16,8 +16,8 @@ from widemargin.structured.parser.features import key_of
 from widemargin.structured.parser.trees import check_trees, heads_of
 from widemargin.structured.sentences import word_columns
 
-#: Columns of a word beside its tags: the word in lower case and its ending.
-_FORMS = Columns(["lower", "suffix3"])
+#: TokenColumns of a word beside its tags: the word in lower case and its ending.
+_FORMS = TokenColumns(["lower", "suffix3"])
 #: Where the loops find them: a word, its two tags, its ending.
 COLUMNS = "wtxe"
 

@@ -14,6 +14,7 @@ from widemargin.errors import DataError
 from widemargin.loops.sequences.tagging import Lexicon
 from widemargin.loops.sequences.templates import enter_keys
 from widemargin.loops.sequences.tokens import hash_words
+from widemargin.parameters import check_choice, check_whole
 from widemargin.structured.spans import LETTERS, SCHEMES, find_spans, is_legal
 
 #: A dictionary that is learned covers words seen at least this often.
@@ -77,19 +78,12 @@ def allowed_transitions(
     """
     n = len(tags)
     scheme = None
+    check_choice("constraints", constraints, ("auto", "seen", *SCHEMES, None))
     if constraints is None:
         return np.ones((n + 1, n + 1), bool), scheme
     if constraints == "seen":
         return counts > 0, scheme
-    if constraints == "auto":
-        scheme = scheme_of_transitions(tags, counts)
-    elif constraints in SCHEMES:
-        scheme = constraints
-    else:
-        raise ValueError(
-            f"constraints={constraints!r} is unknown; choose 'auto', 'seen', None or one of"
-            f" {', '.join(SCHEMES)}"
-        )
+    scheme = scheme_of_transitions(tags, counts) if constraints == "auto" else constraints
     if scheme is None:
         return np.ones((n + 1, n + 1), bool), scheme
     names = [*tags, None]
@@ -184,9 +178,8 @@ def make_lexicon(
             for word, its in asked.items()
         }
     elif asked is not None and asked is not False:
-        often = _OFTEN if asked is True else int(asked)
-        if often < 1:
-            raise ValueError(f"tag_dictionary={asked!r} must be a dict, True or a positive number")
+        often = _OFTEN if asked is True else asked
+        check_whole("tag_dictionary", often, least=1, other="True or a dict")
         known = seen_tags(words, labels, often)
     return pack_lexicon(known, len(tags), width)
 

@@ -37,6 +37,7 @@ from widemargin.modelfile import (
     unpack_value,
     write_model_file,
 )
+from widemargin.parameters import check_not_negative, check_whole
 from widemargin.structured.sentences import corpus_of, word_columns
 from widemargin.structured.spans import convert_tags
 from widemargin.structured.tagger.constraints import plain_tag
@@ -253,8 +254,7 @@ class TaggerModel:
 
     def n_best(self, words: Sequence[Any], n: int = 5, **columns: Sequence[str]) -> list[Answer]:
         """The n best ways to tag a sentence, best first, with their scores; exact."""
-        if n < 1:
-            raise ValueError(f"n={n} must be at least 1")
+        check_whole("n", n, least=1)
         s, m = self._scores(words, columns)
         if m == 0:
             return [Answer([], 0.0)]
@@ -371,8 +371,7 @@ class TaggerModel:
         With the threshold 0 nothing that is predicted changes; `score` of both tells what a
         higher one costs.
         """
-        if not threshold >= 0.0:
-            raise ValueError(f"threshold={threshold!r} must not be negative")
+        check_not_negative("threshold", threshold, infinite=True)
         R = self.features
         large = np.abs(self.W[:R]).max(axis=1) > threshold
         return self._compact(np.flatnonzero(large).astype(np.uint32))

@@ -17,7 +17,17 @@ from widemargin.data.encode.templates import Templates, default_templates
 from widemargin.data.readers.corpus import Corpus
 from widemargin.errors import DataError
 from widemargin.loops.sequences.tagging import EARLY, VIOLATION, WHOLE, Search
-from widemargin.online.rules import make_rule
+from widemargin.online.rules import make_rule, uses_of_rule
+from widemargin.parameters import (
+    Use,
+    changed,
+    check_choice,
+    check_seconds,
+    check_whole,
+    is_number,
+    refuse_unused,
+    used_with,
+)
 from widemargin.structured.sentences import corpus_of, word_columns
 from widemargin.structured.spans import measure_spans
 from widemargin.structured.tagger.constraints import (
@@ -237,6 +247,7 @@ class Tagger:
         corpus = corpus_of(sentences, tags)
         name = "tag" if tags is not None else corpus.name_of(column)
         names = self._check(corpus, name)
+        refuse_unused(changed(self), uses_of_tagger(self))
         rng = np.random.default_rng(self.random_state)
         corpus, held_out = self._hold_out(corpus, name, rng)
         with open_checkpoints(checkpoint, lambda: self._task(corpus, name)) as checkpoints:
@@ -308,8 +319,8 @@ class Tagger:
             default_templates(tags, inputs) if isinstance(self.templates, str) else self.templates
         )
         settings = self._settings(len(tags))
-        if self.bits is not None and not 1 <= self.bits <= 30:
-            raise ValueError(f"bits={self.bits!r} must be from 1 to 30, or None")
+        if self.bits is not None:
+            check_whole("bits", self.bits, least=1, most=30, other="None")
         counts = count_transitions(labels, corpus.starts, len(tags))
         allowed, scheme = allowed_transitions(tags, counts, self.constraints)
         width = row_width(len(tags), self.order)
@@ -363,7 +374,7 @@ class Tagger:
         tags = sorted(set(cells))
         codes = {tag: code for code, tag in enumerate(tags)}
         labels = np.fromiter(map(codes.__getitem__, cells), np.uint32, len(cells))
-        _choice("scheme", self.scheme, (*_LEARNED_AS, None))
+        check_choice("scheme", self.scheme, (*_LEARNED_AS, None))
         if self.scheme is None or len(tags) > _MOST_TAGS:
             return labels.astype(np.uint16), tags, None
         counts = count_transitions(labels, corpus.starts, len(tags))
@@ -374,19 +385,16 @@ class Tagger:
 
     def _settings(self, tags: int) -> TaggerSettings:
         """The parameters as training takes them, or an error that names the one that is wrong."""
-        _choice("order", self.order, (1, 2))
-        _choice("rule", self.rule, _RULES)
-        _choice("keep", self.keep, ("average", "last"))
-        _choice("search", self.search, ("exact", "beam"))
-        _choice("update", self.update, tuple(_UPDATES))
+        check_choice("order", self.order, (1, 2))
+        check_choice("rule", self.rule, _RULES)
+        check_choice("keep", self.keep, ("average", "last"))
+        check_choice("search", self.search, ("exact", "beam"))
+        check_choice("update", self.update, _UPDATES)
         for name in ("epochs", "committee", "beam", "patience"):
-            value = getattr(self, name)
-            if not isinstance(value, (int, np.integer)) or value < 1:
-                raise ValueError(f"{name}={value!r} must be a whole number, at least 1")
+            check_whole(name, getattr(self, name), least=1)
         if isinstance(self.templates, str) and self.templates != "auto":
             raise ValueError(f"templates={self.templates!r} must be 'auto' or a list of templates")
-        if self.max_seconds is not None and not self.max_seconds > 0.0:
-            raise ValueError(f"max_seconds={self.max_seconds!r} must be positive, or None")
+        check_seconds("max_seconds", self.max_seconds)
         beam = self.beam if self.search == "beam" else 0
         cost = 1.0 if self.cost_augmented else 0.0
         limit = math.inf if self.max_seconds is None else float(self.max_seconds)
@@ -516,8 +524,11 @@ def _plain(value: Any) -> Any:
     return value if isinstance(value, (str, int, float, dict, list, type(None))) else None
 
 
-def _choice(name: str, value: Any, choices: tuple[Any, ...]) -> None:
-    if value not in choices:
-        raise ValueError(
-            f"{name}={value!r} is unknown; choose one of {', '.join(map(repr, choices))}"
-        )
+def uses_of_tagger(tagger: Tagger) -> dict[str, Use]:
+    """Which parameters of a tagger have an effect."""
+    asked = tagger.validation
+    held_out = asked is not None and not (is_number(asked) and asked == 0)
+    beam = used_with("search", tagger.search, "beam")
+    waiting = Use(held_out, "without early stopping", "with held-out sentences")
+    uses = uses_of_rule(tagger.rule, _RULES)
+    return {**uses, "beam": beam, "update": beam, "patience": waiting}

@@ -58,7 +58,7 @@ class TaggerSettings:
     shuffle: bool = True
 
 
-class Encoded(NamedTuple):
+class EncodedCorpus(NamedTuple):
     """A corpus as features."""
 
     tokens: Tokens
@@ -68,7 +68,7 @@ class Encoded(NamedTuple):
     size: int  # rows of weights that features have
 
 
-def encode_corpus(corpus: Corpus, templates: Templates, bits: int | None) -> Encoded:
+def encode_corpus(corpus: Corpus, templates: Templates, bits: int | None) -> EncodedCorpus:
     """Compute all features once: rows by the first bits of their hashes, or by a dictionary."""
     tokens = templates.columns.read(word_columns(corpus))
     starts = frozen(corpus.starts.astype(np.uint64))
@@ -76,7 +76,7 @@ def encode_corpus(corpus: Corpus, templates: Templates, bits: int | None) -> Enc
     if bits is not None:
         index = Index(np.uint64(64 - bits), _NOTHING, _NO_ROWS)
         read_ids(*tokens, _reader(templates, index), starts, ids)
-        return Encoded(tokens, starts, frozen(ids), index, 1 << bits)
+        return EncodedCorpus(tokens, starts, frozen(ids), index, 1 << bits)
     index = Index(np.uint64(0), _NOTHING, _NO_ROWS)
     reader = _reader(templates, index)
     longest = int(corpus.lengths.max(initial=1)) * len(templates)
@@ -89,7 +89,7 @@ def encode_corpus(corpus: Corpus, templates: Templates, bits: int | None) -> Enc
         keys, rows = wider
         done, used = grow_ids(*tokens, reader, starts, done, used, keys, rows, ids)
     index = Index(np.uint64(0), frozen(keys), frozen(rows))
-    return Encoded(tokens, starts, frozen(ids), index, used)
+    return EncodedCorpus(tokens, starts, frozen(ids), index, used)
 
 
 def _reader(templates: Templates, index: Index, lexicon: Lexicon | None = None) -> Reader:
@@ -98,7 +98,7 @@ def _reader(templates: Templates, index: Index, lexicon: Lexicon | None = None) 
     return Reader(templates.columns.made, templates.table, index, lexicon)
 
 
-def read_again(encoded: Encoded, templates: Templates) -> np.ndarray:
+def read_again(encoded: EncodedCorpus, templates: Templates) -> np.ndarray:
     """The features of a corpus once more, which need not be kept meanwhile."""
     ids = np.empty(encoded.tokens.n * len(templates), np.uint32)
     read_ids(*encoded.tokens, _reader(templates, encoded.where), encoded.starts, ids)
@@ -110,7 +110,7 @@ class TaggerTraining(Training):
 
     Parameters
     ----------
-    encoded : Encoded
+    encoded : EncodedCorpus
         What to learn from.
     labels : array of uint16
         The right label of every token.
@@ -130,7 +130,7 @@ class TaggerTraining(Training):
 
     def __init__(
         self,
-        encoded: Encoded,
+        encoded: EncodedCorpus,
         labels: np.ndarray,
         allowed: np.ndarray,
         lexicon: Lexicon,
