@@ -8,12 +8,6 @@ from typing import Any
 
 from widemargin.cli.row_trainer import RowTrainer
 from widemargin.cli.trainer import Job, Told
-from widemargin.cli.uses import (
-    uses_of_budget,
-    uses_of_held_out,
-    uses_of_kernel,
-    uses_of_rule,
-)
 from widemargin.kernel_machines.perceptron.fit import HeldOutPoints, fit_kernel_perceptron
 from widemargin.kernel_machines.perceptron.settings import KernelSettings
 from widemargin.kernel_machines.svm.fit import KernelSVMSettings, fit_kernel_svm
@@ -60,13 +54,7 @@ class KernelPerceptronTrainer(KernelTrainer):
 
     def uses(self) -> dict[str, Use]:
         """Which parameters have an effect."""
-        settings = self.settings
-        return {
-            **uses_of_kernel(settings.kernel),
-            **uses_of_rule(settings.rule, "logistic"),
-            **uses_of_held_out(self.holds_out),
-            **uses_of_budget(settings.budget),
-        }
+        return self.settings.uses(held_out=self.job.valid is not None)
 
     @property
     def epochs(self) -> int:
@@ -109,7 +97,7 @@ class KernelSVMTrainer(KernelTrainer):
 
     def uses(self) -> dict[str, Use]:
         """Which parameters have an effect."""
-        return uses_of_kernel(self.settings.kernel)
+        return self.settings.uses()
 
     @property
     def epochs(self) -> int:

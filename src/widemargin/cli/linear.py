@@ -12,7 +12,6 @@ import numpy as np
 from widemargin.cli.row_trainer import RowTrainer
 from widemargin.cli.trainer import Job, Told
 from widemargin.cli.training_data import Examples, read_examples, read_held_out
-from widemargin.cli.uses import uses_of_held_out, uses_of_rule
 from widemargin.data.datasets import Classes, Encoded, make_encoder
 from widemargin.data.readers.files import Files
 from widemargin.models.linear import LinearModel, model_of
@@ -55,7 +54,7 @@ class LinearTrainer(RowTrainer):
 
     def uses(self) -> dict[str, Use]:
         """Which parameters have an effect."""
-        return {**uses_of_rule(self.settings.rule), **uses_of_held_out(self.holds_out)}
+        return self.settings.uses(held_out=self.job.valid is not None)
 
     @property
     def epochs(self) -> int:
@@ -95,9 +94,7 @@ class LinearTrainer(RowTrainer):
         room = self.job.memory // 2
         if not files.readable_again:
             room = min(room, _PIPED)
-        return FromFiles(
-            files, make_encoder(files, self.encoding), Classes(), self.settings, room
-        )
+        return FromFiles(files, make_encoder(files, self.encoding), Classes(), self.settings, room)
 
     def fit(self, watch: Watcher, checkpoints: Checkpoints | None) -> LinearModel:
         """Learn, from the start or from a checkpoint, which holds the model so far."""

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from widemargin.cli import options
-from widemargin.cli.trainer import Job, Told, Trainer
+from widemargin.cli.trainer import NOTHING, Job, Told, Trainer
 from widemargin.cli.training_data import (
     Examples,
     answered_right,
@@ -90,13 +90,13 @@ class RowTrainer(Trainer):
         """How many bad lines there were."""
         skipped = 0 if self.files is None else self.files.patience.skipped
         if not skipped:
-            return Told()
+            return NOTHING
         return Told({"skipped_lines": skipped}, [f"bad lines skipped: {skipped}"])
 
     def measure(self, model: Any) -> Told:
         """The accuracy on held-out rows."""
         if self.measured is None:
-            return Told()
+            return NOTHING
         right = answered_right(model, self.measured)
         count, n = int(np.sum(right)), len(right)
         low, high = wilson(count, n)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from typing import Any
 
@@ -10,7 +9,7 @@ import click
 
 from widemargin.cli.sentences import read_sentences
 from widemargin.cli.structured_test import figure_lines, figures_of
-from widemargin.cli.trainer import Job, Told, Trainer
+from widemargin.cli.trainer import NOTHING, Job, Told, Trainer
 from widemargin.data.readers.corpus import Corpus
 from widemargin.parameters import Use
 from widemargin.structured.parser.parser import Parser, uses_of_parser
@@ -49,6 +48,8 @@ class SentenceTrainer(Trainer):
         if not job.files:
             raise click.UsageError(f"--learner {learner} needs FILES of sentences to learn from")
         self.params["random_state"] = self.seed
+        if job.valid is not None:
+            self.params["validation"] = job.valid
 
     def read(self) -> None:
         """Read the sentences."""
@@ -79,7 +80,7 @@ class SentenceTrainer(Trainer):
 
     def tell_result(self, model: Any) -> Told:
         """Nothing more than its history tells."""
-        return Told()
+        return NOTHING
 
     def measure(self, model: Any) -> Told:
         """How good the model is on held-out sentences, and what it lost by being made smaller."""

@@ -110,8 +110,12 @@ def _read_valid(given: str | None) -> tuple[str | None, float | None]:
 class Told(NamedTuple):
     """A part of the report: figures for programs, and lines for people."""
 
-    figures: dict[str, Any] = {}
-    lines: Sequence[str] = ()
+    figures: Mapping[str, Any]
+    lines: Sequence[str]
+
+
+#: Nothing to tell.
+NOTHING = Told({}, ())
 
 
 class Trainer:
@@ -155,11 +159,6 @@ class Trainer:
     def estimator(self) -> str:
         """What the learner is called in Python."""
         return LEARNERS[self.learner].estimator
-
-    @property
-    def holds_out(self) -> bool:
-        """Whether there are held-out examples, so that learning can stop early."""
-        return self.job.valid is not None or bool(self.job.validation)
 
     def uses(self) -> dict[str, Use]:
         """Which parameters have an effect, given the others."""
