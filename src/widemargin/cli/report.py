@@ -53,5 +53,6 @@ def report(trainer: Trainer, model: Any, measured: Told, seconds: float) -> None
     if trainer.shows_mistakes:
         plural = "s" * (epochs != 1)
         lines.append(f"mistakes while learning: {history.mistakes} in {epochs} epoch{plural}")
-    lines += [*result.lines, *measured.lines, f"model saved to {figures['model']}"]
+    size = f" ({figures['bytes']:,} bytes)" if trainer.shows_size else ""
+    lines += [*result.lines, *measured.lines, f"model saved to {figures['model']}{size}"]
     click.echo("\n".join(lines))

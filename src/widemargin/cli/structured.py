@@ -38,6 +38,7 @@ class SentenceTrainer(Trainer):
         What was learned, before weights were left out or rounded.
     """
 
+    shows_size = True
     fitted: Any
     corpus: Corpus
     held_out: Corpus | None = None

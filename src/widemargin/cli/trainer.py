@@ -140,6 +140,8 @@ class Trainer:
 
     #: Whether the report shows the table of epochs, and the number of mistakes.
     shows_history = shows_mistakes = True
+    #: Whether it shows the size of the file, as for models that can be made smaller.
+    shows_size = False
 
     def __init__(self, learner: str, given: Mapping[str, Any], job: Job) -> None:
         self.learner, self.given, self.job = learner, given, job
