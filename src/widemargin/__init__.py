@@ -3,9 +3,54 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-__version__ = "0.1.0"
+if TYPE_CHECKING:  # for type checkers and editors; when run, names load on first use
+    from widemargin import plots as show
+    from widemargin import structured
+    from widemargin.comparison import compare
+    from widemargin.data.reading import read, stream
+    from widemargin.errors import DataError, ModelFileError, NotSeparableWarning
+    from widemargin.estimators import (
+        HashedText,
+        KernelPerceptron,
+        KernelSVM,
+        LinearSVM,
+        OnlineLogistic,
+        PassiveAggressive,
+        Perceptron,
+        TextClassifier,
+        load,
+    )
+    from widemargin.kernels.check import check_kernel
+    from widemargin.kernels.gram import gram_matrix
+    from widemargin.models.kernel import KernelModel
+    from widemargin.models.kernel_svm import KernelSVMModel
+    from widemargin.models.linear import LinearModel, load_model
+    from widemargin.models.networks import boolean_network
+    from widemargin.online import losses
+    from widemargin.pages.reports import report
+    from widemargin.plots import (
+        animate,
+        plot_bound,
+        plot_boundary,
+        plot_confusion,
+        plot_history,
+        plot_kernel,
+        plot_losses,
+        plot_orders,
+        plot_path,
+        plot_tags,
+        plot_votes,
+        plot_weights,
+    )
+    from widemargin.separability.certify_examples import certify, shattered
+    from widemargin.structured import StructuredPerceptron
+    from widemargin.structured.parser.parser import Parser
+    from widemargin.structured.tagger.tagger import Tagger
+    from widemargin.training.history import History
+
+__version__ = "0.2.0"
 
 #: Public names, and the modules that they are loaded from when first used.
 _HOMES = {
@@ -29,7 +74,7 @@ _HOMES = {
     "TextClassifier": "widemargin.estimators",
     "animate": "widemargin.plots",
     "boolean_network": "widemargin.models.networks",
-    "certify": "widemargin.separability.certify_examples",
+    "certify": "widemargin.separability.entry",
     "check_kernel": "widemargin.kernels.check",
     "compare": "widemargin.comparison",
     "gram_matrix": "widemargin.kernels.gram",
@@ -48,7 +93,7 @@ _HOMES = {
     "plot_weights": "widemargin.plots",
     "read": "widemargin.data.reading",
     "report": "widemargin.pages.reports",
-    "shattered": "widemargin.separability.certify_examples",
+    "shattered": "widemargin.separability.shattering",
     "stream": "widemargin.data.reading",
 }
 #: Public modules by the names that users know them by.
@@ -57,15 +102,62 @@ _MODULES = {
     "show": "widemargin.plots",
     "structured": "widemargin.structured",
 }
-__all__ = [*_HOMES, *_MODULES]
+__all__ = [
+    "DataError",
+    "HashedText",
+    "History",
+    "KernelModel",
+    "KernelPerceptron",
+    "KernelSVM",
+    "KernelSVMModel",
+    "LinearModel",
+    "LinearSVM",
+    "ModelFileError",
+    "NotSeparableWarning",
+    "OnlineLogistic",
+    "Parser",
+    "PassiveAggressive",
+    "Perceptron",
+    "StructuredPerceptron",
+    "Tagger",
+    "TextClassifier",
+    "animate",
+    "boolean_network",
+    "certify",
+    "check_kernel",
+    "compare",
+    "gram_matrix",
+    "load",
+    "load_model",
+    "losses",
+    "plot_bound",
+    "plot_boundary",
+    "plot_confusion",
+    "plot_history",
+    "plot_kernel",
+    "plot_losses",
+    "plot_orders",
+    "plot_path",
+    "plot_tags",
+    "plot_votes",
+    "plot_weights",
+    "read",
+    "report",
+    "shattered",
+    "show",
+    "stream",
+    "structured",
+]
 
 
-def __getattr__(name: str) -> Any:
-    if name in _MODULES:
-        return import_module(_MODULES[name])
-    if name in _HOMES:
-        return getattr(import_module(_HOMES[name]), name)
-    raise AttributeError(f"module 'widemargin' has no attribute {name!r}")
+if not TYPE_CHECKING:  # a type checker that saw this would let misspelt names pass
+
+    def __getattr__(name: str) -> Any:
+        if name in _MODULES:
+            return import_module(_MODULES[name])
+        if name in _HOMES:
+            return getattr(import_module(_HOMES[name]), name)
+        raise AttributeError(f"module 'widemargin' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

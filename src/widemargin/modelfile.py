@@ -4,6 +4,14 @@ The layout is that of safetensors: the length of a JSON header, the header, the 
 `__metadata__` the header holds one JSON string, `model`, that describes the model. The last array
 of the file, `sha256`, is the digest of all bytes before it, so that a file that was cut short or
 altered anywhere is refused before anything in it is believed.
+
+The description holds the number of its format and the version of widemargin that wrote it:
+
+    1    widemargin 0.1, which did not write its version
+    2    widemargin 0.2
+
+A change that an older widemargin would misread gets a new number. This one reads every number up to
+its own; what an older file lacks is filled in where the model is restored.
 """
 
 from __future__ import annotations
@@ -18,11 +26,12 @@ from typing import Any, BinaryIO, TypeVar
 
 import numpy as np
 
+from widemargin import __version__
 from widemargin.errors import ModelFileError
 
 Model = TypeVar("Model")
-#: Written into every file. A reader refuses files of a higher format.
-FORMAT = 1
+#: Written into every file. Files of a higher format are refused.
+FORMAT = 2
 _SEAL, _SEAL_BYTES = "sha256", 32
 #: Types of numbers, as safetensors calls them.
 KINDS = {
@@ -44,7 +53,8 @@ _LONGEST_HEADER = 1 << 28
 
 def write_model_file(path: str | os.PathLike[str], arrays: dict[str, Any], about: dict) -> None:
     """Write arrays and a description, whole or not at all."""
-    described = json.dumps({"format": FORMAT, **about}, ensure_ascii=False)
+    versions = {"format": FORMAT, "widemargin": __version__}
+    described = json.dumps({**about, **versions}, ensure_ascii=False)
     pieces = pack({**arrays, _SEAL: np.zeros(_SEAL_BYTES, np.uint8)}, {"model": described})
     digest = hashlib.sha256()
     for piece in pieces[:-1]:
@@ -166,10 +176,10 @@ def _check(path: str, file: BinaryIO) -> dict[str, Any]:
         seal = header[_SEAL]["data_offsets"]
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
         raise ModelFileError(f"{path}: not a widemargin model, or damaged") from None
-    if not isinstance(form, int) or form > FORMAT:
-        raise ModelFileError(
-            f"{path}: written by a newer widemargin (format {form}; this one reads up to {FORMAT})"
-        )
+    if type(form) is not int or form < 1:
+        raise ModelFileError(f"{path}: not a widemargin model, or damaged (format {form!r})")
+    if form > FORMAT:
+        raise ModelFileError(f"{path}: {say_newer(form, FORMAT, about)}")
     if seal[1] != max(ends) or seal[1] - seal[0] != _SEAL_BYTES or 8 + size + seal[1] != length:
         raise ModelFileError(
             f"{path}: cut short or damaged ({length} bytes, its header says {8 + size + max(ends)})"
@@ -177,6 +187,15 @@ def _check(path: str, file: BinaryIO) -> dict[str, Any]:
     if _digest(file, length - _SEAL_BYTES) != file.read(_SEAL_BYTES):
         raise ModelFileError(f"{path}: its content does not match its digest: the file was altered")
     return about
+
+
+def say_newer(form: int, known: int, about: dict[str, Any]) -> str:
+    """What is wrong with a file of a format above the known ones, and what to do."""
+    version = about.get("widemargin", "")
+    return (
+        f"written by a newer widemargin{f' ({version})' if version else ''}; upgrade"
+        f" (the file has format {form}, and widemargin {__version__} reads up to {known})"
+    )
 
 
 def _digest(file: BinaryIO, length: int) -> bytes:

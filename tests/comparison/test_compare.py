@@ -198,7 +198,7 @@ def test_errors_say_what_is_wrong(data):
         compare(X, np.zeros(150, int))
     with pytest.raises(DataError, match="fewer than 5 folds"):
         compare(X, np.where(np.arange(150) < 3, "rare", "common"))
-    with pytest.raises(ValueError, match="there are: last perceptron"):
+    with pytest.raises(ValueError, match="choose one of 'last perceptron'"):
         compare(X, y, learners=["forest"])
     with pytest.raises(ValueError, match="folds=1"):
         compare(X, y, folds=1)

@@ -111,7 +111,7 @@ def test_it_is_the_textbooks_perceptron_in_every_way(rule, classes, multiclass):
 def test_parts_are_the_whole(classes, multiclass, rule, form, tmp_path):
     for seed in range(3):
         X, y = some_data(seed, n=60, classes=classes)
-        how = {"kernel": "poly", "degree": 2, "rule": rule, "target": 5.0, "shuffle": False}
+        how = {"kernel": "poly", "degree": 2, "rule": rule, **GIVEN.get(rule, {}), "shuffle": False}
         how["multiclass"] = multiclass
         whole = KernelPerceptron(keep="vote", epochs=1, **how).fit(form(X), y)
         parts = KernelPerceptron(keep="vote", **how)
@@ -199,10 +199,10 @@ def test_strings_can_go_on():
 )
 def test_blocks_and_the_whole_matrix_learn_the_same(seed, shuffle, epochs, classes):
     X, y = some_data(seed, classes=classes)
-    how = {"kernel": "poly", "degree": 2, "keep": "vote", "shuffle": shuffle, "epochs": epochs}
-    blocks = KernelPerceptron(max_memory=1, random_state=seed, **how).fit(X, y)
+    how = {"keep": "vote", "shuffle": shuffle, "epochs": epochs, "random_state": seed}
+    blocks = KernelPerceptron(kernel="poly", degree=2, max_memory=1, **how).fit(X, y)
     K = gram_matrix(X, "poly", degree=2)
-    whole = KernelPerceptron(random_state=seed, **{**how, "kernel": "precomputed"}).fit(K, y)
+    whole = KernelPerceptron(kernel="precomputed", **how).fit(K, y)
     assert told(blocks) == told(whole)
     assert blocks.history_["mistakes"].tolist() == whole.history_["mistakes"].tolist()
     for keep in ("last", "average", "vote"):
@@ -250,7 +250,7 @@ def test_dense_and_sparse_float32_and_a_function_agree(digits, kernel):
         return float(gram_matrix(np.stack([x, z]), kernel, **numbers)[0, 1])
 
     few = clone(learner).set_params(epochs=0.1).fit(X, y)
-    asked = clone(few).set_params(kernel=function).fit(X[:60], y[:60])
+    asked = clone(few).set_params(kernel=function, gamma=None).fit(X[:60], y[:60])
     plain = clone(few).fit(X[:60], y[:60])
     np.testing.assert_allclose(
         asked.decision_function(X[:40]), plain.decision_function(X[:40]), rtol=1e-9, atol=1e-9

@@ -28,8 +28,8 @@ from widemargin import DataError, KernelSVM, NotSeparableWarning, certify, load,
 from widemargin.cli import main
 from widemargin.data.rows import Rows
 from widemargin.kernel_machines.svm.fit import KernelSVMSettings, fit_kernel_svm
-from widemargin.kernel_machines.svm.pairs import play, rounds_of
-from widemargin.kernel_machines.svm.row_cache import Panel
+from widemargin.kernel_machines.svm.pairs import order_pairs, run_pairs
+from widemargin.kernel_machines.svm.row_cache import RowCache
 from widemargin.kernels.kernel import make_kernel
 from widemargin.kernels.points import points_of
 from widemargin.loops.svm.smo import LANES, climb
@@ -270,7 +270,9 @@ def test_columns_of_zeros_change_no_prediction(kernel, classes, form, tmp_path):
     asked, _ = blobs(70, classes, 4, seed=1)
     wide, other = np.zeros((90, 9)), np.random.default_rng(2).normal(size=(70, 9))
     wide[:, 1:8:2], other[:, 1:8:2] = X, asked
-    how = {"kernel": kernel, "gamma": 0.3, "coef0": 1.0, "degree": 2, "tol": 1e-6}
+    numbers = {} if kernel == "linear" else {"gamma": 0.3}
+    numbers |= {"coef0": 1.0, "degree": 2} if kernel == "poly" else {}
+    how = {"kernel": kernel, **numbers, "tol": 1e-6}
     svm, plain = KernelSVM(**how).fit(form(wide), y), KernelSVM(**how).fit(X, y)
     np.testing.assert_array_equal(svm.support_, plain.support_)
     assert svm.support_vectors_.shape[1] == 9
@@ -327,15 +329,15 @@ def test_rows_that_had_to_go_are_computed_again():
     X, _ = blobs(40)
     kernel = make_kernel("rbf", gamma=0.3)
     points = points_of(kernel, X)
-    panel = Panel(kernel, points, points, np.empty((10, 40)), enough=6)
+    cache = RowCache(kernel, points, points, np.empty((10, 40)), enough=6)
     K = naive_gram(X, X, "rbf", 0.3)
     rng = np.random.default_rng(0)
     for size in (3, 6, 9, 4, 10, 10, 2, 5):
         which = rng.choice(40, size, replace=False)
-        np.testing.assert_allclose(panel.store[panel.bring(which)], K[which], rtol=1e-12)
-    assert panel.computed > 10
+        np.testing.assert_allclose(cache.store[cache.fetch(which)], K[which], rtol=1e-12)
+    assert cache.computed > 10
     with pytest.raises(MemoryError):
-        panel.bring(np.arange(11))
+        cache.fetch(np.arange(11))
 
 
 def test_little_memory_changes_the_way_but_not_the_answer():
@@ -554,7 +556,7 @@ BAD = {
         "finite",
     ),
     "a word from a kernel": (lambda: KernelSVM(kernel=lambda x, z: "a").fit(*blobs()), "number"),
-    "no kernel": (lambda: KernelSVM(kernel=lambda x, z: -x @ z).fit(*blobs()), "no kernel"),
+    "no kernel": (lambda: KernelSVM(kernel=lambda x, z: -x @ z).fit(*blobs()), "is not a kernel"),
     "gamma overflows": (
         lambda: KernelSVM(gamma=1e308).fit(1e3 * blobs()[0], blobs()[1]),
         "too large",
@@ -681,8 +683,8 @@ def test_scikit_learns_checks(estimator, check):
 
 
 @pytest.mark.parametrize("classes", [2, 3, 4, 5, 10])
-def test_every_pair_plays_once_and_classes_in_turn(classes):
-    order = rounds_of(classes)
+def test_every_pair_runs_once_and_classes_in_turn(classes):
+    order = order_pairs(classes)
     assert sorted(order) == [(a, b) for a in range(classes) for b in range(a + 1, classes)]
     for threads in (1, 2, 3):
         seen = {c: [] for c in range(classes)}
@@ -691,7 +693,7 @@ def test_every_pair_plays_once_and_classes_in_turn(classes):
             seen[a].append((a, b))
             seen[b].append((a, b))
 
-        play(order, threads, work)
+        run_pairs(order, threads, work)
         for c in range(classes):
             assert seen[c] == [pair for pair in order if c in pair]
 
@@ -702,7 +704,7 @@ def test_a_failure_in_one_pair_ends_all():
             raise DataError("no")
 
     with pytest.raises(DataError, match="no"):
-        play(rounds_of(6), 2, work)
+        run_pairs(order_pairs(6), 2, work)
 
 
 def test_pickles_hold_the_support_once():

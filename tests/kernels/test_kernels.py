@@ -26,7 +26,8 @@ from widemargin.kernels.blocks import block, diagonal
 from widemargin.kernels.kernel import Kernel, make_kernel
 from widemargin.kernels.points import points_of
 from widemargin.kernels.strings import NGrams
-from widemargin.loops.lowlevel.products import PANEL, near_rows, near_sums, pack
+from widemargin.loops.kernel.panels import near_rows, near_sums, pack
+from widemargin.loops.lowlevel.panel_products import PANEL
 
 
 def naive_kernel(kernel, x, z):

@@ -18,10 +18,12 @@ import widemargin
 from widemargin import DataError, LinearSVM, NotSeparableWarning
 from widemargin.certificates.gap import best_bias
 from widemargin.data.rows import Rows, frozen
-from widemargin.linear_svm.dual_ascent import Climb, balanced
-from widemargin.linear_svm.interior_point import Quadratic, interior_point
-from widemargin.linear_svm.newton_dual import Block, climb_block
-from widemargin.linear_svm.problem import Orders, Problem
+from widemargin.linear_svm.dual_ascent import DualAscent
+from widemargin.linear_svm.dual_state import balanced
+from widemargin.linear_svm.interior_point import QuadraticProgram, solve_qp
+from widemargin.linear_svm.newton_dual import DualBlock, maximise_block
+from widemargin.linear_svm.policy import StepPolicy
+from widemargin.linear_svm.problem import BinarySVM, StopSignal
 from widemargin.loops.svm.dual import dual_pass, joint_pass
 from widemargin.online.orders import stirred
 
@@ -99,7 +101,7 @@ def test_a_pass_is_the_textbooks(form, squared, dtype):
     w = (alpha * y) @ X
     expected, gap = naive_pass(X, y, price, order, C, squared, b, twin)
     rows = Rows.of(form(X.astype(dtype)), bias=0.0)
-    problem = Problem(rows, frozen(y.astype(np.int8)), frozen(price), C=C, squared=squared)
+    problem = BinarySVM(rows, frozen(y.astype(np.int8)), frozen(price), C=C, squared=squared)
     q, asleep, w = np.full(len(y), -1.0), np.zeros(len(y), np.uint8), np.append(w, 0.0)
     found = dual_pass(
         rows.stored,
@@ -170,7 +172,7 @@ def test_newton_steps_solve_a_small_box(seed, singular):
     A = rng.normal(size=(n, 2 if singular else n + 2))
     K, g, cap = A @ A.T, rng.normal(size=n), rng.uniform(0.1, 3.0, n)
     a0 = cap * rng.random(n)
-    a, gain = climb_block(Block(K, g, a0, cap))
+    a, gain = maximise_block(DualBlock(K, g, a0, cap))
     assert np.all((a >= 0.0) & (a <= cap))
     step = a - a0
     assert gain == pytest.approx(g @ step - step @ K @ step / 2, rel=1e-6, abs=1e-9)
@@ -181,7 +183,8 @@ def test_newton_steps_solve_a_small_box(seed, singular):
             best[i] = np.clip(best[i] + slope / max(K[i, i], 1e-12), 0.0, cap[i])
     step = best - a0
     most = g @ step - step @ K @ step / 2
-    assert gain >= 0.9 * most - 1e-9
+    # Steps that end early where the matrix is singular leave the rest to coordinate descent.
+    assert gain >= (0.1 if singular else 0.99) * most - 1e-9
 
 
 @pytest.mark.parametrize("squared", [False, True])
@@ -193,7 +196,7 @@ def test_the_interior_point_method_closes_the_gap(form, squared, free):
     soft = 0.5 / costs if squared else np.empty(0)
     signs = y.astype(float)
     A = form(signs[:, None] * X)
-    *_, alpha = interior_point(Quadratic(A, signs, costs, soft, free), 1e-9)
+    *_, alpha = solve_qp(QuadraticProgram(A, signs, costs, soft, free), 1e-9)
     b = best_bias(X @ ((alpha * y) @ X), y, costs, squared) if free else 0.0
     primal, dual = objectives(X, y, costs, squared, alpha, b)
     assert np.all((alpha >= 0.0) & ((alpha <= 3.0) | squared))
@@ -290,22 +293,23 @@ def test_too_few_epochs_are_said():
 def test_the_dual_never_falls(loss):
     X, y = cancer()
     rows = Rows.of(X)
-    problem = Problem(
+    problem = BinarySVM(
         rows, frozen(y.astype(np.int8)), frozen(np.empty(0)), 10.0, loss != "hinge", tol=1e-9
     )
-    climb = Climb(problem, np.random.default_rng(0), None)
+    ascent, policy = DualAscent(problem, np.random.default_rng(0)), StepPolicy(problem)
     before = 0.0
     for _ in range(30):
-        for _ in climb.epoch(Orders()):
+        for _ in policy.run_pass(ascent, StopSignal()):
             pass
-        climb.shrink()
-        for _ in climb.leap(Orders()):
+        ascent.shrinking.advance(ascent.epochs)
+        for _ in policy.replace_passes(ascent, StopSignal()):
             pass
-        assert climb.dual >= before * (1 - 1e-12)
-        before = climb.dual
+        state = ascent.state
+        assert state.dual >= before * (1 - 1e-12)
+        before = state.dual
         costs = np.full(len(y), 10.0)
         Z = np.column_stack([X, np.ones(len(y))])
-        assert climb.dual == pytest.approx(objectives(Z, y, costs, loss != "hinge", climb.alpha)[1])
+        assert state.dual == pytest.approx(objectives(Z, y, costs, loss != "hinge", state.alpha)[1])
 
 
 # Peers
@@ -520,7 +524,7 @@ def test_bad_values_and_settings_are_named():
         ({"tol": 0.0}, "tol=0.0 must be"),
         ({"epochs": 0}, "epochs=0 must be"),
         ({"max_seconds": 0.0}, "max_seconds=0.0 must be"),
-        ({"multiclass": "joint", "loss": "squared_hinge"}, "multiclass='joint' has the hinge"),
+        ({"multiclass": "joint", "loss": "squared_hinge"}, "multiclass='joint' needs the hinge"),
     ):
         with pytest.raises(ValueError, match=match):
             LinearSVM(**how).fit(X, y)

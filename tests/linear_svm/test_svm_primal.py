@@ -5,7 +5,6 @@ import warnings
 
 import numpy as np
 import pytest
-import scipy.optimize
 import scipy.sparse
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -15,9 +14,10 @@ from sklearn.svm import SVC, LinearSVC
 
 from widemargin import LinearSVM
 from widemargin.data.rows import Rows, frozen
-from widemargin.linear_svm.dual_ascent import Climb
-from widemargin.linear_svm.newton_primal import Pulls, Smooth, newton_steps
-from widemargin.linear_svm.problem import Orders, Problem
+from widemargin.linear_svm.dual_ascent import DualAscent
+from widemargin.linear_svm.newton_primal import PrimalIterate, SmoothedSVM, iterate
+from widemargin.linear_svm.problem import BinarySVM, StopSignal
+from widemargin.linear_svm.steps import NewtonPrimal
 
 FORMS = {"dense": np.asarray, "sparse": scipy.sparse.csr_matrix}
 both_forms = pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
@@ -28,7 +28,7 @@ both_losses = pytest.mark.parametrize("squared", [False, True], ids=["hinge", "s
 
 
 def naive_pull(m, costs, squared, h):
-    """How an example pulls: minus the slope of the loss, its corner rounded off by a parabola."""
+    """How an example point: minus the slope of the loss, its corner rounded off by a parabola."""
     if squared:
         return 2.0 * costs * np.maximum(0.0, 1.0 - m)
     return costs * np.clip((1.0 + h - m) / (2.0 * h), 0.0, 1.0)
@@ -64,7 +64,7 @@ def smooth(X, y, costs, squared, form=np.asarray, bias=1.0, free=False):
     rows = Rows.of(form(X), bias=bias)
     caps = np.full(len(y), np.inf) if squared else costs
     Z = np.column_stack([X, np.full(len(y), bias)]).astype(np.float64)
-    return Smooth(rows, frozen(y), costs, caps, squared, free), Z
+    return SmoothedSVM(rows, frozen(y), costs, caps, squared, free), Z
 
 
 # The loops
@@ -81,26 +81,28 @@ def test_examples_pull_as_plain_numpy_says(form, squared, dtype, bias):
     rng = np.random.default_rng(1)
     start = np.where(costs > 0, costs * rng.random(50), 0.0)
     w = (start * y) @ Z
-    pulls = Pulls(problem, start, w)
-    pulls.round_off(0.3)
-    assert not pulls.step(pulls.w - pulls.v)
+    point = PrimalIterate(problem, start, w)
+    point.smooth(0.3)
+    assert not point.search_along(point.w - point.v)
     for moved in (False, True):
-        assert not moved or pulls.step((pulls.v - pulls.w) * rng.random(7), sharper=0.5)
+        assert not moved or point.search_along((point.v - point.w) * rng.random(7), narrower=0.5)
         h = 0.15 if moved else 0.3
-        m = y * (Z @ pulls.w)
+        m = y * (Z @ point.w)
         a = naive_pull(m, costs, squared, h)
-        np.testing.assert_allclose(pulls.m, m, atol=1e-9)
-        np.testing.assert_allclose(pulls.alpha, a, atol=1e-9)
-        np.testing.assert_allclose(pulls.v, (a * y) @ Z, atol=1e-8)
+        np.testing.assert_allclose(point.margins, m, atol=1e-9)
+        np.testing.assert_allclose(point.alpha, a, atol=1e-9)
+        np.testing.assert_allclose(point.v, (a * y) @ Z, atol=1e-8)
         inside = (a > 0) & (a < problem.caps)
         theta = np.where(inside, costs * (2.0 if squared else 0.5 / h), 0.0)
-        np.testing.assert_allclose(pulls.bend(), np.eye(7) + Z.T @ (theta[:, None] * Z), rtol=1e-9)
-        pull = pulls.pull
+        np.testing.assert_allclose(
+            point.hessian(), np.eye(7) + Z.T @ (theta[:, None] * Z), rtol=1e-9
+        )
+        pull = point.pull
         assert (pull.inside, pull.mistakes) == (inside.sum(), np.sum((m <= 0) & (costs > 0)))
-        primal = objectives_at(pulls.w, Z, y, costs, squared)
-        assert pulls.primal == pytest.approx(primal)
+        primal = objectives_at(point.w, Z, y, costs, squared)
+        assert point.primal == pytest.approx(primal)
         gap = primal - objectives(Z, y, costs, squared, a)[1]
-        away = pulls.w - pulls.v
+        away = point.w - point.v
         assert pull.excess + away @ away / 2 == pytest.approx(gap, abs=1e-9)
 
 
@@ -116,20 +118,23 @@ def test_a_step_never_makes_the_rounded_objective_larger(seed, squared, sparse):
     problem, Z = smooth(X, y, costs, squared, FORMS["sparse" if sparse else "dense"])
     rng = np.random.default_rng(seed)
     h, w = float(rng.uniform(0.01, 1.0)), rng.normal(size=5)
-    pulls = Pulls(problem, np.zeros(30), np.zeros(5))
-    pulls.w[:] = w
-    pulls.m[:] = y * (Z @ w)
-    pulls.round_off(h)
+    point = PrimalIterate(problem, np.zeros(30), np.zeros(5))
+    point.w[:] = w
+    point.margins[:] = y * (Z @ w)
+    point.smooth(h)
 
     def objective(w):
         return w @ w / 2 + naive_loss(y * (Z @ w), costs, squared, h)
 
-    downhill = pulls.v - pulls.w
-    before, where = objective(pulls.w), pulls.w.copy()
-    if pulls.step(downhill):
-        assert objective(pulls.w) <= before
-        best = scipy.optimize.minimize_scalar(lambda tau: objective(where + tau * downhill))
-        assert objective(pulls.w) <= best.fun + 0.05 * (before - best.fun) + 1e-9
+    def slope(w):
+        return (w - (naive_pull(y * (Z @ w), costs, squared, h) * y) @ Z) @ downhill
+
+    downhill = point.v - point.w
+    before, where = objective(point.w), point.w.copy()
+    if point.search_along(downhill):
+        assert objective(point.w) <= before
+        # The search ends where a tenth of the slope is left, or less.
+        assert abs(slope(point.w)) <= 0.1 * abs(slope(where)) * (1 + 1e-9) + 1e-9
 
 
 # The steps
@@ -142,12 +147,12 @@ def test_the_gap_is_reached_and_is_what_was_said(seed, squared, tol):
     n, d = int(rng.integers(20, 200)), int(rng.integers(1, 6))
     X, y, costs = examples(n, d, seed)
     problem, Z = smooth(X, y, costs, squared)
-    pulls = Pulls(problem, np.zeros(n), np.zeros(d + 1))
-    *_, said = newton_steps(pulls, tol)
+    point = PrimalIterate(problem, np.zeros(n), np.zeros(d + 1))
+    *_, said = iterate(point, tol)
     assert said <= tol
-    assert np.all((pulls.alpha >= 0.0) & (pulls.alpha <= problem.caps))
-    np.testing.assert_allclose(pulls.v, (pulls.alpha * y) @ Z, atol=1e-9)
-    primal, dual = objectives(Z, y, costs, squared, pulls.alpha)
+    assert np.all((point.alpha >= 0.0) & (point.alpha <= problem.caps))
+    np.testing.assert_allclose(point.v, (point.alpha * y) @ Z, atol=1e-9)
+    primal, dual = objectives(Z, y, costs, squared, point.alpha)
     assert primal - dual <= (1 + 1e-6) * tol * primal + 1e-12
 
 
@@ -157,11 +162,11 @@ def test_a_free_bias_costs_nothing_and_balances_the_classes(seed, squared):
     rng = np.random.default_rng(seed)
     X, y, costs = examples(100, 3, seed)
     problem, Z = smooth(X + rng.normal(), y, costs, squared, free=True)
-    pulls = Pulls(problem, np.zeros(100), np.zeros(4), bias=float(rng.normal()))
-    *_, said = newton_steps(pulls, 1e-6)
+    point = PrimalIterate(problem, np.zeros(100), np.zeros(4), bias=float(rng.normal()))
+    *_, said = iterate(point, 1e-6)
     assert said <= 1e-6
-    alpha, b = pulls.alpha, pulls.w[-1]
-    assert abs(b * (alpha @ y)) <= 1e-6 * pulls.primal
+    alpha, b = point.alpha, point.w[-1]
+    assert abs(b * (alpha @ y)) <= 1e-6 * point.primal
     w = (alpha * y) @ Z[:, :-1]
     short = np.maximum(0.0, 1.0 - y * (Z[:, :-1] @ w + b))
     primal = w @ w / 2 + costs @ (short**2 if squared else short)
@@ -202,20 +207,21 @@ def test_many_rows_of_few_features_take_few_passes(form, squared, bias):
 def test_a_descent_is_not_taken_over_where_it_is_worse(squared):
     X, y, costs = examples(500, 5)
     rows = Rows.of(X)
-    problem = Problem(rows, frozen(y), frozen(costs), 1.0, squared, tol=1e-9)
-    climb = Climb(problem, np.random.default_rng(0), None)
-    for _ in climb.descend(Orders()):
+    exact, rough = (
+        BinarySVM(rows, frozen(y), frozen(costs), 1.0, squared, tol=tol) for tol in (1e-9, 0.5)
+    )
+    ascent = DualAscent(exact, np.random.default_rng(0))
+    for _ in NewtonPrimal(exact).attempt(ascent, StopSignal()):
         pass
-    best = climb.dual
-    assert best == pytest.approx(climb.measure()[2].dual, rel=1e-9)
-    climb.problem = Problem(rows, frozen(y), frozen(costs), 1.0, squared, tol=0.5)
-    alpha = climb.alpha.copy()
-    for _ in climb.descend(Orders()):
+    best, alpha = ascent.state.dual, ascent.state.alpha.copy()
+    assert best == pytest.approx(ascent.measure()[2].dual, rel=1e-9)
+    ascent.problem = rough
+    for _ in NewtonPrimal(rough).attempt(ascent, StopSignal()):
         pass
-    assert climb.dual >= best
-    np.testing.assert_array_equal(climb.alpha[costs == 0.0], 0.0)
-    if climb.dual == best:
-        np.testing.assert_array_equal(climb.alpha, alpha)
+    assert ascent.state.dual >= best
+    np.testing.assert_array_equal(ascent.state.alpha[costs == 0.0], 0.0)
+    if ascent.state.dual == best:
+        np.testing.assert_array_equal(ascent.state.alpha, alpha)
 
 
 def steps_taken():
@@ -224,10 +230,10 @@ def steps_taken():
     for squared in (False, True):
         for form in FORMS.values():
             X, y, costs = examples(25, 3)
-            pulls = Pulls(smooth(X, y, costs, squared, form)[0], np.zeros(25), np.zeros(4))
-            for _ in newton_steps(pulls, 1e-4):
+            point = PrimalIterate(smooth(X, y, costs, squared, form)[0], np.zeros(25), np.zeros(4))
+            for _ in iterate(point, 1e-4):
                 pass
-            found.append(pulls.alpha.tolist())
+            found.append(point.alpha.tolist())
     return found
 
 

@@ -97,6 +97,12 @@ def test_a_change_in_a_function_that_is_called_from_elsewhere_is_noticed(warm, t
     assert run(warm, **copy)[0] == 59.0
 
 
+def test_plain_loops_are_kept_apart(warm):
+    assert run(warm, WIDEMARGIN_PLAIN_LOOPS="1") == (9.5, 0, [])
+    assert run(warm, WIDEMARGIN_PLAIN_LOOPS="0") == (9.5, 1, [])
+    assert len(list(warm.iterdir())) == 2
+
+
 def test_code_for_other_types_is_not_believed(warm):
     """What two processes that save at once could leave behind."""
     other = PROGRAM.replace("3.0)", "3.0, np.float32)").replace("0.5])", "0.5], np.float32)")

@@ -9,11 +9,15 @@ import sys
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from old_models import LEARNERS, OLD
 from safetensors.numpy import load_file, save_file
 
 import widemargin
-from widemargin import ModelFileError, OnlineLogistic, PassiveAggressive, Perceptron
+from widemargin import ModelFileError, OnlineLogistic, PassiveAggressive, Perceptron, modelfile
+from widemargin.data import cache
+from widemargin.errors import DataError
 from widemargin.modelfile import read_model_file, write_model_file
+from widemargin.training import checkpoints
 
 X = np.random.default_rng(0).integers(-3, 4, (40, 3)).astype(float)
 LABELS = {
@@ -135,12 +139,76 @@ def test_sizes_that_lie_cost_no_memory(tmp_path):
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 50_000
 
 
-def test_a_newer_format_says_so(tmp_path):
-    write_model_file(tmp_path / "new.wm", {"W": np.ones(2)}, {})
+@pytest.mark.parametrize("name", LEARNERS)
+def test_models_of_the_first_version_answer_as_they_did(name):
+    _, ask = LEARNERS[name]
+    assert read_model_file(OLD / f"{name}.wm")[1]["format"] == 1
+    answers, before = ask(OLD / f"{name}.wm"), json.loads((OLD / "answers.json").read_text())[name]
+    if name in ("tagger", "task", "table"):
+        assert answers == before
+    else:  # another processor may add up in another order
+        np.testing.assert_allclose(answers, before, rtol=1e-9)
+
+
+def test_a_file_says_its_format_and_who_wrote_it(tmp_path):
+    widemargin.load(OLD / "perceptron.wm").save(tmp_path / "new.wm")
     _, about = read_model_file(tmp_path / "new.wm")
-    write_model_file(tmp_path / "new.wm", {"W": np.ones(2)}, {**about, "format": 99})
-    with pytest.raises(ModelFileError, match="newer widemargin"):
+    assert (about["format"], about["widemargin"]) == (2, widemargin.__version__)
+
+
+def test_a_model_of_a_newer_version_says_so(tmp_path, monkeypatch):
+    with monkeypatch.context() as later:
+        later.setattr(modelfile, "FORMAT", 99)
+        later.setattr(modelfile, "__version__", "7.0")
+        write_model_file(tmp_path / "new.wm", {"W": np.ones(2)}, {})
+    with pytest.raises(ModelFileError, match=r"by a newer widemargin \(7\.0\); upgrade"):
         widemargin.load(tmp_path / "new.wm")
+
+
+@pytest.mark.parametrize("form", [0, -1, True, "2", None, 1.5])
+def test_a_format_that_never_was_is_refused(form, tmp_path, monkeypatch):
+    monkeypatch.setattr(modelfile, "FORMAT", form)
+    write_model_file(tmp_path / "odd.wm", {"W": np.ones(2)}, {})
+    monkeypatch.undo()
+    with pytest.raises(ModelFileError, match="not a widemargin model, or damaged"):
+        widemargin.load(tmp_path / "odd.wm")
+
+
+def test_a_cache_of_the_first_version_is_read():
+    data, classes, _ = cache.read_cache(str(OLD / "rows.wmc"))
+    assert (data.rows.n, classes.values.tolist()) == (4, [-1, 1])
+    assert data.codes.tolist() == [1, 0, 1, 0]
+
+
+def test_a_cache_of_a_newer_version_is_made_anew_or_says_so(tmp_path, monkeypatch):
+    (tmp_path / "rows.svm").write_text("+1 1:1\n-1 2:1\n")
+    path, made_from = str(tmp_path / "rows.wmc"), cache.stamp([str(tmp_path / "rows.svm")], "")
+    examples = cache.read_cache(str(OLD / "rows.wmc"))
+    with monkeypatch.context() as later:
+        later.setattr(cache, "_FORMAT", 99)
+        cache.write_cache(path, *examples, made_from)
+    assert cache.is_cache(path)
+    assert cache.read_cache(path, made_from) is None
+    with pytest.raises(DataError, match=r"by a newer widemargin .*; upgrade"):
+        cache.read_cache(path)
+
+
+@pytest.mark.parametrize(
+    ("form", "told"),
+    [
+        (1, "is a checkpoint of widemargin 0.1.0, .*finish with that version, or start again"),
+        (99, "by a newer widemargin .*; upgrade"),
+    ],
+)
+def test_a_checkpoint_of_another_version_is_not_resumed(form, told, tmp_path, monkeypatch):
+    arrays, about = read_model_file(OLD / "perceptron.wm")
+    folder = checkpoints.Checkpoints(tmp_path, {}, 0.0)
+    if form > 1:  # the first version wrote no number
+        about["checkpoint"] = form
+    monkeypatch.setattr(modelfile, "__version__", "0.1.0")
+    write_model_file(folder.path, arrays, {**about, "task": {}, "course": {}})
+    with pytest.raises(ModelFileError, match=told):
+        checkpoints.Checkpoints(tmp_path, {}, 0.0, resume=True)
 
 
 def test_a_description_that_does_not_fit_is_refused(tmp_path):

@@ -17,7 +17,7 @@ from widemargin.certificates.verifier import CertificateError
 from widemargin.data.rows import Rows
 from widemargin.separability import margins
 from widemargin.separability.ascent import ascend
-from widemargin.separability.nearest_point import Points
+from widemargin.separability.nearest_point import HullPoints
 
 
 def nearest_square(points):
@@ -123,7 +123,7 @@ def test_the_active_set_finds_the_same(seed, bias, monkeypatch):
 def test_it_comes_close_by_itself(free):
     X, y = words(3)
     rows = Rows.of(X, bias=0.0 if free else 1.0)
-    points = Points(rows, np.where(y, 1.0, -1.0), factors=np.full(rows.n, 2.0))
+    points = HullPoints(rows, np.where(y, 1.0, -1.0), factors=np.full(rows.n, 2.0))
     steps = list(ascend(points, free))
     groups = 2 if free else 1
     for step in steps:
@@ -157,7 +157,7 @@ def test_it_ends_where_there_is_no_margin(free):
     X, y = words(8, n=60, d=80)
     X = scipy.sparse.vstack([X, X[:1]]).tocsr()
     signs = np.where([*y, 1 - y[0]], 1.0, -1.0)
-    points = Points(Rows.of(X, bias=0.0 if free else 1.0), signs)
+    points = HullPoints(Rows.of(X, bias=0.0 if free else 1.0), signs)
     steps = list(ascend(points, free))
     assert steps
     assert min(step.point.square for step in steps) < 1e-4 * np.max(points.squares())

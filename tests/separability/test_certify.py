@@ -19,16 +19,16 @@ from widemargin.certificates.certificate import Bracket, Certificate
 from widemargin.certificates.verifier import UNDECIDED, CertificateError
 from widemargin.data.rows import Rows
 from widemargin.separability.cascade import (
-    Problem,
-    _decide_exactly,
-    _look_for_duplicates,
-    _run_perceptron,
-    _seek_nearest,
-    _solve_program,
+    find_duplicates,
+    find_nearest_point,
+    run_exact_simplex,
+    run_perceptron,
+    solve_linear_program,
 )
+from widemargin.separability.exact_simplex import decide_exactly
 from widemargin.separability.lifting import convex_dependency, solve_exactly
 from widemargin.separability.margins import radius
-from widemargin.separability.rational import decide_exactly
+from widemargin.separability.problem import SeparationProblem
 
 SQUARE = np.array([[0, 0], [0, 1], [1, 0], [1, 1]], dtype=float)
 OR, XOR = [0, 1, 1, 1], [0, 1, 1, 0]
@@ -90,7 +90,8 @@ def test_random_small_sets(seed):
 
 
 @pytest.mark.parametrize(
-    "step", [_look_for_duplicates, _run_perceptron, _seek_nearest, _decide_exactly, _solve_program]
+    "step",
+    [find_duplicates, run_perceptron, find_nearest_point, run_exact_simplex, solve_linear_program],
 )
 def test_every_step_alone_is_never_wrong(step):
     # The cheap ones hide the others in `certify`.
@@ -105,7 +106,9 @@ def test_every_step_alone_is_never_wrong(step):
         blank = Certificate(
             UNDECIDED, np.array([-1, 1]), rows.n, rows.width, bias, radius(rows, gram=False)
         )
-        problem = Problem(rows, np.array(signs, float), blank, X, np.array(signs), math.inf)
+        problem = SeparationProblem(
+            rows, np.array(signs, float), blank, X, np.array(signs), math.inf
+        )
         found = step(problem)
         if found is not None:
             decided += 1
@@ -511,7 +514,10 @@ def test_exact_simplex(seed):
             assert min(weights) >= 0
             columns = zip(*exact, strict=True)
             assert all(sum(a * b for a, b in zip(weights, c, strict=True)) == 0 for c in columns)
-    assert decide_exactly(np.array([[1.0], [-1.0]]), ends=time.monotonic() - 1.0) == (None, None)
+    assert decide_exactly(np.array([[1.0], [-1.0]]), deadline=time.monotonic() - 1.0) == (
+        None,
+        None,
+    )
 
 
 # Trainings

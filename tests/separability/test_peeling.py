@@ -16,9 +16,10 @@ from widemargin import certify
 from widemargin.certificates.certificate import Certificate
 from widemargin.certificates.verifier import UNDECIDED
 from widemargin.data.rows import Rows
-from widemargin.separability.cascade import _SEARCH, Problem, _peel, _take_steps, decide
+from widemargin.separability.cascade import SEARCH, decide, peel_features, try_steps
 from widemargin.separability.margins import radius
 from widemargin.separability.peeling import peel
+from widemargin.separability.problem import SeparationProblem
 
 
 @st.composite
@@ -47,7 +48,7 @@ def problem_of(X, signs, bias):
     blank = Certificate(
         UNDECIDED, np.array([-1, 1]), rows.n, rows.width, bias, radius(rows, gram=False)
     )
-    return Problem(rows, signs.astype(float), blank, rows.to_matrix(), signs, math.inf)
+    return SeparationProblem(rows, signs.astype(float), blank, rows.to_matrix(), signs, math.inf)
 
 
 def naive_core(X, signs, bias):
@@ -88,11 +89,11 @@ def test_verdicts_are_true_with_and_without(data):
     X, signs, bias = data
     truth = "separable" if separable(X.tolist(), signs.tolist(), bool(bias)) else "not separable"
     problem = problem_of(X, signs, bias)
-    assert _take_steps(problem, *_SEARCH).verdict == truth
+    assert try_steps(problem, *SEARCH).verdict == truth
     found = decide(problem)
     assert found.verdict == truth
     assert found.verify(X, signs)
-    alone = _peel(problem)
+    alone = peel_features(problem)
     assert alone is None or alone.verdict == truth
 
 

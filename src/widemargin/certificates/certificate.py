@@ -1,4 +1,4 @@
-"""What a certificate says: of examples, whether they are separable; of a training, how it went."""
+"""Certificates: whether examples are separable, with the proof; and what a training achieved."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Bracket(NamedTuple):
 
     @property
     def gap(self) -> float:
-        """How far apart they are, as a part of the larger one."""
+        """How far apart they are, as a fraction of the larger one."""
         if self.low == self.high:
             return 0.0
         return (self.high - self.low) / self.high if 0.0 < self.high < math.inf else math.inf
@@ -35,10 +35,10 @@ class Bracket(NamedTuple):
 
 
 class Evidence(NamedTuple):
-    """What puts a margin into its bracket.
+    """The evidence that a margin lies in its bracket.
 
-    The hyperplane w.x + b = 0 reaches the lower end. The convex combination of examples caps it:
-    no hyperplane keeps more distance from all examples than from the points that they make up.
+    The hyperplane w.x + b = 0 reaches the lower end. The convex combination of examples caps the
+    margin: no hyperplane is farther from all examples than from the points that they make up.
     """
 
     w: np.ndarray
@@ -56,25 +56,25 @@ class Certificate:
     verdict : {"separable", "not separable", "undecided"}
         With `asked`, whether a hyperplane separates the classes with at least that margin.
     classes : array
-        The labels; the hyperplane's positive side is that of the last.
+        The labels; the last is on the positive side of the hyperplane.
     w, b
         Separable: the hyperplane. With a Gram matrix, w holds the weights of the examples.
-        They are fractions (in an array of objects) where no floats would separate.
+        They are fractions (in an array of objects) if no floats separate.
     margin : Bracket or None
-        Around the largest distance that a hyperplane can keep from all examples (L19).
+        A bracket around the largest distance that a hyperplane can keep from all examples (L19).
     extended : Bracket or None
         The same for the examples extended by the constant feature, whose weight counts as part
         of w: the margin of the mistake bound (L20). Without a bias the two are the same.
     R : float
         The length of the longest extended example.
     examples, shares
-        Not separable: examples of both sides, at most d + 2, and the convex weights, as exact
-        fractions, with which the hulls of the classes meet. (If a margin was asked for, with
-        which they come closer than that.)
+        Not separable: examples of both classes, at most d + 2, and the convex weights, as exact
+        fractions, with which the hulls of the classes meet. (If a margin was asked for, the hulls
+        come closer than that.)
     support : array
-        Separable: the examples that hold the margin in place, where it was measured.
+        Separable: the examples that determine the margin, if it was measured.
     found_by, seconds
-        The step that decided, and the time that everything took.
+        The step that decided, and the whole time.
     """
 
     verdict: str
@@ -99,7 +99,7 @@ class Certificate:
 
     @property
     def bound(self) -> float:
-        """The most mistakes that a perceptron can make, (R / gamma)^2; infinite if not known."""
+        """The most mistakes that a perceptron can make, (R / gamma)^2; infinite if unknown."""
         if self.extended is None or not self.extended.low > 0.0:
             return math.inf
         return (self.R / self.extended.low) ** 2
@@ -110,18 +110,18 @@ class Certificate:
         Parameters
         ----------
         X : array or scipy sparse matrix of shape (n, d), or the Gram matrix of shape (n, n)
-            The very numbers that the certificate is about.
+            The same numbers that the certificate is about.
         y : array of n labels
 
         Returns
         -------
         bool
-            True. (An undecided certificate claims no more than its brackets.)
+            True. (An undecided certificate claims only its brackets.)
 
         Raises
         ------
         CertificateError
-            If some claim does not hold.
+            If a claim does not hold.
         """
         return check_certificate(self, X, y)
 
@@ -199,34 +199,34 @@ class CertificateTable:
 
 @dataclass(frozen=True, eq=False)
 class RunCertificate:
-    """What is known of a linear learner's training.
+    """What is known about the training of a linear learner or a kernel perceptron.
 
     These figures are measured in floating point, not proved like those of a `Certificate`.
 
     Attributes
     ----------
     mistakes, epochs : int
-        Made while learning, in so many epochs.
+        The number of mistakes made while learning, and of epochs.
     no_bound : str
-        Why the theorem does not speak of this training; empty if it does.
+        Why the theorem does not apply to this training; empty if it does.
     R : float or None
         The length of the longest example, extended by the constant feature.
     margin, extended_margin : float or None
-        The smallest signed distance of an example to the hyperplane that was learned, from all
-        features and from those extended by the constant one: negative if some example is on the
-        wrong side. (Several classes: the smallest lead over the length of all weights together.)
+        The smallest signed distance of an example to the hyperplane that was learned, without and
+        with the constant feature: negative if some example is on the wrong side. (With several
+        classes: the smallest lead divided by the length of all weights together.)
     gamma : Bracket or None
-        Around the largest extended margin that these examples allow, if they are separable.
+        A bracket around the largest extended margin of these examples, if they are separable.
     bound : float or None
-        The most mistakes that the theorem allows (L20): (R / gamma)^2, for classes learned
-        together 2 (R / gamma)^2.
+        The largest number of mistakes that the theorem allows (L20): (R / gamma)^2, and
+        2 (R / gamma)^2 for several classes learned together.
     hinge_bound : float or None
-        The most mistakes with the total hinge loss (L25), for the weights that were learned and
-        the best margin for them; it needs no separability.
+        The same from the total hinge loss (L25), for the weights that were learned and the margin
+        that suits them best; the examples need not be separable.
     progress : array of shape (mistakes, 4), or None
         After each mistake k: w_k . w*, k gamma, |w_k|^2 and k R^2. The proof's two inequalities
-        say that the first is not below the second, nor the third above the fourth. Needs the log
-        of mistakes (`keep="vote"`) and a known gamma.
+        say that the first is not below the second, nor the third above the fourth. Needs the
+        mistake log (`keep="vote"`) and a known gamma.
     """
 
     mistakes: int
@@ -243,7 +243,7 @@ class RunCertificate:
 
     @property
     def strict_margin(self) -> float | None:
-        """The margin if the hyperplane separates, else minus infinity: the other convention."""
+        """The margin if the hyperplane separates, else minus infinity (the other convention)."""
         if self.margin is None or self.margin > 0.0:
             return self.margin
         return -math.inf
@@ -258,17 +258,17 @@ class RunCertificate:
         return bool(np.all(along >= least * (1 - slack)) and np.all(square <= most * (1 + slack)))
 
     def risk(self, delta: float = 0.05) -> float | None:
-        """With probability 1 - delta the hypotheses err at most this often, on the average (L25).
+        """Bound the average error of the hypotheses, with probability 1 - delta (L25).
 
-        M / n + sqrt(2 ln(1 / delta) / n), for one pass over examples that were drawn from one
-        distribution, independently; None after several passes.
+        M / n + sqrt(2 ln(1 / delta) / n), for one pass over examples drawn independently from one
+        distribution; None after several passes.
         """
         if self.epochs != 1 or not self.n:
             return None
         return self.mistakes / self.n + math.sqrt(2.0 * math.log(1.0 / delta) / self.n)
 
     def chart(self) -> Markup:
-        """Both inequalities of the proof along the training, as HTML; needs `progress`."""
+        """Draw both inequalities of the proof along the training, as HTML; needs `progress`."""
         assert self.progress is not None
         along, least, square, most = self.progress.T
         k = list(range(1, len(along) + 1))
@@ -301,7 +301,7 @@ class RunCertificate:
 
 
 def _some(items: Any, shares: Sequence[Fraction] = ()) -> str:
-    """The first few examples, with their weights."""
+    """Name the first few examples, with their weights."""
     shown = [
         f"{item} ({float(shares[k]):.4g})" if len(shares) else f"{item}"
         for k, item in enumerate(items[:6])

@@ -1,4 +1,4 @@
-"""What an SVM's answer is worth: primal, dual and the gap between them, recomputed from scratch."""
+"""The certificate of a linear SVM: primal, dual and their gap, recomputed from scratch."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from widemargin.data.rows import Rows
 from widemargin.loops.svm.recheck import rebuild_dense, rebuild_sparse, scores_dense, scores_sparse
 from widemargin.markup.html import fragment, lines_of
 
-#: A free bias needs sum y alpha = 0; so much of sum alpha may be left over by rounding.
+#: A free bias needs sum y alpha = 0. Rounding may leave this fraction of sum alpha: some thousands
+#: of units in the last place, as there may be many terms.
 _ROUNDING = 1e-12
 
 
@@ -20,26 +21,26 @@ _ROUNDING = 1e-12
 class GapCertificate:
     """How far an SVM is from the best one can be.
 
-    The primal is what the given weights cost; no weights cost less than the dual. So the weights
-    cost at most `gap` (a fraction of the primal) more than the best.
+    The primal is the objective of the given weights. No weights have an objective below the dual,
+    so the best is at most `gap` (a fraction of the primal) below that of the given weights.
 
     Attributes
     ----------
     primal, dual : float
-        Both objectives. Several classes, each against the rest: their sums.
+        Both objectives; their sums if each class is separated from the rest.
     gap : float
         (primal - dual) / primal, from 0 to 1.
     support_vectors : int
-        Examples whose dual value is not zero.
+        The number of examples whose dual value is not zero.
     violation : float
         The largest slope of the dual along which it could still grow.
     margin : (float, float) or None
         With C = inf: the smallest distance of an example from the plane, and a bound that no
-        separator can exceed. The first is 0 if nothing that separates was found.
+        separator can exceed. The first is 0 if no separator was found.
     parts : tuple of GapCertificate
-        One a class, where every class is a problem of its own.
+        One per class, if every class is a problem of its own.
     alpha : array or None
-        The dual values from which all this was computed (not kept in files).
+        The dual values from which all figures were computed. Model files do not keep them.
     """
 
     primal: float
@@ -55,13 +56,13 @@ class GapCertificate:
     def support(self) -> np.ndarray:
         """The rows of the support vectors."""
         if self.alpha is None:
-            raise AttributeError("the dual values are not kept in model files")
+            raise AttributeError("the dual values are not kept in model files; fit again")
         used = self.alpha != 0.0
         return np.flatnonzero(used if used.ndim == 1 else used.any(axis=1))
 
     @property
     def separates(self) -> bool | None:
-        """With C = inf, whether all examples are on their sides; otherwise None."""
+        """With C = inf, whether all examples are on the right side; otherwise None."""
         return None if self.margin is None else self.margin[0] > 0.0
 
     def __str__(self) -> str:
@@ -84,7 +85,7 @@ class GapCertificate:
         return fragment(lines_of(str(self)))
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything but the dual values as plain numbers, for JSON."""
+        """Return everything but the dual values as plain numbers, for JSON."""
         found = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "alpha"}
         found["margin"] = None if self.margin is None else list(self.margin)
         found["parts"] = [part.to_dict() for part in self.parts]
@@ -104,7 +105,7 @@ class GapCertificate:
 
 
 def together(parts: list[GapCertificate]) -> GapCertificate:
-    """One certificate for problems that were solved apart: their objectives add up."""
+    """Join the certificates of separate problems: their objectives add up."""
     if len(parts) == 1:
         return parts[0]
     primal, dual = sum(part.primal for part in parts), sum(part.dual for part in parts)
@@ -124,7 +125,7 @@ def together(parts: list[GapCertificate]) -> GapCertificate:
     )
 
 
-class Binary(NamedTuple):
+class BinaryObjective(NamedTuple):
     """A two-class problem as a certificate needs it: y in {-1, +1}, the cost C_i of every row."""
 
     rows: Rows
@@ -135,14 +136,14 @@ class Binary(NamedTuple):
 
 
 def relative(primal: float, dual: float) -> float:
-    """The gap as a fraction of the primal; 1 if there is nothing to compare with."""
+    """Return the gap as a fraction of the primal; 1 if the primal is infinite."""
     if not math.isfinite(primal):
         return 1.0
     return max(0.0, (primal - dual) / primal) if primal > 0.0 else 0.0
 
 
 def weights_of(rows: Rows, amounts: np.ndarray) -> np.ndarray:
-    """sum_i amounts_i x_i in float64, the weight of the constant feature last."""
+    """Return sum_i amounts_i x_i in float64, the weight of the constant feature last."""
     w = np.empty(rows.width + 1)
     amounts = np.ascontiguousarray(amounts, np.float64)
     rebuild: Any = rebuild_sparse if rows.is_sparse else rebuild_dense
@@ -151,7 +152,7 @@ def weights_of(rows: Rows, amounts: np.ndarray) -> np.ndarray:
 
 
 def scores_of(rows: Rows, w: np.ndarray) -> np.ndarray:
-    """W . x of every row, in float64."""
+    """Return w.x of every row, in float64."""
     out = np.empty(rows.n)
     score: Any = scores_sparse if rows.is_sparse else scores_dense
     score(*rows.stored, w, out)
@@ -159,19 +160,21 @@ def scores_of(rows: Rows, w: np.ndarray) -> np.ndarray:
 
 
 def longest_row(rows: Rows) -> float:
-    """The length of the longest row, the constant feature included."""
+    """Return the length of the longest row, the constant feature included."""
     matrix = rows.to_matrix()
     squares = matrix.multiply(matrix) if rows.is_sparse else np.square(matrix, dtype=np.float64)
     lengths = np.asarray(squares.sum(axis=1, dtype=np.float64))
     return math.sqrt(float(np.max(lengths, initial=0.0)) + rows.bias**2)
 
 
-@np.errstate(over="ignore")  # an objective beyond all floats is infinite, and so is its gap
-def measure_binary(problem: Binary, alpha: np.ndarray) -> tuple[np.ndarray, float, GapCertificate]:
-    """Recompute everything from dual values: the weights, the free bias (or 0), the certificate.
+@np.errstate(over="ignore")  # an objective too large for a float is infinite
+def measure_binary(
+    problem: BinaryObjective, alpha: np.ndarray
+) -> tuple[np.ndarray, float, GapCertificate]:
+    """Recompute the weights, the free bias (or 0) and the certificate from dual values.
 
-    With costs of infinity (the hard margin) the weights are scaled so that they just meet all
-    margins, if they can be.
+    With infinite costs (the hard margin) the weights are scaled so that the smallest margin is 1,
+    if they separate.
     """
     rows, y, costs, squared, free_bias = problem
     w = weights_of(rows, alpha * y)
@@ -233,7 +236,7 @@ def measure_joint(
     Parameters
     ----------
     rows, y, costs
-        The examples, their classes 0 ... k - 1, and what an error on each costs.
+        The examples, their classes 0 ... k - 1, and the cost of an error on each.
     alpha : array (n, k)
         The dual values.
     """
@@ -259,9 +262,9 @@ def measure_joint(
 
 
 def best_bias(scores: np.ndarray, y: np.ndarray, costs: np.ndarray, squared: bool) -> float:
-    """The b that makes sum_i C_i loss(1 - y_i (s_i + b)) least; its slope grows with b.
+    """Return the b that minimises sum_i C_i loss(1 - y_i (s_i + b)), by bisection of its slope.
 
-    With infinite costs: the middle between the two classes.
+    With infinite costs this is the middle between the two classes.
     """
     counted = costs > 0.0
     scores, signs, costs = scores[counted], y[counted].astype(np.float64), costs[counted]

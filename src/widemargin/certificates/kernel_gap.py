@@ -1,9 +1,9 @@
-"""What a kernel SVM's answer is worth: primal, dual, gap and margin in feature space."""
+"""The certificate of a kernel SVM: primal, dual, gap and margin in feature space."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -13,15 +13,15 @@ from widemargin.certificates.gap import relative
 
 @dataclass(frozen=True)
 class LowRank:
-    """How well a few landmarks stand for all examples.
+    """How well features from a few landmarks approximate the kernel.
 
     Attributes
     ----------
     landmarks, rank : int
-        Examples whose kernels span the space that was used, and its dimension.
+        The examples whose kernels span the space that was used, and its dimension.
     mean, worst : float
-        The squared distance in feature space of an example from that space, as a part of its own
-        squared length: over all examples together, and the largest of all.
+        The squared distance in feature space of an example from that space, as a fraction of its
+        own squared length: over all examples together, and for the worst example.
     """
 
     landmarks: int
@@ -39,30 +39,30 @@ class KernelCertificate:
     Attributes
     ----------
     primal, dual : float
-        Both objectives. The primal is that of the model as it answers, bias included; no machine
-        costs less than the dual. Of several problems, their sums.
+        Both objectives. The primal is that of the deployed model, bias included; no machine has
+        an objective below the dual. With several problems, their sums.
     gap : float
         (primal - dual) / primal.
     violation : float
         The largest violation of the optimality conditions, as LIBSVM measures it.
     support_vectors, bounded : int
-        Examples whose dual value is not zero, and those whose dual value is at its bound.
+        The number of examples whose dual value is not zero, and is at its upper bound.
     margin : float
-        In feature space the distance from the plane at which the score is 1 or -1: 1 / |w|. The
-        smallest of several problems. With C = inf the distance of the nearest example, 0 if nothing
-        that separates was found.
+        The distance in feature space from the plane at which the score is 1 or -1: 1 / |w|. With
+        several problems, the smallest. With C = inf the distance of the nearest example; 0 if no
+        separator was found.
     bound : float or None
         With C = inf: no plane has a larger margin.
     labels : tuple
-        The two classes; the second of one against the rest is None.
+        The two classes; the second is None if it is the rest.
     parts : tuple of KernelCertificate
-        One a problem, if there are several.
+        One per problem, if there are several.
     proved : bool
         With C = inf: whether a few of the examples prove, by the exact arithmetic of `certify` on
         their kernel values, that nothing separates them.
     low_rank : LowRank or None
-        If the machine was trained on an approximation of the kernel: then the objectives are those
-        of the approximation.
+        Set if the machine was trained on an approximation of the kernel; the objectives are then
+        those of the approximation.
     """
 
     primal: float
@@ -80,7 +80,7 @@ class KernelCertificate:
 
     @property
     def separates(self) -> bool | None:
-        """With C = inf, whether all examples are on their sides; otherwise None."""
+        """With C = inf, whether all examples are on the right side; otherwise None."""
         return None if self.bound is None else self.margin > 0.0
 
     def __str__(self) -> str:
@@ -112,13 +112,13 @@ class KernelCertificate:
         return "\n".join(lines)
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything as plain numbers, for JSON."""
+        """Return everything as plain numbers, for JSON."""
         found = {field.name: getattr(self, field.name) for field in fields(self)}
         found["labels"] = [
             label.item() if isinstance(label, np.generic) else label for label in self.labels
         ]
         found["parts"] = [part.to_dict() for part in self.parts]
-        found["low_rank"] = None if self.low_rank is None else vars(self.low_rank).copy()
+        found["low_rank"] = None if self.low_rank is None else asdict(self.low_rank)
         return found
 
     @classmethod
@@ -135,12 +135,12 @@ class KernelCertificate:
 
 
 def _name(labels: tuple[Any, ...]) -> str:
-    """What a problem is called."""
+    """Return the name of a problem."""
     return f"{labels[0]} against {'the rest' if labels[1] is None else labels[1]}"
 
 
 def add_up(parts: list[KernelCertificate], support_vectors: int) -> KernelCertificate:
-    """One certificate for problems that were solved apart: their objectives add up."""
+    """Join the certificates of separate problems: their objectives add up."""
     if len(parts) == 1:
         return parts[0]
     primal, dual = sum(part.primal for part in parts), sum(part.dual for part in parts)
@@ -169,10 +169,10 @@ def measure_machine(
     violation: float,
     longest: float,
 ) -> tuple[float, float, KernelCertificate]:
-    """What dual values are worth whose scores sum_j beta_j K_ij are known.
+    """Compute the certificate of dual values whose scores sum_j beta_j K_ij are known.
 
-    With infinite costs (the hard margin) the machine is scaled so that it just meets all margins,
-    if it can be.
+    With infinite costs (the hard margin) the machine is scaled so that the smallest margin is 1, if
+    it separates.
 
     Parameters
     ----------
@@ -184,7 +184,7 @@ def measure_machine(
     Returns
     -------
     scale, b, certificate
-        What to multiply the dual values by, and the bias after that.
+        The factor for the dual values, the bias after scaling, and the certificate.
     """
     length = max(0.0, float(beta @ scores))
     total = float(np.abs(beta).sum())

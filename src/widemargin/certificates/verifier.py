@@ -1,45 +1,51 @@
-"""The routine that rechecks a certificate.
+"""The verifier: it rechecks every claim of a certificate.
 
-It shares no code with the solvers. It believes nothing but the numbers that it is given: floats
-are fractions with a power of two below the line, and every claim is an inequality between such
-fractions. Most are settled in floating point with a bound on its error; what is too close to tell
-that way is multiplied out in whole numbers.
+It shares no code with the solvers, and trusts nothing but the numbers that it is given. Floats are
+fractions whose denominators are powers of two, and every claim is an inequality between such
+fractions. Most are decided in floating point with a bound on the error; what is too close for that
+is computed exactly, in integers.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from widemargin.certificates.exact_arithmetic import (
+    exact_dot,
+    exact_sum,
+    root_above,
+    to_integers,
+)
 from widemargin.errors import DataError
 
 SEPARABLE, NOT_SEPARABLE, UNDECIDED = "separable", "not separable", "undecided"
 
 
 class CertificateError(ValueError):
-    """A certificate does not prove what it says about these examples."""
+    """A certificate does not prove what it claims about these examples."""
 
 
-#: Twice the unit of rounding: slack for the rounding of the bounds themselves.
-_EPS = 2.0**-52
-_TINY = 2.0**-1073
-#: Values looked at at a time, so that no large copy is made.
-_PIECE = 1 << 20
+#: Twice the unit of rounding of float64, which leaves slack for the rounding of the bounds
+#: themselves; and twice the smallest float, the error of a product that underflows.
+_EPS, _TINY = 2.0**-52, 2.0**-1073
+#: Values that are converted to float64 at a time (8 MB), so that no large copy is made.
+_VALUES_AT_ONCE = 1 << 20
 
 
 def check_certificate(certificate: Any, X: Any, y: Any) -> bool:
-    """Check every claim of a certificate; True, or an error."""
+    """Check every claim of a certificate; returns True, or raises an error."""
     examples = _Examples.of(certificate, X, y)
     if certificate.verdict == SEPARABLE:
         _check_separator(certificate, examples)
     elif certificate.verdict == NOT_SEPARABLE:
         _check_combination(certificate, examples)
     elif certificate.verdict != UNDECIDED:
-        raise CertificateError(f"there is no verdict {certificate.verdict!r}")
+        raise CertificateError(f"the verdict {certificate.verdict!r} is unknown")
     free = certificate.constant != 0.0
     for bracket, evidence, extended in (
         (certificate.margin, certificate.margin_evidence, not free),
@@ -61,6 +67,7 @@ class _Examples(NamedTuple):
 
     @classmethod
     def of(cls, certificate: Any, X: Any, y: Any) -> _Examples:
+        """Check that X and y are what the certificate is about."""
         if hasattr(X, "tocsr"):
             matrix = X.tocsr()
             if not matrix.has_canonical_format:
@@ -72,43 +79,45 @@ class _Examples(NamedTuple):
         if matrix.ndim != 2 or matrix.shape != (certificate.n, certificate.width):
             raise CertificateError(
                 f"the certificate is about {certificate.n} rows of {certificate.width} values,"
-                f" these have the shape {matrix.shape}"
+                f" but X has the shape {matrix.shape}"
             )
         require_exact(values)
         y = np.asarray(y)
         classes = certificate.classes
         positive, negative = y == classes[-1], y == classes[0]
         if y.shape != (certificate.n,) or not np.all(positive | negative):
-            raise CertificateError(f"the certificate is about the labels {classes.tolist()} only")
+            raise CertificateError(
+                f"the certificate is only about the labels {classes.tolist()}; y has others"
+            )
         return cls(matrix, np.where(positive, 1, -1), certificate.constant, certificate.gram)
 
     @property
     def longest(self) -> int:
-        """The most values that a row has stored."""
+        """The largest number of values that a row stores."""
         if hasattr(self.matrix, "indptr"):
             return int(np.max(np.diff(self.matrix.indptr), initial=0))
         return self.matrix.shape[1]
 
     def rows(self, which: np.ndarray) -> np.ndarray:
-        """Some rows as a dense float64 array."""
+        """Return some rows as a dense float64 array."""
         part = self.part(which)
         return part.toarray() if hasattr(part, "toarray") else part
 
     def part(self, which: np.ndarray) -> Any:
-        """Some rows in float64, as they are stored."""
+        """Return some rows in float64, sparse or dense as they are stored."""
         return self.matrix[which].astype(np.float64)
 
     def pieces(self) -> Iterator[tuple[slice, Any]]:
-        """All rows, a few at a time, in float64."""
+        """Yield all rows in float64, a few at a time."""
         n, width = self.matrix.shape
-        step = max(1, _PIECE // max(1, width))
+        step = max(1, _VALUES_AT_ONCE // max(1, width))
         if hasattr(self.matrix, "tocsr"):
             step = n or 1
         for start in range(0, n, step):
             yield slice(start, start + step), self.matrix[start : start + step].astype(np.float64)
 
     def scores(self, w: np.ndarray, b: float | Fraction) -> tuple[np.ndarray, np.ndarray]:
-        """The scores y (w.x + b) of all examples in floating point, and how far it can be off."""
+        """Return the scores y (w.x + b) in floating point, and bounds on their errors."""
         score, size = np.empty(len(self.signs)), np.empty(len(self.signs))
         w, b = np.asarray(w, np.float64), float(b)  # fractions are rounded
         for where, part in self.pieces():
@@ -119,8 +128,8 @@ class _Examples(NamedTuple):
         return self.signs * (score + b), error
 
     def score(self, i: int, w: np.ndarray, b: float | Fraction) -> Fraction:
-        """The score y (w.x + b) of one example, exactly."""
-        found = _dot(self.rows(np.array([i]))[0], w) + Fraction(b)
+        """Return the score y (w.x + b) of one example, exactly."""
+        found = exact_dot(self.rows(np.array([i]))[0], w) + Fraction(b)
         return found * int(self.signs[i])
 
 
@@ -129,7 +138,7 @@ def require_exact(values: np.ndarray) -> None:
     if values.dtype.kind not in "fiub" or values.dtype.itemsize > 8:
         raise DataError(f"X must hold real numbers of at most 64 bits, found {values.dtype}")
     if values.dtype.kind == "f":
-        # The sum is finite only if all are (or it overflows, and is looked at closely).
+        # A finite sum means that all are finite; otherwise look at each, as a sum may overflow.
         with np.errstate(over="ignore", invalid="ignore"):
             fine = np.isfinite(np.sum(values)) or np.all(np.isfinite(values))
         if not fine:
@@ -141,13 +150,15 @@ def require_exact(values: np.ndarray) -> None:
 
 
 def _check_separator(certificate: Any, examples: _Examples) -> None:
-    """All examples strictly on their sides, and as far away as was asked for."""
+    """Check that all examples are strictly on their sides, and as far away as was asked for."""
     w = certificate.w
     least = 0.0 if certificate.asked is None else certificate.asked
     if w is None or w.shape != (examples.matrix.shape[1],):
-        raise CertificateError("there is no separator of the right length")
+        raise CertificateError("the separator is missing, or does not have one weight per feature")
     if certificate.b and not certificate.constant:
-        raise CertificateError("the separator has a bias, and was to have none")
+        raise CertificateError(
+            "the separator has a bias, but the certificate is about planes through the origin"
+        )
     _check_distances(w, certificate.b, least, examples, extended=False, strict=least == 0.0)
 
 
@@ -159,13 +170,13 @@ def _check_distances(
     extended: bool,
     strict: bool,
 ) -> None:
-    """Every example at least so far on its own side; 0 and strict: on its own side."""
+    """Check that every example is at least `least` away on its own side; if strict, not at 0."""
     if not np.all(np.isfinite(np.asarray(w, np.float64))):
-        raise CertificateError("a hyperplane's weights are not finite")
+        raise CertificateError("the weights of the hyperplane are not finite")
     square = _square(w, examples)
     if extended and examples.constant:
         square += (Fraction(b) / Fraction(examples.constant)) ** 2
-    length = _root_above(square)
+    length = root_above(square)
     score, error = examples.scores(w, b)
     with np.errstate(invalid="ignore", over="ignore"):
         fine = score - error > (
@@ -179,12 +190,12 @@ def _check_distances(
             held = least <= 0.0 or exact**2 >= Fraction(least) ** 2 * square
         if not held:
             raise CertificateError(
-                f"example {i} has the score {float(exact):.3g}, not the distance {least:.6g}"
+                f"example {i} has the score {float(exact):.3g}: nearer than {least:.6g}"
             )
 
 
 def _check_combination(certificate: Any, examples: _Examples) -> None:
-    """Convex weights with which the hulls meet, or come closer than was asked for."""
+    """Check convex weights with which the hulls meet, or come closer than was asked for."""
     which, shares = np.asarray(certificate.examples), certificate.shares
     _check_members(which, len(shares), examples)
     common = math.lcm(*(share.denominator for share in shares))
@@ -192,7 +203,7 @@ def _check_combination(certificate: Any, examples: _Examples) -> None:
     if any(weight <= 0 for weight in weights) or sum(weights) != common:
         raise CertificateError("the weights are not positive or do not add up to 1")
     signed = [w * int(s) for w, s in zip(weights, examples.signs[which], strict=True)]
-    total, exponent = _combine(signed, examples.part(which))
+    total, exponent = exact_sum(signed, examples.part(which))
     left = [*total, *([sum(signed)] if examples.constant else [])]
     if certificate.asked is None:
         if any(left):
@@ -200,7 +211,7 @@ def _check_combination(certificate: Any, examples: _Examples) -> None:
         return
     if examples.constant and sum(signed):
         raise CertificateError("the two classes do not have the same weight")
-    # With a bias both halves have weight 1/2: what is left is half the distance of the hulls.
+    # With a bias each class has weight 1/2: what is left is half the distance of the hulls.
     if examples.gram:
         square = _quadratic(which, np.array(signed, object), examples) / Fraction(common) ** 2
     else:
@@ -211,25 +222,30 @@ def _check_combination(certificate: Any, examples: _Examples) -> None:
 
 
 def _check_members(which: np.ndarray, shares: int, examples: _Examples) -> None:
+    """Check that a combination names distinct examples, one weight for each."""
     n = len(examples.signs)
     if not len(which) or len(which) != shares or len(set(which.tolist())) != len(which):
-        raise CertificateError("the examples of the combination are not distinct, or not weighted")
+        raise CertificateError(
+            "the combination must name distinct examples, with one weight for each"
+        )
     if which.min() < 0 or which.max() >= n:
         raise CertificateError(f"the combination names examples outside 0 ... {n - 1}")
 
 
 def _check_bracket(bracket: Any, evidence: Any, examples: _Examples, extended: bool) -> None:
-    """The hyperplane reaches the lower end, and the combination is as short as the upper end."""
+    """Check that the hyperplane reaches the lower end and the combination caps the upper end."""
     one_class = len(set(examples.signs.tolist())) < 2
     if one_class and not extended:
-        return  # a hyperplane can go as far away as it likes
+        return  # a hyperplane can be as far away as one likes
     if evidence is None:
         if bracket.low > -math.inf or bracket.high < math.inf:
             raise CertificateError("a bracket has no evidence")
         return
     w, b, which, shares = evidence
     if b and not examples.constant:
-        raise CertificateError("a margin is measured with a bias, and was to have none")
+        raise CertificateError(
+            "the margin has a bias, but the certificate is about planes through the origin"
+        )
     if bracket.low > -math.inf:
         _check_distances(w, b, bracket.low, examples, extended, strict=False)
     if bracket.high == math.inf:
@@ -247,7 +263,7 @@ def _check_bracket(bracket: Any, evidence: Any, examples: _Examples, extended: b
 
 
 def _normalised(shares: np.ndarray, signs: np.ndarray, extended: bool) -> list[Fraction]:
-    """Signed weights that add up to 1, or (free bias) to 1/2 on either side."""
+    """Return signed weights that add up to 1, or (free bias) to 1/2 in each class."""
     exact = [Fraction(share) for share in shares.tolist()]
     if extended:
         total = dict.fromkeys((1, -1), sum(exact, Fraction(0)))
@@ -264,7 +280,7 @@ def _normalised(shares: np.ndarray, signs: np.ndarray, extended: bool) -> list[F
 def _short_in_floats(
     which: np.ndarray, shares: np.ndarray, high: float, examples: _Examples, extended: bool
 ) -> bool:
-    """Whether floating point can tell that the combination is no longer than `high`."""
+    """Whether floating point suffices to show that the combination is at most `high` long."""
     if examples.gram:
         return False
     signs = examples.signs[which]
@@ -294,14 +310,14 @@ def _short_in_floats(
 def _square_of_combination(
     which: np.ndarray, shares: np.ndarray, examples: _Examples, extended: bool
 ) -> Fraction:
-    """The squared length of the combination, exactly."""
+    """Return the squared length of the combination, exactly."""
     signed = _normalised(shares, examples.signs[which], extended)
     common = math.lcm(*(value.denominator for value in signed))
     whole = [value.numerator * (common // value.denominator) for value in signed]
     if examples.gram:
         square = _quadratic(which, np.array(whole, object), examples) / Fraction(common) ** 2
     else:
-        total, exponent = _combine(whole, examples.part(which))
+        total, exponent = exact_sum(whole, examples.part(which))
         unit = Fraction(2) ** exponent / common
         square = Fraction(sum(value * value for value in total)) * unit**2
     if extended:
@@ -310,7 +326,7 @@ def _square_of_combination(
 
 
 def _check_radius(radius: float, examples: _Examples) -> None:
-    """No extended example is longer than R."""
+    """Check that no extended example is longer than R."""
     extra = Fraction(examples.constant) ** 2
     terms = examples.longest + 3
     if examples.gram:
@@ -331,91 +347,28 @@ def _check_radius(radius: float, examples: _Examples) -> None:
             exact = Fraction(float(squares[i]))
         else:
             row = examples.rows(np.array([i]))[0]
-            exact = _dot(row, row)
+            exact = exact_dot(row, row)
         if math.isfinite(radius) and exact + extra > Fraction(radius) ** 2:
             raise CertificateError(f"example {i} is longer than R = {radius:.6g}")
 
 
-# Whole numbers
-
-
-def _whole(values: np.ndarray) -> tuple[np.ndarray, int]:
-    """Floats as whole numbers times one power of two, exactly."""
-    fraction, power = np.frexp(values)
-    mantissa = (fraction * 2.0**53).astype(np.int64)
-    used = mantissa != 0
-    if not np.any(used):
-        return np.zeros(values.shape, object), 0
-    # Trailing zeros of the mantissas would only make the numbers long.
-    zeros = np.where(used, np.log2((mantissa & -mantissa) + ~used).astype(np.int64), 0)
-    lowest = int((power + zeros)[used].min())
-    if int(power[used].max()) - lowest + 53 < 63:
-        return np.ldexp(values, 53 - lowest).astype(np.int64).astype(object), lowest - 53
-    shift = np.where(used, power - lowest, 0)
-    whole = np.empty(values.shape, object)
-    flat = whole.reshape(-1)
-    for k, (number, by) in enumerate(
-        zip(mantissa.ravel().tolist(), shift.ravel().tolist(), strict=True)
-    ):
-        flat[k] = number << by if by >= 0 else number >> -by
-    return whole, lowest - 53
-
-
-def _dot(u: np.ndarray, v: np.ndarray) -> Fraction:
-    """The product of two vectors of floats, or of fractions, exactly."""
-    used = np.flatnonzero((u != 0.0) & (v != 0.0))
-    if not len(used):
-        return Fraction(0)
-    if u.dtype == object or v.dtype == object:
-        pairs = zip(u[used].tolist(), v[used].tolist(), strict=True)
-        return sum((Fraction(x) * Fraction(y) for x, y in pairs), Fraction(0))
-    (a, i), (b, j) = _whole(u[used]), _whole(v[used])
-    return Fraction(int(np.dot(a, b))) * Fraction(2) ** (i + j)
-
-
-def _combine(weights: Sequence[int], rows: Any) -> tuple[list[int], int]:
-    """The sum of whole-numbered weights times rows, as whole numbers times a power of two."""
-    if hasattr(rows, "indptr"):
-        whole, exponent = _whole(rows.data)
-        total = [0] * rows.shape[1]
-        owners = np.repeat(np.arange(len(weights)), np.diff(rows.indptr)).tolist()
-        for i, j, value in zip(owners, rows.indices.tolist(), whole.tolist(), strict=True):
-            total[j] += weights[i] * value
-        return total, exponent
-    rows = rows[:, np.any(rows != 0.0, axis=0)]
-    whole, exponent = _whole(rows)
-    return (np.array(weights, object) @ whole).tolist(), exponent
-
-
 def _quadratic(which: np.ndarray, weights: np.ndarray, examples: _Examples) -> Fraction:
-    """The sum of a_i a_j K_ij over some examples, exactly."""
-    whole, exponent = _whole(examples.rows(which)[:, which])
+    """Return the sum of a_i a_j K_ij over some examples, exactly."""
+    whole, exponent = to_integers(examples.rows(which)[:, which])
     return Fraction(int(weights @ (whole @ weights))) * Fraction(2) ** exponent
 
 
 def _square(w: np.ndarray, examples: _Examples) -> Fraction:
-    """The squared length of w."""
+    """Return the squared length of w, exactly."""
     if not examples.gram:
-        return _dot(w, w)
+        return exact_dot(w, w)
     used = np.flatnonzero(w)
     if not len(used):
         return Fraction(0)
     if w.dtype == object:
         return sum(
-            (w[i] * _dot(examples.rows(np.array([i]))[0], w) for i in used.tolist()), Fraction(0)
+            (w[i] * exact_dot(examples.rows(np.array([i]))[0], w) for i in used.tolist()),
+            Fraction(0),
         )
-    whole, exponent = _whole(w[used])
+    whole, exponent = to_integers(w[used])
     return _quadratic(used, whole, examples) * Fraction(2) ** (2 * exponent)
-
-
-def _root_above(square: Fraction) -> float:
-    """A float that is not below the square root."""
-    if square <= 0:
-        return 0.0
-    shift = 160 + 2 * max(0, (square.denominator.bit_length() - square.numerator.bit_length()) // 2)
-    whole = math.isqrt((square.numerator << shift) // square.denominator) + 1
-    try:
-        found = float(Fraction(whole, 1 << (shift // 2)))
-    except OverflowError:
-        return math.inf
-    return math.nextafter(found, math.inf)

@@ -17,7 +17,7 @@ from widemargin.errors import DataError
 from widemargin.kernels.gram import gram_matrix
 from widemargin.kernels.kernel import make_kernel, uses_of_kernel
 from widemargin.parameters import refuse_unused
-from widemargin.separability.certify_examples import certify as decide
+from widemargin.separability.examples import certify_examples
 
 #: Examples that are named at the most.
 _SHOWN = 10
@@ -44,7 +44,7 @@ def certify(patterns: Sequence[str], given: Mapping[str, Any]) -> None:
     if params:
         kernel = make_kernel(**params, rows=data.rows.with_bias(0.0))
         X = gram_matrix(X, kernel)
-    found = decide(
+    found = certify_examples(
         X,
         y,
         gram=kernel is not None,
@@ -55,7 +55,7 @@ def certify(patterns: Sequence[str], given: Mapping[str, Any]) -> None:
         max_seconds=given["max_seconds"],
     )
     if given["verify"]:
-        found.verify(X, y)  # type: ignore[union-attr]
+        found.verify(X, y)
     if given["as_json"]:
         more = {"kernel": None if kernel is None else str(kernel), "verified": given["verify"]}
         click.echo(json.dumps({**_figures(found, places), **more}))

@@ -1,7 +1,8 @@
 """Examples in the form that the loops read, in a file that is mapped into memory.
 
 The layout is that of safetensors, so that the arrays can be read in their place. The description
-tells from which files they were made and how; if one of these has changed, the cache is made anew.
+tells from which files they were made and how; if one of these has changed, or if another format of
+cache was found, the cache is made anew.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from widemargin import __version__
 from widemargin.data.datasets import Classes, Encoded
 from widemargin.data.encode.encoder import Encoder
 from widemargin.data.encode.labels import plain_labels, typed_labels
@@ -20,7 +22,14 @@ from widemargin.data.encode.registry import restore_encoder
 from widemargin.data.rows import Rows, frozen
 from widemargin.errors import DataError
 from widemargin.loops.storage import Dense, Sparse
-from widemargin.modelfile import KINDS, pack, pack_strings, unpack_strings, write_file
+from widemargin.modelfile import (
+    KINDS,
+    pack,
+    pack_strings,
+    say_newer,
+    unpack_strings,
+    write_file,
+)
 
 #: Written into every cache, and raised when the layout changes.
 _FORMAT = 1
@@ -47,6 +56,7 @@ def write_cache(
         arrays["weights"] = data.weights
     about = {
         "cache": _FORMAT,
+        "widemargin": __version__,
         "made_from": made_from,
         "width": rows.width,
         "distinct": rows.distinct,
@@ -58,7 +68,7 @@ def write_cache(
 
 
 def is_cache(path: str) -> bool:
-    """Whether a file is such a cache."""
+    """Whether a file is such a cache, of whatever format."""
     return _header(path) is not None
 
 
@@ -76,14 +86,23 @@ def read_cache(
 
     Returns
     -------
-    The examples, their classes and their encoder; None if it was made from something else.
+    The examples, their classes and their encoder; None if it was made from something else, or has
+    another format and can be made anew.
+
+    Raises
+    ------
+    DataError
+        If the file is no cache, was cut short, or has another format and nothing is known of what
+        it was made from.
     """
     found = _header(path)
     if found is None:
         raise DataError(f"{path}: is no cache of examples, or cut short")
     header, about, begins = found
-    if made_from is not None and about["made_from"] != made_from:
+    if made_from is not None and (about["cache"], about["made_from"]) != (_FORMAT, made_from):
         return None
+    if about["cache"] > _FORMAT:
+        raise DataError(f"{path}: {say_newer(about['cache'], _FORMAT, about)}")
     arrays = {}
     for name, spec in header.items():
         start, end = spec["data_offsets"]
@@ -121,8 +140,9 @@ def _header(path: str) -> tuple[dict[str, Any], dict[str, Any], int] | None:
             ends = max(spec["data_offsets"][1] for spec in header.values())
         except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
             return None
-    whole = about.get("cache") == _FORMAT and 8 + size + ends == length
-    return (header, about, 8 + size) if whole else None
+    form = about.get("cache")
+    known = type(form) is int and form >= _FORMAT
+    return (header, about, 8 + size) if known and 8 + size + ends == length else None
 
 
 def stamp(paths: Sequence[str], options: str) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from widemargin.data.rows import Rows
 from widemargin.errors import NotSeparableWarning
 from widemargin.estimators.kernel_answers import KernelAnswers
 from widemargin.kernel_machines.svm.fit import KernelSVMSettings, fit_kernel_svm
-from widemargin.kernel_machines.svm.solve import Start
+from widemargin.kernel_machines.svm.solve import KernelDualStart
 from widemargin.models.kernel_svm import KernelSVMModel
 from widemargin.online.fit import check_classes
 from widemargin.parameters import changed, refuse_unused
@@ -259,7 +259,7 @@ class KernelSVM(KernelAnswers):
             self.feature_names_in_ = np.array(model.feature_names, dtype=object)
         return self
 
-    def _start(self, classes: np.ndarray, codes: np.ndarray) -> Start | None:
+    def _start(self, classes: np.ndarray, codes: np.ndarray) -> KernelDualStart | None:
         """Where the last fit ended, if this one is to begin there."""
         if not self.warm_start or "_last" not in vars(self):
             return None

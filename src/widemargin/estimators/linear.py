@@ -28,7 +28,7 @@ from widemargin.online.rules import uses_of_rule
 from widemargin.online.settings import Settings
 from widemargin.online.state import State
 from widemargin.parameters import changed, check_choice, refuse_unused
-from widemargin.separability.trainings import begin_run
+from widemargin.separability.linear_trainings import begin_run
 from widemargin.training.checkpoints import digest_of, open_checkpoints
 from widemargin.training.history import History
 from widemargin.training.progress import watched

@@ -17,7 +17,7 @@ from widemargin.data.encode.labels import check_labels, encode_labels
 from widemargin.data.rows import Rows
 from widemargin.errors import NotSeparableWarning
 from widemargin.estimators.answers import LinearAnswers
-from widemargin.linear_svm.fit import Start, SVMSettings, Trained, fit_svm
+from widemargin.linear_svm.fit import DualStart, SVMSettings, TrainedSVM, fit_svm
 from widemargin.models.linear import LinearModel
 from widemargin.online.fit import check_classes
 from widemargin.parameters import changed, refuse_unused
@@ -183,7 +183,7 @@ class LinearSVM(LinearAnswers):
             self.feature_names_in_ = np.array(model.feature_names, dtype=object)
         return self
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any, start: Start | None) -> Trained:
+    def _fit(self, X: Any, y: Any, sample_weight: Any, start: DualStart | None) -> TrainedSVM:
         """Fit, from dual values of another C if there are some."""
         params = self.get_params(deep=False)
         known = {field.name for field in fields(SVMSettings)}
@@ -236,7 +236,7 @@ class LinearSVM(LinearAnswers):
         return trained
 
 
-def _warn(trained: Trained) -> None:
+def _warn(trained: TrainedSVM) -> None:
     """Say what is true of the model if it is not what was asked for."""
     certificate = trained.certificate
     if certificate.separates is False:

@@ -10,13 +10,13 @@ from widemargin.data.rows import frozen
 from widemargin.errors import DataError
 from widemargin.kernels.kernel import Kernel
 from widemargin.kernels.points import Points
+from widemargin.loops.kernel.panels import near_rows, near_sums
 from widemargin.loops.kernel.values import (
     city_distances_dense,
     city_distances_sparse,
     finish_distances,
     finish_powers,
 )
-from widemargin.loops.lowlevel.products import near_rows, near_sums
 from widemargin.threads import run_all, split
 
 #: Very sparse rows are multiplied with so many bytes of dense columns at a time.

@@ -12,8 +12,9 @@ import numpy as np
 from widemargin.data.rows import Rows, frozen
 from widemargin.errors import DataError
 from widemargin.kernels.kernel import Kernel
-from widemargin.loops.kernel.values import squared_norms
-from widemargin.loops.lowlevel.products import LONGEST, PANEL, pack, suits_this_processor
+from widemargin.loops.kernel.panels import LONGEST, pack
+from widemargin.loops.lowlevel.panel_products import PANEL, suits_this_processor
+from widemargin.loops.storage import squared_norms
 
 #: Sparse rows are multiplied as dense ones if at least one value in so many is not zero ...
 _DENSE_ENOUGH = 32

@@ -1,4 +1,4 @@
-"""One two-class SVM: passes of dual coordinate descent until the duality gap is small enough."""
+"""Solve one two-class SVM: steps of a dual ascent until the duality gap is small enough."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ import numpy as np
 
 from widemargin.certificates.gap import GapCertificate, weights_of
 from widemargin.data.rows import Rows
-from widemargin.linear_svm.dual_ascent import Climb
-from widemargin.linear_svm.problem import Orders, Problem, Report
+from widemargin.linear_svm.dual_ascent import DualAscent
+from widemargin.linear_svm.policy import StepPolicy
+from widemargin.linear_svm.problem import BinarySVM, SolverReport, StopSignal
 
 
 @dataclass
 class Solution:
-    """The weights (bias last), the dual values, and what they are worth."""
+    """The weights (that of the bias last), the dual values, and their certificate."""
 
     w: np.ndarray
     alpha: np.ndarray
@@ -24,76 +25,80 @@ class Solution:
     reached: bool
 
 
-#: With no errors allowed, a margin below so much of the largest value is not looked for.
+#: With a hard margin the search ends when every separator has a margin below this fraction of the
+#: largest value. Chosen by hand, well above the rounding of float64: `certify` decides such cases.
 _SMALLEST_MARGIN = 1e-7
 
-Solver = Generator[Report, None, Solution]
+Solver = Generator[SolverReport, None, Solution]
 
 
 def solve(
-    problem: Problem, rng: np.random.Generator, orders: Orders, start: np.ndarray | None = None
+    problem: BinarySVM,
+    rng: np.random.Generator,
+    signal: StopSignal,
+    start: np.ndarray | None = None,
 ) -> Solver:
     """Solve a problem slice by slice; a deadline leaves what was found, with its true gap.
 
         repeat:
-            one pass of dual coordinate descent over the examples that are awake
+            one pass of dual coordinate descent over the active examples
             if the estimate of the gap is small enough:
-                measure the gap; if it is small enough too, stop; wake everybody up
-            if another way on looks cheaper than more passes, take it
+                measure the gap; stop if it is small enough, else make all examples active
+            if another step looks cheaper than more passes, take it
 
     Parameters
     ----------
-    problem : Problem
+    problem : BinarySVM
         What to solve.
     rng : numpy Generator
-        Where the orders of the passes come from.
-    orders : Orders
+        The source of the random orders of the passes.
+    signal : StopSignal
         Looked at after every slice.
     start : array, optional
         Dual values to begin with, within their bounds.
     """
-    climb = Climb(problem, rng, start)
-    landed = False
+    ascent, policy = DualAscent(problem, rng, start), StepPolicy(problem)
+    seems_solved = False
     while True:
-        if not landed:
-            yield from climb.epoch(orders)
-        stuck = climb.idle and climb.all_awake
-        last = orders.stop or stuck or climb.epochs >= problem.epochs
-        if last or landed or climb.idle or climb.due:
-            w, b, found = climb.measure()
+        if not seems_solved:
+            yield from policy.run_pass(ascent, signal)
+        last = signal.stop or ascent.stuck or ascent.epochs >= problem.epochs
+        if last or seems_solved or ascent.should_measure():
+            w, b, found = ascent.measure()
             reached = found.gap <= problem.tol
-            if last or reached or _hopeless(found, problem.rows):
+            if last or reached or _is_hopeless(found, problem.rows):
                 w[-1] = b if problem.free_bias else w[-1]
-                return Solution(w, climb.alpha, found, reached)
-            climb.doubt(found.gap)
+                return Solution(w, ascent.state.alpha, found, reached)
+            ascent.resume(found.gap)
         else:
-            climb.shrink()
-        landed = yield from climb.leap(orders)
+            ascent.shrinking.advance(ascent.epochs)
+        seems_solved = yield from policy.replace_passes(ascent, signal)
 
 
-def _hopeless(found: GapCertificate, rows: Rows) -> bool:
+def _is_hopeless(found: GapCertificate, rows: Rows) -> bool:
     """Whether no separator can have a margin worth looking for."""
     if found.margin is None or found.separates:
         return False
     values = rows.stored.values
-    longest = float(np.max(np.abs(values), initial=rows.bias))
-    return found.margin[1] < _SMALLEST_MARGIN * longest
+    largest = float(np.max(np.abs(values), initial=rows.bias))
+    return found.margin[1] < _SMALLEST_MARGIN * largest
 
 
-def carried(problem: Problem, alpha: np.ndarray) -> np.ndarray:
-    """Dual values of the same problem with another C, made fit for this one.
+def rescale_start(problem: BinarySVM, alpha: np.ndarray) -> np.ndarray:
+    """Make dual values of the same problem with another C a start for this one.
 
-    They are multiplied by what makes the dual largest, and no more than keeps them within bounds.
+    They are multiplied by the factor that makes the dual largest, or by the largest one that keeps
+    them within their bounds.
     """
     costs = problem.costs
     used = (alpha > 0.0) & (costs > 0.0)
     w = weights_of(problem.rows, np.where(used, alpha, 0.0) * problem.y)
-    resistance = float(w @ w)
-    room = math.inf
+    curvature = float(w @ w)
+    most = math.inf
     if problem.rule.soft > 0.0:
-        resistance += float(np.sum(0.5 * alpha[used] ** 2 / costs[used]))
+        curvature += float(np.sum(0.5 * alpha[used] ** 2 / costs[used]))
     else:
-        room = float(np.min(costs[used] / alpha[used], initial=math.inf))
-    best = float(np.sum(alpha[used])) / resistance if resistance > 0.0 else 1.0
-    carried = np.where(used, min(best, room) * alpha, 0.0)
-    return carried if problem.rule.soft > 0.0 else np.minimum(carried, costs)
+        most = float(np.min(costs[used] / alpha[used], initial=math.inf))
+    best = float(np.sum(alpha[used])) / curvature if curvature > 0.0 else 1.0
+    scaled = np.where(used, min(best, most) * alpha, 0.0)
+    return scaled if problem.rule.soft > 0.0 else np.minimum(scaled, costs)

@@ -1,4 +1,4 @@
-"""Linear SVMs: from what a user asks for to weights and the certificate of what they are worth."""
+"""Fit a linear SVM: from settings and examples to weights, a history and a certificate."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ import numpy as np
 from widemargin.certificates.gap import GapCertificate, relative, together
 from widemargin.data.rows import Rows, frozen
 from widemargin.errors import DataError
-from widemargin.linear_svm.binary import Solution, Solver, carried, solve
-from widemargin.linear_svm.joint import JointProblem, solve_joint
-from widemargin.linear_svm.problem import Orders, Problem, Report
+from widemargin.linear_svm.binary import Solution, Solver, rescale_start, solve
+from widemargin.linear_svm.joint import JointSVM, solve_joint
+from widemargin.linear_svm.problem import BinarySVM, SolverReport, StopSignal
 from widemargin.online.fit import prices
 from widemargin.online.state import State
 from widemargin.parameters import (
@@ -38,7 +38,7 @@ MULTICLASS = ("ovr", "joint")
 
 @dataclass(frozen=True)
 class SVMSettings:
-    """All that a linear SVM can be told. The names and defaults are those of the estimator."""
+    """The settings of a linear SVM, with the names and defaults of the estimator."""
 
     C: float = 1.0
     loss: str = "hinge"
@@ -52,7 +52,7 @@ class SVMSettings:
     n_jobs: int | None = None
 
     def check(self) -> None:
-        """Raise an error that names the setting that is wrong."""
+        """Raise an error that names the first wrong setting."""
         for name, choices in (("loss", LOSSES), ("bias", BIASES), ("multiclass", MULTICLASS)):
             check_choice(name, getattr(self, name), choices)
         check_positive("C", self.C, infinite=True)
@@ -63,8 +63,8 @@ class SVMSettings:
         check_constant("fit_intercept", self.fit_intercept)
         if self.multiclass == "joint" and (self.loss != "hinge" or self.free or math.isinf(self.C)):
             raise ValueError(
-                "multiclass='joint' has the hinge loss, a regularised bias and a finite C; for the"
-                " others use multiclass='ovr'"
+                "multiclass='joint' needs the hinge loss, a regularised bias and a finite C; use"
+                " multiclass='ovr' for anything else"
             )
         thread_count(self.n_jobs)
 
@@ -75,29 +75,29 @@ class SVMSettings:
 
     @property
     def free(self) -> bool:
-        """Whether there is a bias that costs nothing."""
+        """Whether the bias is not regularised."""
         return self.bias == "free" and bool(self.fit_intercept)
 
     @property
     def constant(self) -> float:
-        """The constant feature by which rows are extended while learning."""
+        """The constant feature that the rows have while learning; its weight is the bias."""
         return 0.0 if self.free else float(self.fit_intercept)
 
 
-class Start(NamedTuple):
-    """Dual values of every problem, found with a C, from which training can begin."""
+class DualStart(NamedTuple):
+    """The dual values of every problem, and the C they were found with: a start for another C."""
 
     alphas: list[np.ndarray]
     C: float
 
 
-class Trained(NamedTuple):
-    """What a fit gives: the model's state, how it came about, what it is worth."""
+class TrainedSVM(NamedTuple):
+    """What a fit returns: the weights, the history, the certificate, a start for another C."""
 
     state: State
     history: History
     certificate: GapCertificate
-    start: Start  # where a fit with another C can begin
+    start: DualStart
 
 
 def fit_svm(
@@ -108,55 +108,56 @@ def fit_svm(
     rng: np.random.Generator,
     *,
     sample_weight: np.ndarray | None = None,
-    start: Start | None = None,
+    start: DualStart | None = None,
     watch: Watch | None = None,
-) -> Trained:
+) -> TrainedSVM:
     """Train on rows whose labels are classes[codes].
 
     Parameters
     ----------
     rows : Rows
-        The examples, extended by `settings.constant`.
+        The examples, with `settings.constant` as their constant feature.
     classes, codes : arrays
-        The labels, and which of them every row has.
+        The labels, and the index of each row's label among them.
     settings : SVMSettings
         What to train.
     rng : numpy Generator
-        Where chance comes from.
+        The source of all random choices.
     sample_weight : array, optional
-        What multiplies the cost of every row.
-    start : Start, optional
+        The weight of each row's loss.
+    start : DualStart, optional
         The dual values to begin with.
     watch : callable, optional
-        Told where training stands; stops it by answering True.
+        Called with the progress; training stops when it returns True.
     """
     rows.check_scale()
     rows = rows.without_duplicates()
     price = prices(classes, codes, settings.class_weight, sample_weight)
     price = frozen(np.empty(0) if price is None else price)
     if len(price) and not np.any(price > 0.0):
-        raise DataError("there are no examples to learn from: every weight is zero")
-    orders = Orders()
-    solvers = _solvers(rows, len(classes), codes, price, settings, rng, orders, start)
+        raise DataError("every example has weight zero: give at least one a positive weight")
+    signal = StopSignal()
+    solvers = _solvers(rows, len(classes), codes, price, settings, rng, signal, start)
     deadline = time.monotonic() + (
         math.inf if settings.max_seconds is None else settings.max_seconds
     )
     threads = thread_count(settings.n_jobs)
-    with one_blas_thread():  # matrices are small: more would wait for each other most of the time
-        solutions, history = _drive(solvers, orders, deadline, threads, watch)
+    with one_blas_thread():  # the matrices are small: several threads would mostly wait
+        solutions, history = _drive(solvers, signal, deadline, threads, watch)
     W = np.vstack([solution.w for solution in solutions])
     state = State.begin(W, "last", joint=True)
     certificate = together([solution.certificate for solution in solutions])
     if not history.stopped:
         reached = all(solution.reached for solution in solutions)
-        lost = certificate.separates is False
-        tired = "epochs" if len(history) >= settings.epochs else "no progress"
-        history.stopped = "not separable" if lost else "gap reached" if reached else tired
-    return Trained(
+        early = "epochs" if len(history) >= settings.epochs else "no progress"
+        history.stopped = "gap reached" if reached else early
+        if certificate.separates is False:
+            history.stopped = "not separable"
+    return TrainedSVM(
         state,
         history,
         certificate,
-        Start([solution.alpha for solution in solutions], float(settings.C)),
+        DualStart([solution.alpha for solution in solutions], float(settings.C)),
     )
 
 
@@ -167,12 +168,12 @@ def _solvers(
     price: np.ndarray,
     settings: SVMSettings,
     rng: np.random.Generator,
-    orders: Orders,
-    start: Start | None,
+    signal: StopSignal,
+    start: DualStart | None,
 ) -> list[Solver]:
-    """The problems to solve side by side, each with a chance of its own."""
+    """Return a solver for every problem, each with its own random generator."""
     if classes > 2 and settings.multiclass == "joint":
-        joint = JointProblem(
+        joint = JointSVM(
             rows,
             frozen(codes.astype(np.int64)),
             price,
@@ -182,11 +183,11 @@ def _solvers(
             epochs=int(settings.epochs),
         )
         first = None if start is None else start.alphas[0] * (settings.C / start.C)
-        return [solve_joint(joint, rng, orders, first)]
+        return [solve_joint(joint, rng, signal, first)]
     positive = [1] if classes == 2 else range(classes)
     solvers = []
     for number, (c, own) in enumerate(zip(positive, rng.spawn(len(positive)), strict=True)):
-        problem = Problem(
+        problem = BinarySVM(
             rows,
             frozen(np.where(codes == c, 1, -1).astype(np.int8)),
             price,
@@ -196,29 +197,29 @@ def _solvers(
             tol=float(settings.tol),
             epochs=int(settings.epochs),
         )
-        first = None if start is None else carried(problem, start.alphas[number])
-        solvers.append(solve(problem, own, orders, first))
+        first = None if start is None else rescale_start(problem, start.alphas[number])
+        solvers.append(solve(problem, own, signal, first))
     return solvers
 
 
 def _drive(
-    solvers: list[Solver], orders: Orders, deadline: float, threads: int, watch: Watch | None
+    solvers: list[Solver], signal: StopSignal, deadline: float, threads: int, watch: Watch | None
 ) -> tuple[list[Solution], History]:
-    """Let all solvers run to their ends, a slice of work each in turn."""
+    """Run all solvers to their ends, one slice of work each in turn."""
     began = time.monotonic()
-    reports: list[list[tuple[Report, float]]] = [[] for _ in solvers]
+    reports: list[list[tuple[SolverReport, float]]] = [[] for _ in solvers]
     solutions: dict[int, Solution] = {}
     running = list(range(len(solvers)))
     stopped = ""
 
-    def go_on(c: int) -> Report | Solution:
+    def go_on(c: int) -> SolverReport | Solution:
         try:
             return next(solvers[c])
         except StopIteration as end:
             return end.value
 
     while running:
-        current: list[Report] = []
+        current: list[SolverReport] = []
         for c, found in zip(running, run_all(go_on, running, threads), strict=True):
             if isinstance(found, Solution):
                 solutions[c] = found
@@ -227,7 +228,7 @@ def _drive(
             if found.done == 1.0:
                 reports[c].append((found, time.monotonic() - began))
         running = [c for c in running if c not in solutions]
-        if not running or orders.stop:
+        if not running or signal.stop:
             continue
         slowest = min(current, default=None, key=lambda report: report.epoch + report.done)
         if watch is not None and slowest is not None:
@@ -236,12 +237,12 @@ def _drive(
             stopped = "interrupted" if watch(moment) else stopped
         if time.monotonic() > deadline:
             stopped = stopped or "deadline"
-        orders.stop = bool(stopped)
+        signal.stop = bool(stopped)
     return [solutions[c] for c in range(len(solvers))], _history(reports, stopped)
 
 
-def _history(reports: list[list[tuple[Report, float]]], stopped: str) -> History:
-    """One table of all problems: a problem that is solved keeps its last figures."""
+def _history(reports: list[list[tuple[SolverReport, float]]], stopped: str) -> History:
+    """Make one table for all problems; a problem that is solved keeps its last figures."""
     history = History(stopped=stopped)
     for e in range(max(map(len, reports))):
         fresh = [told[e] for told in reports if e < len(told)]

@@ -1,4 +1,4 @@
-"""An interior-point method for SVMs with few features: indifferent to how the features are scaled.
+"""An interior-point method for SVMs with few features, whatever the scale of the features.
 
 With A the rows y_i x_i, D the identity (0 for a free bias) and costs c,
 
@@ -22,99 +22,172 @@ from scipy.linalg.lapack import dpotrf, dpotrs
 from widemargin.data.rows import Rows, frozen
 from widemargin.loops.svm.dual import weigh
 
-#: Steps at the most, and steps that bring nothing.
-_STEPS, _IN_VAIN = 100, 8
-#: How close to its bound a step may come, as a part of the way.
-_SHORT = 0.995
-#: Features, and multiplications a step, at the most.
-_WIDEST, _WORK = 1500, 2e10
+# Chosen by hand. What the method finds is kept only if its measured gap is no larger, so the time
+# depends on these constants and the quality of the result does not.
+
+#: The largest number of steps (25 are usual), and of steps in a row without a smaller gap.
+_STEPS, _STEPS_IN_VAIN = 100, 8
+#: The fraction of the way to the nearest bound that a step may go: the usual choice.
+_TO_BOUND = 0.995
+#: The method is for at most this many features, and this many multiplications per step (a tenth
+#: of it for sparse rows, which are multiplied without BLAS).
+_MOST_FEATURES, _MOST_WORK = 1500, 2e10
+#: Added to a matrix that cannot be factorised, per column; then ten thousand times as much.
+_RIDGE, _RIDGE_GROWTH = 1e-14, 1e4
+#: The shortest step that is still worth taking.
+_SHORTEST_STEP = 1e-12
 
 
-class Quadratic(NamedTuple):
-    """What to solve: the matrix A (without free bias), signs for the bias, costs, softness."""
+class QuadraticProgram(NamedTuple):
+    """What to solve: the matrix A (without a free bias), the signs y, the costs, the softness."""
 
     A: Any
     y: np.ndarray
     cost: np.ndarray
-    soft: np.ndarray  # empty for the hinge, zeros if no errors are allowed
+    soft: np.ndarray  # empty for the hinge, zeros for the hard margin
     free_bias: bool
+
+    @property
+    def hinge(self) -> bool:
+        """Whether the loss is the hinge."""
+        return not len(self.soft)
+
+
+class _Point(NamedTuple):
+    """A point inside all bounds, or a direction in which to move one."""
+
+    w: np.ndarray
+    b: float
+    a: np.ndarray
+    s: np.ndarray
+    xi: np.ndarray
+    z: np.ndarray  # cost - a, kept on its own because a is not precise enough near its bound
 
 
 def affordable(rows: Rows) -> bool:
-    """Whether a step costs little enough."""
+    """Whether one step costs little enough."""
     width = rows.width + 1
     per_row = rows.stored_values / max(1, rows.n) + 1.0
-    most = _WORK / 10 if rows.is_sparse else _WORK
-    return width <= _WIDEST and rows.n * per_row**2 + width**3 <= most
+    most = _MOST_WORK / 10 if rows.is_sparse else _MOST_WORK
+    return width <= _MOST_FEATURES and rows.n * per_row**2 + width**3 <= most
 
 
 def matrix_of(rows: Rows, which: np.ndarray, signs: np.ndarray) -> Any:
-    """The rows y_i x_i, the constant feature last, in float64."""
+    """Return the rows y_i x_i, the constant feature last, in float64."""
     matrix = rows.take(which).to_matrix().astype(np.float64)
     if rows.is_sparse:
         import scipy.sparse
 
         constant = scipy.sparse.csr_matrix(np.full((len(which), 1), rows.bias))
         A = scipy.sparse.diags(signs) @ scipy.sparse.hstack([matrix, constant], "csr")
-        A.sort_indices()  # the lower half of A' Theta A is what a factor is made from
+        A.sort_indices()  # the factorisation reads the lower half of A' Theta A
         return A
     return signs[:, None] * np.column_stack([matrix, np.full(len(which), rows.bias)])
 
 
-def interior_point(problem: Quadratic, tol: float) -> Iterator[np.ndarray]:
+def solve_qp(problem: QuadraticProgram, tol: float) -> Iterator[np.ndarray]:
     """Yield dual values within their bounds, the best so far, until their gap is at most `tol`."""
-    A, y, c, soft, free_bias = problem
-    n, d = A.shape
-    hinge = not len(soft)
-    a = 0.5 * c if hinge else np.full(n, 1.0 / n)
-    z = c - a if hinge else np.ones(n)  # kept apart from a: near its bound a is not precise enough
-    w, b = np.zeros(d), 0.0
-    xi = np.ones(n) if hinge else soft * a
-    s = np.ones(n)
-    best, best_gap, best_step = a, np.inf, 0
+    point = _start(problem)
+    best, best_gap, best_step = point.a, np.inf, 0
     for number in range(_STEPS):
-        margins = A @ w + y * b
-        rp = margins - 1.0 + xi - s
-        rd = w - A.T @ a
-        rb = float(-(y @ a)) if free_bias else 0.0
-        mu = (a @ s + (z @ xi if hinge else 0.0)) / (2 * n if hinge else n)
-        gap = _gap(A, b, a, c, soft, y)
+        newton = _NewtonSystem(problem, point)
+        gap = _relative_gap(problem, point)
         if gap < best_gap:
-            best, best_gap, best_step = a.copy(), gap, number
+            best, best_gap, best_step = point.a.copy(), gap, number
         yield best
-        if best_gap <= tol or number > best_step + _IN_VAIN:
+        if best_gap <= tol or number > best_step + _STEPS_IN_VAIN or not newton.factorise():
             break
-        theta = 1.0 / (s / a + (xi / z if hinge else soft))
-        factor = _Factor(A, theta, y, free_bias)
-        if not factor.good:
+        after = newton.step()
+        if after is None:
             break
+        point = after
 
-        def direction(r1: np.ndarray, r2: np.ndarray) -> tuple[Any, ...]:
-            rho = r1 / a - rp - (r2 / z if hinge else 0.0)  # noqa: B023
-            dw, db = factor.solve(A.T @ (theta * rho) - rd, float(y @ (theta * rho)) - rb)  # noqa: B023
-            da = theta * (rho - A @ dw - y * db)  # noqa: B023
-            ds = (r1 - s * da) / a  # noqa: B023
-            dxi = (r2 + xi * da) / z if hinge else soft * da  # noqa: B023
-            return dw, db, da, ds, dxi
 
+def _start(problem: QuadraticProgram) -> _Point:
+    """Return a point well inside all bounds."""
+    n, d = problem.A.shape
+    if problem.hinge:
+        a = 0.5 * problem.cost
+        return _Point(np.zeros(d), 0.0, a, np.ones(n), np.ones(n), problem.cost - a)
+    a = np.full(n, 1.0 / n)
+    return _Point(np.zeros(d), 0.0, a, np.ones(n), problem.soft * a, np.ones(n))
+
+
+class _NewtonSystem:
+    """The linear system of one step: what is left of the equations, and its factorised matrix."""
+
+    def __init__(self, problem: QuadraticProgram, point: _Point) -> None:
+        A, y, _, _, free_bias = problem
+        w, b, a, s, xi, z = point
+        self.problem, self.point = problem, point
+        self.primal_rest = A @ w + y * b - 1.0 + xi - s
+        self.dual_rest = w - A.T @ a
+        self.bias_rest = float(-(y @ a)) if free_bias else 0.0
+        self.pairs = 2 * len(a) if problem.hinge else len(a)
+        self.mu = (a @ s + (z @ xi if problem.hinge else 0.0)) / self.pairs
+
+    def factorise(self) -> bool:
+        """Factorise the matrix; returns whether that was possible."""
+        _, _, a, s, xi, z = self.point
+        A, y, _, soft, free_bias = self.problem
+        self.theta = 1.0 / (s / a + (xi / z if self.problem.hinge else soft))
+        self.factor = _Factor(A, self.theta, y, free_bias)
+        return self.factor.good
+
+    def direction(self, first: np.ndarray, second: np.ndarray) -> _Point:
+        """Solve for the change that makes a s and z xi grow by these amounts."""
+        _, _, a, s, xi, z = self.point
+        A, y, _, soft, _ = self.problem
+        hinge, theta = self.problem.hinge, self.theta
+        rho = first / a - self.primal_rest - (second / z if hinge else 0.0)
+        dw, db = self.factor.solve(
+            A.T @ (theta * rho) - self.dual_rest, float(y @ (theta * rho)) - self.bias_rest
+        )
+        da = theta * (rho - A @ dw - y * db)
+        ds = (first - s * da) / a
+        dxi = (second + xi * da) / z if hinge else soft * da
+        return _Point(dw, db, da, ds, dxi, -da)
+
+    def step(self) -> _Point | None:
+        """Return the point after a predictor and a corrector step (Mehrotra), or None."""
+        w, b, a, s, xi, z = self.point
+        hinge, mu = self.problem.hinge, self.mu
         first, second = -a * s, -z * xi
-        _, _, da, ds, dxi = direction(first, second)
-        t = _room(a, da, s, ds, z, xi, dxi, hinge)
-        ahead = (a + t * da) @ (s + t * ds) + ((z - t * da) @ (xi + t * dxi) if hinge else 0.0)
-        centre = mu * (ahead / (mu * (2 * n if hinge else n))) ** 3
-        dw, db, da, ds, dxi = direction(
+        _, _, da, ds, dxi, dz = predicted = self.direction(first, second)
+        t = self.longest_step(predicted)
+        ahead = (a + t * da) @ (s + t * ds) + ((z + t * dz) @ (xi + t * dxi) if hinge else 0.0)
+        centre = mu * (ahead / (mu * self.pairs)) ** 3
+        change = self.direction(
             first + centre - da * ds, second + centre + (da * dxi if hinge else 0.0)
         )
-        t = min(1.0, _SHORT * _room(a, da, s, ds, z, xi, dxi, hinge))
-        if not np.isfinite(t) or t < 1e-12:
-            break
-        w, b = w + t * dw, b + t * float(db)
-        a, s, xi = a + t * da, s + t * ds, xi + t * dxi
-        z = z - t * da if hinge else z
+        t = min(1.0, _TO_BOUND * self.longest_step(change))
+        if not np.isfinite(t) or t < _SHORTEST_STEP:
+            return None
+        dw, db, da, ds, dxi, dz = change
+        return _Point(
+            w + t * dw,
+            b + t * float(db),
+            a + t * da,
+            s + t * ds,
+            xi + t * dxi,
+            z + t * dz if hinge else z,
+        )
+
+    def longest_step(self, change: _Point) -> float:
+        """Return the longest step, at most 1, that keeps everything positive."""
+        _, _, a, s, xi, z = self.point
+        _, _, da, ds, dxi, dz = change
+        pairs = [(a, da), (s, ds)] + ([(z, dz), (xi, dxi)] if self.problem.hinge else [])
+        longest = 1.0
+        for value, by in pairs:
+            falls = by < 0.0
+            if np.any(falls):
+                longest = min(longest, float(np.min(-value[falls] / by[falls])))
+        return longest
 
 
 class _Factor:
-    """The Cholesky factor of D + A' Theta A, every column scaled to length one."""
+    """The Cholesky factor of D + A' Theta A, with every column scaled to length one."""
 
     def __init__(self, A: Any, theta: np.ndarray, y: np.ndarray, free_bias: bool) -> None:
         if hasattr(A, "indptr"):
@@ -132,10 +205,10 @@ class _Factor:
             self.good = trouble == 0 and bool(np.all(np.isfinite(self.scale)))
             if self.good:
                 break
-            ridge = 1e-14 * len(H) if ridge == 0.0 else 1e4 * ridge
+            ridge = _RIDGE * len(H) if ridge == 0.0 else _RIDGE_GROWTH * ridge
         self.free_bias = free_bias
         if free_bias and self.good:
-            self.column = A.T @ (theta * y)  # what couples w and b
+            self.column = A.T @ (theta * y)  # couples w and b
             self.half = self._solve(self.column)
             self.rest = float(theta.sum() - self.column @ self.half)
             self.good = self.rest > 0.0
@@ -144,7 +217,7 @@ class _Factor:
         return self.scale * dpotrs(self.factor, self.scale * right, lower=1)[0]
 
     def solve(self, right: np.ndarray, below: float) -> tuple[np.ndarray, float]:
-        """The solution for w, and for b if there is a free one."""
+        """Return the solution for w, and for b if there is a free one."""
         dw = self._solve(right)
         if not self.free_bias:
             return dw, 0.0
@@ -152,37 +225,19 @@ class _Factor:
         return dw - db * self.half, db
 
 
-def _room(
-    a: np.ndarray,
-    da: np.ndarray,
-    s: np.ndarray,
-    ds: np.ndarray,
-    z: np.ndarray,
-    xi: np.ndarray,
-    dxi: np.ndarray,
-    hinge: bool,
-) -> float:
-    """The longest step up to 1 that keeps everything positive."""
-    pairs = [(a, da), (s, ds)] + ([(z, -da), (xi, dxi)] if hinge else [])
-    longest = 1.0
-    for value, change in pairs:
-        falls = change < 0.0
-        if np.any(falls):
-            longest = min(longest, float(np.min(-value[falls] / change[falls])))
-    return longest
-
-
 @np.errstate(over="ignore")  # far from the optimum a square may be infinite
-def _gap(A: Any, b: float, a: np.ndarray, c: np.ndarray, soft: np.ndarray, y: np.ndarray) -> float:
-    """The relative gap between the primal at the dual's own weights and the dual."""
+def _relative_gap(problem: QuadraticProgram, point: _Point) -> float:
+    """Return the relative gap between the dual and the primal at the weights of the dual."""
+    A, y, c, soft, _ = problem
+    a = point.a
     v = A.T @ a
-    margins = A @ v + y * b
+    margins = A @ v + y * point.b
     short = np.maximum(0.0, 1.0 - margins)
-    if not len(soft):
+    if problem.hinge:
         loss = float(c @ short)
     elif np.all(soft > 0.0):
         loss = float(np.sum(short**2 / (2.0 * soft)))
-    else:  # no errors allowed: what counts are the weights that just meet all margins
+    else:  # a hard margin: compare the weights that are scaled to meet all margins
         worst = max(float(np.min(margins)), 1e-300)
         return 1.0 - float(a.sum()) ** 2 * worst**2 / max(float(v @ v), 1e-300) ** 2
     primal = 0.5 * float(v @ v) + loss

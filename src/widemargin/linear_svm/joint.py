@@ -2,38 +2,42 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Generator
 from dataclasses import dataclass
 
 import numpy as np
 
-from widemargin.certificates.gap import GapCertificate, measure_joint, relative
+from widemargin.certificates.gap import GapCertificate, measure_joint
 from widemargin.data.rows import Rows, frozen
 from widemargin.linear_svm.binary import Solution
-from widemargin.linear_svm.dual_ascent import DROWSY, added
-from widemargin.linear_svm.problem import Orders, Report, Slices
+from widemargin.linear_svm.dual_ascent import run_pass
+from widemargin.linear_svm.gap_estimate import GapEstimate
+from widemargin.linear_svm.problem import Attempt, SolverReport, StopSignal
+from widemargin.linear_svm.shrinking import Shrinking
 from widemargin.loops.svm.dual import Sweep, joint_pass
-from widemargin.online.orders import awake_of, stirred
-from widemargin.online.passes import Pace, explain_bad_score
+from widemargin.online.orders import stirred
+from widemargin.online.passes import Pace
 
 
 @dataclass(frozen=True)
-class JointProblem:
-    """Several classes to be told apart, and when to be content.
+class JointSVM:
+    """One SVM for several classes, and how exactly to solve it.
+
+        min over W of  1/2 sum_k w_k.w_k + sum_i C price_i max_k (1 - [k = y_i] + (w_k - w_y).x_i)
 
     Attributes
     ----------
     rows : Rows
-        The examples, with each column stored at most once a row.
+        The examples. A row stores each column at most once.
     y : array of int64
         Their classes, 0 ... classes - 1.
     price : array of float64
-        What multiplies the cost of every row; empty if nothing does. Rows of price 0 are left out.
+        The weight of each example's loss; empty if all weights are 1. Examples of weight 0 are
+        left out.
     classes : int
-        How many there are.
+        The number of classes.
     C, tol, epochs
-        What an error costs, the relative gap to reach, passes at the most.
+        The cost of an error, the relative gap to reach, the largest number of passes.
     """
 
     rows: Rows
@@ -46,102 +50,91 @@ class JointProblem:
 
 
 def solve_joint(
-    problem: JointProblem,
+    problem: JointSVM,
     rng: np.random.Generator,
-    orders: Orders,
+    signal: StopSignal,
     start: np.ndarray | None = None,
-) -> Generator[Report, None, Solution]:
-    """Solve a problem slice by slice, as `widemargin.ascent.solve` does for two classes."""
-    climb = _JointClimb(problem, rng, start)
+) -> Generator[SolverReport, None, Solution]:
+    """Solve a problem slice by slice, as `widemargin.linear_svm.binary.solve` does for two classes.
+
+    Only coordinate descent is used; the other steps are for two classes.
+    """
+    ascent = _JointAscent(problem, rng, start)
+    estimate, shrinking = ascent.estimate, ascent.shrinking
     while True:
-        yield from climb.epoch(orders)
-        stuck = climb.idle and len(climb.awake) == len(climb.which)
-        last = orders.stop or stuck or climb.epochs >= problem.epochs
-        if not (last or climb.idle or climb.likely * climb.distrust <= problem.tol):
-            climb.shrink()
+        yield from ascent.run_pass(signal)
+        stuck = ascent.idle and shrinking.all_active
+        last = signal.stop or stuck or ascent.epochs >= problem.epochs
+        if not (last or ascent.idle or estimate.looks_reached):
+            shrinking.drop_shrunk()
             continue
-        W, found = climb.measure()
+        W, found = ascent.measure()
         reached = found.gap <= problem.tol
         if last or reached:
-            return Solution(W, climb.alpha, found, reached)
-        climb.distrust = max(climb.distrust, min(10.0, found.gap / max(climb.likely, 1e-300)))
-        climb.wake()
+            return Solution(W, ascent.alpha, found, reached)
+        estimate.correct(found.gap)
+        shrinking.restore(ascent.epochs)
 
 
-class _JointClimb:
-    """Dual values of every example and class, and the weights they make."""
+class _JointAscent:
+    """Dual values of every example and class, and the weights that they make."""
 
     def __init__(
-        self, problem: JointProblem, rng: np.random.Generator, start: np.ndarray | None
+        self, problem: JointSVM, rng: np.random.Generator, start: np.ndarray | None
     ) -> None:
         self.problem, self.rng = problem, rng
         rows = problem.rows
-        self.which = rows.everything
+        counted = rows.everything
         if len(problem.price):
-            self.which = frozen(np.flatnonzero(problem.price > 0.0).astype(np.uint64))
+            counted = frozen(np.flatnonzero(problem.price > 0.0).astype(np.uint64))
         self.costs = problem.C * (problem.price if len(problem.price) else np.ones(rows.n))
         shape = (rows.n, problem.classes)
         self.alpha = np.zeros(shape) if start is None else np.array(start, np.float64)
-        # Learning from sparse rows, a feature's weights should lie together, else a class's.
+        # With sparse rows the weights of one feature are read together, else those of one class.
         W = np.zeros((problem.classes, rows.width + 1))
         self.W = np.asfortranarray(W) if rows.is_sparse else W
-        self.q = np.full(rows.n, -1.0)
-        self.asleep = np.zeros(rows.n, np.uint8)
-        self.pace = Pace()
-        self.epochs, self.dual, self.gap, self.likely, self.distrust = 0, 0.0, 1.0, 1.0, 1.0
-        self.idle = False
+        self.squared_norms = np.full(rows.n, -1.0)
+        self.shrinking = Shrinking(counted, rows.n)
+        self.estimate = GapEstimate(problem.tol)
+        self.slices = Pace()
+        self.epochs, self.dual, self.idle = 0, 0.0, False
         if start is not None:
             self.measure()
-        self.wake()
 
-    def wake(self) -> None:
-        """Look at all examples again."""
-        self.awake = self.which
-        self.asleep[:] = 0
-        self.limit = math.inf
+    def run_pass(self, signal: StopSignal) -> Attempt:
+        """Run one pass over the active examples."""
+        problem, shrinking = self.problem, self.shrinking
 
-    def shrink(self) -> None:
-        """Leave out the examples that fell asleep."""
-        self.awake = awake_of(self.awake, self.asleep)
-
-    def epoch(self, orders: Orders) -> Slices:
-        """One pass over the examples that are awake."""
-        problem = self.problem
-        self.epochs += 1
-        order = frozen(stirred(self.awake, self.rng)) if len(self.awake) else self.awake
-        done, total = 0, Sweep(0, 0, 0.0, 0.0, 0.0, 0.0, -1)
-        for piece in self.pace.slices(order, problem.rows, problem.classes):
-            found = joint_pass(
+        def pass_over(order: np.ndarray) -> Sweep:
+            return joint_pass(
                 problem.rows.stored,
                 problem.y,
                 problem.price,
-                piece,
+                order,
                 problem.C,
-                self.limit,
+                shrinking.limits[0],
                 self.W,
                 self.alpha,
-                self.q,
-                self.asleep,
+                self.squared_norms,
+                shrinking.shrunk,
             )
-            if found.bad >= 0:
-                explain_bad_score(problem.rows, found.bad)
-            total = added(total, found)
-            done += len(piece)
-            if done < len(order):
-                part = done / len(order)
-                yield Report(self.epochs, part, total.mistakes, total.updates)
-                if orders.stop:
-                    break
+
+        self.epochs += 1
+        active = shrinking.active
+        order = frozen(stirred(active, self.rng)) if len(active) else active
+        total = yield from run_pass(
+            pass_over, order, self.slices, problem.rows, problem.classes, self.epochs, signal
+        )
         self.dual += total.gain
-        primal, before = self.dual + total.gap, self.gap
-        self.gap = relative(primal, self.dual)
-        self.likely = self.gap * min(1.0, self.gap / max(before, 1e-300))
+        primal = self.dual + total.gap
+        self.estimate.update(primal, self.dual)
         self.idle = total.updates == 0
-        self.limit = DROWSY * total.up or math.inf
-        yield Report(self.epochs, 1.0, total.mistakes, total.updates, primal, self.dual)
+        shrinking.set_limits(total)
+        yield SolverReport(self.epochs, 1.0, total.mistakes, total.updates, primal, self.dual)
+        return False
 
     def measure(self) -> tuple[np.ndarray, GapCertificate]:
-        """The true gap, from scratch; also rids the weights of rounding errors."""
+        """Return the weights and their true gap, computed from scratch, free of rounding errors."""
         problem = self.problem
         W, found = measure_joint(problem.rows, problem.y, self.costs, self.alpha.copy())
         self.W[:] = W

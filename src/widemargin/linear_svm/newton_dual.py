@@ -1,11 +1,13 @@
-"""Newton steps for a block of dual values: what coordinate descent is slow at.
+"""Projected Newton steps for a block of dual values, where coordinate descent is slow.
 
-Where many examples pull in nearly the same direction, changing one alpha at a time creeps. But
-which examples end at a bound soon becomes clear, and for the others the dual is a plain quadratic:
+Where many examples pull in nearly the same direction, changing one alpha at a time makes little
+progress. But it soon becomes clear which examples end at a bound, and for the others the dual is a
+plain quadratic:
 
     max over 0 <= a <= cap of  g.(a - a0) - 1/2 (a - a0).K.(a - a0),     K_ij = y_i y_j x_i.x_j
 
-with soft added to the diagonal. This is solved by projected Newton steps.
+with soft added to the diagonal. It is solved by projected Newton steps: see D. P. Bertsekas (1982),
+Projected Newton methods for optimization problems with simple constraints, SIAM J. Control 20.
 """
 
 from __future__ import annotations
@@ -18,16 +20,19 @@ from scipy.linalg.lapack import dposv
 
 from widemargin.data.rows import Rows
 
-#: Newton steps at the most.
-_ROUNDS = 40
-#: The last step's part of the gain when it is time to look at the other examples again.
-_ENOUGH = 1e-2
-#: Added to the diagonal, as a part of it, so that rows which depend on each other do no harm.
+#: The largest number of Newton steps. Chosen by hand; about 20 are usual. The ascent goes on from
+#: wherever they end, so only the time depends on it.
+_STEPS = 40
+#: The steps end when the last one brought less than this fraction of the whole gain: then it is
+#: time to look at the other examples again. Chosen by hand; only the time depends on it.
+_SMALL_GAIN = 1e-2
+#: Added to the scaled diagonal per row, so that rows which depend on each other can be factorised.
+#: A few hundred times the rounding of float64.
 _RIDGE = 1e-13
 
 
-class Block(NamedTuple):
-    """A quadratic over a box."""
+class DualBlock(NamedTuple):
+    """The dual as a quadratic over a box, for some of the dual values."""
 
     K: np.ndarray
     g: np.ndarray  # the slope at a
@@ -36,7 +41,7 @@ class Block(NamedTuple):
 
 
 def gram(rows: Rows, which: np.ndarray, signs: np.ndarray) -> np.ndarray:
-    """y_i y_j x_i.x_j of some rows, the constant feature included, in float64."""
+    """Return y_i y_j x_i.x_j of some rows, the constant feature included, in float64."""
     matrix = rows.take(which).to_matrix()
     K = matrix.astype(np.float64) @ matrix.T.astype(np.float64)
     K = K.toarray() if rows.is_sparse else K
@@ -46,36 +51,38 @@ def gram(rows: Rows, which: np.ndarray, signs: np.ndarray) -> np.ndarray:
     return K
 
 
-def climb_block(block: Block) -> tuple[np.ndarray, float]:
-    """The best a that a few projected Newton steps find, and by how much the dual grows."""
+def maximise_block(block: DualBlock) -> tuple[np.ndarray, float]:
+    """Return the best a that a few projected Newton steps find, and by how much the dual grows."""
     K, g, a, cap = block.K, block.g.copy(), block.a.copy(), block.cap
-    size = np.sqrt(np.maximum(np.diag(K), np.finfo(np.float64).tiny))
-    worth, gain = math.inf, 0.0
-    for _ in range(_ROUNDS):
-        if worth <= _ENOUGH * gain:
+    norms = np.sqrt(np.maximum(np.diag(K), np.finfo(np.float64).tiny))
+    gained, total = math.inf, 0.0
+    for _ in range(_STEPS):
+        if gained <= _SMALL_GAIN * total:
             break
         free = ((a > 0.0) | (g > 0.0)) & ((a < cap) | (g < 0.0))
-        p = _newton(K, g, size, free)
-        # A step out of the box from its very edge is none; try again without it.
+        p = _newton_direction(K, g, norms, free)
+        # A value at its bound cannot move out of the box: solve again without such values.
         blocked = ((a <= 0.0) & (p < 0.0)) | ((a >= cap) & (p > 0.0))
         if np.any(blocked):
             free &= ~blocked
-            p = _newton(K, g, size, free)
+            p = _newton_direction(K, g, norms, free)
             p[((a <= 0.0) & (p < 0.0)) | ((a >= cap) & (p > 0.0))] = 0.0
         if not float(g @ p) > 0.0:
-            p = np.where(free, g / size**2, 0.0)
-        worth = _follow(K, g, a, cap, p)
-        gain += worth
-    return a, gain
+            p = np.where(free, g / norms**2, 0.0)
+        gained = _search_along(K, g, a, cap, p)
+        total += gained
+    return a, total
 
 
-def _newton(K: np.ndarray, g: np.ndarray, size: np.ndarray, free: np.ndarray) -> np.ndarray:
-    """Solve K p = g among the free ones, each scaled to length one."""
+def _newton_direction(
+    K: np.ndarray, g: np.ndarray, norms: np.ndarray, free: np.ndarray
+) -> np.ndarray:
+    """Solve K p = g for the free values, each row and column scaled to length one."""
     p = np.zeros(len(g))
     which = np.flatnonzero(free)
     if not len(which):
         return p
-    scale = size[which]
+    scale = norms[which]
     A = K[which[:, None], which]
     A /= scale[:, None]
     A /= scale
@@ -86,10 +93,12 @@ def _newton(K: np.ndarray, g: np.ndarray, size: np.ndarray, free: np.ndarray) ->
     return p
 
 
-def _follow(K: np.ndarray, g: np.ndarray, a: np.ndarray, cap: np.ndarray, p: np.ndarray) -> float:
-    """Go along clip(a + t p, 0, cap) as long as the dual grows, changing a and g; returns the gain.
+def _search_along(
+    K: np.ndarray, g: np.ndarray, a: np.ndarray, cap: np.ndarray, p: np.ndarray
+) -> float:
+    """Follow clip(a + t p, 0, cap) as long as the dual grows; returns the gain, changes a and g.
 
-    Whenever a value meets its bound it stays there and the others go on.
+    A value that meets its bound stays there, and the others go on.
     """
     p = p.copy()
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -97,16 +106,16 @@ def _follow(K: np.ndarray, g: np.ndarray, a: np.ndarray, cap: np.ndarray, p: np.
     Kp = K @ p
     t, gain = 0.0, 0.0
     for i in np.argsort(ends, kind="stable"):
-        rise, bend = float(g @ p), float(p @ Kp)
-        if rise <= 0.0:
+        slope, curvature = float(g @ p), float(p @ Kp)
+        if slope <= 0.0:
             break
-        best = rise / bend if bend > 0.0 else math.inf
+        best = slope / curvature if curvature > 0.0 else math.inf
         step = min(best, ends[i] - t)
         if not math.isfinite(step):
             break
         a += step * p
         g -= step * Kp
-        gain += step * (rise - 0.5 * step * bend)
+        gain += step * (slope - 0.5 * step * curvature)
         t += step
         if step == best:
             break

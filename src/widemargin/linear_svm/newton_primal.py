@@ -1,21 +1,21 @@
-"""Newton steps for the weights themselves: many examples of few features in a few steps.
+"""Newton steps in the primal: an SVM with many examples of few features in a few steps.
 
-Coordinate descent soon knows which examples will end at a bound, and then creeps because those in
+Coordinate descent soon knows which examples will end at a bound, and is then slow because those in
 between compete. With few features their competition is a small matrix. So the corner of the hinge
-is rounded off (see `widemargin.loops.svm.primal`), by as much as the gap allows, and
+is smoothed (see `widemargin.loops.svm.primal`) by as much as the gap allows, and
 
-    min over w of  1/2 w.w + sum_i c_i rounded loss(1 - y_i w.x_i)
+    min over w of  1/2 w.w + sum_i c_i smoothed loss(1 - y_i w.x_i)
 
-is solved by Newton steps with a search along each. Only examples on the rounded corner have a part
-in the matrix. How they pull are dual values with a gap, so the answer is of the kind that
-coordinate descent gives, and it can go on from there. See O. Chapelle (2007), Training a support
+is solved by Newton steps with a line search. Only examples on the smoothed corner add to the
+Hessian. The slopes of the losses are dual values with a gap, so the answer is of the same kind as
+that of coordinate descent, which can go on from there. See O. Chapelle (2007), Training a support
 vector machine in the primal, Neural Computation 19.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -25,137 +25,176 @@ from widemargin.data.rows import Rows, frozen
 from widemargin.loops.svm.dual import combine
 from widemargin.loops.svm.primal import Corner, advance, bend_sparse, slope_along, turn
 
-#: Steps at the most, steps to reckon with (often 10 will do), and what one costs at least.
-_STEPS, _RECKONED, _STEP = 60, 20, 2e5
-#: How wide the corner is at first, what part of that a step may leave, a bold one, and the part of
-#: the gap that is the corner's in the end.
-_WIDE, _SHARPEN, _SHARPEST, _ROUNDED = 1.0, 0.35, 0.01, 0.8
-#: Examples on the corner that determine the weights, as a multiple of the features; and how far
-#: from the best w may be before the corner becomes sharper, as a multiple of the corner's gap.
-_DETERMINED, _SETTLED = 5, 1.0
-#: Points looked at along a step, and the part of the slope that may be left.
+# The constants below were chosen by hand. docs/design.md gives times measured with them (18 data
+# sets, both losses, C from 0.01 to 100, gaps of 1e-3 and 1e-6). The gap at the end is measured, so
+# the time depends on them and the quality of the result does not.
+
+#: The largest number of steps.
+_STEPS = 60
+#: For the estimate of the cost: the number of steps (10 are often enough, for example on a9a), and
+#: the least that one costs, in multiplications.
+_USUAL_STEPS, _LEAST_STEP = 20, 2e5
+#: Half the width of the smoothed corner at first, in units of the margin.
+_FIRST_WIDTH = 1.0
+#: A step may leave this fraction of the corner's width; while w stays nearly optimal the fraction
+#: is squared from step to step, down to the second.
+_SHARPEN, _SHARPEST = 0.35, 0.01
+#: The fraction of the allowed gap that smoothing may take up in the end.
+_SMOOTHING_SHARE = 0.8
+#: The weights are determined by the examples on the corner if these are more than this many times
+#: the features.
+_DETERMINED = 5
+#: Otherwise the corner becomes sharper when w is nearly optimal: when the squared gradient, in the
+#: norm of the Hessian, is below this many times the corner's share of the gap.
+_NEARLY_OPTIMAL = 1.0
+#: The most points looked at in a line search, and the fraction of the slope that may be left.
 _TRIALS, _FLAT = 40, 0.1
-#: Rows of a dense matrix that are copied at once.
-_TOGETHER = 2048
-#: Added to the diagonal, as a part of it, so that columns which depend on each other do no harm.
+#: Rows of a dense matrix that are copied at once: 2048 rows of 123 features are 2 MB.
+_ROWS_AT_ONCE = 2048
+#: Added to the scaled diagonal per column, so that columns which depend on each other can be
+#: factorised. Some fifty times the rounding of float64.
 _RIDGE = 1e-14
 
 
-class Smooth(NamedTuple):
-    """What to solve: examples, what their errors cost, and the bounds of their dual values."""
+class SmoothedSVM(NamedTuple):
+    """What to solve: the examples, the cost of their errors, the bounds of their dual values."""
 
     rows: Rows
     y: np.ndarray
     costs: np.ndarray
     caps: np.ndarray
     squared: bool
-    free_bias: bool = False  # the weight of the constant feature costs nothing
+    free_bias: bool = False  # the weight of the constant feature is not regularised
 
 
-class Pulls:
-    """Weights w, how the examples pull at them, and the weights v that this would make.
+class PrimalIterate:
+    """Weights w, the dual values that the slopes of the losses are, and the weights v they make.
 
-    A free bias is a weight that costs nothing: where w is best the last of v is 0.
+    At the optimum w = v. With a free bias the last weight is not regularised, and where w is
+    optimal the last of v is 0.
+
+    Attributes
+    ----------
+    problem : SmoothedSVM
+        What is solved.
+    w, alpha, v
+        The weights, the dual values, and the weights that these make.
+    penalty : array
+        The coefficient of each squared weight: 1, or 0 for a free bias.
+    margins, shifts : arrays
+        y_i w.x_i, and y_i d.x_i for the direction of the last step.
+    corner, half_width
+        The smoothed corner as the loops take it, and half its width.
+    on_corner : array
+        The examples on the corner; the first `pull.inside` of them count.
+    pull : Pull
+        What the loop added up over all examples.
+    sharpen_by : float
+        The fraction of the corner's width that the next bold step leaves.
     """
 
     def __init__(
-        self, problem: Smooth, alpha: np.ndarray, v: np.ndarray, bias: float = 0.0
+        self, problem: SmoothedSVM, alpha: np.ndarray, v: np.ndarray, bias: float = 0.0
     ) -> None:
         self.problem, self.alpha, self.v, self.w = problem, alpha.copy(), v.copy(), v.copy()
-        self.price = np.ones(len(v))  # what half the square of every weight costs
+        self.penalty = np.ones(len(v))
         if problem.free_bias:
-            self.w[-1], self.price[-1] = bias, 0.0
+            self.w[-1], self.penalty[-1] = bias, 0.0
         n = problem.rows.n
-        self.m, self.t, self.inside = np.empty(n), np.zeros(n), np.empty(n, np.uint64)
-        turn(problem.rows.stored, problem.y, frozen(self.w), self.m)
-        self.part = _SHARPEN
-        self.round_off(_WIDE)
+        self.margins, self.shifts = np.empty(n), np.zeros(n)
+        self.on_corner = np.empty(n, np.uint64)
+        turn(problem.rows.stored, problem.y, frozen(self.w), self.margins)
+        self.sharpen_by = _SHARPEN
+        self.smooth(_FIRST_WIDTH)
 
-    def round_off(self, h: float, tau: float = 0.0) -> None:
-        """Let all examples pull anew, tau times t further, the corner (if there is one) so wide."""
-        self.h = h
+    def smooth(self, half_width: float, tau: float = 0.0) -> None:
+        """Move the margins by tau times the shifts, and compute all slopes for this corner."""
+        self.half_width = half_width
         self.corner = Corner(1.0, 2.0, True)
         if not self.problem.squared:
-            self.corner = Corner(1.0 + h, 0.5 / h, False)
+            self.corner = Corner(1.0 + half_width, 0.5 / half_width, False)
         rows, y, costs, caps, *_ = self.problem
-        how = (frozen(self.t), tau, costs, caps)
+        how = (frozen(self.shifts), tau, costs, caps)
         self.pull = advance(
-            rows.stored, y, self.corner, *how, self.m, self.alpha, self.v, self.inside
+            rows.stored, y, self.corner, *how, self.margins, self.alpha, self.v, self.on_corner
         )
 
     @property
     def primal(self) -> float:
-        """What the weights cost, the corner not rounded."""
-        return 0.5 * float(self.price @ self.w**2) + self.pull.loss
+        """The primal objective, with the loss as it is, not smoothed."""
+        return 0.5 * float(self.penalty @ self.w**2) + self.pull.loss
 
     @property
-    def slope(self) -> np.ndarray:
-        """The first derivative."""
-        return self.price * self.w - self.v
+    def gradient(self) -> np.ndarray:
+        """The gradient of the smoothed objective."""
+        return self.penalty * self.w - self.v
 
     @property
     def gap(self) -> float:
         """The duality gap between the weights w and the dual values."""
-        g = self.slope
-        lost = 0.0 if self.price[-1] else abs(float(self.w[-1] * self.v[-1]))
-        return self.pull.excess + 0.5 * float(self.price @ g**2) + lost
+        g = self.gradient
+        lost = 0.0 if self.penalty[-1] else abs(float(self.w[-1] * self.v[-1]))
+        return self.pull.excess + 0.5 * float(self.penalty @ g**2) + lost
 
-    def gap_of_v(self) -> float:
-        """The duality gap between the weights v (a free bias is that of w) and the dual values."""
+    def gap_of_dual(self) -> float:
+        """Return the duality gap between the weights v (a free bias is that of w) and the dual."""
         rows, y, costs, _, squared, _ = self.problem
-        v = np.where(self.price > 0.0, self.v, self.w)
-        turn(rows.stored, y, frozen(v), self.t)
-        short = np.maximum(0.0, 1.0 - self.t)
-        primal = 0.5 * float(self.price @ v**2)
+        v = np.where(self.penalty > 0.0, self.v, self.w)
+        turn(rows.stored, y, frozen(v), self.shifts)
+        short = np.maximum(0.0, 1.0 - self.shifts)
+        primal = 0.5 * float(self.penalty @ v**2)
         primal += float(costs @ (short * short if squared else short))
         return self.gap + primal - self.primal
 
-    def sharpen(self, H: np.ndarray, part: float) -> bool:
-        """Make the corner a part of its width, and go to where the same examples are on it.
+    @np.errstate(over="ignore", invalid="ignore")  # a step that is not finite ends the iteration
+    def step(self, allowed: float) -> bool:
+        """Take one Newton step; returns False if there is none.
 
-        They pull as before if their margins move along with it: a Newton step for the new corner,
-        from the examples on the old one. H, the bend of the old one, is changed.
+        The corner is wide at first and becomes sharper from step to step until its share of the
+        gap is below what is allowed: starting with a sharp one takes more steps. Where too few
+        examples are on it to determine the weights, it becomes sharper only when w is nearly
+        optimal; the next steps are then bold as long as that stays so.
+        """
+        g, H, excess = self.gradient, self.hessian(), self.pull.excess
+        wanted = min(1.0, _SMOOTHING_SHARE * allowed / excess) if excess > 0.0 else 1.0
+        if wanted < 1.0 and float(g @ (H @ g)) < _NEARLY_OPTIMAL * excess:
+            # Sharper than wanted costs nothing here.
+            part = max(self.sharpen_by, 0.1 * wanted)
+            self.sharpen_by = max(_SHARPEST, self.sharpen_by**2)
+            return self.sharpen(H, part)
+        self.sharpen_by = _SHARPEN
+        determined = self.pull.inside > _DETERMINED * len(g)
+        d = solve_scaled(H, -g)
+        # The corner's share of the gap grows with the square of its width.
+        part = max(_SHARPEN, math.sqrt(wanted)) if determined else 1.0
+        return d is not None and self.search_along(d, part)
+
+    def sharpen(self, H: np.ndarray, part: float) -> bool:
+        """Make the corner narrower, and move w so that the same examples stay on it.
+
+        Their slopes stay the same if their margins move along with the corner. This is a Newton
+        step for the new corner with the examples on the old one. Changes H, the Hessian of the
+        old one.
         """
         rows, y, costs, *_ = self.problem
-        which = frozen(self.inside[: self.pull.inside])
-        faster = 0.5 / self.h * (1.0 / part - 1.0)
-        amounts = faster * costs[which] * (1.0 - self.m[which]) * y[which]
-        right = -self.slope
+        which = frozen(self.on_corner[: self.pull.inside])
+        steeper = 0.5 / self.half_width * (1.0 / part - 1.0)
+        amounts = steeper * costs[which] * (1.0 - self.margins[which]) * y[which]
+        right = -self.gradient
         combine(rows.stored, which, amounts, right)
         H /= part
-        H.flat[:: len(H) + 1] += self.price * (1.0 - 1.0 / part)
-        d = solved(H, right)
+        H.flat[:: len(H) + 1] += self.penalty * (1.0 - 1.0 / part)
+        d = solve_scaled(H, right)
         if d is None:
             return False
-        turn(rows.stored, y, frozen(d), self.t)
+        turn(rows.stored, y, frozen(d), self.shifts)
         self.w += d
-        self.round_off(part * self.h, 1.0)
+        self.smooth(part * self.half_width, 1.0)
         return True
 
-    @np.errstate(over="ignore", invalid="ignore")  # what is not finite ends the steps
-    def go_on(self, allowed: float) -> bool:
-        """One step; False if there is none.
-
-        The corner is wide at first and becomes sharper from step to step until its part of the gap
-        is less than is allowed: a sharp one from the start takes more steps. Where so few examples
-        are on it that they do not determine the weights, it becomes sharper only when w is nearly
-        the best; then the next steps are bold as long as that stays so.
-        """
-        g, H, excess = self.slope, self.bend(), self.pull.excess
-        wanted = min(1.0, _ROUNDED * allowed / excess) if excess > 0.0 else 1.0
-        if wanted < 1.0 and float(g @ (H @ g)) < _SETTLED * excess:
-            # Sharper than wanted costs nothing here.
-            part, self.part = max(self.part, 0.1 * wanted), max(_SHARPEST, self.part**2)
-            return self.sharpen(H, part)
-        self.part = _SHARPEN
-        enough = self.pull.inside > _DETERMINED * len(g)
-        d = solved(H, -g)
-        # The corner's part of the gap grows with the square of its width.
-        return d is not None and self.step(d, max(_SHARPEN, math.sqrt(wanted)) if enough else 1.0)
-
-    def bend(self) -> np.ndarray:
-        """The second derivative: what weights cost, and x x' of every example on the corner."""
-        rows, which = self.problem.rows, self.inside[: self.pull.inside]
+    def hessian(self) -> np.ndarray:
+        """Return the second derivative: the penalty, plus theta x x' of examples on the corner."""
+        rows, which = self.problem.rows, self.on_corner[: self.pull.inside]
         theta = self.corner.rate * self.problem.costs[which]
         H = np.zeros((len(self.w), len(self.w)))
         if rows.is_sparse:
@@ -165,76 +204,94 @@ class Pulls:
             H.flat[:: len(H) + 1] *= 0.5
         else:
             root = np.sqrt(theta)
-            for begin in range(0, len(which), _TOGETHER):
-                part = slice(begin, begin + _TOGETHER)
+            for begin in range(0, len(which), _ROWS_AT_ONCE):
+                part = slice(begin, begin + _ROWS_AT_ONCE)
                 X = np.full((len(which[part]), len(H)), rows.bias)
                 X[:, :-1] = rows.stored.values[which[part]]
                 X *= root[part, None]
                 H += X.T @ X
-        H.flat[:: len(H) + 1] += self.price
-        if H[-1, -1] == 0.0:  # nothing on the corner holds a free bias
+        H.flat[:: len(H) + 1] += self.penalty
+        if H[-1, -1] == 0.0:  # no example on the corner determines a free bias
             H[-1, -1] = 1.0
         return H
 
-    def step(self, d: np.ndarray, sharper: float = 1.0) -> bool:
-        """Go along d to where the slope is nearly zero; False if it never falls.
+    def search_along(self, d: np.ndarray, narrower: float = 1.0) -> bool:
+        """Go along d to where the slope is nearly zero; returns False if it never falls.
 
-        There the corner becomes `sharper` times as wide.
+        There the corner becomes `narrower` times as wide.
         """
         rows, y, costs, caps, *_ = self.problem
-        turn(rows.stored, y, frozen(d), self.t)
-        ahead, square = float((self.price * self.w) @ d), float(self.price @ d**2)
+        turn(rows.stored, y, frozen(d), self.shifts)
+        linear, square = float((self.penalty * self.w) @ d), float(self.penalty @ d**2)
 
         def look(tau: float) -> tuple[float, float]:
-            slope, bend = slope_along(self.corner, self.m, self.t, tau, costs, caps)
-            return slope + ahead + tau * square, bend + square
+            slope, bend = slope_along(self.corner, self.margins, self.shifts, tau, costs, caps)
+            return slope + linear + tau * square, bend + square
 
-        first = float(d @ self.slope)
+        first = float(d @ self.gradient)
         if not first < 0.0:
             return False
-        tau, low, high = 1.0, 0.0, math.inf
-        for _ in range(_TRIALS):
-            slope, bend = look(tau)
-            if abs(slope) <= -_FLAT * first:
-                break
-            low, high = (tau, high) if slope < 0.0 else (low, tau)
-            tau -= slope / bend
-            if not low < tau < high:
-                tau = 0.5 * (low + high) if math.isfinite(high) else 2.0 * low
+        tau = _find_root(look, -_FLAT * first)
         self.w += tau * d
-        self.round_off(sharper * self.h, tau)
+        self.smooth(narrower * self.half_width, tau)
         return True
 
 
-def descent_cost(rows: Rows, squared: bool) -> float:
-    """What the steps cost usually, in multiplications of coordinate descent, roughly."""
+def _find_root(look: Callable[[float], tuple[float, float]], flat: float) -> float:
+    """Find where a rising slope is nearly zero, by Newton's method kept within a bracket.
+
+    Parameters
+    ----------
+    look : callable
+        Gives the slope and its derivative at a point; the slope at 0 is negative.
+    flat : float
+        The slope that is small enough.
+    """
+    tau, low, high = 1.0, 0.0, math.inf
+    for _ in range(_TRIALS):
+        slope, bend = look(tau)
+        if abs(slope) <= flat:
+            break
+        low, high = (tau, high) if slope < 0.0 else (low, tau)
+        tau -= slope / bend
+        if not low < tau < high:
+            tau = 0.5 * (low + high) if math.isfinite(high) else 2.0 * low
+    return tau
+
+
+def newton_cost(rows: Rows, squared: bool) -> float:
+    """Estimate the cost of all steps, in multiplications of coordinate descent.
+
+    The factors were chosen by hand. They say how fast each part runs beside coordinate descent,
+    and how many examples are on the corner: for the squared hinge all that fall short.
+    """
     n, width, per_row = rows.n, rows.width + 1, rows.stored_values / rows.n + 1.0
-    inside = n * (0.6 if squared else 0.1)
-    bend = inside * per_row**2 * (0.6 if rows.is_sparse else 0.1)
-    look = n * (1.2 * per_row + 15.0)
-    return _RECKONED * (_STEP + look + bend + 6.0 * width**2 + 0.05 * width**3)
+    on_corner = n * (0.6 if squared else 0.1)
+    hessian = on_corner * per_row**2 * (0.6 if rows.is_sparse else 0.1)
+    margins = n * (1.2 * per_row + 15.0)
+    return _USUAL_STEPS * (_LEAST_STEP + margins + hessian + 6.0 * width**2 + 0.05 * width**3)
 
 
-def newton_steps(pulls: Pulls, tol: float) -> Iterator[float]:
+def iterate(point: PrimalIterate, tol: float) -> Iterator[float]:
     """Yield the relative gap after every step, until it is at most `tol` or no step helps.
 
-    It is the gap between w and the dual values; where that is small enough, the gap between v, the
-    weights which the dual values make, and them. What changes is in `pulls`.
+    This is the gap between w and the dual values; where it is small enough, the gap between the
+    dual values and the weights v that they make. Changes `point`.
     """
     steps, moved = 0, True
     while True:
-        gap, primal = pulls.gap, pulls.primal
+        gap, primal = point.gap, point.primal
         if gap <= tol * primal:
-            gap = pulls.gap_of_v()
+            gap = point.gap_of_dual()
         yield gap / primal
         if gap <= tol * primal or steps == _STEPS or not moved:
             return
-        # Where nobody pulls anew, rounding is all that is left.
-        steps, moved = steps + 1, pulls.go_on(tol * primal) and pulls.pull.updates > 0
+        # If no dual value changes, only rounding is left.
+        steps, moved = steps + 1, point.step(tol * primal) and point.pull.updates > 0
 
 
-def solved(H: np.ndarray, right: np.ndarray) -> np.ndarray | None:
-    """Solve H d = right, every column scaled to length one; None if it cannot be. Changes H."""
+def solve_scaled(H: np.ndarray, right: np.ndarray) -> np.ndarray | None:
+    """Solve H d = right with every column scaled to length one; None if impossible. Changes H."""
     scale = 1.0 / np.sqrt(np.diag(H))
     H *= scale[:, None]
     H *= scale

@@ -1,4 +1,4 @@
-"""A two-class SVM as its solvers are given it, and what they tell."""
+"""The two-class SVM that the solvers are given, and how they report on their progress."""
 
 from __future__ import annotations
 
@@ -14,27 +14,31 @@ from widemargin.loops.steps import REACH, Rule
 
 
 @dataclass(frozen=True)
-class Problem:
-    """Two classes to be told apart, and when to be content.
+class BinarySVM:
+    """A two-class SVM, and how exactly to solve it.
+
+        min over w, b of  1/2 w.w + sum_i C price_i loss(1 - y_i (w.x_i + b))
 
     Attributes
     ----------
     rows : Rows
-        The examples, with each column stored at most once a row.
+        The examples. A row stores each column at most once.
     y : array of int8
         -1 or +1.
     price : array of float64
-        What multiplies the cost of every row; empty if nothing does. Rows of price 0 are left out.
+        The weight of each example's loss; empty if all weights are 1. Examples of weight 0 are
+        left out.
     C : float
-        What an error costs; infinity forbids errors.
+        The cost of an error; infinity forbids errors (the hard margin).
     squared : bool
-        Whether an error costs its square.
+        Whether the loss is the squared hinge.
     free_bias : bool
-        Whether a bias is added that costs nothing. (Otherwise it is a feature of the rows.)
+        Whether there is a bias that is not regularised. (Otherwise the bias is the weight of a
+        constant feature of the rows.)
     tol : float
-        The relative gap to reach.
+        The relative duality gap to reach.
     epochs : int
-        Passes at the most; a Newton step for the weights counts as one.
+        The largest number of passes; a Newton step in the primal counts as one.
     """
 
     rows: Rows
@@ -55,31 +59,34 @@ class Problem:
 
     @property
     def costs(self) -> np.ndarray:
-        """C times the price of every row."""
+        """C times the weight of every example."""
         if not len(self.price):
             return np.full(self.rows.n, self.C)
         return np.multiply(self.C, self.price, where=self.price > 0.0, out=np.zeros(self.rows.n))
 
+    @property
+    def values_per_row(self) -> float:
+        """The mean number of values in a row, the constant feature included."""
+        return self.rows.stored_values / self.rows.n + 1.0
 
-class Report(NamedTuple):
-    """Where a solver stands, told after every slice of work."""
+
+class SolverReport(NamedTuple):
+    """How far a solver has come; it reports after every slice of work."""
 
     epoch: int
-    done: float  # the part of this epoch that is done, 0 to 1
+    done: float  # the fraction of this epoch that is done, 0 to 1
     mistakes: int
     updates: int
-    primal: float = 0.0  # estimated from what the pass saw; known when done is 1
+    primal: float = 0.0  # estimated from what the pass saw; known once `done` is 1
     dual: float = 0.0
 
 
 @dataclass
-class Orders:
-    """What the driver tells a solver between slices of work."""
+class StopSignal:
+    """Set by the driver to make solvers stop after their present slice of work."""
 
     stop: bool = False
 
 
-#: What a way of going on gives: reports after every slice of work.
-Slices = Generator[Report, None, None]
-#: The same, and whether it seems to have reached the end.
-Leap = Generator[Report, None, bool]
+#: A generator of reports whose value says whether the gap seems to be reached.
+Attempt = Generator[SolverReport, None, bool]

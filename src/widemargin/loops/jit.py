@@ -34,9 +34,14 @@ F = TypeVar("F", bound=Callable[..., Any])
 OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
 #: The same for a loop whose sum may be added up in any order, as vector instructions need.
 SUMS: dict[str, Any] = {**OPTIONS, "fastmath": {"reassoc", "contract", "nsz"}}
+#: The same for a loop whose products and sums may be one instruction, rounded once.
+FUSED: dict[str, Any] = {**OPTIONS, "fastmath": {"contract"}}
 #: For a function that is called for every example. A real call would count references to each array
 #: that it is given up and down, which costs as much as a short row.
 INLINE: dict[str, Any] = {"forceinline": True}
+
+#: Whether loops do without the LLVM that is written by hand; see `loops/lowlevel/choice.py`.
+PLAIN = os.environ.get("WIDEMARGIN_PLAIN_LOOPS", "") not in ("", "0")
 
 _PACKAGE = pathlib.Path(__file__).resolve().parent.parent
 
@@ -61,6 +66,7 @@ def _digest() -> str:
         numpy.__version__,
         llvmlite.binding.get_host_cpu_name(),
         llvmlite.binding.get_host_cpu_features().flatten(),
+        "plain" if PLAIN else "by hand",
     ):
         digest.update(fact.encode())
     return digest.hexdigest()[:24]

@@ -55,6 +55,18 @@ def needs_norm(rule, m):
     return rule.form == REACH and m < rule.target
 
 
+@jit(inline=True)
+def reach(short, q, a, soft, cap):
+    """The passive-aggressive step of an example that is `short` of the margin aimed at.
+
+    clip(a + (short - soft a) / (q + soft), 0, cap) - a
+    """
+    if q + soft <= 0.0:  # a zero row can neither gain nor lose
+        return 0.0
+    reached = a + (short - soft * a) / (q + soft)
+    return min(max(reached, 0.0), cap) - a
+
+
 @jit()
 def step(rule, m, wrong, q, a, eta, price):
     """Tau, the length of the step, for an example with margin m."""
@@ -64,11 +76,7 @@ def step(rule, m, wrong, q, a, eta, price):
         return eta * price if m <= rule.target else 0.0
     if rule.form == SIGMOID:
         return eta * price / (1.0 + np.exp(m))
-    soft = rule.soft / price
-    if q + soft <= 0.0:  # a zero row can neither gain nor lose
-        return 0.0
-    reached = a + (rule.target - m - soft * a) / (q + soft)
-    return min(max(reached, 0.0), rule.cap * price) - a
+    return reach(rule.target - m, q, a, rule.soft / price, rule.cap * price)
 
 
 @jit()

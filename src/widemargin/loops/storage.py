@@ -9,6 +9,9 @@ written once for either storage:
     norm2(rows, i)          x . x
     look_ahead(rows, order, j)   fetch the rows that come next into the cache
 
+What these do not say (signs, absolute values, fingerprints) a loop reads for itself: it chooses
+between two functions with `pick_storage`, or takes sparse rows only.
+
 A bias is the weight of a constant feature, so it is stored as one: x is extended by the number
 `rows.bias` (1 with a bias, 0 without), and its weight is the last entry of w.
 
@@ -22,10 +25,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numba import types
-from numba.extending import intrinsic, overload
+from numba.extending import overload
 
-from widemargin.loops.jit import INLINE, OPTIONS, SUMS
-from widemargin.loops.lowlevel.emit import emit_prefetch
+from widemargin.loops.jit import INLINE, OPTIONS, SUMS, jit
+from widemargin.loops.lowlevel.prefetch import prefetch
 
 
 class Dense(NamedTuple):
@@ -58,7 +61,7 @@ _ROW_AHEAD, _START_AHEAD = 4, 8
 
 def dot(rows, i, w):
     """The product w . x for row i."""
-    return _pick(rows, _dot_dense, _dot_sparse)(rows, i, w)
+    return pick_storage(rows, _dot_dense, _dot_sparse)(rows, i, w)
 
 
 def _dot_dense(rows, i, w):
@@ -78,7 +81,7 @@ def _dot_sparse(rows, i, w):
 
 def dots(rows, i, W, s):
     """s[c] = W[c] . x for every class c."""
-    return _pick(rows, _dots_dense, _dots_sparse)(rows, i, W, s)
+    return pick_storage(rows, _dots_dense, _dots_sparse)(rows, i, W, s)
 
 
 def _dots_dense(rows, i, W, s):
@@ -110,7 +113,7 @@ def _dots_sparse(rows, i, W, s):
 
 def add(w, a, rows, i):
     """Add: w += a x for row i."""
-    return _pick(rows, _add_dense, _add_sparse)(w, a, rows, i)
+    return pick_storage(rows, _add_dense, _add_sparse)(w, a, rows, i)
 
 
 def _add_dense(w, a, rows, i):
@@ -130,7 +133,7 @@ def _add_sparse(w, a, rows, i):
 
 def norm2(rows, i):
     """The square x . x for row i, in double precision."""
-    return _pick(rows, _norm2_dense, _norm2_sparse)(rows, i)
+    return pick_storage(rows, _norm2_dense, _norm2_sparse)(rows, i)
 
 
 def _norm2_dense(rows, i):
@@ -150,7 +153,7 @@ def _norm2_sparse(rows, i):
 
 def look_ahead(rows, order, j):
     """Fetch what the examples after order[j] need; it changes nothing but the time."""
-    return _pick(rows, _look_ahead_dense, _look_ahead_sparse)(rows, order, j)
+    return pick_storage(rows, _look_ahead_dense, _look_ahead_sparse)(rows, order, j)
 
 
 def _look_ahead_dense(rows, order, j):
@@ -170,21 +173,7 @@ def _look_ahead_sparse(rows, order, j):
         prefetch(rows.indices, k)
 
 
-def prefetch(array, k):
-    """Ask the memory for element k of a C-ordered array: a hint, so interpreted it does nothing."""
-
-
-@intrinsic
-def _prefetch(typingctx, array, k):
-    def codegen(context, builder, signature, args):
-        view = context.make_array(signature.args[0])(context, builder, args[0])
-        emit_prefetch(builder, builder.gep(view.data, [args[1]]))
-        return context.get_dummy_value()
-
-    return types.void(array, k), codegen
-
-
-def _pick(rows: Any, dense: Any, sparse: Any) -> Any:
+def pick_storage(rows: Any, dense: Any, sparse: Any) -> Any:
     """Choose by storage: of a value or, while numba compiles, of a type."""
     if isinstance(rows, types.BaseNamedTuple):
         return sparse if rows.instance_class is Sparse else dense
@@ -196,32 +185,31 @@ def _pick(rows: Any, dense: Any, sparse: Any) -> Any:
 
 @overload(dot, jit_options=SUMS | INLINE)
 def _dot(rows, i, w):
-    return _pick(rows, _dot_dense, _dot_sparse)
+    return pick_storage(rows, _dot_dense, _dot_sparse)
 
 
 @overload(dots, jit_options=SUMS | INLINE)
 def _dots(rows, i, W, s):
-    return _pick(rows, _dots_dense, _dots_sparse)
+    return pick_storage(rows, _dots_dense, _dots_sparse)
 
 
 @overload(add, jit_options=OPTIONS | INLINE)
 def _add(w, a, rows, i):
-    return _pick(rows, _add_dense, _add_sparse)
+    return pick_storage(rows, _add_dense, _add_sparse)
 
 
 @overload(norm2, jit_options=SUMS | INLINE)
 def _norm2(rows, i):
-    return _pick(rows, _norm2_dense, _norm2_sparse)
+    return pick_storage(rows, _norm2_dense, _norm2_sparse)
 
 
 @overload(look_ahead, jit_options=OPTIONS | INLINE)
 def _look_ahead(rows, order, j):
-    return _pick(rows, _look_ahead_dense, _look_ahead_sparse)
+    return pick_storage(rows, _look_ahead_dense, _look_ahead_sparse)
 
 
-@overload(prefetch, jit_options=OPTIONS | INLINE)
-def _fetch(array, k):
-    def fetch(array, k):
-        _prefetch(array, k)
-
-    return fetch
+@jit()
+def squared_norms(rows, out):
+    """out[i] = x . x for every row i, in double precision."""
+    for i in range(np.uint64(len(out))):
+        out[i] = norm2(rows, i)

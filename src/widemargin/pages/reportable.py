@@ -13,7 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from widemargin.errors import DataError
-from widemargin.separability.trainings import begin_run
+from widemargin.separability.linear_trainings import begin_run
 from widemargin.training.history import History
 
 #: Longer descriptions are cut.

@@ -1,4 +1,4 @@
-"""What is known of a kernel perceptron's training: mistakes beside their bounds (L20, L25, L26)."""
+"""What is known about the training of a kernel perceptron: mistakes and their bounds (L20, L25)."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from widemargin.data.encode.labels import codes_of
 from widemargin.errors import DataError
 from widemargin.kernels.points import points_of
 from widemargin.models.kernel import KernelModel, combine
-from widemargin.separability.trainings import hinge_bound
+from widemargin.separability.linear_trainings import hinge_bound
 
-#: The norm of w is added up over so many examples at a time.
-_TOGETHER = 512
+#: Examples per block when |w| is added up: the block of kernel values stays small.
+_BLOCK = 512
 
 
 def begin_kernel_run(model: KernelModel) -> RunCertificate:
-    """What is known without looking at any example."""
+    """Return what is known without looking at any example."""
     history = model.history
     return RunCertificate(history.mistakes, len(history), no_bound=_why_no_bound(model), R=model.R)
 
@@ -27,7 +27,7 @@ def begin_kernel_run(model: KernelModel) -> RunCertificate:
 def inspect_kernel_run(
     model: KernelModel, X: Any, y: Any, data: Certificate | None
 ) -> RunCertificate:
-    """What is known of a training on these examples, all measured in feature space.
+    """Return what is known about a training on these examples, measured in feature space.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ def inspect_kernel_run(
     X, y
         The examples that it was trained on, in the order in which they were given.
     data : Certificate or None
-        What is known of the separability of two classes in feature space.
+        The certificate of the examples in feature space, for two classes.
     """
     known = begin_kernel_run(model)
     if len(model.classes) > 2:
@@ -43,7 +43,7 @@ def inspect_kernel_run(
     codes = codes_of(y, model.classes)
     if np.any(codes < 0):
         raise DataError(f"label {np.asarray(y)[np.argmin(codes)]!r} is unknown to the model")
-    # A vote has no single weights: its average stands in.
+    # A vote has no single weight vector; the average stands in for it.
     answering = model.using("average") if model.keep == "vote" else model
     scores = answering.decision_function(X)
     if len(scores) != len(codes):
@@ -73,28 +73,28 @@ def inspect_kernel_run(
 
 
 def length_of(model: KernelModel, X: Any) -> float:
-    """|w| in feature space, of what answers: the root of a' K a. X are the training examples."""
+    """Return |w| in feature space, the root of a' K a; X are the training examples."""
     average = model.keep == "average"
     coef = model.summed / model.count if average else model.coef
     support = model.support
-    if model.kernel.is_precomputed:  # of which the model keeps only the row numbers
+    if model.kernel.is_precomputed:  # the model keeps only the row numbers of its support
         support = points_of(model.kernel, X).take(support.index)
     total = 0.0
-    for begin in range(0, support.n, _TOGETHER):
-        part = support.take(slice(begin, begin + _TOGETHER))
+    for begin in range(0, support.n, _BLOCK):
+        part = support.take(slice(begin, begin + _BLOCK))
         scores = combine(model.kernel, coef, support, part)
         total += float(np.sum(scores * coef[begin : begin + part.n].T))
     return math.sqrt(max(0.0, total))
 
 
 def _why_no_bound(model: KernelModel) -> str:
-    """What keeps the mistake bound from applying to this training; empty if nothing does."""
+    """Return why the mistake bound does not apply to this training; empty if it does."""
     params = model.params
     conditions = (
         (model.rule == "perceptron", f"the rule is {model.rule!r}, not 'perceptron'"),
         (isinstance(params.get("eta", 1.0), (int, float)), "the step size changed"),
         (params.get("class_weight") is None, "the classes were weighted"),
         (params.get("budget") is None, "examples were forgotten to keep within a budget"),
-        (len(model.classes) <= 2, "it is known for two classes only"),
+        (len(model.classes) <= 2, "it is known only for two classes"),
     )
     return next((reason for held, reason in conditions if not held), "")

@@ -1,7 +1,7 @@
 """Exact weights by p-adic lifting (Dixon): a linear system is solved digit by digit modulo p^t.
 
-Elimination in fractions needs numbers as long as the answer in every step. Here all work is on
-numbers below a prime p < 2^22, whose products floats hold exactly; only the answer is long.
+Elimination in fractions needs numbers as long as the answer in every step. Here all numbers are
+below a prime p < 2^22, so that floats hold their products exactly; only the answer is long.
 
 Reference: J. D. Dixon, Exact solution of linear equations using p-adic expansions (1982).
 """
@@ -22,12 +22,12 @@ from widemargin.loops.separability.lifting import (
     lift_pass,
 )
 
-#: Primes below 2^22, 2^21, 2^20: if one divides the determinant, the next is tried.
+#: The largest primes below 2^22, 2^21 and 2^20. If one divides the determinant, the next is tried.
 _PRIMES = {22: (4194301, 4194287, 4194277), 21: (2097143, 2097133), 20: (1048573, 1048571)}
 
 
 def convex_dependency(vectors: np.ndarray) -> list[Fraction] | None:
-    """Weights, none negative, adding up to 1, with which the rows add up to zero.
+    """Return convex weights that make the rows add up to zero.
 
     Parameters
     ----------
@@ -37,8 +37,8 @@ def convex_dependency(vectors: np.ndarray) -> list[Fraction] | None:
     Returns
     -------
     list of Fraction or None
-        None if there are none, or if these rows are not of that kind. The weights solve d
-        equations of which k - 1 were looked at: whoever needs a proof multiplies out.
+        None if there are none, or if the rows are not as described. The weights must solve d
+        equations, of which only k - 1 were used: a proof has to multiply out.
 
     Examples
     --------
@@ -73,11 +73,11 @@ def convex_dependency(vectors: np.ndarray) -> list[Fraction] | None:
 
 
 def solve_exactly(A: np.ndarray, b: np.ndarray) -> tuple[list[int], int] | None:
-    """Solve A x = b in whole numbers: x = numerators / denominator, or None if A is singular.
+    """Solve A x = b in integers: x = numerators / denominator, or None if A is singular.
 
         r = b;  for t = 0, 1, ...:  x_t = A^-1 r mod p;  r = (r - A x_t) / p
 
-    Then x = sum of x_t p^t modulo p^t, from which the fractions are read off.
+    Then x = sum of x_t p^t modulo a power of p, from which the fractions are reconstructed.
 
     Parameters
     ----------
@@ -105,12 +105,12 @@ def solve_exactly(A: np.ndarray, b: np.ndarray) -> tuple[list[int], int] | None:
     r[:, : len(rest)] = rest.T
     digits = np.empty((0, k), np.int64)
     while len(digits) < steps:
-        # Only small numbers have answers that are much shorter than they could be.
+        # Only systems of small numbers have answers much shorter than the bound.
         many = max(8, steps // 8, len(digits)) if len(limbs) == 1 else steps
         more = np.empty((min(many, steps - len(digits)), k), np.int64)
         lift_pass(inverse, limbs, r, float(p), bits, more)
         digits = np.concatenate([digits, more])
-        # One number tells cheaply whether there are enough digits for all.
+        # One number shows cheaply whether there are enough digits for all.
         if len(digits) < steps and _read_off(digits[:, :1], p, slack=64) is not None:
             found = _read_off(digits, p, slack=64)
             if found is not None and _solves(A[:1], b[:1], *found):
@@ -119,22 +119,23 @@ def solve_exactly(A: np.ndarray, b: np.ndarray) -> tuple[list[int], int] | None:
 
 
 def _solves(A: np.ndarray, b: np.ndarray, above: list[int], below: int) -> bool:
+    """Whether a solution solves these equations."""
     return not np.any(A @ np.array(above, object) != b * below)
 
 
 def _read_off(digits: np.ndarray, p: int, slack: int) -> tuple[list[int], int] | None:
-    """The fractions that have these digits, with one denominator; None if they are too long.
+    """Return the fractions with these digits over one denominator; None if they are too long.
 
-    They must be shorter by `slack` bits than they could be: a wrong guess is then hardly possible.
+    They must be `slack` bits shorter than the bound, which makes a wrong guess very unlikely.
     """
     modulus = p ** len(digits)
     limit = math.isqrt(modulus // 2) >> slack
-    # Nearly always the denominator of a mixture of them is that of all.
+    # The denominator of a combination of them is nearly always that of all.
     mixed = (digits @ np.arange(1, digits.shape[1] + 1)).astype(object)
     mixture = _horner(mixed[:, None], p)[0] % modulus
     below = _denominator(mixture, modulus, limit)
     if below:
-        # Then half of the digits tell the numerators, and some more that there is no mistake.
+        # Then half of the digits give the numerators, and a few more confirm them.
         first = digits[: math.ceil((limit.bit_length() + 66) / math.log2(p))]
         found = _over_one(_horner(first, p), p ** len(first), limit, below, longer=False)
         if found:
@@ -147,7 +148,7 @@ def _read_off(digits: np.ndarray, p: int, slack: int) -> tuple[list[int], int] |
 def _over_one(
     values: list[int], modulus: int, limit: int, below: int, longer: bool = True
 ) -> tuple[list[int], int] | None:
-    """Numerators and the one denominator: `below`, or, if it may be `longer`, a multiple of it.
+    """Return numerators over the denominator `below`, or, if it may be `longer`, a multiple of it.
 
     None if they are too long.
     """
@@ -165,9 +166,9 @@ def _over_one(
 
 
 def _denominator(value: int, modulus: int, limit: int) -> int | None:
-    """The smallest q > 0 for which q value is at most `limit` modulo the modulus, by Euclid.
+    """Return the smallest q > 0 with q value <= limit modulo the modulus, by Euclid's algorithm.
 
-    Many steps at once are read off the leading bits (Lehmer); those near the limit go singly.
+    Many steps at once follow from the leading bits (Lehmer); those near the limit go one by one.
     """
     a, b, u, v = modulus, value, 0, 1
     while b > limit:
@@ -183,7 +184,7 @@ def _denominator(value: int, modulus: int, limit: int) -> int | None:
 
 
 def _horner(digits: np.ndarray, p: int) -> list[int]:
-    """The sum of digits[t] p^t, by halves, so that numbers grow late."""
+    """Return the sum of digits[t] p^t, by halves, so that numbers grow late."""
     base = p
     while len(digits) > 1:
         if len(digits) % 2:
@@ -195,13 +196,13 @@ def _horner(digits: np.ndarray, p: int) -> list[int]:
 
 
 def _limbs(A: np.ndarray, bits: int) -> np.ndarray:
-    """Whole numbers as sums of floats below 2^bits times powers of 2^bits."""
+    """Split integers into sums of floats below 2^bits times powers of 2^bits."""
     signs: Any = np.where(A < 0, -1, 1)
     rest: Any = abs(A)
     mask = (1 << bits) - 1
     limbs: list[np.ndarray] = []
     while np.any(rest) or not limbs:
-        # Long numbers are slow: two limbs at a time are cut off them.
+        # Long numbers are slow: cut two limbs at a time off them.
         long = rest.dtype == object
         low = (rest & (mask << bits | mask)).astype(np.int64) if long else rest
         limbs.append(signs * (low & mask))
@@ -212,12 +213,12 @@ def _limbs(A: np.ndarray, bits: int) -> np.ndarray:
 
 
 def _short(A: np.ndarray) -> np.ndarray:
-    """The same whole numbers, as those of the machine if they are small enough."""
+    """Return the same integers, as int64 if they are small enough."""
     return A.astype(np.int64) if max(map(abs, A.flat), default=0) < 1 << 62 else A
 
 
 def _hadamard_bits(A: np.ndarray, b: np.ndarray) -> float:
-    """More bits than a determinant of columns of A and b has."""
+    """Return more bits than a determinant of columns of A and b has (Hadamard's bound)."""
     if A.dtype != object and b.dtype != object:
         lengths = np.linalg.norm(np.column_stack([A, b]).astype(np.float64), axis=0)
         return float(np.sum(np.log2(np.maximum(lengths, 1.0)) + 1e-6)) + 2.0
@@ -227,7 +228,7 @@ def _hadamard_bits(A: np.ndarray, b: np.ndarray) -> float:
 
 
 def _whole_columns(values: np.ndarray) -> np.ndarray:
-    """Floats as whole numbers, every column multiplied by a number of its own."""
+    """Turn floats into integers, every column multiplied by a number of its own."""
     fraction, power = np.frexp(values)
     mantissa = (fraction * 2.0**53).astype(np.int64)
     zeros = np.maximum(np.frexp((mantissa & -mantissa).astype(np.float64))[1] - 1, 0)

@@ -1,4 +1,4 @@
-"""Measures the widest margin: a bracket that closes on it, with the evidence for both ends."""
+"""Measure the widest margin: a bracket that narrows, with evidence for both ends."""
 
 from __future__ import annotations
 
@@ -13,21 +13,23 @@ from widemargin.certificates.certificate import Bracket, Evidence
 from widemargin.data.rows import Rows, frozen
 from widemargin.loops.separability.search import near_dots
 from widemargin.separability.ascent import ascend
-from widemargin.separability.nearest_point import Points, Step, approach, two_groups
+from widemargin.separability.nearest_point import HullPoints, HullStep, approach, two_groups
 
-#: The unit of rounding, times what makes our bounds a little wider than a checker's.
+#: A few units of rounding per operation: wider than the verifier's bounds, which it must meet.
 _SLACK = 4.0 * 2.0**-52
-#: Combinations of so many values are added up in fractions.
+# The other constants were chosen by hand; benchmarks/RESULTS.md (section "separability") gives
+# times measured with them. Every bracket is proved, so only the time and the digits depend on them.
+#: Combinations of at most this many values are added up in fractions.
 _FEW_VALUES = 50_000
-#: An active set is quick as long as there can be no more support than this, and can begin with no
-#: more than that.
+#: An active set is fast if it can have at most this much support; it may begin with at most the
+#: second, because it needs its square in memory (200 MB).
 _FEW_SUPPORT, _MUCH_SUPPORT = 300, 5000
-#: An ascent is quick if no more than this part of the values is not zero.
+#: A dual ascent is fast if at most this fraction of the values is not zero.
 _SPARSE = 0.25
 
 
 class Measured(NamedTuple):
-    """A margin between two numbers, and why."""
+    """A bracket around the margin, its evidence, and the support."""
 
     bracket: Bracket
     evidence: Evidence | None
@@ -38,18 +40,18 @@ NOTHING = Measured(Bracket(-math.inf, math.inf), None, np.empty(0, np.int64))
 
 
 def radius(rows: Rows, gram: bool) -> float:
-    """The length of the longest example with its constant feature, rounded up."""
+    """Return the length of the longest example with its constant feature, rounded up."""
     if gram:
         largest = float(np.max(rows.to_matrix().diagonal()))
     else:
-        bare = Points(without_bias(rows), np.ones(rows.n))
+        bare = HullPoints(without_bias(rows), np.ones(rows.n))
         largest = float(np.max(bare.squares()))
     square = (max(largest, 0.0) + rows.bias**2) * (1.0 + _SLACK * (rows.width + 8))
     return math.nextafter(math.sqrt(square + 2.0**-1000), math.inf)
 
 
 def without_bias(rows: Rows) -> Rows:
-    """The same rows without their constant feature."""
+    """Return the same rows without their constant feature."""
     return Rows(rows.stored._replace(bias=0.0), rows.n, rows.width)
 
 
@@ -62,7 +64,7 @@ def measure(
     enough: Callable[[Bracket], bool],
     hint: Evidence | None = None,
 ) -> Measured:
-    """Close in on the largest margin until it is enough.
+    """Narrow the bracket around the largest margin until it is narrow enough.
 
     Parameters
     ----------
@@ -70,25 +72,25 @@ def measure(
         The examples, in float64, with their constant feature.
     signs : array of +1 and -1
     extended : bool
-        Count the constant feature's weight as part of w; else, if there is a constant feature,
-        the bias is free.
+        Whether the weight of the constant feature is part of w. Otherwise, if there is a constant
+        feature, the bias is free.
     gram : bool
-        Whether rows are those of a Gram matrix.
+        Whether the rows are those of a Gram matrix.
     R : float
-        No example is longer.
+        A length that no example exceeds.
     enough : callable
-        Told the bracket after every look at all examples; True stops.
+        Called with the bracket after every look at all examples; returns True to stop.
     hint : Evidence, optional
-        That of a margin which should be nearly the same.
+        The evidence of a margin that should be nearly the same.
     """
     free = bool(rows.bias) and not extended
     if free and np.all(signs == signs[0]):
         return Measured(Bracket(math.inf, math.inf), None, np.empty(0, np.int64))
-    points = Points(without_bias(rows) if free else rows, signs, gram)
+    points = HullPoints(without_bias(rows) if free else rows, signs, gram)
     largest = float(np.max(points.squares()))
     if not 1e-280 < largest < 1e280:
-        return NOTHING  # squares of such lengths are lost
-    # Lengths of about 1, by a power of two: `approach` compares them with 1.
+        return NOTHING  # squares of such lengths overflow or underflow
+    # A power of two makes lengths about 1, with which `approach` compares.
     factor = math.ldexp(1.0, -math.frexp(math.sqrt(largest))[1])
     points.factors = np.full(rows.n, factor)
     low, high, best = -math.inf, math.inf, NOTHING
@@ -110,8 +112,8 @@ def measure(
     return best
 
 
-def _steps(points: Points, free: bool, hint: Evidence | None) -> Iterator[Step]:
-    """All together where the support may be large, then one example at a time."""
+def _steps(points: HullPoints, free: bool, hint: Evidence | None) -> Iterator[HullStep]:
+    """Yield steps of an ascent where the support may be large, then those of an active set."""
     groups = two_groups(points.signs) if free else None
     near = last = None
     if _is_for_ascent(points):
@@ -123,7 +125,7 @@ def _steps(points: Points, free: bool, hint: Evidence | None) -> Iterator[Step]:
             yield near
     if near is not None:
         if len(near.which) > _MUCH_SUPPORT:
-            return  # squares of such numbers take more memory than a few more digits are worth
+            return  # a few more digits are not worth the memory
         for last in approach(points, near.which, near.weights, groups=groups):
             yield last
     if last is None:
@@ -131,8 +133,8 @@ def _steps(points: Points, free: bool, hint: Evidence | None) -> Iterator[Step]:
         yield from approach(points, one_each if free else np.zeros(1, int), groups=groups)
 
 
-def _is_for_ascent(points: Points) -> bool:
-    """Whether the support may be large, and features so many that an ascent gets there quickly."""
+def _is_for_ascent(points: HullPoints) -> bool:
+    """Whether the support may be large, and the examples are sparse enough for a fast ascent."""
     rows = points.rows
     few = rows.stored_values <= _SPARSE * rows.n * rows.width
     wide = min(rows.n, rows.width) > _FEW_SUPPORT and 2 * rows.width >= rows.n
@@ -140,9 +142,9 @@ def _is_for_ascent(points: Points) -> bool:
 
 
 def _reach(
-    points: Points, step: Step, length: float, factor: float, free: bool, R: float
+    points: HullPoints, step: HullStep, length: float, factor: float, free: bool, R: float
 ) -> tuple[np.ndarray, float, float]:
-    """A hyperplane of unit normal, and a distance that it surely keeps from all examples."""
+    """Return a hyperplane of unit normal, and a distance that it surely keeps from all examples."""
     w = step.point.vector / length
     scores = step.scores / (length * factor)
     if free:
@@ -156,8 +158,8 @@ def _reach(
     return w, b, least * (1.0 - _SLACK * terms * (size if least > 0.0 else -size))
 
 
-def _cap(points: Points, step: Step, length: float, free: bool, R: float) -> float:
-    """A length that the combination of examples surely does not exceed."""
+def _cap(points: HullPoints, step: HullStep, length: float, free: bool, R: float) -> float:
+    """Return a length that the combination of examples surely does not exceed."""
     k = len(step.which) + 8
     if points.gram:
         cap = math.sqrt(length * length + _SLACK * k * 4.0 * R * R)
@@ -173,7 +175,7 @@ def sharpen(
     extended: bool,
     known: tuple[np.ndarray, float | Fraction],
 ) -> Measured:
-    """Narrow a bracket with more digits than a float has, knowing a hyperplane that separates."""
+    """Narrow a bracket with more digits than a float has, given a hyperplane that separates."""
     low, high = measured.bracket
     evidence = measured.evidence
     if evidence is None:
@@ -202,10 +204,10 @@ def sharpen(
 def _level(
     rows: Rows, signs: np.ndarray, support: np.ndarray, w: np.ndarray, b: Any, extended: bool
 ) -> tuple[np.ndarray, float]:
-    """Nearly the same hyperplane, as far from every example of the support as from the others.
+    """Return nearly the same hyperplane, equally far from all examples of the support.
 
-    The weights of a combination are rounded, and so a normal that is the combination of examples;
-    corrected as a vector of its own it is good to the last digit.
+    A normal that is a combination of examples suffers from the rounding of the weights. Corrected
+    as a vector of its own it is accurate to the last digit.
     """
     part = rows.take(support.astype(np.uint64))
     matrix = part.to_matrix().toarray() if rows.is_sparse else part.to_matrix()
@@ -222,7 +224,7 @@ def _level(
 
 
 def _exact_cap(rows: Rows, signs: np.ndarray, evidence: Evidence, extended: bool) -> float:
-    """The length of the combination, from fractions, rounded up."""
+    """Return the length of the combination, computed in fractions and rounded up."""
     matrix = rows.to_matrix()[evidence.examples]
     part = matrix.toarray() if rows.is_sparse else matrix
     sides = signs[evidence.examples].tolist()
@@ -243,7 +245,7 @@ def _exact_cap(rows: Rows, signs: np.ndarray, evidence: Evidence, extended: bool
         )
     if not free:
         square += (sum(weights) * Fraction(rows.bias)) ** 2
-    # The root of a number that may be far too small for a float.
+    # The square may be far too small for a float, but its root is not.
     exponent = (square.denominator.bit_length() - square.numerator.bit_length()) // 2
     root = math.sqrt(float(square * Fraction(4) ** exponent))
     return math.nextafter(math.ldexp(root, -exponent) * (1.0 + 1e-15), math.inf)

@@ -1,10 +1,10 @@
 """The point of a convex hull that is nearest to the origin, by an active set.
 
-An example turned to the positive side is z = y x. Its hull's nearest point x is, if it is not
-zero, the normal of a hyperplane that separates the classes; if it is zero, its weights show that
-no hyperplane does. Where x is too short for the digits of a float, space is stretched along it:
-z -> T z with an invertible T changes nothing about which weights add up to zero, or whether a
-hyperplane separates, and everything about how well a float can tell.
+An example times its sign is z = y x. If the point of the hull of the z that is nearest to the
+origin is not zero, it is the normal of a hyperplane that separates the classes; if it is zero, its
+weights show that no hyperplane does. Where it is too short for the digits of a float, space is
+stretched along it: z -> T z with an invertible T changes neither which weights add up to zero nor
+whether a hyperplane separates, but it changes how well a float can tell.
 """
 
 from __future__ import annotations
@@ -18,44 +18,57 @@ from scipy.linalg.lapack import dtrtrs
 
 from widemargin.data.rows import Rows, frozen
 from widemargin.loops.separability.nearest_point import UNFINISHED, nearest_pass
-from widemargin.loops.separability.search import near_dots, square_rows
+from widemargin.loops.separability.search import near_dots
+from widemargin.loops.storage import squared_norms
 
-#: Candidates that are priced together: a look at all examples finds so many new ones.
+# Chosen by hand, except where rounding gives them. What the search finds is proved, and a search
+# that ends early is followed by another step, so only the time depends on these constants.
+
+#: The points that may join the working set after a look at all points.
 _BATCH = 64
-#: How much of a product is rounding.
+#: The largest number of exchanges in one working set before all points are looked at again.
+_EXCHANGES = 2000
+#: The relative rounding error of a product: a few units in the last place of a float64.
 _EPS = 1e-15
-#: Examples with more features than this are only known by their products.
-_WIDE = 2000
+#: A point joins only if it scores less by more than this fraction of the square: less is rounding.
+_RELATIVE_PRICE = 1e-13
+#: The search has stalled when a look at all points brings less than this fraction of the square.
+_STALLED = 1e-9
+#: With more features than this only the products of points are used, not their coordinates.
+_MOST_COORDINATES = 2000
+#: Space is made this many times as long, squared, along a direction: ten million times, about half
+#: the digits of a float; where it is long already, this many times as long as it is.
+_STRETCH, _STRETCH_MORE = 1e14, 1e3
 
 
 class Stretch(NamedTuple):
-    """Space is `by` longer along `direction`, on which the examples lie at `places`."""
+    """Space is stretched along `direction`, on which the examples lie at `places`."""
 
     by: float
     direction: np.ndarray
     places: np.ndarray
 
 
-class Point(NamedTuple):
-    """A combination of examples: its coordinates, the constant feature's last."""
+class HullPoint(NamedTuple):
+    """A combination of examples: its coordinates, that of the constant feature last."""
 
     vector: np.ndarray
-    along: np.ndarray  # its place on each stretched direction
+    along: np.ndarray  # its place on every stretched direction
     square: float  # its squared length
 
 
-class Points:
-    """Examples as points z = y x, times a factor each, in a space that may be stretched.
+class HullPoints:
+    """Examples as points z = y x, each times a factor, in a space that may be stretched.
 
     Parameters
     ----------
     rows : Rows
-        The examples in float64, or a Gram matrix; with its bias the points have a last coordinate.
+        The examples in float64, or a Gram matrix. The constant feature is the last coordinate.
     signs : array of +1 and -1
     gram : bool
         Whether the rows are those of a Gram matrix.
     factors : array, optional
-        What every point is multiplied by; 1 by default.
+        The factor of every point; 1 by default.
     """
 
     def __init__(
@@ -68,12 +81,12 @@ class Points:
         self.stretches: list[Stretch] = []
 
     def dense(self, which: np.ndarray) -> np.ndarray:
-        """Some rows of the matrix as a dense array."""
+        """Return some rows of the matrix as a dense array."""
         part = self.matrix[which]
         return part.toarray() if self.rows.is_sparse else part
 
-    def combine(self, which: np.ndarray, weights: np.ndarray) -> Point:
-        """The sum of weighted points."""
+    def combine(self, which: np.ndarray, weights: np.ndarray) -> HullPoint:
+        """Return the weighted sum of some points."""
         signed = weights * self.factors[which] * self.signs[which]
         if self.gram:
             vector = np.zeros(self.rows.n)
@@ -89,25 +102,25 @@ class Points:
         along = np.array([scaled @ stretch.places[which] for stretch in self.stretches])
         for stretch, place in zip(self.stretches, along, strict=True):
             square += stretch.by * place * place
-        return Point(np.append(vector, last), along, max(0.0, square + last * last))
+        return HullPoint(np.append(vector, last), along, max(0.0, square + last * last))
 
-    def scores(self, point: Point) -> np.ndarray:
-        """The product of every point with this one."""
+    def scores(self, point: HullPoint) -> np.ndarray:
+        """Return the product of every point with this one."""
         found = self.matrix @ point.vector[:-1] + self.constant * point.vector[-1]
         found *= self.signs
         for stretch, place in zip(self.stretches, point.along, strict=True):
             found += stretch.by * place * stretch.places
         return found * self.factors
 
-    def separator(self, point: Point) -> np.ndarray:
-        """The direction, in the space that is not stretched, with the same scores."""
+    def separator(self, point: HullPoint) -> np.ndarray:
+        """Return the direction in the original space that gives the same scores."""
         w = point.vector.copy()
         for stretch, place in zip(self.stretches, point.along, strict=True):
             w += stretch.by * place * stretch.direction
         return w
 
     def products(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
-        """The products of some points with some others."""
+        """Return the products of some points with some others."""
         if self.gram:
             found = self.matrix[left][:, right]
         else:
@@ -120,8 +133,8 @@ class Points:
         return found * np.outer(self.factors[left], self.factors[right])
 
     def coordinates(self, which: np.ndarray) -> np.ndarray:
-        """Some points as the rows of an array; none if that would be much wider than long."""
-        if self.gram or self.rows.width > _WIDE:
+        """Return some points as rows of an array, without columns if there would be too many."""
+        if self.gram or self.rows.width > _MOST_COORDINATES:
             return np.empty((len(which), 0))
         weights = self.signs[which] * self.factors[which]
         columns = [np.full(len(which), self.constant)] if self.constant else []
@@ -133,32 +146,32 @@ class Points:
         return np.column_stack([part, *along])
 
     def squares(self) -> np.ndarray:
-        """The squared length of every point."""
+        """Return the squared length of every point."""
         if self.gram:
             found = self.matrix.diagonal() + self.constant * self.constant
         else:
             found = np.empty(self.rows.n)
-            square_rows(self.rows.stored, found)
+            squared_norms(self.rows.stored, found)
         for stretch in self.stretches:
             found += stretch.by * stretch.places**2
         return found * self.factors**2
 
     def stretch(self, direction: np.ndarray) -> None:
-        """Make space ten million times as long along a direction, or some more if it is already.
+        """Stretch space along a direction, and rescale the points to about unit length.
 
-        Rescales the points to about unit length, so that those far out do not hide the others.
+        Without rescaling, points far out would hide the others.
         """
         direction = direction / np.max(np.abs(direction))
         direction = direction / np.sqrt(direction @ direction)
         places = np.empty(self.rows.n)
         near_dots(self.rows.stored, frozen(self.signs), direction, places)
         now = 1.0 + sum(old.by * float(old.direction @ direction) ** 2 for old in self.stretches)
-        self.stretches.append(Stretch(max(1e14, 1e3 * now), direction, places))
+        self.stretches.append(Stretch(max(_STRETCH, _STRETCH_MORE * now), direction, places))
         self.factors = np.ones(self.rows.n)
         self.factors = 1.0 / np.sqrt(np.maximum(self.squares(), 1e-300))
 
     def sharp(self, which: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        """The sum of weighted points as if computed with twice the digits, not stretched."""
+        """Return the weighted sum of points in the original space, with nearly twice the digits."""
         signed = weights * self.factors[which] * self.signs[which]
         total = np.zeros(self.rows.width + 1)
         errors = np.zeros(self.rows.width + 1)
@@ -173,7 +186,7 @@ class Points:
 
 
 def _two_products(a: float, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The rounded products and their errors (Dekker)."""
+    """Return the rounded products and their errors (Dekker)."""
     product = a * b
     c = 134217729.0 * a
     a_high = c - (c - a)
@@ -183,98 +196,142 @@ def _two_products(a: float, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return product, (a_high * b_high - product) + a_high * b_low + a_low * b_high + a_low * b_low
 
 
-class Step(NamedTuple):
+class HullStep(NamedTuple):
     """Where the search stands after a look at all points."""
 
     which: np.ndarray  # the points that make up the combination
     weights: np.ndarray  # and their weights, which add up to 1 (in each group)
-    point: Point
+    point: HullPoint
     scores: np.ndarray  # of all points
-    optimal: bool  # no point scores less than these, as far as rounding lets us tell
+    optimal: bool  # no point scores less than these, up to rounding
 
 
 def approach(
-    points: Points,
+    points: HullPoints,
     start: np.ndarray,
     weights: np.ndarray | None = None,
     candidates: np.ndarray | None = None,
     groups: np.ndarray | None = None,
     zero: float = 1e-26,
-) -> Iterator[Step]:
-    """Go towards the nearest point of the hull; yields after every look at all points.
+) -> Iterator[HullStep]:
+    """Approach the nearest point of the hull; yields after every look at all points.
+
+        repeat:
+            solve the working set: the support, and the points found last (`nearest_pass`)
+            price all points; those that score less than the support form the next working set
 
     Parameters
     ----------
-    points : Points
+    points : HullPoints
     start, weights : arrays
         The points to start from; by default one, or one of each group.
     candidates : array, optional
         Points to try first.
     groups : array of 0 and 1, optional
-        Go towards the nearest point of the difference of two hulls instead of one hull.
+        Approach the nearest point of the difference of two hulls instead of one hull.
     zero : float
-        Stop when the square is so small a part of the points' own.
+        Stop when the square is smaller than this fraction of the points' own.
     """
     count = 1 if groups is None else 2
     group = np.zeros(points.rows.n, np.int64) if groups is None else groups
-    support = start
     weights = np.ones(len(start)) if weights is None else weights
-    inner = points.products(support, support)
-    R, Y = _factor(inner, group[support], count)
-    if not np.all(np.isfinite(R)):
+    inner = points.products(start, start)
+    support = _Support(start, weights, inner, *_factor(inner, group[start], count))
+    if not np.all(np.isfinite(support.R)):
         return
-    fresh = np.empty(0, np.int64) if candidates is None else np.setdiff1d(candidates, support)
-    scale = float(np.max(points.squares()[np.concatenate([support, fresh])]))
+    fresh = np.empty(0, np.int64) if candidates is None else np.setdiff1d(candidates, start)
+    scale = float(np.max(points.squares()[np.concatenate([start, fresh])]))
     last = np.inf
     while True:
-        k, working = len(support), np.concatenate([support, fresh])
-        m = len(working)
-        G = np.empty((m, m))
-        G[:k, :k] = inner
-        if len(fresh):
-            G[k:] = points.products(fresh, working)
-            G[:k, k:] = G[k:, :k].T
-            scale = max(scale, float(np.max(np.diagonal(G))))
-        room = np.zeros((m, m))
-        room[:k, :k] = R
-        right = np.zeros((count, m))
-        right[:, :k] = Y
-        S, a = np.arange(m), np.zeros(m)
-        a[:k] = weights
-        banned = np.zeros(m, np.bool_)
-        C = points.coordinates(working)
-        k, ended = nearest_pass(
-            G, C, group[working], count, S, k, a, room, right, banned, scale, _EPS, zero, 2000
-        )
-        if k == 0:
+        solved = _solve_working_set(points, support, fresh, group, count, scale, zero)
+        if solved is None:
             return
-        support = working[S[:k]]
-        weights = np.maximum(a[:k], 0.0)  # rounding may leave some just below
-        totals = np.bincount(group[support], weights, minlength=count)
-        if not np.all((totals > 0.0) & (totals < np.inf)):
-            return  # the points are too much alike, or too different, for floats
-        weights /= totals[group[support]]
-        inner, R, Y = G[np.ix_(S[:k], S[:k])], room[:k, :k], right[:, :k]
-        point = points.combine(support, weights)
+        support, scale, ended, by_coordinates = solved
+        point = points.combine(support.which, support.weights)
         scores = points.scores(point)
-        means = np.bincount(group[support], weights * scores[support], minlength=count)
-        reduced = scores - means[group]
-        reduced[support] = 0.0
-        unsure = _EPS * (math.sqrt(point.square * scale) if C.shape[1] else scale)
-        fresh = np.flatnonzero(reduced < -max(unsure, 1e-13 * point.square))
-        if len(fresh) > _BATCH:
-            fresh = fresh[np.argpartition(reduced[fresh], _BATCH)[:_BATCH]]
-        stalled = ended != UNFINISHED and point.square >= last * (1.0 - 1e-9)
+        unsure = _EPS * (math.sqrt(point.square * scale) if by_coordinates else scale)
+        least = max(unsure, _RELATIVE_PRICE * point.square)
+        fresh = _price(support, scores, group, count, least)
+        stalled = ended != UNFINISHED and point.square >= last * (1.0 - _STALLED)
         optimal = not len(fresh) or stalled
         last = min(last, point.square)
-        used = weights > 0.0
-        yield Step(support[used], weights[used], point, scores, optimal)
+        used = support.weights > 0.0
+        yield HullStep(support.which[used], support.weights[used], point, scores, optimal)
         if optimal or point.square <= zero * scale:
             return
 
 
+class _Support(NamedTuple):
+    """The points with weights, their products, and the triangular factor of these."""
+
+    which: np.ndarray
+    weights: np.ndarray
+    products: np.ndarray
+    R: np.ndarray
+    Y: np.ndarray
+
+
+def _solve_working_set(
+    points: HullPoints,
+    support: _Support,
+    fresh: np.ndarray,
+    group: np.ndarray,
+    count: int,
+    scale: float,
+    zero: float,
+) -> tuple[_Support, float, int, bool] | None:
+    """Find the nearest point of the hull of the support and of fresh points.
+
+    Returns the new support, the largest square seen, how the pass ended, and whether it had
+    coordinates; None if floats cannot tell the points apart.
+    """
+    k, working = len(support.which), np.concatenate([support.which, fresh])
+    m = len(working)
+    G = np.empty((m, m))
+    G[:k, :k] = support.products
+    if len(fresh):
+        G[k:] = points.products(fresh, working)
+        G[:k, k:] = G[k:, :k].T
+        scale = max(scale, float(np.max(np.diagonal(G))))
+    R = np.zeros((m, m))
+    R[:k, :k] = support.R
+    Y = np.zeros((count, m))
+    Y[:, :k] = support.Y
+    S, a = np.arange(m), np.zeros(m)
+    a[:k] = support.weights
+    banned = np.zeros(m, np.bool_)
+    C = points.coordinates(working)
+    k, ended = nearest_pass(
+        G, C, group[working], count, S, k, a, R, Y, banned, scale, _EPS, zero, _EXCHANGES
+    )
+    if k == 0:
+        return None
+    which = working[S[:k]]
+    weights = np.maximum(a[:k], 0.0)  # rounding may leave some just below
+    totals = np.bincount(group[which], weights, minlength=count)
+    if not np.all((totals > 0.0) & (totals < np.inf)):
+        return None
+    weights /= totals[group[which]]
+    found = _Support(which, weights, G[np.ix_(S[:k], S[:k])], R[:k, :k], Y[:, :k])
+    return found, scale, ended, bool(C.shape[1])
+
+
+def _price(
+    support: _Support, scores: np.ndarray, group: np.ndarray, count: int, least: float
+) -> np.ndarray:
+    """Return the points that score less than the support does, by more than `least`."""
+    which = support.which
+    means = np.bincount(group[which], support.weights * scores[which], minlength=count)
+    reduced = scores - means[group]
+    reduced[which] = 0.0
+    fresh = np.flatnonzero(reduced < -least)
+    if len(fresh) > _BATCH:
+        fresh = fresh[np.argpartition(reduced[fresh], _BATCH)[:_BATCH]]
+    return fresh
+
+
 def _factor(inner: np.ndarray, group: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
-    """The triangular factor of the products, and what `nearest_pass` keeps beside it."""
+    """Return the triangular factor of the products, and what `nearest_pass` keeps beside it."""
     try:
         R = np.linalg.cholesky(inner + (group[:, None] == group)).T
     except np.linalg.LinAlgError:
@@ -284,5 +341,5 @@ def _factor(inner: np.ndarray, group: np.ndarray, count: int) -> tuple[np.ndarra
 
 
 def two_groups(signs: Any) -> np.ndarray:
-    """The groups of the two classes."""
+    """Return 0 for the positive class and 1 for the other."""
     return np.where(np.asarray(signs) > 0, 0, 1)

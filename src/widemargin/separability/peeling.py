@@ -1,8 +1,9 @@
-"""Takes away the examples that single features settle, and puts them back.
+"""Peeling: remove the examples that single features decide, and put them back afterwards.
 
-In bags of words most examples hold a word that only one class uses. With a weight large enough that
-word puts them on the right side, whatever the other weights are. Without these examples more words
-are used by one class only. What is left in the end, often nothing, is as separable as the whole.
+In bags of words most examples have a word that only one class uses. A weight that is large enough
+puts them on the right side, whatever the other weights are. Without these examples more words are
+used by one class only. What is left in the end, often nothing, is separable if and only if the
+whole is.
 """
 
 from __future__ import annotations
@@ -16,37 +17,37 @@ from widemargin.loops.separability.peeling import count_signs, extend_pass, list
 
 
 class Peeled(NamedTuple):
-    """Which examples were taken away, and by which columns."""
+    """Which examples were removed, and which columns decided them."""
 
     rows: Rows
     signs: np.ndarray
     tops: np.ndarray  # column j has values in the examples members[tops[j]:tops[j + 1]]
     members: np.ndarray
-    by: np.ndarray  # the column that settled each example; for those left, one that is none
-    columns: np.ndarray  # in the order in which they settled examples
+    by: np.ndarray  # the column that decided each example; larger than the width for those left
+    columns: np.ndarray  # in the order in which they decided examples
 
     @property
     def left(self) -> np.ndarray:
-        """The examples that no column settles."""
+        """The examples that no column decides."""
         return np.flatnonzero(self.by > self.rows.width)
 
     def core(self) -> tuple[Rows, np.ndarray]:
-        """What is left, in the columns that it uses; and these columns."""
+        """Return the examples left, in the columns that they use, and these columns."""
         part = self.rows.to_matrix()[self.left]
         used = np.unique(part.indices[part.data != 0.0])
         return Rows.of(part[:, used], bias=self.rows.bias), used
 
     def extend(self, w: np.ndarray) -> np.ndarray:
-        """Weights that also put the examples taken away on the right side.
+        """Return weights that also put the removed examples on the right side.
 
         Parameters
         ----------
         w : array
-            The weights of all columns, the constant one's last: those that separate what is left,
-            and zeros elsewhere. They may come out as not finite, if they grow too much.
+            The weights of all columns, that of the constant one last: weights that separate what
+            is left, and zeros elsewhere. The result is not finite if weights grow too large.
         """
         w = w.copy()
-        with np.errstate(over="ignore", invalid="ignore"):  # interpreted, it would be told
+        with np.errstate(over="ignore", invalid="ignore"):  # without compilation numpy would warn
             extend_pass(
                 self.rows.stored, self.signs, self.tops, self.members, self.by, self.columns, w
             )
@@ -54,12 +55,12 @@ class Peeled(NamedTuple):
 
 
 def peel(rows: Rows, signs: np.ndarray) -> Peeled | None:
-    """Take away what single columns settle; None if no column does.
+    """Remove the examples that single columns decide; None if there are none.
 
     Parameters
     ----------
     rows : Rows
-        Sparse, with each column stored at most once a row.
+        Sparse rows, each of which stores a column at most once.
     signs : array of +1 and -1
     """
     signs = frozen(signs)

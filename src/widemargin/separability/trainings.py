@@ -1,164 +1,46 @@
-"""What is known of a training: mistakes beside their bounds, and the proof's two inequalities."""
+"""What is known about the training of a model on given examples."""
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
-import numpy as np
-
-from widemargin.certificates.certificate import Bracket, Certificate, RunCertificate
-from widemargin.data.encode.labels import codes_of
-from widemargin.data.rows import Rows
-from widemargin.errors import DataError
+from widemargin.certificates.certificate import Certificate, RunCertificate
+from widemargin.models.kernel import KernelModel
 from widemargin.models.linear import LinearModel
-
-#: Longer runs are not followed mistake by mistake.
-_LONG = 100_000
-
-
-def why_no_bound(model: LinearModel) -> str:
-    """What keeps the mistake bound from applying to this training; empty if nothing does."""
-    params = model.params
-    start = params.get("start", "zero")
-    # Each condition of the theorem (L20), and what is said when it does not hold.
-    conditions = (
-        (model.rule == "perceptron", f"the rule is {model.rule!r}, not 'perceptron'"),
-        (isinstance(start, str) and start == "zero", "the weights did not start at zero"),
-        (isinstance(params.get("eta", 1.0), (int, float)), "the step size changed"),
-        (params.get("batch", 1) == 1, "several examples corrected the weights at once"),
-        (not params.get("l2", 0.0), "the weights were penalised"),
-        (params.get("class_weight") is None, "the classes were weighted"),
-        (
-            len(model.classes) <= 2 or model.state.joint,
-            "each class was learned against the rest, in a run of its own",
-        ),
-    )
-    return next((reason for held, reason in conditions if not held), "")
+from widemargin.separability.examples import certify_examples
+from widemargin.separability.kernel_trainings import inspect_kernel_run
+from widemargin.separability.linear_trainings import inspect_run
 
 
-def begin_run(model: LinearModel) -> RunCertificate:
-    """What is known without looking at any example."""
-    history = model.history
-    return RunCertificate(history.mistakes, len(history), no_bound=why_no_bound(model))
-
-
-def inspect_run(model: LinearModel, X: Any, y: Any, data: Certificate | None) -> RunCertificate:
-    """What is known of a training on these examples.
+def certify_training(model: Any, X: Any, y: Any, max_seconds: float | None) -> RunCertificate:
+    """Compare a training with the mistake bounds that hold for its examples.
 
     Parameters
     ----------
-    model : LinearModel
+    model : LinearModel, KernelModel, or an estimator that holds one
+        A trained perceptron.
     X, y
         The examples that it was trained on, in the order in which they were given.
-    data : Certificate or None
-        What is known of the separability of two classes.
+    max_seconds : float or None
+        The time for deciding whether two classes are separable.
     """
-    known = begin_run(model)
-    rows = Rows.of(X, bias=model.bias, dtype=np.float64)
-    codes = codes_of(y, model.classes)
-    if len(codes) != rows.n:
-        raise DataError(f"there are {rows.n} rows but {len(codes)} labels")
-    if rows.width != model.state.width:
-        raise DataError(f"X has {rows.width} features, the model {model.state.width}")
-    if np.any(codes < 0):
-        raise DataError(f"label {np.asarray(y)[np.argmin(codes)]!r} is unknown to the model")
-    matrix = rows.to_matrix()
-    squares = matrix.multiply(matrix).sum(axis=1) if rows.is_sparse else (matrix**2).sum(axis=1)
-    R = math.sqrt(float(np.max(squares)) + rows.bias**2)
-    W = np.asarray(model.weights, np.float64)
-    leads = _leads(matrix, rows.bias, W, codes)
-    margin, extended = _margins(W, leads)
-    gamma, bound = None, None
-    if len(W) == 1 and data is not None and data.extended is not None and data.extended.low > 0:
-        gamma, R = data.extended, data.R
-        bound = (R / gamma.low) ** 2
-    elif len(W) > 1 and extended > 0.0:
-        gamma = Bracket(extended, math.inf)
-        bound = 2.0 * (R / extended) ** 2
-    progress = None
-    if not known.no_bound and len(W) == 1 and data is not None and gamma is not None:
-        progress = _follow(model, matrix, rows.bias, data, R)
-    trials = _trials(model, rows.n, known.epochs)
-    length = math.sqrt(float(np.sum(W**2)))
-    one = not known.no_bound and len(W) == 1
-    hinge = hinge_bound(leads, trials, length, R) if one else None
-    return RunCertificate(
-        known.mistakes,
-        known.epochs,
-        known.no_bound,
-        n=rows.n,
-        R=R,
-        margin=margin,
-        extended_margin=extended,
-        gamma=gamma,
-        bound=None if known.no_bound else bound,
-        hinge_bound=hinge,
-        progress=progress,
+    model = getattr(model, "model_", model)
+    if isinstance(model, KernelModel):
+        found = _certify_two(model, X, y, kernel=model.kernel, max_seconds=max_seconds)
+        return inspect_kernel_run(model, X, y, found)
+    if isinstance(model, LinearModel):
+        found = _certify_two(model, X, y, bias=model.bias, max_seconds=max_seconds)
+        return inspect_run(model, X, y, found)
+    raise TypeError(
+        f"certify(model, X, y) takes a linear model or a kernel perceptron, not {type(model)}"
     )
 
 
-def _leads(matrix: Any, constant: float, W: np.ndarray, codes: np.ndarray) -> np.ndarray:
-    """By how much the right class of every example scores more than the best other one."""
-    scores = np.asarray(matrix @ W[:, :-1].T) + constant * W[:, -1]
-    if len(W) == 1:
-        return np.where(codes == 1, scores[:, 0], -scores[:, 0])
-    each = np.arange(len(codes))
-    right = scores[each, codes].copy()
-    scores[each, codes] = -np.inf
-    return right - scores.max(axis=1)
-
-
-def _margins(W: np.ndarray, leads: np.ndarray) -> tuple[float, float]:
-    """The smallest lead as a distance, by the features' weights and by all weights."""
-    least = float(np.min(leads))
-    lengths = [math.sqrt(float(np.sum(part**2))) for part in (W[:, :-1], W)]
-    return (
-        least / lengths[0] if lengths[0] else math.copysign(math.inf, least) if least else 0.0,
-        least / lengths[1] if lengths[1] else 0.0,
-    )
-
-
-def _trials(model: LinearModel, n: int, epochs: int) -> np.ndarray:
-    """How often each example was mistaken; without a log, how often it can have been."""
-    if model.state.log is None:
-        return np.full(n, float(epochs))
-    rows = np.array([correction.row for correction in model.state.log], dtype=np.int64)
-    return np.bincount(rows[rows < n], minlength=n).astype(np.float64)
-
-
-def hinge_bound(leads: np.ndarray, trials: np.ndarray, length: float, R: float) -> float | None:
-    """(R / gamma)^2 + 2 L / gamma for weights of this length and the best of some gammas."""
-    if not length:
+def _certify_two(
+    model: KernelModel | LinearModel, X: Any, y: Any, **how: Any
+) -> Certificate | None:
+    """Certify the examples of a model with two classes; None for several."""
+    if len(model.classes) != 2:
         return None
-    distances = leads / length
-    candidates = R * np.geomspace(1e-4, 1.0, 200)
-    bounds = [
-        (R / gamma) ** 2 + 2.0 * float(trials @ np.maximum(0.0, gamma - distances)) / gamma
-        for gamma in candidates.tolist()
-    ]
-    return min(bounds)
-
-
-def _follow(
-    model: LinearModel, matrix: Any, constant: float, data: Certificate, R: float
-) -> np.ndarray | None:
-    """The two sides of both inequalities after every mistake, for steps of length 1."""
-    log, evidence, gamma = model.state.log, data.extended_evidence, data.extended
-    if log is None or evidence is None or gamma is None or model.history.mistakes > _LONG:
-        return None
-    if model.state.start.size and np.any(model.state.start):
-        return None
-    best = np.append(np.asarray(evidence.w, np.float64), 0.0)
-    if constant:
-        best[-1] = float(evidence.b) / constant
-    best /= math.sqrt(float(best @ best))
-    eta = float(model.params.get("eta", 1.0))
-    w = np.zeros(len(best))
-    lines = []
-    for k, correction in enumerate(log, start=1):
-        row = matrix[correction.row]
-        x = np.append(row.toarray()[0] if hasattr(row, "toarray") else row, constant)
-        w += correction.amount / eta * x
-        lines.append((float(w @ best), k * gamma.low, float(w @ w), k * R * R))
-    return np.array(lines) if lines else None
+    found = certify_examples(X, y, **how)
+    return found if isinstance(found, Certificate) else None

@@ -3,7 +3,26 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:  # for type checkers and editors; when run, names load on first use
+    from widemargin.data.readers.conll import read_conll
+    from widemargin.data.readers.conllout import write_conll
+    from widemargin.data.readers.corpus import Corpus
+    from widemargin.structured.parser.model import load_parser
+    from widemargin.structured.parser.parser import Parser
+    from widemargin.structured.parser.trees import check_trees, heads_of, measure_trees
+    from widemargin.structured.perceptron import StructuredPerceptron
+    from widemargin.structured.spans import (
+        convert_tags,
+        find_illegal,
+        find_spans,
+        measure_spans,
+        scheme_of,
+    )
+    from widemargin.structured.tagger.model import load_tagger
+    from widemargin.structured.tagger.tagger import Tagger
+    from widemargin.structured.task import Score, Task, check_decoder
 
 #: Public names, and the modules that they are loaded from when first used.
 _HOMES = {
@@ -27,13 +46,35 @@ _HOMES = {
     "scheme_of": "widemargin.structured.spans",
     "write_conll": "widemargin.data.readers.conllout",
 }
-__all__ = list(_HOMES)
+__all__ = [
+    "Corpus",
+    "Parser",
+    "Score",
+    "StructuredPerceptron",
+    "Tagger",
+    "Task",
+    "check_decoder",
+    "check_trees",
+    "convert_tags",
+    "find_illegal",
+    "find_spans",
+    "heads_of",
+    "load_parser",
+    "load_tagger",
+    "measure_spans",
+    "measure_trees",
+    "read_conll",
+    "scheme_of",
+    "write_conll",
+]
 
 
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module 'widemargin.structured' has no attribute {name!r}")
-    return getattr(import_module(_HOMES[name]), name)
+if not TYPE_CHECKING:  # a type checker that saw this would let misspelt names pass
+
+    def __getattr__(name: str) -> Any:
+        if name not in _HOMES:
+            raise AttributeError(f"module 'widemargin.structured' has no attribute {name!r}")
+        return getattr(import_module(_HOMES[name]), name)
 
 
 def __dir__() -> list[str]:

@@ -17,8 +17,10 @@ from typing import Any
 import numpy as np
 
 from widemargin.errors import ModelFileError
-from widemargin.modelfile import read_model_file, write_model_file
+from widemargin.modelfile import read_model_file, say_newer, write_model_file
 
+#: Written into every checkpoint, and raised when what a run needs to go on changes.
+_FORMAT = 2
 #: A checkpoint is due when this many times as long as the last one took to write has passed, so
 #: that checkpoints take at most a fiftieth of the time.
 _PATIENCE = 50
@@ -83,7 +85,7 @@ class Checkpoints:
     def write(self, arrays: dict[str, np.ndarray], about: dict[str, Any]) -> None:
         """Write one."""
         began = time.monotonic()
-        write_model_file(self.path, arrays, {**about, "task": self.task})
+        write_model_file(self.path, arrays, {**about, "checkpoint": _FORMAT, "task": self.task})
         self._last = time.monotonic()
         self._cost = self._last - began
 
@@ -92,6 +94,7 @@ class Checkpoints:
         if not os.path.exists(self.path):
             return None
         arrays, about = read_model_file(self.path)
+        self._check_format(about)
         if about.get("task") != self.task:
             before = about.get("task") or {}
             other = [name for name in self.task if before.get(name) != self.task[name]]
@@ -99,12 +102,19 @@ class Checkpoints:
                 f"{self.path}: is a checkpoint of another training ({', '.join(other)} differ);"
                 " give the same files and options, or another folder"
             )
-        if "run" not in about:
-            raise ModelFileError(
-                f"{self.path}: is a checkpoint of widemargin 0.1, which this version cannot go on"
-                " from; remove it and train from the start"
-            )
         return arrays, about
+
+    def _check_format(self, about: dict[str, Any]) -> None:
+        """Refuse to go on from what another version wrote: the bits might not be the same."""
+        form = about.get("checkpoint", 1)
+        if form > _FORMAT:
+            raise ModelFileError(f"{self.path}: {say_newer(form, _FORMAT, about)}")
+        if form < _FORMAT:
+            version = about.get("widemargin", "0.1")
+            raise ModelFileError(
+                f"{self.path}: is a checkpoint of widemargin {version}, which this version cannot"
+                " resume; finish with that version, or start again in another folder"
+            )
 
     def remove(self) -> None:
         """Forget the checkpoint and those of its parts: what they were for is done."""

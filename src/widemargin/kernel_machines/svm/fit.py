@@ -1,4 +1,4 @@
-"""Kernel SVMs: from what a user asks for to machines and the certificate of what they are worth."""
+"""Fit a kernel SVM: from settings and examples to a model with its certificate."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ import numpy as np
 
 from widemargin.data.rows import Rows
 from widemargin.errors import DataError
-from widemargin.kernel_machines.svm.memory_plan import allow
+from widemargin.kernel_machines.svm.memory_plan import plan_memory
 from widemargin.kernel_machines.svm.nystrom import fit_landmarks
-from widemargin.kernel_machines.svm.problem import Problem
-from widemargin.kernel_machines.svm.solve import Clock, Start, solve_all
+from widemargin.kernel_machines.svm.problem import KernelSVMProblem, Solved
+from widemargin.kernel_machines.svm.solve import Clock, KernelDualStart, solve_all
 from widemargin.kernels.check import check_gram, check_kernel
 from widemargin.kernels.kernel import Kernel, make_kernel, uses_of_kernel
 from widemargin.kernels.points import Points, points_of
@@ -33,13 +33,13 @@ from widemargin.threads import one_blas_thread, thread_count
 from widemargin.training.history import Epoch, History
 from widemargin.training.run import Watch
 
-#: A user's function is looked at on so many examples.
-_LOOKED_AT = 60
+#: A user's function is checked on this many examples: 1,830 calls. Chosen by hand.
+_CHECKED_EXAMPLES = 60
 
 
 @dataclass(frozen=True)
 class KernelSVMSettings:
-    """All that a kernel SVM can be told. The names and defaults are those of the estimator."""
+    """The settings of a kernel SVM, with the names and defaults of the estimator."""
 
     C: float = 1.0
     kernel: Any = "rbf"
@@ -57,7 +57,7 @@ class KernelSVMSettings:
     n_jobs: int | None = None
 
     def check(self) -> None:
-        """Raise an error that names the setting that is wrong."""
+        """Raise an error that names the first wrong setting."""
         for name in ("multiclass", "decision_function_shape"):
             check_choice(name, getattr(self, name), ("ovo", "ovr"))
         if self.decision_function_shape == "ovo" and self.multiclass == "ovr":
@@ -75,8 +75,8 @@ class KernelSVMSettings:
         return uses_of_kernel(self.kernel)
 
     def make_kernel(self, X: Any) -> Kernel:
-        """The kernel that is meant, for these examples."""
-        # A gamma that is worked out from the data is nothing that the user has said.
+        """Return the kernel for these examples."""
+        # With sigma given, the default gamma (a word) does not count as given too.
         said = None if self.sigma is not None and isinstance(self.gamma, str) else self.gamma
         rows = X if isinstance(X, Rows) else None
         return make_kernel(
@@ -89,11 +89,11 @@ class KernelSVMSettings:
         )
 
 
-class Trained(NamedTuple):
-    """A model, where another fit can begin (None after landmarks), and SMO's steps by machine."""
+class TrainedKernelSVM(NamedTuple):
+    """A model, a start for another fit (None after landmarks), the SMO steps of each machine."""
 
     model: KernelSVMModel
-    start: Start | None
+    start: KernelDualStart | None
     steps: np.ndarray
 
 
@@ -104,9 +104,9 @@ def fit_kernel_svm(
     settings: KernelSVMSettings,
     *,
     sample_weight: np.ndarray | None = None,
-    start: Start | None = None,
+    start: KernelDualStart | None = None,
     watch: Watch | None = None,
-) -> Trained:
+) -> TrainedKernelSVM:
     """Train on examples whose labels are classes[codes].
 
     Parameters
@@ -114,15 +114,15 @@ def fit_kernel_svm(
     X : Rows, or a list of objects for a function
         The examples; for "precomputed" their Gram matrix.
     classes, codes : arrays
-        The labels, and which of them every example has.
+        The labels, and the index of each example's label among them.
     settings : KernelSVMSettings
         What to train.
     sample_weight : array, optional
-        What multiplies the cost of every example.
-    start : Start, optional
-        Dual values to begin with, of the same examples and machines.
+        The weight of each example's loss.
+    start : KernelDualStart, optional
+        Dual values to start from, of the same examples and machines.
     watch : callable, optional
-        Told where training stands; stops it by answering True.
+        Called with the progress; training stops when it returns True.
     """
     settings.check()
     began = time.monotonic()
@@ -131,36 +131,18 @@ def fit_kernel_svm(
     _check_points(kernel, points)
     price = prices(classes, codes, settings.class_weight, sample_weight)
     price = np.ones(points.n) if price is None else price
-    counted = np.flatnonzero(price > 0.0)  # no weight: as if it were not there
-    if np.count_nonzero(np.bincount(codes[counted], minlength=1)) < 2:
-        raise DataError("at least two classes need examples whose weight is not zero")
-    order = counted[np.argsort(codes[counted], kind="stable")]
-    if kernel.by_products and points.used is not None:
-        ordered = points.keep(points.used, order)
-    else:
-        ordered = points if np.array_equal(order, np.arange(points.n)) else points.take(order)
-    ordered.prepare(kernel)
-    C = float(settings.C)
-    problem = Problem(
-        kernel,
-        ordered,
-        np.bincount(codes[order], minlength=len(classes)),
-        np.full(len(order), math.inf) if math.isinf(C) else C * price[order],
-        C,
-        float(settings.tol),
-        settings.multiclass == "ovo" and len(classes) > 2,
-        thread_count(settings.n_jobs),
-    )
+    order = _order_by_class(codes, price)
+    problem = _make_problem(kernel, points, codes, len(classes), price, order, settings)
     deadline = math.inf if settings.max_seconds is None else began + settings.max_seconds
-    allowance = allow(problem, settings.max_memory, settings.low_rank)
+    plan = plan_memory(problem, settings.max_memory, settings.low_rank)
     with one_blas_thread():
-        if allowance.landmarks:
-            solved = fit_landmarks(problem, allowance.landmarks, classes, deadline, watch)
+        if plan.landmarks:
+            solved = fit_landmarks(problem, plan.landmarks, classes, deadline, watch)
             reason = solved.stopped
         else:
             clock = Clock(deadline, watch, len(problem.machines))
-            given = None if start is None else Start(start.beta[order], start.C)
-            solved = solve_all(problem, allowance, classes, clock, given)
+            given = None if start is None else KernelDualStart(start.beta[order], start.C)
+            solved = solve_all(problem, plan, classes, clock, given)
             reason = clock.reason or solved.stopped
     history = History(stopped=reason)
     steps, worth = int(np.sum(solved.steps)), solved.certificate
@@ -186,21 +168,62 @@ def fit_kernel_svm(
         shape=settings.decision_function_shape,
         worth=worth,
     )
+    return TrainedKernelSVM(model, _next_start(solved, order, points.n, problem.C), solved.steps)
+
+
+def _order_by_class(codes: np.ndarray, price: np.ndarray) -> np.ndarray:
+    """Return the examples whose weight is not zero, in the order of their classes."""
+    counted = np.flatnonzero(price > 0.0)
+    if np.count_nonzero(np.bincount(codes[counted], minlength=1)) < 2:
+        raise DataError("at least two classes need examples whose weight is not zero")
+    return counted[np.argsort(codes[counted], kind="stable")]
+
+
+def _make_problem(
+    kernel: Kernel,
+    points: Points,
+    codes: np.ndarray,
+    classes: int,
+    price: np.ndarray,
+    order: np.ndarray,
+    settings: KernelSVMSettings,
+) -> KernelSVMProblem:
+    """Return the problem with its examples in the given order."""
+    if kernel.by_products and points.used is not None:
+        ordered = points.keep(points.used, order)
+    else:
+        ordered = points if np.array_equal(order, np.arange(points.n)) else points.take(order)
+    ordered.prepare(kernel)
+    C = float(settings.C)
+    return KernelSVMProblem(
+        kernel,
+        ordered,
+        np.bincount(codes[order], minlength=classes),
+        np.full(len(order), math.inf) if math.isinf(C) else C * price[order],
+        C,
+        float(settings.tol),
+        settings.multiclass == "ovo" and classes > 2,
+        thread_count(settings.n_jobs),
+    )
+
+
+def _next_start(solved: Solved, order: np.ndarray, n: int, C: float) -> KernelDualStart | None:
+    """Return the dual values in the order in which the examples were given, if they are known."""
     if solved.beta is None:
-        return Trained(model, None, solved.steps)
-    beta = np.zeros((points.n, solved.coef.shape[1]))
+        return None
+    beta = np.zeros((n, solved.beta.shape[1]))
     beta[order] = solved.beta
-    return Trained(model, Start(beta, C), solved.steps)
+    return KernelDualStart(beta, C)
 
 
 def _check_points(kernel: Kernel, points: Points) -> None:
-    """Raise an error if the kernel cannot be one on these examples."""
+    """Raise an error if the kernel is not valid on these examples."""
     if kernel.is_precomputed:
         check_gram(points)
     elif kernel.on_objects:
-        said = check_kernel(kernel, points.objects, sample=_LOOKED_AT)
+        said = check_kernel(kernel, points.objects, sample=_CHECKED_EXAMPLES)
         if not said:
-            raise DataError(f"the function {kernel.called} is no kernel: {said}")
+            raise DataError(f"the function {kernel.called} is not a kernel: {said}")
     elif kernel.name in ("rbf", "laplace", "laplacian"):
         largest = math.sqrt(float(np.max(points.squares, initial=0.0)))
         far = 2.0 * largest * kernel.gamma

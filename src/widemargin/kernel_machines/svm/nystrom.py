@@ -1,44 +1,46 @@
-"""A kernel SVM where kernel values do not fit: landmarks stand for all examples (Nystrom)."""
+"""A kernel SVM on Nystrom features, where kernel values do not fit into memory."""
 
 from __future__ import annotations
 
 import math
 import time
+from dataclasses import replace
 
 import numpy as np
 
 from widemargin.certificates.kernel_gap import KernelCertificate, LowRank, add_up
 from widemargin.data.rows import Rows
-from widemargin.kernel_machines.svm.problem import Machine, Problem, Solved
+from widemargin.kernel_machines.svm.problem import KernelSVMProblem, Solved, TwoClassMachine
 from widemargin.kernels.blocks import block, check_values
-from widemargin.linear_svm.fit import SVMSettings, Trained, fit_svm
+from widemargin.linear_svm.fit import SVMSettings, TrainedSVM, fit_svm
 from widemargin.training.run import Watch
 
-#: Directions with so much less of the landmarks' spread than the first are rounding errors.
+#: Eigenvalues of the landmarks' kernel matrix below this fraction of the largest are rounding: some
+#: ten units in the last place of a float32, some thousands in that of a float64. Chosen by hand.
 _ROUNDING = {np.dtype(np.float32): 1e-6, np.dtype(np.float64): 1e-12}
-#: Examples whose features are computed together.
-_TOGETHER = 4096
+#: Examples whose features are computed at a time: 16 MB of float32 for 1000 landmarks.
+_BLOCK = 4096
 
 
 def fit_landmarks(
-    problem: Problem,
+    problem: KernelSVMProblem,
     count: int,
     classes: np.ndarray,
     deadline: float,
     watch: Watch | None,
 ) -> Solved:
-    """Train linear machines on features that give the kernel as far as landmarks span it.
+    """Train linear machines on features whose products approximate the kernel.
 
     With K_LL = V D V' of the landmarks L, phi(x) = D^-1/2 V' K(L, x) has phi(x).phi(z) = K(x, z)
-    for landmarks, and for others nearly so. A linear machine w on phi is a sum of kernels again,
-    with the coefficients V D^-1/2 w of the landmarks.
+    for landmarks, and approximately for other examples. A linear machine w on phi is again a sum
+    of kernels, with the coefficients V D^-1/2 w of the landmarks.
 
     References
     ----------
     C. K. I. Williams and M. Seeger (2001), Using the Nystrom method to speed up kernel machines.
     """
     chosen = np.sort(np.random.default_rng(0).choice(problem.points.n, count, replace=False))
-    features, basis, told = _features(problem, chosen)
+    features, basis, quality = _features(problem, chosen)
     coefs, intercepts, parts, steps, reasons = [], [], [], [], []
     machines = problem.machines
     for number, machine in enumerate(machines):
@@ -50,21 +52,23 @@ def fit_landmarks(
         steps.append(len(trained.history))
         reasons.append(trained.history.stopped)
         costs = problem.costs[problem.examples(machine)]
-        parts.append(_certificate(trained, w, problem.labels(machine, classes), told, costs))
+        parts.append(_certificate(trained, w, problem.labels(machine, classes), quality, costs))
     coef, intercept = np.column_stack(coefs), np.array(intercepts)
     if len(problem.sizes) == 2:  # scores are positive for the second class
         coef, intercept = -coef, -intercept
     found = add_up(parts, count)
     if len(parts) > 1:
-        found = KernelCertificate(**{**vars(found), "low_rank": told})
+        found = replace(found, low_rank=quality)
     other = [reason for reason in reasons if reason != "gap reached"]
     return Solved(
         chosen, coef, intercept, found, np.array(steps), other[0] if other else "converged", None
     )
 
 
-def _features(problem: Problem, chosen: np.ndarray) -> tuple[np.ndarray, np.ndarray, LowRank]:
-    """The features of all examples, what makes them of kernels with landmarks, their error."""
+def _features(
+    problem: KernelSVMProblem, chosen: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, LowRank]:
+    """Return the features of all examples, the matrix that maps kernels to them, their quality."""
     kernel, points = problem.kernel, problem.points
     landmarks = points.take(chosen)
     K = block(kernel, landmarks, landmarks).astype(np.float64)
@@ -78,11 +82,11 @@ def _features(problem: Problem, chosen: np.ndarray) -> tuple[np.ndarray, np.ndar
     rank = basis.shape[1]
     features = np.empty((points.n, rank), points.dtype)
     narrow = basis.astype(points.dtype)
-    for start in range(0, points.n, _TOGETHER):
-        part = points.take(slice(start, start + _TOGETHER))
+    for start in range(0, points.n, _BLOCK):
+        part = points.take(slice(start, start + _BLOCK))
         values = block(kernel, part, landmarks)
         check_values(values, part, landmarks)
-        np.matmul(values, narrow, out=features[start : start + _TOGETHER])
+        np.matmul(values, narrow, out=features[start : start + _BLOCK])
     whole = problem.diagonal
     missed = np.maximum(whole - np.einsum("ij,ij->i", features, features, dtype=np.float64), 0.0)
     parts = np.divide(missed, whole, out=np.zeros(points.n), where=whole > 0.0)
@@ -91,9 +95,13 @@ def _features(problem: Problem, chosen: np.ndarray) -> tuple[np.ndarray, np.ndar
 
 
 def _train(
-    problem: Problem, machine: Machine, features: np.ndarray, seconds: float, watch: Watch | None
-) -> Trained:
-    """A linear machine on features."""
+    problem: KernelSVMProblem,
+    machine: TwoClassMachine,
+    features: np.ndarray,
+    seconds: float,
+    watch: Watch | None,
+) -> TrainedSVM:
+    """Train a linear machine on features."""
     which = problem.examples(machine)
     codes = (problem.signs(machine) > 0).astype(np.int64)
     settings = SVMSettings(
@@ -109,9 +117,9 @@ def _train(
 
 
 def _certificate(
-    trained: Trained, w: np.ndarray, labels: tuple, told: LowRank, costs: np.ndarray
+    trained: TrainedSVM, w: np.ndarray, labels: tuple, quality: LowRank, costs: np.ndarray
 ) -> KernelCertificate:
-    """What a linear machine is worth, in the words of a kernel SVM."""
+    """Return the certificate of a linear machine in the form of a kernel SVM."""
     found = trained.certificate
     length = float(np.linalg.norm(w[:-1]))
     margin, bound = (1.0 / length if length else math.inf, None)
@@ -128,5 +136,5 @@ def _certificate(
         margin,
         bound,
         labels,
-        low_rank=told,
+        low_rank=quality,
     )

@@ -1,4 +1,4 @@
-"""Pairs of classes side by side, so that no class is in two of them at a time."""
+"""Train pairs of classes side by side, so that no class is in two pairs at a time."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import Any
 from widemargin.threads import run_all
 
 
-def rounds_of(classes: int) -> list[tuple[int, int]]:
-    """All pairs a < b, such that pairs near each other share no class (the circle method).
+def order_pairs(classes: int) -> list[tuple[int, int]]:
+    """Return all pairs a < b such that neighbours share no class (the circle method).
 
-    >>> rounds_of(4)
+    >>> order_pairs(4)
     [(0, 3), (1, 2), (0, 2), (1, 3), (0, 1), (2, 3)]
     """
     places = list(range(classes + classes % 2))
@@ -25,43 +25,45 @@ def rounds_of(classes: int) -> list[tuple[int, int]]:
     return order
 
 
-def play(order: list[tuple[int, int]], threads: int, work: Callable[[int, int, int], Any]) -> None:
-    """Call work(a, b, thread) for every pair, on some threads.
+def run_pairs(
+    order: list[tuple[int, int]], threads: int, work: Callable[[int, int, int], Any]
+) -> None:
+    """Call work(a, b, worker) for every pair, on several threads.
 
-    A class plays its pairs in the order given, one after the other, however many threads there
-    are: what the pairs share by class is then always in the same state.
+    The pairs of a class run in the given order, one after the other, however many threads there
+    are. What pairs share by class is then always in the same state.
     """
     turn: dict[int, int] = {}
-    tickets = []
+    turns = []  # for every pair: which turn it is of each of its classes
     for pair in order:
-        tickets.append([(c, turn.get(c, 0)) for c in pair])
+        turns.append([(c, turn.get(c, 0)) for c in pair])
         for c in pair:
             turn[c] = turn.get(c, 0) + 1
-    played = dict.fromkeys(turn, 0)
+    done = dict.fromkeys(turn, 0)
     waiting = iter(range(len(order)))
     change = threading.Condition()
     failed: list[BaseException] = []
 
-    def player(thread: int) -> None:
+    def run(worker: int) -> None:
         while True:
             with change:
-                game = next(waiting, None)
-                if game is None or failed:
+                number = next(waiting, None)
+                if number is None or failed:
                     return
-                ticket = tickets[game]
-                change.wait_for(lambda: failed or all(played[c] == at for c, at in ticket))  # noqa: B023
+                mine = turns[number]
+                change.wait_for(lambda: failed or all(done[c] == at for c, at in mine))  # noqa: B023
                 if failed:
                     return
             try:
-                work(*order[game], thread)
+                work(*order[number], worker)
             except BaseException as error:
                 with change:
                     failed.append(error)
                     change.notify_all()
                 raise
             with change:
-                for c in order[game]:
-                    played[c] += 1
+                for c in order[number]:
+                    done[c] += 1
                 change.notify_all()
 
-    run_all(player, range(threads), threads)
+    run_all(run, range(threads), threads)

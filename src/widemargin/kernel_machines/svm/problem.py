@@ -1,4 +1,4 @@
-"""What a kernel SVM has to solve: examples by class, and the machines that tell them apart."""
+"""What a kernel SVM has to solve: examples by class, and the machines that separate them."""
 
 from __future__ import annotations
 
@@ -15,31 +15,31 @@ from widemargin.kernels.kernel import Kernel
 from widemargin.kernels.points import Points
 
 
-class Machine(NamedTuple):
-    """Tells the class `first` from `second`, or from all others if that is None."""
+class TwoClassMachine(NamedTuple):
+    """Separates the class `first` from `second`, or from all others if that is None."""
 
     first: int
     second: int | None
 
 
 @dataclass(frozen=True)
-class Problem:
-    """Examples in the order of their classes, and what errors on them cost.
+class KernelSVMProblem:
+    """Examples in the order of their classes, and the cost of errors on them.
 
     Attributes
     ----------
     kernel, points
-        What is computed, of what.
+        The kernel, and the examples.
     sizes : array
-        How many examples every class has; they follow each other in `points`.
+        The number of examples of every class; classes follow each other in `points`.
     costs : array
         C times the weight of every example.
     C, tol : float
-        What an error costs; the largest violation that may be left.
+        The cost of an error; the largest violation that may be left.
     pairs : bool
-        More than two classes: a machine for every two, rather than one a class.
+        With more than two classes: one machine for every two, rather than one per class.
     threads : int
-        How many may work.
+        The number of threads.
     """
 
     kernel: Kernel
@@ -52,12 +52,12 @@ class Problem:
     threads: int
 
     @property
-    def machines(self) -> list[Machine]:
-        """The machines in the order in which the model has them."""
+    def machines(self) -> list[TwoClassMachine]:
+        """The machines in the order of the model."""
         count = len(self.sizes)
         if count > 2 and not self.pairs:
-            return [Machine(c, None) for c in range(count)]
-        return [Machine(a, b) for a, b in combinations(range(count), 2)]
+            return [TwoClassMachine(c, None) for c in range(count)]
+        return [TwoClassMachine(a, b) for a, b in combinations(range(count), 2)]
 
     @cached_property
     def diagonal(self) -> np.ndarray:
@@ -70,31 +70,31 @@ class Problem:
         return np.cumsum(self.sizes)
 
     def span(self, c: int) -> slice:
-        """The examples of a class."""
+        """Return the examples of a class."""
         return slice(int(self.ends[c] - self.sizes[c]), int(self.ends[c]))
 
-    def examples(self, machine: Machine) -> np.ndarray:
-        """The places of the examples that a machine learns from, in its own order."""
+    def examples(self, machine: TwoClassMachine) -> np.ndarray:
+        """Return the examples that a machine learns from, in the machine's order."""
         if machine.second is None:
             return np.arange(self.points.n)
         first, second = self.span(machine.first), self.span(machine.second)
         return np.r_[first.start : first.stop, second.start : second.stop]
 
-    def signs(self, machine: Machine) -> np.ndarray:
-        """1 for the first class of a machine, -1 for the others, in the machine's order."""
+    def signs(self, machine: TwoClassMachine) -> np.ndarray:
+        """Return 1 for the first class of a machine and -1 for others, in the machine's order."""
         if machine.second is not None:
             return np.repeat([1.0, -1.0], [self.sizes[machine.first], self.sizes[machine.second]])
         signs = np.full(self.points.n, -1.0)
         signs[self.span(machine.first)] = 1.0
         return signs
 
-    def labels(self, machine: Machine, classes: np.ndarray) -> tuple[Any, ...]:
-        """The two classes, for a certificate."""
+    def labels(self, machine: TwoClassMachine, classes: np.ndarray) -> tuple[Any, ...]:
+        """Return the labels of the two classes, for a certificate."""
         return classes[machine.first], None if machine.second is None else classes[machine.second]
 
 
 class Solved(NamedTuple):
-    """What was found: the examples that count, what they add to every machine, its worth."""
+    """What was found: the support vectors, their coefficients in every machine, the certificate."""
 
     support: np.ndarray
     coef: np.ndarray

@@ -1,4 +1,4 @@
-"""Rows of kernel values that are computed when they are first needed, in memory of a fixed size."""
+"""A cache of kernel rows in memory of a fixed size, and memory that is used again and again."""
 
 from __future__ import annotations
 
@@ -13,30 +13,32 @@ from widemargin.kernels.points import Points
 from widemargin.loops.svm.smo import place
 from widemargin.threads import run_all
 
-#: Values are computed in tiles of so many rows and columns. (They do not depend on the number of
-#: threads: products of another shape may be rounded otherwise.)
+# Chosen by hand; benchmarks/RESULTS.md (section "kernel_svm") gives times measured with them.
+
+#: Values are computed in tiles of this many rows and columns, 512 kB in float32. The tiles must not
+#: depend on the number of threads, because products of another shape may be rounded differently.
 _ROWS, _COLUMNS = 256, 512
-#: A thread takes so many tiles at a time.
-_SHARE = 8
-#: Or so many panels of packed points. (What is computed with them is always rounded alike.)
-_PANELS = 64
+#: The tiles that a thread takes at a time; only the time depends on it.
+_TILES_PER_TASK = 8
+#: The same for packed points, in panels of them. These values do not depend on the shape.
+_PANELS_PER_TASK = 64
 
 
-class Panel:
-    """Kernel values between some examples and others: a row for each of the first that was needed.
+class RowCache:
+    """Kernel values between some examples and others: the rows that were needed last.
 
     Parameters
     ----------
     kernel : Kernel
-        What is computed.
+        The kernel.
     A, B : Points
-        The examples that may have a row, and those that every row is about.
+        The examples that may have a row, and those that are the columns.
     store : array (capacity, B.n)
-        Where rows are kept.
+        The memory for the rows.
     enough : int
-        With so many rows there, the one not used for longest makes room for a new one.
+        From this number of rows on, a new row replaces the least recently used one.
     threads : int
-        Threads that may compute one row.
+        The number of threads that compute rows.
     """
 
     def __init__(
@@ -58,19 +60,20 @@ class Panel:
         self._near = is_near(kernel, A, B)
         if self._near:
             whole = len(B.packed)
-            step = max(1, whole) if threads == 1 else _PANELS
+            step = max(1, whole) if threads == 1 else _PANELS_PER_TASK
             self._parts = [slice(k, k + step) for k in range(0, whole, step)]
             return
         by_products = kernel.name not in ("function", "precomputed") and B.dense is not None
         width = _COLUMNS if by_products else max(1, B.n)
         starts = range(0, B.n, width)
         tiles = [(start, B.take(slice(start, min(start + width, B.n)))) for start in starts]
-        self._shares = [tiles[k : k + _SHARE] for k in range(0, len(tiles), _SHARE)]
+        step = _TILES_PER_TASK
+        self._tasks = [tiles[k : k + step] for k in range(0, len(tiles), step)]
 
-    def bring(self, which: np.ndarray) -> np.ndarray:
-        """Compute the rows of these examples unless they are there; returns where they are.
+    def fetch(self, which: np.ndarray) -> np.ndarray:
+        """Compute the rows of these examples unless they are cached; returns their slots.
 
-        Rows of other examples may have to make room, which these do not before the next call.
+        Rows of other examples may be replaced. These stay until the next call.
         """
         self._clock += 1
         slots = self._slot[which]
@@ -78,37 +81,37 @@ class Panel:
         self._used[slots[here]] = self._clock
         missing = which[~here]
         if len(missing):
-            room = self._make_room(len(missing))
-            self._compute(missing, room)
-            self._owner[room], self._slot[missing] = missing, room
-            self._used[room] = self._clock
+            new = self._make_room(len(missing))
+            self._compute(missing, new)
+            self._owner[new], self._slot[missing] = missing, new
+            self._used[new] = self._clock
             slots = self._slot[which]
         return slots.astype(np.uint64)
 
     def _make_room(self, count: int) -> np.ndarray:
-        """Slots for new rows: fresh ones up to `enough`, then those not used for longest."""
+        """Return slots for new rows: fresh ones up to `enough`, then the least recently used."""
         fresh = max(0, min(count, self.enough - self._filled))
         old = np.flatnonzero(self._used[: self._filled] < self._clock)
         old = old[np.argsort(self._used[old], kind="stable")][: count - fresh]
         fresh = count - len(old)
         if self._filled + fresh > self.capacity:
-            raise MemoryError("more kernel rows are needed at once than were allowed for")
+            raise MemoryError("more kernel rows are needed at once than fit; raise max_memory")
         self._slot[self._owner[old]] = -1
         new = np.arange(self._filled, self._filled + fresh)
         self._filled += fresh
         return np.concatenate([np.sort(old), new])
 
-    def _compute(self, which: np.ndarray, room: np.ndarray) -> None:
-        """Write kernel values into slots, tile by tile: products and all in the nearest cache."""
+    def _compute(self, which: np.ndarray, slots: np.ndarray) -> None:
+        """Write kernel values into slots, tile by tile: a tile stays in the processor's cache."""
         self.computed += len(which)
         if self._near:
-            write = partial(write_near, self.kernel, self.A, which, self.B, self.store, room)
+            write = partial(write_near, self.kernel, self.A, which, self.B, self.store, slots)
             run_all(write, self._parts, self.threads)
             return
         for start in range(0, len(which), _ROWS):
             A = self.A.take(which[start : start + _ROWS])
-            slots = room[start : start + _ROWS].astype(np.uint64)
-            run_all(partial(self._fill, A, slots), self._shares, self.threads)
+            some = slots[start : start + _ROWS].astype(np.uint64)
+            run_all(partial(self._fill, A, some), self._tasks, self.threads)
 
     def _fill(self, A: Points, slots: np.ndarray, tiles: list[tuple[int, Points]]) -> None:
         """Compute some columns of some rows."""
@@ -116,7 +119,7 @@ class Panel:
         for start, B in tiles:
             K = tile[: A.n * B.n].reshape(A.n, B.n)
             block(self.kernel, A, B, out=K)
-            # A sum is not finite if anything in it is not. (Those of distances are from 0 to 1.)
+            # The sum is not finite if any value is not. (Kernels of distances are always finite.)
             if self.kernel.name in ("linear", "poly", "precomputed"):
                 with np.errstate(over="ignore", invalid="ignore"):
                     suspect = not np.isfinite(K.sum())
@@ -125,15 +128,15 @@ class Panel:
             place(K, self.store, slots, np.uint64(start))
 
 
-class Room:
-    """Memory that is lent again and again: fresh memory costs more than what is written into it."""
+class Buffers:
+    """Arrays that are used again and again: fresh memory costs more than writing into it."""
 
     def __init__(self, dtype: np.dtype) -> None:
         self._dtype = dtype
         self._memory: dict[Any, np.ndarray] = {}
 
-    def lend(self, name: Any, rows: int, columns: int) -> np.ndarray:
-        """An array of this shape, in memory that nobody else uses under this name."""
+    def get(self, name: Any, rows: int, columns: int) -> np.ndarray:
+        """Return an array of this shape; its content is lost at the next call with this name."""
         memory = self._memory.get(name)
         if memory is None or memory.size < rows * columns:
             memory = self._memory[name] = np.empty(rows * columns, self._dtype)

@@ -11,23 +11,28 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from widemargin.certificates.kernel_gap import KernelCertificate, add_up, measure_machine
-from widemargin.kernel_machines.svm.memory_plan import Allowance, Grounds
-from widemargin.kernel_machines.svm.pairs import play, rounds_of
-from widemargin.kernel_machines.svm.problem import Machine, Problem, Solved
-from widemargin.kernel_machines.svm.working_set import Pair
+from widemargin.kernel_machines.svm.memory_plan import MemoryPlan, RowCaches
+from widemargin.kernel_machines.svm.pair_problem import PairProblem
+from widemargin.kernel_machines.svm.pair_solver import PairSolver
+from widemargin.kernel_machines.svm.pairs import order_pairs, run_pairs
+from widemargin.kernel_machines.svm.problem import KernelSVMProblem, Solved, TwoClassMachine
 from widemargin.kernels.blocks import block
-from widemargin.separability.certify_examples import certify
+from widemargin.separability.examples import certify_examples
 from widemargin.training.history import History
 from widemargin.training.run import Moment, Watch
 
-#: As many examples join a working set in a round, on each side: a part of all, within bounds.
-_PART, _FEWEST, _JOIN = 64, 64, 256
-#: A proof that nothing separates is looked for among so many examples, for so long.
-_FEW, _PROOF_SECONDS = 60, 1.0
+#: The violators of each sign that join a working set in a round: this part of the examples, but
+#: within these bounds. Chosen by hand; benchmarks/RESULTS.md (section "kernel_svm") gives times
+#: measured with these values, and only the time depends on them.
+_JOINING_PART, _FEWEST_JOIN, _MOST_JOIN = 64, 64, 256
+#: A proof that nothing separates is looked for among this many examples, for this many seconds.
+#: Chosen by hand: exact arithmetic on more takes longer than it helps. Without a proof the fit
+#: still ends, and says only that the margin is small.
+_PROOF_EXAMPLES, _PROOF_SECONDS = 60, 1.0
 
 
-class Start(NamedTuple):
-    """Signed dual values (examples, machines) from which training can begin, and their C."""
+class KernelDualStart(NamedTuple):
+    """Signed dual values (examples, machines) to start from, and the C they were found with."""
 
     beta: np.ndarray
     C: float
@@ -35,7 +40,7 @@ class Start(NamedTuple):
 
 @dataclass
 class Clock:
-    """When to stop, asked from any thread."""
+    """Decides when to stop, for solvers on any thread."""
 
     deadline: float
     watch: Watch | None
@@ -44,122 +49,144 @@ class Clock:
     reason: str = ""
     _lock: Any = field(default_factory=threading.Lock, repr=False)
 
-    def stop(self, pair: Pair) -> bool:
-        """Whether a machine must leave things as they are."""
+    def stop(self, solver: PairSolver) -> bool:
+        """Whether a solver must stop."""
         with self._lock:
             if not self.reason and time.monotonic() > self.deadline:
                 self.reason = "deadline"
             if not self.reason and self.watch is not None:
                 part = min(0.99, self.done / self.machines)
-                moment = Moment(1, part, 0, pair.violation, History())
+                moment = Moment(1, part, 0, solver.violation, History())
                 self.reason = "interrupted" if self.watch(moment) else ""
             return bool(self.reason)
 
     def tick(self) -> None:
-        """One machine more is done."""
+        """Count one more trained machine."""
         with self._lock:
             self.done += 1
 
 
-def solve_all(
-    problem: Problem,
-    allowance: Allowance,
-    classes: np.ndarray,
-    clock: Clock,
-    start: Start | None,
-) -> Solved:
-    """Train every machine, pairs that share no class side by side."""
-    machines = problem.machines
-    grounds = Grounds(problem, allowance)
-    beta = np.zeros((problem.points.n, len(machines)))
-    intercept = np.zeros(len(machines))
-    steps = np.zeros(len(machines), np.int64)
-    parts: list[KernelCertificate | None] = [None] * len(machines)
-    ends = [""] * len(machines)
-    longest = math.sqrt(float(np.max(problem.diagonal)))
+class _MachineTraining:
+    """The machines of a problem while they are trained, and what was found for each."""
 
-    def train(number: int, player: int) -> None:
-        machine = machines[number]
+    def __init__(
+        self,
+        problem: KernelSVMProblem,
+        plan: MemoryPlan,
+        classes: np.ndarray,
+        clock: Clock,
+        start: KernelDualStart | None,
+    ) -> None:
+        self.problem, self.plan, self.classes = problem, plan, classes
+        self.clock, self.start = clock, start
+        self.machines = problem.machines
+        count = len(self.machines)
+        self.caches = RowCaches(problem, plan)
+        self.beta = np.zeros((problem.points.n, count))
+        self.intercept = np.zeros(count)
+        self.steps = np.zeros(count, np.int64)
+        self.certificates: list[KernelCertificate | None] = [None] * count
+        self.reasons = [""] * count
+
+    def train(self, number: int, worker: int) -> None:
+        """Train one machine, with the buffers of a worker."""
+        problem, machine = self.problem, self.machines[number]
         which = problem.examples(machine)
         y, cost = problem.signs(machine), problem.costs[which]
-        pair = Pair(
+        pair = PairProblem(
             y=y,
             cost=cost,
             diagonal=problem.diagonal[which],
-            sides=grounds.sides(machine, player),
+            sources=self.caches.sources(machine, worker),
             tol=problem.tol,
-            least=min(_JOIN, max(_FEWEST, len(y) // _PART)),
-            most=allowance.most,
-            room=grounds.rooms[player],
-            threads=grounds.threads,
+            threads=self.caches.threads,
             prove=lambda strongest: _none_separates(problem, which[strongest], y[strongest]),
         )
-        if start is not None:
-            pair.begin(_carried(start.beta[which, number], y, cost, problem.C / start.C))
-        pair.solve(clock.stop)
+        joining = min(_MOST_JOIN, max(_FEWEST_JOIN, len(y) // _JOINING_PART))
+        solver = PairSolver(pair, joining, self.plan.most, self.caches.buffers[worker])
+        if self.start is not None:
+            ratio = problem.C / self.start.C
+            solver.start_from(_rescale_start(self.start.beta[which, number], y, cost, ratio))
+        solver.solve(self.clock.stop)
+        state = solver.state
+        longest = math.sqrt(float(np.max(problem.diagonal)))
         scale, b, found = measure_machine(
-            y, cost, pair.beta, y - pair.E, pair.bias(), pair.violation, longest
+            y, cost, state.beta, y - state.errors, state.bias(), solver.violation, longest
         )
-        beta[which, number] = pair.beta * scale
-        intercept[number] = b
-        steps[number], ends[number] = pair.steps, pair.stopped
-        labels = problem.labels(machine, classes)
-        parts[number] = replace(found, labels=labels, proved=pair.proved)
-        clock.tick()
+        self.beta[which, number] = state.beta * scale
+        self.intercept[number] = b
+        self.steps[number], self.reasons[number] = solver.steps, solver.stopped
+        labels = problem.labels(machine, self.classes)
+        self.certificates[number] = replace(found, labels=labels, proved=solver.check.proved)
+        self.clock.tick()
 
+
+def solve_all(
+    problem: KernelSVMProblem,
+    plan: MemoryPlan,
+    classes: np.ndarray,
+    clock: Clock,
+    start: KernelDualStart | None,
+) -> Solved:
+    """Train every machine, pairs that share no class side by side."""
+    training = _MachineTraining(problem, plan, classes, clock, start)
+    machines = training.machines
     if problem.pairs and len(problem.sizes) > 2:
         number_of = {machine: number for number, machine in enumerate(machines)}
-        play(
-            rounds_of(len(problem.sizes)),
-            allowance.players,
-            lambda a, b, player: train(number_of[Machine(a, b)], player),
+        run_pairs(
+            order_pairs(len(problem.sizes)),
+            plan.workers,
+            lambda a, b, worker: training.train(number_of[TwoClassMachine(a, b)], worker),
         )
     else:
         for number in range(len(machines)):
-            train(number, 0)
+            training.train(number, 0)
+    beta, intercept = training.beta, training.intercept
     support = np.flatnonzero((beta != 0.0).any(axis=1))
     coef = beta[support]
     if len(problem.sizes) == 2:  # scores are positive for the second class
         coef, intercept = -coef, -intercept
-    found = add_up([part for part in parts if part is not None], len(support))
-    return Solved(support, coef, intercept, found, steps, _reason(ends), beta)
+    parts = [part for part in training.certificates if part is not None]
+    found = add_up(parts, len(support))
+    reason = _worst_reason(training.reasons)
+    return Solved(support, coef, intercept, found, training.steps, reason, beta)
 
 
-def _none_separates(problem: Problem, which: np.ndarray, y: np.ndarray) -> bool:
-    """Whether a few examples, the first of these, prove that nothing separates all of them.
+def _none_separates(problem: KernelSVMProblem, which: np.ndarray, y: np.ndarray) -> bool:
+    """Whether the first few of these examples prove that nothing separates all of them.
 
-    What cannot be separated in the span of a few, nothing in feature space separates. (Kernel
-    values of more examples than there are features are rounded, and rounded they may separate.)
+    If a few examples cannot be separated, neither can all. (All kernel values together could not
+    prove it: of more examples than features they are rounded, and rounded values may separate.)
     """
-    which, y = which[:_FEW], y[:_FEW]
+    which, y = which[:_PROOF_EXAMPLES], y[:_PROOF_EXAMPLES]
     if len(np.unique(y)) < 2:
         return False
     points, seconds = problem.points.take(which), _PROOF_SECONDS
     how: dict[str, Any] = {"bias": True, "tol": None, "max_seconds": seconds}
     if problem.kernel.name == "linear":
         assert points.rows is not None
-        found: Any = certify(points.rows.to_matrix(), y, **how)
+        found: Any = certify_examples(points.rows.to_matrix(), y, **how)
     else:
         K = block(problem.kernel, points, points).astype(np.float64)
-        found = certify((K + K.T) / 2.0, y, gram=True, **how)
+        found = certify_examples((K + K.T) / 2.0, y, gram=True, **how)
     return found.verdict == "not separable"
 
 
-def _carried(beta: np.ndarray, y: np.ndarray, cost: np.ndarray, ratio: float) -> np.ndarray:
-    """Dual values of the same examples with another C, made fit for these costs.
+def _rescale_start(beta: np.ndarray, y: np.ndarray, cost: np.ndarray, ratio: float) -> np.ndarray:
+    """Make dual values of the same examples with another C a start for these costs.
 
-    With a smaller C all of them shrink; they keep the sum of zero.
+    With a smaller C all of them shrink by the same factor, so that their sum stays zero.
     """
     used = (beta != 0.0) & (cost > 0.0) & (beta * y > 0.0)
     if not np.array_equal(used, beta != 0.0):
-        return np.zeros(len(beta))  # other labels or weights: nothing to go on with
-    room = float(np.min(cost[used] / np.abs(beta[used]), initial=math.inf))
-    return beta * min(1.0, room, max(ratio, 0.0) if ratio < 1.0 else 1.0)
+        return np.zeros(len(beta))  # other labels or weights: the dual values are of no use
+    most = float(np.min(cost[used] / np.abs(beta[used]), initial=math.inf))
+    return beta * min(1.0, most, max(ratio, 0.0) if ratio < 1.0 else 1.0)
 
 
-def _reason(ends: list[str]) -> str:
-    """Why training ended: the worst of what was said of the machines."""
+def _worst_reason(reasons: list[str]) -> str:
+    """Return the worst of the reasons for which the machines stopped."""
     for reason in ("not separable", "no progress", "stopped"):
-        if reason in ends:
+        if reason in reasons:
             return reason
     return "converged"

@@ -11,11 +11,8 @@ overflow - is marked for Python to read.
 from __future__ import annotations
 
 import numpy as np
-from llvmlite import ir
-from numba import types
-from numba.extending import intrinsic, overload
 
-from widemargin.loops.jit import INLINE, OPTIONS, jit
+from widemargin.loops.jit import jit
 
 #: What became of a number: read; for Python to read; not a number.
 READ, SLOW, BAD = range(3)
@@ -155,7 +152,7 @@ def _nearest(d, e):
         m >>= _1
         exponent += 1
     bits = (m & np.uint64((1 << 52) - 1)) | (np.uint64(exponent) << np.uint64(52))
-    return READ, as_double(bits)
+    return READ, np.uint64(bits).view(np.float64)
 
 
 @jit(inline=True)
@@ -178,24 +175,3 @@ def _leading_zeros(d):
             d <<= np.uint64(step)
             shift += np.uint64(step)
     return shift
-
-
-def as_double(bits):
-    """The double whose 64 bits these are."""
-    return np.uint64(bits).view(np.float64)
-
-
-@intrinsic
-def _as_double(typing, bits):
-    def codegen(context, builder, signature, args):
-        return builder.bitcast(args[0], ir.DoubleType())
-
-    return types.float64(types.uint64), codegen
-
-
-@overload(as_double, jit_options=OPTIONS | INLINE)
-def _as_double_compiled(bits):
-    def convert(bits):
-        return _as_double(np.uint64(bits))
-
-    return convert

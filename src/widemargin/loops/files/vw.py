@@ -98,17 +98,9 @@ def parse_vw(text, reached, out, largest_value, known):
             space_end = i
             factor = 1.0
             if text[i] == _COLON:
-                begun = i + _1
-                state, factor, i = number_at(text, begun)
-                if state == BAD or not _ends_token(text[i]):
-                    why, i = BAD_VALUE, begun
+                why, factor, i, slow = _value_at(text, i + _1, known, given, slow)
+                if why != DONE:
                     break
-                if state == SLOW:
-                    if slow == given:
-                        why, i = SLOW_NUMBER, begun
-                        break
-                    factor = known[slow]
-                    slow += 1
             space = BASIS
             for p in range(space_start, space_end):
                 space = hash_on(space, text[p])
@@ -124,18 +116,9 @@ def parse_vw(text, reached, out, largest_value, known):
                     i += _1
                 name_end, value = i, 1.0
                 if text[i] == _COLON:
-                    i += _1
-                    at = i
-                    state, value, i = number_at(text, at)
-                    if state == BAD or not _ends_token(text[i]):
-                        why, i = BAD_VALUE, at
+                    why, value, i, slow = _value_at(text, i + _1, known, given, slow)
+                    if why != DONE:
                         break
-                    if state == SLOW:
-                        if slow == given:
-                            why, i = SLOW_NUMBER, at
-                            break
-                        value = known[slow]
-                        slow += 1
                 value *= factor
                 if not abs(value) <= largest_value:
                     why, i = HUGE_VALUE, begun
@@ -157,6 +140,23 @@ def parse_vw(text, reached, out, largest_value, known):
         out.starts[rows] = k
         given = 0
     return why, Reached(np.int64(i), line, rows, np.int64(k))
+
+
+@jit(inline=True)
+def _value_at(text, begun, known, given, slow):
+    """The number that begins at a place: what is wrong, its value, where it ends.
+
+    Of the numbers that Python must read, the first `given` are `known`; `slow` were used before,
+    and it is returned, too, how many are then.
+    """
+    state, value, end = number_at(text, begun)
+    if state == BAD or not _ends_token(text[end]):
+        return BAD_VALUE, value, begun, slow
+    if state == SLOW:
+        if slow == given:
+            return SLOW_NUMBER, value, begun, slow
+        return DONE, known[slow], end, slow + 1
+    return DONE, value, end, slow
 
 
 @jit()

@@ -22,9 +22,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from widemargin.loops.arrays import add_scaled
 from widemargin.loops.jit import jit
-from widemargin.loops.kernel.feature_space import compare, judge, spread
+from widemargin.loops.kernel.feature_space import find_amounts, is_finite
 from widemargin.loops.linear.passes import COUNT, SEEN, TURN, Tally
+from widemargin.loops.rivals import best_rival
 from widemargin.loops.steps import eta_at
 
 RANDOM, FORGETRON, PROJECTRON = range(3)
@@ -69,17 +71,11 @@ def budget_pass(way, KT, K, q, y, price, which, rule, joint, S, slots, draws, cl
     amounts, d = np.empty(len(S)), np.empty(B)
     for j in range(len(q)):
         weight = price[j] if len(price) else 1.0
-        finite = np.isfinite(q[j])
-        for k in range(len(S)):
-            finite &= np.isfinite(S[k, j])
-        if not finite:
+        if not is_finite(S, q, j):
             bad = j
             break
         eta = eta_at(rule, t + 1.0)
-        if joint and len(S) > 1:
-            wrong, changed, cost = compare(rule, S, q, y, j, eta, weight, amounts)
-        else:
-            wrong, changed, cost = judge(rule, S, q, y, j, eta, weight, amounts)
+        wrong, changed, cost = find_amounts(rule, S, q, y, j, joint, eta, weight, amounts)
         mistakes += wrong
         total += cost
         if way.form == PROJECTRON:
@@ -111,9 +107,9 @@ def replace(way, KT, K, S, slots, s, j, row, amounts):
     for k in range(len(S)):
         later = S[k, j + 1 :]
         if slots.A[s, k] != 0.0:
-            spread(later, -slots.A[s, k], KT[s, j + 1 :])
+            add_scaled(later, -slots.A[s, k], KT[s, j + 1 :])
         slots.A[s, k] = amounts[k]
-        spread(later, amounts[k], K[j, j + 1 :])
+        add_scaled(later, amounts[k], K[j, j + 1 :])
     if way.form == FORGETRON:
         for r in range(len(slots.row)):
             slots.G[s, r] = slots.G[r, s] = KT[r, j]
@@ -170,12 +166,8 @@ def project(way, KT, K, q, y, row, joint, S, slots, j, eta, amounts, d, c):
     facts, G, n = slots.facts, slots.G, np.int64(slots.facts[TAKEN])
     unit, needed = eta * way.R2, False
     together = joint and len(S) > 1
-    right, rival = y[j], 0
-    if together:
-        rival = 1 if right == 0 else 0
-        for k in range(len(S)):
-            if k != right and S[k, j] > S[rival, j]:
-                rival = k
+    right = y[j]
+    rival = best_rival(S[:, j], right) if together else 0
     for k in range(len(S)):
         needed |= margin_at(S, y, j, k, together, right, rival) < unit
     if not needed:
@@ -183,7 +175,7 @@ def project(way, KT, K, q, y, row, joint, S, slots, j, eta, amounts, d, c):
     for s in range(n):
         d[s] = 0.0
     for r in range(n):
-        spread(d[:n], KT[r, j], G[r, :n])
+        add_scaled(d[:n], KT[r, j], G[r, :n])
     inside = 0.0
     for s in range(n):
         inside += d[s] * KT[s, j]
@@ -220,7 +212,7 @@ def project(way, KT, K, q, y, row, joint, S, slots, j, eta, amounts, d, c):
                 if a != 0.0:
                     slots.A[s, k] += a
                     slots.U[s, k] += a * c
-                    spread(S[k, j + 1 :], a, KT[s, j + 1 :])
+                    add_scaled(S[k, j + 1 :], a, KT[s, j + 1 :])
     return np.int64(changed > 0) if together else changed
 
 
@@ -238,6 +230,6 @@ def grow(G, d, n, delta2):
     """Add a row to the inverse G of a kernel matrix, given d = G k and delta^2."""
     for r in range(n):
         f = d[r] / delta2
-        spread(G[r, :n], f, d[:n])
+        add_scaled(G[r, :n], f, d[:n])
         G[r, n] = G[n, r] = -f
     G[n, n] = 1.0 / delta2

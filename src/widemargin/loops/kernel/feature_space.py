@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from widemargin.loops.arrays import add_scaled
 from widemargin.loops.jit import jit
 from widemargin.loops.linear.passes import COUNT, SEEN, TURN, Tally, note
+from widemargin.loops.rivals import best_rival
 from widemargin.loops.steps import eta_at, loss, mistaken, step
 
 
@@ -35,24 +37,18 @@ def feature_pass(K, q, y, price, order, rule, joint, S, clock, log):
     for at in range(len(order)):
         j = order[at]
         weight = price[j] if len(price) else 1.0
-        finite = np.isfinite(q[j])
-        for k in range(len(S)):
-            finite &= np.isfinite(S[k, j])
-        if not finite:
+        if not is_finite(S, q, j):
             bad = np.int64(j)
             break
         eta = eta_at(rule, t + 1.0)
-        if joint and len(S) > 1:
-            wrong, changed, cost = compare(rule, S, q, y, j, eta, weight, amounts)
-        else:
-            wrong, changed, cost = judge(rule, S, q, y, j, eta, weight, amounts)
+        wrong, changed, cost = find_amounts(rule, S, q, y, j, joint, eta, weight, amounts)
         mistakes += wrong
         updates += changed
         total += cost
         if changed:
             for k in range(len(S)):
                 if amounts[k] != 0.0:
-                    spread(S[k], amounts[k], K[j])
+                    add_scaled(S[k], amounts[k], K[j])
                     logged = note(log, logged, j, k, amounts[k], c)
         c += 1.0
         t += 1.0
@@ -61,15 +57,25 @@ def feature_pass(K, q, y, price, order, rule, joint, S, clock, log):
     return Tally(mistakes, updates, total, logged, bad)
 
 
-@jit()
-def spread(s, a, k):
-    """Add: s += a k, the change of all scores by one correction."""
-    for i in range(len(s)):
-        s[i] += a * k[i]
+@jit(inline=True)
+def is_finite(S, q, j):
+    """Whether all scores of example j, and K(x_j, x_j), are finite numbers."""
+    finite = np.isfinite(q[j])
+    for k in range(len(S)):
+        finite &= np.isfinite(S[k, j])
+    return finite
+
+
+@jit(inline=True)
+def find_amounts(rule, S, q, y, j, joint, eta, weight, amounts):
+    """What every class wants added of example j; mistakes, changes and loss."""
+    if joint and len(S) > 1:
+        return _against_rival(rule, S, q, y, j, eta, weight, amounts)
+    return _against_rest(rule, S, q, y, j, eta, weight, amounts)
 
 
 @jit()
-def judge(rule, S, q, y, j, eta, weight, amounts):
+def _against_rest(rule, S, q, y, j, eta, weight, amounts):
     """What each class, against the rest, wants added of example j; mistakes, changes and loss."""
     wrongs, changed, cost = 0, 0, 0.0
     for k in range(len(S)):
@@ -85,17 +91,15 @@ def judge(rule, S, q, y, j, eta, weight, amounts):
 
 
 @jit()
-def compare(rule, S, q, y, j, eta, weight, amounts):
+def _against_rival(rule, S, q, y, j, eta, weight, amounts):
     """What the right class and its best rival want added of example j; mistake, change and loss.
 
     The margin is half the lead, as in `widemargin.loops.linear.passes.multiclass_pass`.
     """
     right = y[j]
-    rival = 1 if right == 0 else 0
+    rival = best_rival(S[:, j], right)
     for k in range(len(S)):
         amounts[k] = 0.0
-        if k != right and S[k, j] > S[rival, j]:
-            rival = k
     m = (S[right, j] - S[rival, j]) / 2.0
     wrong = mistaken(m, rule.ties or rival < right)
     tau = step(rule, m, wrong, q[j], 0.0, eta, weight)

@@ -14,12 +14,10 @@ and 1e-15 in float64. What is below the smallest normal number becomes 0.
 from __future__ import annotations
 
 import numpy as np
-from llvmlite import ir
 from numba import types
-from numba.extending import intrinsic, overload
+from numba.extending import overload
 
-from widemargin.loops.jit import INLINE, OPTIONS, SUMS, jit
-from widemargin.loops.storage import norm2
+from widemargin.loops.jit import FUSED, INLINE, SUMS, jit
 
 #: Adding and taking away 1.5 x 2^23 (2^52) rounds to a whole number, found in the lowest bits.
 _ROUND32, _ROUND64 = np.float32(12582912.0), 6755399441055744.0
@@ -30,97 +28,62 @@ _LN2_HIGH64, _LN2_LOW64 = 6.93147180369123816490e-01, 1.90821492927058770002e-10
 #: Below these the result is no normal number.
 _LOWEST32, _LOWEST64 = np.float32(-87.0), -708.0
 
-#: A product and a sum may be one instruction, rounded once.
-FUSED = {**OPTIONS, "fastmath": {"contract"}}
+# 1/k!, k = 2, 3, ..., 7 and 13
+_1_32, _0_32 = np.float32(1), np.float32(0)
+_C2_32, _C3_32, _C4_32 = np.float32(1 / 2), np.float32(1 / 6), np.float32(1 / 24)
+_C5_32, _C6_32, _C7_32 = np.float32(1 / 120), np.float32(1 / 720), np.float32(1 / 5040)
+_INVERSE_FACTORIALS = [1.0]
+for _k in range(1, 14):
+    _INVERSE_FACTORIALS.append(_INVERSE_FACTORIALS[-1] / _k)
+_C2, _C3, _C4, _C5, _C6, _C7, _C8, _C9, _C10, _C11, _C12, _C13 = _INVERSE_FACTORIALS[2:]
 
 
 def fast_exp(x):
     """exp(x) for x <= 0, of the type of x; NaN stays NaN."""
-    lowest = _LOWEST32 if x.dtype == np.float32 else _LOWEST64
-    return x.dtype.type(0) if x < lowest else np.exp(x)
+    return _exp32(x) if x.dtype == np.float32 else _exp64(x)
 
 
-@intrinsic
-def _float_of(typingctx, bits):
-    """The float that has these bits."""
-    kind = types.float32 if bits.bitwidth == 32 else types.float64
+def _exp32(x):
+    v = _LOWEST32 if x < _LOWEST32 else x
+    t = v * _LOG2E32 + _ROUND32
+    k = t - _ROUND32
+    r = (v - k * _LN2_HIGH32) - k * _LN2_LOW32
+    p = _C6_32 + r * _C7_32
+    p = _C5_32 + r * p
+    p = _C4_32 + r * p
+    p = _C3_32 + r * p
+    p = _C2_32 + r * p
+    p = _1_32 + r * p
+    p = _1_32 + r * p
+    bits = (np.float32(t).view(np.int32) + np.int32(127)) << np.int32(23)
+    return _0_32 if x < _LOWEST32 else p * np.int32(bits).view(np.float32)
 
-    def codegen(context, builder, signature, args):
-        return builder.bitcast(args[0], ir.FloatType() if bits.bitwidth == 32 else ir.DoubleType())
 
-    return kind(bits), codegen
-
-
-@intrinsic
-def _bits_of(typingctx, x):
-    """The bits of a float as a whole number."""
-    kind = types.int32 if x.bitwidth == 32 else types.int64
-
-    def codegen(context, builder, signature, args):
-        return builder.bitcast(args[0], ir.IntType(x.bitwidth))
-
-    return kind(x), codegen
+def _exp64(x):
+    v = _LOWEST64 if x < _LOWEST64 else x
+    t = v * _LOG2E64 + _ROUND64
+    k = t - _ROUND64
+    r = (v - k * _LN2_HIGH64) - k * _LN2_LOW64
+    p = _C12 + r * _C13
+    p = _C11 + r * p
+    p = _C10 + r * p
+    p = _C9 + r * p
+    p = _C8 + r * p
+    p = _C7 + r * p
+    p = _C6 + r * p
+    p = _C5 + r * p
+    p = _C4 + r * p
+    p = _C3 + r * p
+    p = _C2 + r * p
+    p = 1.0 + r * p
+    p = 1.0 + r * p
+    bits = (np.float64(t).view(np.int64) + np.int64(1023)) << np.int64(52)
+    return 0.0 if x < _LOWEST64 else p * np.int64(bits).view(np.float64)
 
 
 @overload(fast_exp, jit_options=FUSED | INLINE)
 def _fast_exp(x):
-    if x == types.float32:
-        # 1/k!, k = 0, 1, ...
-        c2, c3, c4 = np.float32(1 / 2), np.float32(1 / 6), np.float32(1 / 24)
-        c5, c6, c7 = np.float32(1 / 120), np.float32(1 / 720), np.float32(1 / 5040)
-        one, zero = np.float32(1), np.float32(0)
-
-        def exp32(x):
-            v = _LOWEST32 if x < _LOWEST32 else x
-            t = v * _LOG2E32 + _ROUND32
-            k = t - _ROUND32
-            r = (v - k * _LN2_HIGH32) - k * _LN2_LOW32
-            p = c6 + r * c7
-            p = c5 + r * p
-            p = c4 + r * p
-            p = c3 + r * p
-            p = c2 + r * p
-            p = one + r * p
-            p = one + r * p
-            power = _float_of(np.int32((_bits_of(t) + np.int32(127)) << np.int32(23)))
-            return zero if x < _LOWEST32 else p * power
-
-        return exp32
-
-    c = [1.0]
-    for k in range(1, 14):
-        c.append(c[-1] / k)
-    c2, c3, c4, c5, c6, c7, c8, c9, c10, c11, c12, c13 = c[2:]
-
-    def exp64(x):
-        v = _LOWEST64 if x < _LOWEST64 else x
-        t = v * _LOG2E64 + _ROUND64
-        k = t - _ROUND64
-        r = (v - k * _LN2_HIGH64) - k * _LN2_LOW64
-        p = c12 + r * c13
-        p = c11 + r * p
-        p = c10 + r * p
-        p = c9 + r * p
-        p = c8 + r * p
-        p = c7 + r * p
-        p = c6 + r * p
-        p = c5 + r * p
-        p = c4 + r * p
-        p = c3 + r * p
-        p = c2 + r * p
-        p = 1.0 + r * p
-        p = 1.0 + r * p
-        power = _float_of((_bits_of(t) + np.int64(1023)) << np.int64(52))
-        return 0.0 if x < _LOWEST64 else p * power
-
-    return exp64
-
-
-@jit()
-def squared_norms(rows, q):
-    """q[i] = x_i . x_i, in double precision."""
-    for i in range(len(q)):
-        q[i] = norm2(rows, np.uint64(i))
+    return _exp32 if x == types.float32 else _exp64
 
 
 @jit()
@@ -195,7 +158,10 @@ def city_distances_dense(a, b, D):
 
 @jit()
 def city_distances_sparse(a, b, work, D):
-    """D[i, j] = sum_k |a_ik - b_jk|; `work` is a vector of zeros and is left so."""
+    """D[i, j] = sum_k |a_ik - b_jk|; `work` is a vector of zeros and is left so.
+
+    Reads rows itself: no product tells a sum of absolute values.
+    """
     one = np.uint64(1)
     for i in range(len(D)):
         first, last = a.starts[np.uint64(i)], a.starts[np.uint64(i) + one]

@@ -28,6 +28,7 @@ from typing import NamedTuple
 import numpy as np
 
 from widemargin.loops.jit import jit
+from widemargin.loops.rivals import best_rival
 from widemargin.loops.steps import (
     REACH,
     SIGMOID,
@@ -232,16 +233,14 @@ def correct(rule, rows, i, y, price, scores, s, eta, amounts):
         amounts[0] = sign * step(rule, m, wrong, q, 0.0, eta, weight)
         return wrong, loss(rule, m) if np.isfinite(m + q) else np.nan
 
-    rival = 1 if right == 0 else 0
     finite = True
     for k in range(len(scores)):
         scores[k] *= s
         finite &= np.isfinite(scores[k])
-        if k != right and scores[k] > scores[rival]:
-            rival = k
         amounts[k] = 0.0
     if not finite:
         return False, np.nan
+    rival = best_rival(scores, right)
     m = (np.float64(scores[right]) - np.float64(scores[rival])) / 2.0
     wrong = mistaken(m, rule.ties or rival < right)
     if rule.form == SIGMOID:

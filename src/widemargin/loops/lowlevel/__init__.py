@@ -1,1 +1,1 @@
-"""Hand-written LLVM: vectors, prefetches, packed products."""
+"""The only code that writes LLVM by hand, each piece beside the plain function it replaces."""

@@ -1,10 +1,15 @@
-"""Pieces of machine code that several loops are made of."""
+"""Pieces of LLVM that several of the versions written by hand are made of."""
 
 from __future__ import annotations
 
 from llvmlite import ir
 
 _I32, _I64 = ir.IntType(32), ir.IntType(64)
+
+
+def emit_data(context, builder, kind, array):
+    """Emit the address of the first element of an array."""
+    return context.make_array(kind)(context, builder, array).data
 
 
 def emit_loop(builder, first, last, step, values, body):

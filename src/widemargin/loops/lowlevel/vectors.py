@@ -23,8 +23,9 @@ from numba import types
 from numba.extending import intrinsic, overload
 
 from widemargin.loops.jit import INLINE, OPTIONS
-from widemargin.loops.lowlevel.emit import emit_loop, emit_prefetch, emit_splat
-from widemargin.loops.storage import prefetch
+from widemargin.loops.lowlevel.choice import replaces
+from widemargin.loops.lowlevel.emit import emit_data, emit_loop, emit_prefetch, emit_splat
+from widemargin.loops.lowlevel.prefetch import prefetch
 
 _F32, _I16, _I32, _I64 = ir.FloatType(), ir.IntType(16), ir.IntType(32), ir.IntType(64)
 #: Bytes of a cache line.
@@ -50,12 +51,16 @@ def add_rows(W, ids, first, count, ahead, s, at):
     """s[at] = the sum of the rows of W that ids[first:first + count] names.
 
     Those that ids[ahead:ahead + count] names are fetched meanwhile, unless ahead is None: they are
-    wanted next.
+    wanted next. The plain version fetches nothing, and adds whole numbers as numbers of the type of
+    s: the same, as long as no sum exceeds 2^24.
+
+    By hand, because the compiler keeps the sums in memory: with 36 rows of 32 labels for each token
+    this takes 153 ns per token (134 ns with 16 bits), the plain function 478 ns (440 ns).
     """
-    total = np.zeros(W.shape[1], np.int32 if W.dtype == np.int16 else W.dtype)
-    for k in ids[int(first) : int(first) + int(count)]:
-        total += W[k]
-    s[at] = total
+    total = s[at]
+    total[:] = 0
+    for k in range(first, first + count):
+        total += W[ids[k]]
 
 
 def fetch_rows(W, ids, first, count):
@@ -68,15 +73,19 @@ def fetch_rows(W, ids, first, count):
 
 
 def max_plus(v, j, n, A, k, s, i, out, at):
-    """out[at] = s[i] + max over z < n of v[j][z] + A[k + z], for all labels at once."""
-    best = np.full(A.shape[1], -np.inf, np.float32)
-    for z in range(int(n)):
-        np.maximum(best, v[j, z] + A[int(k) + z], out=best)
-    out[at] = s[i] + best
+    """out[at] = s[i] + max over z < n of v[j][z] + A[k + z], for all labels at once.
 
-
-def _data(context, builder, kind, value):
-    return context.make_array(kind)(context, builder, value).data
+    By hand for the same reason: with 22 labels a token takes 35 ns, with the plain function 403 ns.
+    """
+    best, own = out[at], s[i]
+    best[:] = -np.inf
+    for z in range(n):
+        one, row = v[j, z], A[k + z]
+        for y in range(len(row)):
+            found = one + row[y]
+            if found > best[y]:
+                best[y] = found
+    best += own
 
 
 def _vectors(kind, lanes):
@@ -105,9 +114,9 @@ def _make_add_rows(lanes):
 
         def codegen(context, builder, signature, args):
             _, _, first, count, ahead, width, block, _, at = args
-            rows = _data(context, builder, signature.args[0], args[0])
-            named = _data(context, builder, signature.args[1], args[1])
-            out = _data(context, builder, signature.args[7], args[7])
+            rows, named, out = (
+                emit_data(context, builder, signature.args[p], args[p]) for p in (0, 1, 7)
+            )
 
             def place(k):
                 row = builder.load(builder.gep(named, [k]))
@@ -155,7 +164,7 @@ def _make_max_plus(lanes):
         def codegen(context, builder, signature, args):
             _, j, n, _, first, _, i, _, at, width, block = args
             before, table, scores, after = (
-                _data(context, builder, signature.args[p], args[p]) for p in (0, 3, 5, 7)
+                emit_data(context, builder, signature.args[p], args[p]) for p in (0, 3, 5, 7)
             )
             here = builder.mul(j, width)
 
@@ -198,39 +207,33 @@ def _fetch_rows(W, ids, first, count):
     return fetch_rows
 
 
-@overload(add_rows, jit_options=OPTIONS | INLINE)
-def _add_rows(W, ids, first, count, ahead, s, at):
-    def add(W, ids, first, count, ahead, s, at):
-        width = np.uint64(W.shape[1])
-        rest = width % _MOST
-        for block in range(np.uint64(0), width - rest, _MOST):
-            _add_64(W, ids, first, count, ahead, width, block, s, at)
-        if rest > _32:
-            _add_48(W, ids, first, count, ahead, width, width - rest, s, at)
-        elif rest > _16:
-            _add_32(W, ids, first, count, ahead, width, width - rest, s, at)
-        elif rest > _8:
-            _add_16(W, ids, first, count, ahead, width, width - rest, s, at)
-        elif rest:
-            _add_8(W, ids, first, count, ahead, width, width - rest, s, at)
-
-    return add
+@replaces(add_rows)
+def _add_rows_by_hand(W, ids, first, count, ahead, s, at):
+    width = np.uint64(W.shape[1])
+    rest = width % _MOST
+    for block in range(np.uint64(0), width - rest, _MOST):
+        _add_64(W, ids, first, count, ahead, width, block, s, at)
+    if rest > _32:
+        _add_48(W, ids, first, count, ahead, width, width - rest, s, at)
+    elif rest > _16:
+        _add_32(W, ids, first, count, ahead, width, width - rest, s, at)
+    elif rest > _8:
+        _add_16(W, ids, first, count, ahead, width, width - rest, s, at)
+    elif rest:
+        _add_8(W, ids, first, count, ahead, width, width - rest, s, at)
 
 
-@overload(max_plus, jit_options=OPTIONS | INLINE)
-def _max_plus(v, j, n, A, k, s, i, out, at):
-    def best(v, j, n, A, k, s, i, out, at):
-        width = np.uint64(A.shape[1])
-        rest = width % _MOST
-        for block in range(np.uint64(0), width - rest, _MOST):
-            _max_64(v, j, n, A, k, s, i, out, at, width, block)
-        if rest > _32:
-            _max_48(v, j, n, A, k, s, i, out, at, width, width - rest)
-        elif rest > _16:
-            _max_32(v, j, n, A, k, s, i, out, at, width, width - rest)
-        elif rest > _8:
-            _max_16(v, j, n, A, k, s, i, out, at, width, width - rest)
-        elif rest:
-            _max_8(v, j, n, A, k, s, i, out, at, width, width - rest)
-
-    return best
+@replaces(max_plus)
+def _max_plus_by_hand(v, j, n, A, k, s, i, out, at):
+    width = np.uint64(A.shape[1])
+    rest = width % _MOST
+    for block in range(np.uint64(0), width - rest, _MOST):
+        _max_64(v, j, n, A, k, s, i, out, at, width, block)
+    if rest > _32:
+        _max_48(v, j, n, A, k, s, i, out, at, width, width - rest)
+    elif rest > _16:
+        _max_32(v, j, n, A, k, s, i, out, at, width, width - rest)
+    elif rest > _8:
+        _max_16(v, j, n, A, k, s, i, out, at, width, width - rest)
+    elif rest:
+        _max_8(v, j, n, A, k, s, i, out, at, width, width - rest)

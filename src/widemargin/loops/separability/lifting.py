@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from widemargin.loops.arrays import product
 from widemargin.loops.jit import jit
-from widemargin.loops.separability.nearest_point import product
 
 
 @jit()

@@ -7,30 +7,9 @@ a the weights of its members, R the triangular factor of their products.
 from __future__ import annotations
 
 import numpy as np
-from numba.extending import overload
 
-from widemargin.loops.jit import INLINE, SUMS, jit
-
-
-def product(u, v):
-    """The product u . v of two vectors, added up in any order."""
-    s = 0.0
-    for j in range(len(u)):
-        s += u[j] * v[j]
-    return s
-
-
-@overload(product, jit_options=SUMS | INLINE)
-def _product(u, v):
-    return product
-
-
-@jit(inline=True)
-def shift(v, by, u):
-    """V += by u."""
-    for j in range(len(v)):
-        v[j] += by * u[j]
-
+from widemargin.loops.arrays import add_scaled, product
+from widemargin.loops.jit import jit
 
 #: A point whose square is so small a part of the others' needs care.
 _SHORT = 1e-8
@@ -138,7 +117,7 @@ def combine(C, S, k, a, x):
     for j in range(len(x)):
         x[j] = 0.0
     for p in range(k):
-        shift(x, a[p], C[S[p]])
+        add_scaled(x, a[p], C[S[p]])
 
 
 @jit()
@@ -173,7 +152,7 @@ def balance(g, groups, S, k, u, t, total):
         for p in range(k):
             have += t[p]
             each += u[0, p]
-        shift(t[:k], (total - have) / each, u[0, :k])
+        add_scaled(t[:k], (total - have) / each, u[0, :k])
         return
     m00 = m01 = m10 = m11 = 0.0
     r0 = r1 = total
@@ -187,8 +166,8 @@ def balance(g, groups, S, k, u, t, total):
             m11 += u[1, p]
             r1 -= t[p]
     determinant = m00 * m11 - m01 * m10
-    shift(t[:k], (r0 * m11 - r1 * m01) / determinant, u[0, :k])
-    shift(t[:k], (r1 * m00 - r0 * m10) / determinant, u[1, :k])
+    add_scaled(t[:k], (r0 * m11 - r1 * m01) / determinant, u[0, :k])
+    add_scaled(t[:k], (r1 * m00 - r0 * m10) / determinant, u[1, :k])
 
 
 @jit()
@@ -232,7 +211,7 @@ def stand_off(C, g, groups, S, k, R, j, v, r):
         for c in range(groups):
             e[c] = 1.0 if g[j] == c else 0.0
         for p in range(k):
-            shift(r, -beta[p], C[S[p]])
+            add_scaled(r, -beta[p], C[S[p]])
             e[g[S[p]]] -= beta[p]
         rest = product(r, r) + product(e, e)
         for p in range(k):
@@ -248,7 +227,7 @@ def forward(R, k, v):
     """Solve R'v = v in place."""
     for p in range(k):
         v[p] /= R[p, p]
-        shift(v[p + 1 : k], -v[p], R[p, p + 1 : k])
+        add_scaled(v[p + 1 : k], -v[p], R[p, p + 1 : k])
 
 
 @jit()

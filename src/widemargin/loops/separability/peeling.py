@@ -2,6 +2,9 @@
 
 Letters: z_i = y_i x_i. A column all of whose entries z_ij among the examples at hand have one sign
 settles those examples: a weight of that sign, large enough, puts them all on the right side.
+
+These loops take sparse rows and read them value by value, as they ask for the sign of each; only
+`extend_pass` adds products up, and needs the sum of their sizes and one value beside it.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ import numpy as np
 from numba.extending import overload
 
 from widemargin.loops.jit import INLINE, OPTIONS, jit
-from widemargin.loops.storage import _pick, add, dot, look_ahead, norm2
+from widemargin.loops.storage import add, dot, look_ahead, pick_storage
 
 _ONE = np.uint64(1)
 
@@ -52,6 +52,8 @@ def reach_pass(rows, y, order, q, b, w, a):
         i = order[j]
         m = y[i] * (dot(rows, i, w) + b)
         mistakes += m <= 0.0
+        # Not `reach` of `loops/steps.py`, which takes a_i away from a_i + tau: where a_i is large,
+        # as it becomes near the hard margin, that rounds away the digits of a short step.
         tau = max((1.0 - m) / q[i], -a[i])
         if tau != 0.0:
             add(w, y[i] * tau, rows, i)
@@ -59,16 +61,9 @@ def reach_pass(rows, y, order, q, b, w, a):
     return mistakes
 
 
-@jit()
-def square_rows(rows, out):
-    """out[i] = x_i . x_i, with the constant feature."""
-    for i in range(np.uint64(len(out))):
-        out[i] = norm2(rows, i)
-
-
 def mark(rows, i, bits, r):
     """A fingerprint of row i that does not depend on how it is stored."""
-    return _pick(rows, _mark_dense, _mark_sparse)(rows, i, bits, r)
+    return pick_storage(rows, _mark_dense, _mark_sparse)(rows, i, bits, r)
 
 
 def _mark_dense(rows, i, bits, r):
@@ -98,7 +93,7 @@ def _mix(bits, r):
 
 @overload(mark, jit_options=OPTIONS | INLINE)
 def _mark(rows, i, bits, r):
-    return _pick(rows, _mark_dense, _mark_sparse)
+    return pick_storage(rows, _mark_dense, _mark_sparse)
 
 
 @jit()
@@ -110,7 +105,7 @@ def mark_rows(rows, bits, r, out):
 
 def near_dot(rows, i, w):
     """The product w . x for row i, as if computed with twice the digits and then rounded."""
-    return _pick(rows, _near_dot_dense, _near_dot_sparse)(rows, i, w)
+    return pick_storage(rows, _near_dot_dense, _near_dot_sparse)(rows, i, w)
 
 
 def _near_dot_dense(rows, i, w):
@@ -150,7 +145,7 @@ def add_product(s, t, a, b):
 
 @overload(near_dot, jit_options=OPTIONS | INLINE)
 def _near_dot(rows, i, w):
-    return _pick(rows, _near_dot_dense, _near_dot_sparse)
+    return pick_storage(rows, _near_dot_dense, _near_dot_sparse)
 
 
 @jit()

@@ -25,7 +25,7 @@ from widemargin.loops.sequences.templates import (
 )
 from widemargin.loops.sequences.tokens import fill_columns, spread, word_hash
 from widemargin.loops.sequences.viterbi import backward, best_path, path_score
-from widemargin.loops.steps import REACH
+from widemargin.loops.steps import REACH, reach
 
 #: When a beam has lost the right labels: correct the whole sentence, the beginning up to where
 #: they were lost, or the beginning for which they are furthest behind.
@@ -173,7 +173,7 @@ def tagging_pass(given, order, rule, search, W, D, U, clock, slots, counts, used
                 q += counts[u] * counts[u]
             tau = rule.eta
             if rule.form == REACH:
-                tau = min(rule.cap, max(0.0, (rule.target * errors - lead) / (q + rule.soft)))
+                tau = reach(rule.target * errors - lead, q, 0.0, rule.soft, rule.cap)
             total += max(0.0, errors - lead)
             norm = max(norm, q)
             if q > 0.0 and tau > 0.0:

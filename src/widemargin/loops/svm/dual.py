@@ -31,6 +31,7 @@ import numpy as np
 from widemargin.loops.jit import jit
 from widemargin.loops.steps import step
 from widemargin.loops.storage import add, dot, dots, look_ahead, norm2
+from widemargin.loops.svm.outer import add_outer
 
 
 class Sweep(NamedTuple):
@@ -116,11 +117,8 @@ def combine(rows, which, amounts, w):
 def weigh(values, indices, starts, theta, H):
     """Add up: H += sum_i theta[i] x_i x_i', the lower half only if columns ascend in every row."""
     for i in range(len(theta)):
-        for j in range(starts[i], starts[i + 1]):
-            v = theta[i] * values[j]
-            h = H[indices[j]]
-            for k in range(starts[i], j + 1):
-                h[indices[k]] += v * values[k]
+        first, last = starts[i], starts[i + 1]
+        add_outer(H, theta[i], values[first:last], indices[first:last])
 
 
 @jit()

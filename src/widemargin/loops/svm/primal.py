@@ -22,6 +22,7 @@ import numpy as np
 
 from widemargin.loops.jit import jit
 from widemargin.loops.storage import add, dot
+from widemargin.loops.svm.outer import add_outer
 
 _ONE = np.uint64(1)
 
@@ -98,10 +99,8 @@ def bend_sparse(values, indices, starts, bias, which, theta, H):
     last = np.uint64(len(H)) - _ONE
     for j in range(np.uint64(len(which))):
         i = which[j]
-        for k in range(starts[i], starts[i + _ONE]):
-            v = theta[j] * values[k]
-            r = indices[k]
-            for p in range(starts[i], k + _ONE):
-                H[r, indices[p]] += v * values[p]
-            H[last, r] += v * bias
+        first, end = starts[i], starts[i + _ONE]
+        add_outer(H, theta[j], values[first:end], indices[first:end])
+        for k in range(first, end):
+            H[last, indices[k]] += theta[j] * values[k] * bias
         H[last, last] += theta[j] * bias * bias

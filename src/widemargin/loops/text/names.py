@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 from widemargin.loops.jit import jit
-from widemargin.loops.storage import prefetch
-from widemargin.loops.text.murmur import copy_block
+from widemargin.loops.lowlevel.byte_blocks import copy_block
+from widemargin.loops.lowlevel.prefetch import prefetch
 
 #: A name is kept up to so many bytes.
 LONGEST_NAME = np.uint64(64)

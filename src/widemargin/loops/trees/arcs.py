@@ -7,11 +7,11 @@ from typing import NamedTuple
 import numpy as np
 
 from widemargin.loops.jit import jit
-from widemargin.loops.trees.contexts import join_atoms, look_up_atoms
+from widemargin.loops.steps import reach
+from widemargin.loops.trees.contexts import distance_class, join_atoms, look_up_atoms
 from widemargin.loops.trees.spanning import best_projective, best_spanning
 
 _0, _1, _2 = np.uint64(0), np.uint64(1), np.uint64(2)
-_5, _10 = np.uint64(5), np.uint64(10)
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 _BETWEEN = np.uint64(0xD1B54A32D192ED03)
 #: How many words after the first of an arc the words between are looked at.
@@ -47,7 +47,7 @@ def _features(C, base, n, h, d, templates, desk, ids):
     first, last = (h, d) if h < d else (d, h)
     far = last - first
     counts[0] = _1 if h > d else (_2 if h > _0 else _0)
-    counts[1] = far if far < _5 else (_5 if far < _10 else _5 + _1)
+    counts[1] = distance_class(far)
     look_up_atoms(C, C, base, templates, desk)
     join_atoms(templates, desk.atoms, ids)
     size = np.uint64(len(templates.seed))
@@ -164,7 +164,7 @@ def learn_arcs(
         if loss <= 0.0 or q == 0.0:
             continue
         updates += 1
-        tau = 1.0 if limit == np.inf else min(limit, loss / q)
+        tau = 1.0 if limit == np.inf else reach(loss, q, 0.0, 0.0, limit)
         for k in range(kept):
             w[touched[k]] += np.float32(tau * values[k])
             u[touched[k]] += t * tau * values[k]

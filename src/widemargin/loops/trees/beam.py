@@ -9,19 +9,19 @@ import numpy as np
 from widemargin.loops.jit import jit
 from widemargin.loops.lowlevel.vectors import add_rows, fetch_rows
 from widemargin.loops.trees.contexts import find_atoms, find_features, join_atoms
+from widemargin.loops.trees.greedy import find_right_actions
 from widemargin.loops.trees.transitions import (
     GROUP,
     HEAD,
     LEFT,
     RIGHT,
     SHIFT,
-    STACK,
     apply,
     begin,
-    height,
+    is_one_of,
     legal,
-    losses,
 )
+from widemargin.loops.trees.updates import add_to_column
 
 _0, _1, _2, _3 = np.uint64(0), np.uint64(1), np.uint64(2), np.uint64(3)
 
@@ -81,7 +81,7 @@ def _expand(j, s, S, n, kind, beam, now, step, size):
     before = beam.total[now, j]
     for a in range(np.uint64(len(kind))):
         k = kind[a]
-        if (k == SHIFT and can_shift) or (k == LEFT and can_left) or (k == RIGHT and can_right):
+        if is_one_of(k, can_shift, can_left, can_right):
             v = before + s[a]
             if size == wide and v <= beam.total[then, wide - _1]:
                 continue
@@ -161,22 +161,15 @@ def parse_beam(sentences, chosen, W, templates, actions, desk, work, beam, heads
 
 
 @jit(inline=True)
-def _right_action(S, n, heads, labels, s, actions, lost):
+def _right_action(S, n, heads, labels, s, actions, work):
     """Of the actions that lose least and give the right label, the best."""
-    losses(S, n, heads, lost)
-    least = 1 << 30
+    find_right_actions(S, n, heads, labels, actions, work.lost, work.right)
+    none = np.uint64(len(actions.kind))
+    best = none
     for k in range(_3):
-        if legal(S, n, k) and lost[k] < least:
-            least = lost[k]
-    label = _0
-    if height(S) >= _2:
-        label = np.uint64(labels[np.uint64(S[height(S) - _1, STACK])])
-    best = np.uint64(len(actions.kind))
-    for k in range(_3):
-        if legal(S, n, k) and lost[k] == least:
-            a = actions.of[k, label]
-            if best == np.uint64(len(actions.kind)) or s[a] > s[best]:
-                best = a
+        a = np.uint64(work.right[k])
+        if a < none and (best == none or s[a] > s[best]):
+            best = a
     return best
 
 
@@ -219,7 +212,7 @@ def learn_beam(sentences, chosen, W, U, clock, templates, actions, desk, work, b
                 if j < filled:
                     size = _expand(j, s, S, n, kind, beam, now, step, size)
                 else:
-                    right = _right_action(S, n, heads, labels, s, actions, work.lost)
+                    right = _right_action(S, n, heads, labels, s, actions, work)
                     right_total += s[right]
             beam.gold[step] = right
             apply(G, n, kind[right], right)
@@ -257,15 +250,7 @@ def learn_beam(sentences, chosen, W, U, clock, templates, actions, desk, work, b
                 a = beam.gold[k] if path == _0 else beam.action[k, _0]
                 if k >= same:
                     find_features(S, C, base, n, templates, desk, ids)
-                    _add(W, U, ids, a, 1.0 if path == _0 else -1.0, t)
+                    add_to_column(W, U, ids, a, 1.0 if path == _0 else -1.0, t)
                 apply(S, n, kind[a], a)
     clock[0] = t
     return len(chosen), mistakes, updates
-
-
-@jit(inline=True)
-def _add(W, U, ids, a, step, t):
-    """Move the weights of action a, and note when."""
-    for k in range(np.uint64(len(ids))):
-        W[ids[k], a] += np.float32(step)
-        U[ids[k], a] += step * t

@@ -67,9 +67,8 @@ class Desk(NamedTuple):
 
 
 @jit(inline=True)
-def _far(a, b):
-    """How far apart two nodes are, in seven steps."""
-    d = b - a
+def distance_class(d):
+    """A distance in seven classes: 0 to 4, 5 to 9, 10 and more."""
     if d < _5:
         return d
     return _5 if d < _10 else _5 + _1
@@ -112,8 +111,8 @@ def find_nodes(S, n, nodes, counts):
     counts[2] = S[s1, LEFTS]
     counts[3] = S[s1, RIGHTS]
     counts[4] = S[b, LEFTS]
-    counts[5] = _far(s0, b)
-    counts[6] = _far(s1, s0) if s1 <= n else _0
+    counts[5] = distance_class(b - s0)
+    counts[6] = distance_class(s0 - s1) if s1 <= n else _0
 
 
 @jit(inline=True)

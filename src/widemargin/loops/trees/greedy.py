@@ -19,9 +19,11 @@ from widemargin.loops.trees.transitions import (
     apply,
     begin,
     height,
+    is_one_of,
     legal,
     losses,
 )
+from widemargin.loops.trees.updates import move_weights
 
 _0, _1, _2, _3 = np.uint64(0), np.uint64(1), np.uint64(2), np.uint64(3)
 
@@ -78,9 +80,7 @@ def _best(S, n, s, kind, K):
     best, most = _0, -np.inf
     for a in range(K):
         k = kind[a]
-        if s[a] > most and (
-            (k == SHIFT and can_shift) or (k == LEFT and can_left) or (k == RIGHT and can_right)
-        ):
+        if s[a] > most and is_one_of(k, can_shift, can_left, can_right):
             best, most = a, s[a]
     return best
 
@@ -93,6 +93,25 @@ class Work(NamedTuple):
     scores: np.ndarray
     lost: np.ndarray
     right: np.ndarray
+
+
+@jit(inline=True)
+def find_right_actions(S, n, heads, labels, actions, lost, right):
+    """right[k] = the action of kind k that loses least and gives the right label.
+
+    A kind that is not possible, or loses more than another, has the number of actions instead.
+    """
+    losses(S, n, heads, lost)
+    least = 1 << 30
+    for k in range(_3):
+        if legal(S, n, k) and lost[k] < least:
+            least = lost[k]
+    label = _0
+    if height(S) >= _2:
+        label = np.uint64(labels[np.uint64(S[height(S) - _1, STACK])])
+    for k in range(_3):
+        good = legal(S, n, k) and lost[k] == least
+        right[k] = actions.of[k, label] if good else np.uint64(len(actions.kind))
 
 
 @jit()
@@ -119,21 +138,12 @@ def learn_greedy(sentences, chosen, W, U, clock, templates, actions, desk, work,
         base = starts[i]
         n = starts[i + _1] - base - _2
         heads = sentences.heads[base : base + n + _2]
+        labels = sentences.labels[base : base + n + _2]
         begin(S, n)
         for _ in range(_2 * n):
             find_features(S, C, base, n, templates, desk, ids)
             fetch_rows(W, ids, _0, T)
-            losses(S, n, heads, lost)
-            least = 1 << 30
-            for k in range(_3):
-                if legal(S, n, k) and lost[k] < least:
-                    least = lost[k]
-            label = _0
-            if height(S) >= _2:
-                label = np.uint64(sentences.labels[base + np.uint64(S[height(S) - _1, STACK])])
-            for k in range(_3):
-                good = legal(S, n, k) and lost[k] == least
-                right[k] = actions.of[k, label] if good else K
+            find_right_actions(S, n, heads, labels, actions, lost, right)
             add_rows(W, ids, _0, T, None, work.scores, _0)
             good, bad = K, K
             can_shift, can_left, can_right = (
@@ -143,11 +153,7 @@ def learn_greedy(sentences, chosen, W, U, clock, templates, actions, desk, work,
             )
             for a in range(K):
                 k = kind[a]
-                if (
-                    (k == SHIFT and can_shift)
-                    or (k == LEFT and can_left)
-                    or (k == RIGHT and can_right)
-                ):
+                if is_one_of(k, can_shift, can_left, can_right):
                     if a == right[_0] or a == right[_1] or a == right[_2]:
                         if good == K or s[a] > s[good]:
                             good = a
@@ -162,12 +168,7 @@ def learn_greedy(sentences, chosen, W, U, clock, templates, actions, desk, work,
                     best = bad
                 if s[good] - s[bad] <= margin:
                     updates += 1
-                    for k in range(np.uint64(len(ids))):
-                        r = ids[k]
-                        W[r, good] += np.float32(1)
-                        W[r, bad] -= np.float32(1)
-                        U[r, good] += t
-                        U[r, bad] -= t
+                    move_weights(W, U, ids, good, bad, t)
             taken = best if follow[states - 1] else good
             apply(S, n, kind[taken], taken)
     clock[0] = t

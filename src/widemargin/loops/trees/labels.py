@@ -6,7 +6,7 @@ import numpy as np
 
 from widemargin.loops.jit import jit
 from widemargin.loops.lowlevel.vectors import add_rows, fetch_rows
-from widemargin.loops.trees.contexts import join_atoms, look_up_atoms
+from widemargin.loops.trees.contexts import distance_class, join_atoms, look_up_atoms
 from widemargin.loops.trees.transitions import (
     GROUP,
     HEAD,
@@ -17,12 +17,12 @@ from widemargin.loops.trees.transitions import (
     RIGHTS,
     STACK,
 )
+from widemargin.loops.trees.updates import move_weights
 
 #: Nodes and counts that a label is chosen by, see `LABEL_TEMPLATES`.
 ARC_NODES = ("d", "h", "g", "dp", "dn", "hp", "hn", "dl", "dr", "op", "on", "hl", "hr")
 ARC_COUNTS = ("way", "far", "d.lefts", "d.rights", "h.lefts", "h.rights", "before", "after")
 _0, _1, _2 = np.uint64(0), np.uint64(1), np.uint64(2)
-_5, _10 = np.uint64(5), np.uint64(10)
 #: What a tree's matrix holds in the columns that only states need: the children of the same head
 #: before and after a node.
 BEFORE, AFTER = STACK, GROUP
@@ -77,14 +77,34 @@ def _find_arc(S, n, d, nodes, counts):
     nodes[11] = S[h, LEFT1]
     nodes[12] = S[h, RIGHT1]
     counts[0] = _1 if h > d else (_2 if h > _0 else _0)
-    far = h - d if h > d else d - h
-    counts[1] = far if far < _5 else (_5 if far < _10 else _5 + _1)
+    counts[1] = distance_class(h - d if h > d else d - h)
     counts[2] = S[d, LEFTS]
     counts[3] = S[d, RIGHTS]
     counts[4] = S[h, LEFTS]
     counts[5] = S[h, RIGHTS]
     counts[6] = _1 if nodes[9] <= n else _0
     counts[7] = _1 if nodes[10] <= n else _0
+
+
+@jit(inline=True)
+def _score_labels(S, C, base, n, d, W, templates, desk, work):
+    """Score all labels of the arc to node d, whose kind is then desk.counts[0]."""
+    T = np.uint64(len(work.ids))
+    _find_arc(S, n, d, desk.nodes, desk.counts)
+    look_up_atoms(S, C, base, templates, desk)
+    join_atoms(templates, desk.atoms, work.ids)
+    fetch_rows(W, work.ids, _0, T)
+    add_rows(W, work.ids, _0, T, None, work.scores, _0)
+
+
+@jit(inline=True)
+def _best_label(s, allowed, K, but):
+    """The best allowed label but for one, of equals the first; K if there is none."""
+    best = K
+    for a in range(K):
+        if a != but and allowed[a] and (best == K or s[a] > s[best]):
+            best = a
+    return best
 
 
 @jit()
@@ -96,8 +116,7 @@ def give_labels(sentences, chosen, heads, sure, W, templates, allowed, desk, wor
     left (1) or to the right (2) can have a label.
     """
     C, starts = sentences.columns, sentences.starts
-    S, ids, s = work.state, work.ids, work.scores[_0]
-    T = np.uint64(len(ids))
+    S, s = work.state, work.scores[_0]
     K = np.uint64(allowed.shape[1])
     for i in chosen:
         base = starts[i]
@@ -108,17 +127,8 @@ def give_labels(sentences, chosen, heads, sure, W, templates, allowed, desk, wor
             if label < K:
                 labels[base + d] = label
                 continue
-            _find_arc(S, n, d, desk.nodes, desk.counts)
-            look_up_atoms(S, C, base, templates, desk)
-            join_atoms(templates, desk.atoms, ids)
-            fetch_rows(W, ids, _0, T)
-            add_rows(W, ids, _0, T, None, work.scores, _0)
-            k = desk.counts[0]
-            best = K
-            for a in range(K):
-                if allowed[k, a] and (best == K or s[a] > s[best]):
-                    best = a
-            labels[base + d] = best
+            _score_labels(S, C, base, n, d, W, templates, desk, work)
+            labels[base + d] = _best_label(s, allowed[desk.counts[0]], K, K)
 
 
 @jit()
@@ -132,8 +142,7 @@ def learn_labels(sentences, chosen, W, U, clock, templates, allowed, desk, work,
     W and U change in place. Returns the numbers of arcs, of mistakes and of updates.
     """
     C, starts = sentences.columns, sentences.starts
-    S, ids, s = work.state, work.ids, work.scores[_0]
-    T = np.uint64(len(ids))
+    S, s = work.state, work.scores[_0]
     K = np.uint64(allowed.shape[1])
     arcs = mistakes = updates = 0
     t = clock[0]
@@ -142,16 +151,9 @@ def learn_labels(sentences, chosen, W, U, clock, templates, allowed, desk, work,
         n = starts[i + _1] - base - _2
         _plant(S, n, sentences.heads, base)
         for d in range(_1, n + _1):
-            _find_arc(S, n, d, desk.nodes, desk.counts)
-            look_up_atoms(S, C, base, templates, desk)
-            join_atoms(templates, desk.atoms, ids)
-            fetch_rows(W, ids, _0, T)
-            add_rows(W, ids, _0, T, None, work.scores, _0)
-            k = desk.counts[0]
-            good, bad = np.uint64(sentences.labels[base + d]), K
-            for a in range(K):
-                if a != good and allowed[k, a] and (bad == K or s[a] > s[bad]):
-                    bad = a
+            _score_labels(S, C, base, n, d, W, templates, desk, work)
+            good = np.uint64(sentences.labels[base + d])
+            bad = _best_label(s, allowed[desk.counts[0]], K, good)
             t += 1.0
             arcs += 1
             if bad == K:
@@ -159,11 +161,6 @@ def learn_labels(sentences, chosen, W, U, clock, templates, allowed, desk, work,
             mistakes += s[bad] >= s[good]
             if s[good] - s[bad] <= margin:
                 updates += 1
-                for k in range(np.uint64(len(ids))):
-                    r = ids[k]
-                    W[r, good] += np.float32(1)
-                    W[r, bad] -= np.float32(1)
-                    U[r, good] += t
-                    U[r, bad] -= t
+                move_weights(W, U, work.ids, good, bad, t)
     clock[0] = t
     return arcs, mistakes, updates

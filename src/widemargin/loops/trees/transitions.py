@@ -78,6 +78,12 @@ def legal(S, n, kind):
 
 
 @jit(inline=True)
+def is_one_of(kind, shift, left, right):
+    """Whether a kind of transition is among those that these three flags allow."""
+    return (kind == SHIFT and shift) or (kind == LEFT and left) or (kind == RIGHT and right)
+
+
+@jit(inline=True)
 def apply(S, n, kind, group):
     """Make a transition, in place; `group` is remembered with the arc."""
     top, b = height(S), front(S)

@@ -29,12 +29,8 @@ from widemargin.loops.sequences.tagging import (
 from widemargin.loops.sequences.templates import Index
 from widemargin.loops.sequences.viterbi import best_through, n_best, path_score
 from widemargin.modelfile import (
-    pack_strings,
-    pack_value,
     read_model_file,
     restore,
-    unpack_strings,
-    unpack_value,
     write_model_file,
 )
 from widemargin.parameters import check_not_negative, check_whole
@@ -42,6 +38,7 @@ from widemargin.structured.sentences import corpus_of, word_columns
 from widemargin.structured.spans import convert_tags
 from widemargin.structured.tagger.constraints import plain_tag
 from widemargin.structured.tagger.feature_names import FeatureNames
+from widemargin.structured.tagger.file import pack_tagger, unpack_tagger
 from widemargin.structured.tagger.weights import Answering, answering, transition_rows
 from widemargin.threads import run_all, thread_count
 from widemargin.training.history import History
@@ -409,74 +406,12 @@ class TaggerModel:
 
     def contents(self, names: bool = True) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
         """Arrays and a description, as they go into a file. Empty rows are left out."""
-        R = self.features
-        rows = np.flatnonzero(np.any(self.W[:R], axis=1)).astype(np.uint32)
-        W = np.concatenate([self.W[rows], self.W[R:]])
-        arrays: dict[str, Any] = {
-            "W": W.astype(np.float16) if self.half else W,
-            "rows": rows,
-            "index.keys": self.index.keys,
-            "index.rows": self.index.rows,
-            "lexicon.keys": self.lexicon.keys,
-            "lexicon.rows": self.lexicon.rows,
-            "lexicon.masks": self.lexicon.masks,
-            "allowed": self.allowed.astype(np.uint8),
-            "known": self.known,
-            **pack_strings("tags", self.tags),
-        }
-        named = names and self.names is not None
-        if named:
-            assert self.names is not None
-            arrays |= self.names.pack(rows)
-        about = {
-            "learner": "Tagger",
-            "templates": self.templates.written,
-            "features": R,
-            "shift": int(self.index.shift),
-            "order": self.order,
-            "beam": self.beam,
-            "scheme": self.scheme,
-            "given_scheme": self.given_scheme,
-            "column": self.column,
-            "half": self.half,
-            "names": named,
-            "params": {name: pack_value(value) for name, value in self.params.items()},
-            "history": self.history.to_dict(),
-            "certificate": _certificate_numbers(self.certificate),
-        }
-        return arrays, about
+        return pack_tagger(self, names)
 
     @classmethod
     def of(cls, arrays: dict[str, np.ndarray], about: dict[str, Any]) -> TaggerModel:
         """Undo `contents`."""
-        saved, rows = arrays["W"].astype(np.float32), arrays["rows"]
-        W = np.zeros((about["features"] + len(saved) - len(rows), saved.shape[1]), np.float32)
-        W[rows] = saved[: len(rows)]
-        W[about["features"] :] = saved[len(rows) :]
-        certificate = about["certificate"]
-        return cls(
-            tags=unpack_strings("tags", arrays),
-            templates=Templates(about["templates"]),
-            W=W,
-            index=Index(
-                np.uint64(about["shift"]),
-                frozen(arrays["index.keys"]),
-                frozen(arrays["index.rows"]),
-            ),
-            lexicon=Lexicon(*(frozen(arrays[f"lexicon.{name}"]) for name in Lexicon._fields)),
-            allowed=arrays["allowed"].astype(bool),
-            order=about["order"],
-            beam=about["beam"],
-            scheme=about["scheme"],
-            given_scheme=about["given_scheme"],
-            column=about["column"],
-            params={name: unpack_value(value) for name, value in about["params"].items()},
-            history=History.from_dict(about["history"]),
-            certificate=None if certificate is None else RunCertificate(**certificate),
-            names=FeatureNames.stored(rows, arrays) if about["names"] else None,
-            half=about["half"],
-            known=arrays["known"],
-        )
+        return cls(**unpack_tagger(arrays, about))
 
     def __repr__(self) -> str:
         return (
@@ -513,13 +448,6 @@ def load_tagger(path: str | os.PathLike[str]) -> TaggerModel:
     if about.get("learner") != "Tagger":
         raise ModelFileError(f"{path}: is no tagger but a {about.get('learner')}")
     return restore(path, arrays, about, TaggerModel.of)
-
-
-def _certificate_numbers(certificate: RunCertificate | None) -> dict[str, Any] | None:
-    if certificate is None:
-        return None
-    kept = ("mistakes", "epochs", "no_bound", "n", "R", "margin", "bound")
-    return {name: getattr(certificate, name) for name in kept}
 
 
 def _pieces(starts: np.ndarray) -> Iterator[tuple[int, int]]:

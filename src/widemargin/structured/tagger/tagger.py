@@ -47,6 +47,7 @@ from widemargin.structured.tagger.model import (
     share_right,
 )
 from widemargin.structured.tagger.training import (
+    EncodedCorpus,
     TaggerSettings,
     TaggerTraining,
     certify_run,
@@ -309,8 +310,7 @@ class Tagger:
         watch: Watch | None,
         checkpoints: Checkpoints | None,
     ) -> TaggerModel:
-        cells = corpus.column(column)
-        labels, tags, given_scheme = self._labels(cells, corpus)
+        labels, tags, given_scheme = self._labels(corpus.column(column), corpus)
         if len(tags) > _MOST_TAGS:
             raise DataError(
                 f"{corpus.source}: {column!r} has {len(tags)} different tags; is it text?"
@@ -319,32 +319,11 @@ class Tagger:
             default_templates(tags, inputs) if isinstance(self.templates, str) else self.templates
         )
         settings = self._settings(len(tags))
-        if self.bits is not None:
-            check_whole("bits", self.bits, least=1, most=30, other="None")
-        counts = count_transitions(labels, corpus.starts, len(tags))
-        allowed, scheme = allowed_transitions(tags, counts, self.constraints)
-        width = row_width(len(tags), self.order)
-        called = tags
-        if given_scheme is not None and self.scheme is not None:
-            called = [plain_tag(tag, self.scheme) for tag in tags]
-        lexicon = make_lexicon(self.tag_dictionary, corpus.words, labels, tags, called, width)
         encoded = encode_corpus(corpus, templates, self.bits)
-        model = TaggerModel(
-            tags=tags,
-            templates=templates,
-            W=np.empty((0, width), np.float32),
-            index=encoded.where,
-            lexicon=lexicon,
-            allowed=allowed,
-            order=self.order,
-            beam=settings.search.beam,
-            scheme=scheme,
-            given_scheme=given_scheme,
-            column=column,
-            params={name: _plain(value) for name, value in self.get_params().items()},
-        )
+        model = self._begin(corpus, labels, tags, given_scheme, templates, encoded)
+        model = replace(model, column=column, beam=settings.search.beam)
         score = None if held_out is None else _HeldOutScore(model, *held_out).score
-        given = encoded, labels, allowed, lexicon, settings, len(templates)
+        given = encoded, labels, model.allowed, model.lexicon, settings, len(templates)
         learned = learn_committee(
             lambda rng: TaggerTraining(*given, rng, score),
             [rng] if self.committee == 1 else rng.spawn(self.committee),
@@ -369,6 +348,35 @@ class Tagger:
             known=known_words(corpus.words),
         )
 
+    def _begin(
+        self,
+        corpus: Corpus,
+        labels: np.ndarray,
+        tags: list[str],
+        given_scheme: str | None,
+        templates: Templates,
+        encoded: EncodedCorpus,
+    ) -> TaggerModel:
+        """A model that knows its tags and which may follow which, and has no weights yet."""
+        counts = count_transitions(labels, corpus.starts, len(tags))
+        allowed, scheme = allowed_transitions(tags, counts, self.constraints)
+        width = row_width(len(tags), self.order)
+        called = tags
+        if given_scheme is not None and self.scheme is not None:
+            called = [plain_tag(tag, self.scheme) for tag in tags]
+        return TaggerModel(
+            tags=tags,
+            templates=templates,
+            W=np.empty((0, width), np.float32),
+            index=encoded.where,
+            lexicon=make_lexicon(self.tag_dictionary, corpus.words, labels, tags, called, width),
+            allowed=allowed,
+            order=self.order,
+            scheme=scheme,
+            given_scheme=given_scheme,
+            params={name: _plain(value) for name, value in self.get_params().items()},
+        )
+
     def _labels(self, cells: list[str], corpus: Corpus) -> tuple[np.ndarray, list[str], str | None]:
         """The tags as codes, what the codes mean, and the scheme they were given in if another."""
         tags = sorted(set(cells))
@@ -385,6 +393,8 @@ class Tagger:
 
     def _settings(self, tags: int) -> TaggerSettings:
         """The parameters as training takes them, or an error that names the one that is wrong."""
+        if self.bits is not None:
+            check_whole("bits", self.bits, least=1, most=30, other="None")
         check_choice("order", self.order, (1, 2))
         check_choice("rule", self.rule, _RULES)
         check_choice("keep", self.keep, ("average", "last"))

@@ -2,51 +2,32 @@
 
 BLAS lays out both matrices anew for every product. Here the many rows are laid out once, in panels
 of 16 that stand side by side, and meet few rows or many at the same speed: 6 rows meet a panel in
-one pass over the features, with all 96 sums in registers.
+one pass over the features (`multiply_panel` in `loops/lowlevel`).
 
     pack(X, P)                              P[g, k, j] = X[16 g + j, k]
-    meet(X, i, P, g, T, t, ...)             T[r, 16 t + j] = X[i_r] . (row j of panel g), r < 6
     near_rows(X, which, p, P, q, ...)       K(x, z) = exp(-gamma |x - z|^2), for rows x and z in P
     near_sums(X, p, P, q, gamma, W, S)      sums of them, weighted by W: the scores of z in P
 
-Sums are added up in the order of the features, whatever is computed beside them: a value does not
-depend on the shape of the block that it is in. With the compiler off the plain functions do the
-same.
+A value does not depend on the shape of the block that it is in.
 """
 
 from __future__ import annotations
 
-from functools import cache
-
-import llvmlite.binding
 import numpy as np
-from llvmlite import ir
-from numba import types
-from numba.extending import intrinsic, overload
+from numba.extending import overload
 
-from widemargin.loops.jit import INLINE, OPTIONS, jit
-from widemargin.loops.kernel.values import FUSED, fast_exp
-from widemargin.loops.lowlevel.emit import emit_loop, emit_prefetch, emit_splat
+from widemargin.loops.jit import FUSED, INLINE, jit
+from widemargin.loops.kernel.values import fast_exp
+from widemargin.loops.lowlevel.panel_products import PANEL, ROWS, multiply_panel
 
-#: Rows of a panel, and rows that meet it at once: 12 registers of sums, as AVX2 has room for.
-PANEL, ROWS = 16, 6
 #: Rows meet so many panels one after the other, at the most, ...
 GROUP = 8
 #: ... which have so many numbers, and so stay in the second cache.
 _NUMBERS = np.uint64(102_400)
 #: Longer rows are left to BLAS, which takes them in pieces.
 LONGEST = 4096
-_LANES, _UNROLLED = 8, 4
 _PANEL, _ROWS, _GROUP = np.uint64(PANEL), np.uint64(ROWS), np.uint64(GROUP)
 _ONE = np.uint64(1)
-_F32, _I64 = ir.FloatType(), ir.IntType(64)
-
-
-@cache
-def suits_this_processor() -> bool:
-    """Whether the sums fit the registers, and there are no longer ones that BLAS would use."""
-    has = llvmlite.binding.get_host_cpu_features()
-    return bool(has.get("avx2") and has.get("fma") and not has.get("avx512f"))
 
 
 @jit()
@@ -66,90 +47,6 @@ def pack(X, P):
                     panel[k, j] = 0.0
 
 
-def meet(X, i, P, g, T, t, x, z, step):
-    """T[r, 16 t + j] = X[i[r]] . (row j of panel g), for 6 rows.
-
-    Meanwhile what is wanted next is fetched: the row x of X, and the numbers of P from z on, `step`
-    of them a feature.
-    """
-    found = np.zeros((ROWS, PANEL), np.float32)
-    for k in range(X.shape[1]):
-        found += X[i, k][:, None] * P[int(g), k]
-    T[:, int(t) * PANEL : (int(t) + 1) * PANEL] = found
-
-
-@intrinsic
-def _meet_panel(typingctx, X, i, P, g, T, t, x, z, step):
-    vector = ir.VectorType(_F32, _LANES)
-    halves = PANEL // _LANES
-
-    def codegen(context, builder, signature, args):
-        def data(at):
-            return context.make_array(signature.args[at])(context, builder, args[at])
-
-        def begins(array, index):
-            """The address of a vector."""
-            return builder.bitcast(builder.gep(array, [index]), vector.as_pointer())
-
-        rows, named, panels, out = data(0), data(1), data(2), data(4)
-        width = builder.extract_value(rows.shape, 1)
-        across = builder.extract_value(out.shape, 1)
-        starts = []
-        for r in range(ROWS):
-            row = builder.load(builder.gep(named.data, [_I64(r)]))
-            starts.append(builder.gep(rows.data, [builder.mul(row, width)]))
-        panel = builder.mul(args[3], builder.mul(width, _I64(PANEL)))
-        panel = builder.gep(panels.data, [panel])
-        next_row = builder.gep(rows.data, [builder.mul(args[6], width)])
-        next_panel = builder.gep(panels.data, [args[7]])
-
-        def add_feature(k, sums):
-            """The sums with one feature more."""
-            here = builder.mul(k, _I64(PANEL))
-            z = [
-                builder.load(begins(panel, builder.add(here, _I64(h * _LANES))), align=4)
-                for h in range(halves)
-            ]
-            found = []
-            for r in range(ROWS):
-                x = emit_splat(builder, builder.load(builder.gep(starts[r], [k])), _LANES)
-                for h in range(halves):
-                    product = builder.fmul(x, z[h], flags=("contract",))
-                    one = sums[r * halves + h]
-                    found.append(builder.fadd(one, product, flags=("contract",)))
-            return found
-
-        def add_features(k, sums):
-            emit_prefetch(builder, builder.gep(next_row, [k]))
-            emit_prefetch(builder, builder.gep(next_panel, [builder.mul(k, args[8])]))
-            for u in range(_UNROLLED):
-                sums = add_feature(builder.add(k, _I64(u)), sums)
-            return sums
-
-        whole = builder.sub(width, builder.urem(width, _I64(_UNROLLED)))
-        sums = [ir.Constant(vector, [0.0] * _LANES)] * (ROWS * halves)
-        sums = emit_loop(builder, _I64(0), whole, _UNROLLED, sums, add_features)
-        sums = emit_loop(builder, whole, width, 1, sums, add_feature)
-        for r in range(ROWS):
-            for h in range(halves):
-                at = builder.add(builder.mul(args[5], _I64(PANEL)), _I64(h * _LANES))
-                at = builder.add(builder.mul(_I64(r), across), at)
-                builder.store(sums[r * halves + h], begins(out.data, at), align=4)
-        return context.get_dummy_value()
-
-    u = types.uint64
-    return types.void(X, i, P, u, T, u, u, u, u), codegen
-
-
-@overload(meet, jit_options=OPTIONS | INLINE)
-def _meet(X, i, P, g, T, t, x, z, step):
-    def panel(X, i, P, g, T, t, x, z, step):
-        u = np.uint64
-        _meet_panel(X, i, P, u(g), T, u(t), u(x), u(z), u(step))
-
-    return panel
-
-
 @jit(inline=True)
 def _near(X, i, following, p, P, group, panels, z, step, ready, gamma, T):
     """Write the kernel values of 6 rows with a group of panels into T."""
@@ -157,7 +54,7 @@ def _near(X, i, following, p, P, group, panels, z, step, ready, gamma, T):
     size = np.uint64(P.shape[1]) * _PANEL
     for t in range(panels):
         x = following[min(t, _ROWS - _ONE)]
-        meet(X, i, P, group + t, T, t, x, (group + panels + t) * size + z, step)
+        multiply_panel(X, i, P, group + t, T, t, x, (group + panels + t) * size + z, step)
     for r in range(_ROWS):
         a, s = np.float32(-gamma * p[i[r]]), T[r]
         for j in range(panels * _PANEL):

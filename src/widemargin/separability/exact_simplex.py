@@ -1,4 +1,4 @@
-"""An exact simplex method in whole numbers, for the few examples that floats cannot tell apart."""
+"""An exact simplex method in integers, for a few examples that floats cannot tell apart."""
 
 from __future__ import annotations
 
@@ -10,27 +10,28 @@ from typing import NamedTuple
 import numpy as np
 
 
-class Answer(NamedTuple):
-    """Either convex weights with which the points add up to zero, or w with w.z > 0 for all."""
+class ExactAnswer(NamedTuple):
+    """Either convex weights that make the points add up to zero, or w with w.z > 0 for all."""
 
     weights: list[Fraction] | None
     w: list[Fraction] | None
 
 
-def decide_exactly(points: np.ndarray, ends: float = math.inf) -> Answer:
+def decide_exactly(points: np.ndarray, deadline: float = math.inf) -> ExactAnswer:
     """Decide whether zero lies in the hull of the points.
 
         minimise the sum of s  so that  sum a_i z_i + s = 0,  sum a_i + s_0 = 1,  a, s >= 0
 
-    If the minimum is zero, a are the weights; if not, its multipliers are a separator. Pivots keep
-    whole numbers whole (Bareiss); the smallest index enters and leaves (Bland), so that it ends.
+    If the minimum is zero, a are the weights; otherwise its multipliers are a separator. Pivots
+    keep integers integers (Bareiss). The smallest index enters and leaves (Bland), so the method
+    ends.
 
     Parameters
     ----------
     points : array (n, d) of floats
         Taken as the exact fractions that they are.
-    ends : float
-        When to give up, by the clock `time.monotonic`: then neither is given.
+    deadline : float
+        When to give up, by the clock `time.monotonic`; then both answers are None.
 
     Examples
     --------
@@ -40,7 +41,7 @@ def decide_exactly(points: np.ndarray, ends: float = math.inf) -> Answer:
     [Fraction(1, 1)]
     """
     n, d = points.shape
-    # Points may be multiplied by positive numbers: each becomes whole on its own.
+    # Points may be multiplied by positive numbers: each becomes an integer vector on its own.
     whole, factors = np.empty((n, d), object), []
     for i, point in enumerate(points):
         pairs = [float(value).as_integer_ratio() for value in point]
@@ -62,8 +63,8 @@ def decide_exactly(points: np.ndarray, ends: float = math.inf) -> Answer:
         entering = next((j for j in range(n) if T[rows, j] < 0), None)
         if entering is None:
             break
-        if time.monotonic() > ends:
-            return Answer(None, None)
+        if time.monotonic() > deadline:
+            return ExactAnswer(None, None)
         column = T[:rows, entering].tolist()
         leaving = min(
             (i for i in range(rows) if column[i] > 0),
@@ -81,7 +82,7 @@ def decide_exactly(points: np.ndarray, ends: float = math.inf) -> Answer:
             if j < n:
                 weights[j] = Fraction(T[i, -1], D) * factors[j]
         total = sum(weights)
-        return Answer([weight / total for weight in weights], None)
+        return ExactAnswer([weight / total for weight in weights], None)
     w = [Fraction(T[rows, n + i], D) - 1 for i in range(d)]
     size = max(map(abs, w), default=Fraction(1)) or Fraction(1)
-    return Answer(None, [value / size for value in w])
+    return ExactAnswer(None, [value / size for value in w])

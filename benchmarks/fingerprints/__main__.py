@@ -1,0 +1,131 @@
+"""What widemargin learns, as arrays to compare bit for bit: a guard for changes of the code.
+
+    python -m benchmarks.fingerprints write before.npz --models before-models
+    (change the code)
+    python -m benchmarks.fingerprints write after.npz
+    python -m benchmarks.fingerprints compare before.npz after.npz
+    python -m benchmarks.fingerprints models before-models
+
+`write` fits a wide set of learners with the widemargin that is installed and stores coefficients,
+predictions, counts and certificates. `compare` tells which of them differ. `models` loads model
+files that another version wrote and asks them the same questions. Only public names are used, and
+no times or wordings are stored.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import pathlib
+import sys
+import time
+import warnings
+from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+
+import numpy as np
+
+from benchmarks.fingerprints.differences import tell_differences
+from benchmarks.fingerprints.kernels import kernel_perceptron, kernel_svm
+from benchmarks.fingerprints.linear import (
+    linear_going_on,
+    linear_others,
+    linear_special,
+    linear_svm,
+    linear_variants,
+)
+from benchmarks.fingerprints.notes import DATA, Arrays, Notes
+from benchmarks.fingerprints.old_models import ask_models, write_models
+from benchmarks.fingerprints.proofs import proofs, small_things
+from benchmarks.fingerprints.sentences import parsers, taggers
+from benchmarks.fingerprints.shell import shell_going_on, shell_trainings
+from benchmarks.fingerprints.structured import structured
+from benchmarks.fingerprints.texts import texts
+
+#: The work in pieces of about the same length; the longest come first.
+SECTIONS: dict[str, Callable[[Notes, pathlib.Path], None]] = {
+    "shell-trainings": shell_trainings,
+    "shell-going-on": shell_going_on,
+    "taggers": taggers,
+    "parsers": parsers,
+    "linear-variants": linear_variants,
+    "kernel-svm": kernel_svm,
+    "kernel-perceptron": kernel_perceptron,
+    "proofs": proofs,
+    "linear-svm": linear_svm,
+    "texts": texts,
+    "linear-special": linear_special,
+    "linear-others": linear_others,
+    "linear-going-on": linear_going_on,
+    "structured": structured,
+    "small-things": small_things,
+}
+
+
+def _run_section(name: str, data: pathlib.Path) -> tuple[str, Arrays, float, float]:
+    """What a section notes, and its seconds on the clock and on the processors."""
+    warnings.simplefilter("ignore")
+    notes, began, used = Notes(), time.perf_counter(), sum(os.times()[:4])
+    SECTIONS[name](notes, data)
+    return name, notes.arrays, time.perf_counter() - began, sum(os.times()[:4]) - used
+
+
+def write(path: pathlib.Path, data: pathlib.Path, only: Sequence[str], jobs: int) -> None:
+    """Fit everything, in processes of their own, and store the arrays."""
+    arrays: Arrays = {}
+    chosen = [name for name in SECTIONS if not only or name in only]
+    began = time.perf_counter()
+    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
+        for done in [pool.submit(_run_section, name, data) for name in chosen]:
+            name, found, seconds, used = done.result()
+            print(
+                f"{name:<20}{len(found):>7} arrays{seconds:>8.1f} s{used:>8.1f} s of CPU",
+                flush=True,
+            )
+            arrays.update(found)
+    np.savez_compressed(path, **dict(sorted(arrays.items())))
+    errors = sum(name.endswith("/error") for name in arrays)
+    print(
+        f"{path}: {len(arrays)} arrays, {errors} cases with errors,"
+        f" {time.perf_counter() - began:.0f} s"
+    )
+
+
+def read(path: pathlib.Path) -> Arrays:
+    """The arrays of a file."""
+    with np.load(path, allow_pickle=False) as found:
+        return {name: found[name] for name in found.files}
+
+
+def main() -> int:
+    """Run a command; the exit code is 1 if something differs."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    commands = parser.add_subparsers(dest="command", required=True)
+    one = commands.add_parser("write", help="fit everything and store what came out")
+    one.add_argument("path", type=pathlib.Path, metavar="OUT.npz")
+    one.add_argument("--models", type=pathlib.Path, help="a folder for one model of every kind")
+    one.add_argument("--data", type=pathlib.Path, default=DATA, help="the public data sets")
+    one.add_argument("--only", action="append", choices=SECTIONS, default=[], help="a section")
+    one.add_argument("--jobs", type=int, default=2, help="processes (2)")
+    two = commands.add_parser("compare", help="tell what differs between two files")
+    two.add_argument("before", type=pathlib.Path)
+    two.add_argument("after", type=pathlib.Path)
+    two.add_argument("--all", action="store_true", help="also list what is equal")
+    three = commands.add_parser("models", help="ask the models that another version wrote")
+    three.add_argument("folder", type=pathlib.Path)
+    given = parser.parse_args()
+    warnings.simplefilter("ignore")
+    if given.command == "write":
+        write(given.path, given.data.resolve(), given.only, given.jobs)
+        if given.models is not None:
+            write_models(given.models.resolve())
+        return 0
+    if given.command == "compare":
+        return int(tell_differences(read(given.before), read(given.after), given.all) > 0)
+    folder = given.folder.resolve()
+    return int(tell_differences(read(folder / "answers.npz"), ask_models(folder)) > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

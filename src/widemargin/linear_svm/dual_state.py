@@ -1,0 +1,132 @@
+"""The dual values of a two-class SVM and the weights that they make."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from widemargin.certificates.gap import BinaryObjective, GapCertificate, measure_binary, weights_of
+from widemargin.data.rows import Rows, frozen
+from widemargin.linear_svm.problem import BinarySVM
+
+
+class DualState:
+    """A point of the dual of an SVM.
+
+        D(alpha) = sum_i alpha_i (1 - y_i b) - 1/2 w.w - 1/2 sum_i soft_i alpha_i^2
+        w = sum_i alpha_i y_i x_i,    0 <= alpha_i <= cap_i
+
+    A free bias is held at b while the dual values adapt to it. Meanwhile a constant feature pulls
+    sum y alpha towards 0, and its weight says where b should go (the method of multipliers).
+
+    Attributes
+    ----------
+    problem, rows, costs, caps, soft
+        What is solved; the rows with the constant feature that serves a free bias. Never changed.
+    counted : array of uint64
+        The examples whose weight is not 0. Never changed.
+    alpha, w, b, dual
+        The point, its weights (that of the constant feature last), the bias, the objective.
+    squared_norms : array
+        x_i.x_i; -1 until a pass has computed it.
+    """
+
+    def __init__(self, problem: BinarySVM, start: np.ndarray | None) -> None:
+        self.problem = problem
+        self.rows = problem.rows
+        if problem.free_bias:
+            self.rows = _with_bias(problem.rows, _typical_length(problem.rows))
+        n = self.rows.n
+        self.counted = self.rows.everything
+        if len(problem.price):
+            self.counted = frozen(np.flatnonzero(problem.price > 0.0).astype(np.uint64))
+        self.costs = problem.costs
+        self.caps, self.soft = self.costs, np.zeros(n)
+        if problem.rule.soft > 0.0:
+            self.caps = np.full(n, np.inf)
+            np.divide(0.5, self.costs, out=self.soft, where=self.costs > 0.0)
+        self.alpha = np.zeros(n) if start is None else np.array(start, np.float64)
+        self.w, self.b, self.dual = np.zeros(self.rows.width + 1), 0.0, 0.0
+        self.squared_norms = np.full(n, -1.0)
+        if start is not None:
+            self.rebuild()
+
+    def rebuild(self) -> None:
+        """Compute the weights and the objective from the dual values, free of rounding errors."""
+        self.w[:] = weights_of(self.rows, self.alpha * self.problem.y)
+        self.dual = self.objective(self.alpha, self.w)
+
+    def objective(self, alpha: np.ndarray, w: np.ndarray) -> float:
+        """The dual objective of some dual values and the weights that they make."""
+        return (
+            float(alpha.sum())
+            - self.b * float(alpha @ self.problem.y)
+            - 0.5 * float(w @ w + self.soft @ alpha**2)
+        )
+
+    def become(self, alpha: np.ndarray, w: np.ndarray, b: float) -> None:
+        """Take over other dual values, the weights that they make, and a bias."""
+        self.alpha[:], self.w[:], self.b = alpha, w, b
+        self.dual = self.objective(self.alpha, self.w)
+
+    def shift_bias(self) -> bool:
+        """Move the free bias to where the constant feature pulls it; returns whether it moved."""
+        pull = float(self.w[-1])
+        before, self.b = self.b, self.b + self.rows.bias * pull
+        self.dual -= pull * pull
+        return self.b != before
+
+    def between_bounds(self, which: np.ndarray) -> np.ndarray:
+        """Those of some examples whose dual values are at neither bound."""
+        which = which.astype(np.int64)
+        alpha = self.alpha[which]
+        return which[(alpha > 0.0) & (alpha < self.caps[which])]
+
+    def measure(self) -> tuple[np.ndarray, float, GapCertificate]:
+        """Return the weights and free bias to deploy, and their true gap, computed from scratch.
+
+        With a free bias this balances the dual values first; call `rebuild` before going on from
+        them.
+        """
+        problem = self.problem
+        if problem.free_bias:
+            self.alpha = balanced(self.alpha, problem.y, self.caps)
+        binary = BinaryObjective(
+            problem.rows, problem.y, self.costs, problem.squared, problem.free_bias
+        )
+        return measure_binary(binary, self.alpha.copy())
+
+
+def balanced(alpha: np.ndarray, y: np.ndarray, caps: np.ndarray) -> np.ndarray:
+    """Return dual values with sum y alpha = 0.
+
+    The class with the larger sum is scaled down, values between bounds first.
+    """
+    alpha = alpha.copy()
+    for _ in range(3):  # once, and again for what rounding leaves
+        excess = float(alpha @ y)
+        if excess == 0.0:
+            break
+        heavier = (y * excess > 0.0) & (alpha > 0.0)
+        scaled = heavier & (alpha < caps)
+        if float(alpha[scaled].sum()) < 2.0 * abs(excess):
+            scaled = heavier
+        alpha[scaled] *= 1.0 - min(1.0, abs(excess) / float(alpha[scaled].sum()))
+    return alpha
+
+
+def _with_bias(rows: Rows, bias: float) -> Rows:
+    """Return the same rows with another constant feature."""
+    return Rows(rows.stored._replace(bias=bias), rows.n, rows.width)
+
+
+def _typical_length(rows: Rows) -> float:
+    """Return the root of the mean squared length of a row."""
+    values = rows.stored.values.ravel()
+    largest = float(np.max(np.abs(values), initial=0.0))
+    if largest == 0.0:
+        return 1.0
+    return largest * math.sqrt(
+        float(np.sum(np.square(values / largest, dtype=np.float64))) / rows.n
+    )

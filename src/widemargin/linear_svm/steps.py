@@ -1,0 +1,278 @@
+"""The steps of a dual ascent: what each does, what it costs, and how it is attempted.
+
+Costs are counted in multiplications of a pass of coordinate descent, roughly; they only serve to
+compare one step with another. An attempt yields reports while it works, and returns whether the
+gap seems to be reached.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Protocol
+
+import numpy as np
+
+from widemargin.data.rows import frozen
+from widemargin.linear_svm.dual_ascent import DualAscent, run_pass
+from widemargin.linear_svm.interior_point import QuadraticProgram, affordable, matrix_of, solve_qp
+from widemargin.linear_svm.newton_dual import DualBlock, gram, maximise_block
+from widemargin.linear_svm.newton_primal import PrimalIterate, SmoothedSVM, iterate, newton_cost
+from widemargin.linear_svm.problem import Attempt, BinarySVM, SolverReport, StopSignal
+from widemargin.loops.svm.dual import Sweep, combine, dual_pass
+from widemargin.online.orders import stirred
+from widemargin.online.passes import Pace
+from widemargin.online.scores import scores
+
+# The constants below were chosen by hand; docs/design.md gives times measured with them (18 data
+# sets, both losses, C from 0.01 to 100). They decide which step is tried and when. Every fit ends
+# with a measured gap, so the time depends on them and the quality of the result does not.
+
+#: The least that a pass costs, in multiplications: calling it, and shuffling the examples.
+_LEAST_PASS = 5e5
+#: The dual values that Newton steps in the dual change together, at most: a step costs their cube.
+_BLOCK = 600
+#: The Newton steps in the dual that an attempt usually takes.
+_USUAL_NEWTON_STEPS = 20
+#: Passes between two attempts of Newton steps in the dual, at first; halved after a success and
+#: doubled after a failure.
+_FIRST_PAUSE = 4
+#: After this many attempts they become rarer even if they succeed.
+_MOST_ATTEMPTS = 25
+#: Newton steps in the primal are considered after this many passes, and again when the number of
+#: passes has grown by this factor.
+_FIRST_PRIMAL, _PRIMAL_AGAIN = 2, 4
+#: The steps that an interior-point method usually takes.
+_USUAL_INTERIOR_STEPS = 25
+#: Dual values that the interior-point method leaves this close to a bound are put onto it.
+_SNAP = 1e-7
+
+
+class Step(Protocol):
+    """One way to make the dual larger."""
+
+    def cost(self, ascent: DualAscent) -> float:
+        """Estimate the multiplications that an attempt takes."""
+
+    def attempt(self, ascent: DualAscent, signal: StopSignal) -> Attempt:
+        """Try the step; the ascent never gets worse."""
+
+
+class CoordinatePass:
+    """One pass of dual coordinate descent over the active examples, in random order.
+
+        alpha_i <- clip(alpha_i + (1 - y_i (w.x_i + b) - soft_i alpha_i) / (x_i.x_i + soft_i),
+                        0, cap_i)
+
+    This is the passive-aggressive step with a memory of the example's dual value. See Hsieh et al.
+    (2008), algorithm 3.
+    """
+
+    def __init__(self) -> None:
+        self.slices = Pace()
+
+    def cost(self, ascent: DualAscent) -> float:
+        """Estimate the cost: a dot product, and often an addition, per active example."""
+        return _LEAST_PASS + 3.0 * ascent.problem.values_per_row * len(ascent.shrinking.active)
+
+    def attempt(self, ascent: DualAscent, signal: StopSignal) -> Attempt:
+        """Run the pass, and update the estimate of the gap and the limits of shrinking."""
+        problem, state, shrinking = ascent.problem, ascent.state, ascent.shrinking
+        rule, limits = problem.rule, shrinking.limits
+
+        def pass_over(order: np.ndarray) -> Sweep:
+            return dual_pass(
+                state.rows.stored,
+                problem.y,
+                problem.price,
+                order,
+                rule,
+                state.b,
+                limits,
+                state.w,
+                state.alpha,
+                state.squared_norms,
+                shrinking.shrunk,
+            )
+
+        ascent.epochs += 1
+        active = shrinking.active
+        order = frozen(stirred(active, ascent.rng)) if len(active) else active
+        total = yield from run_pass(
+            pass_over, order, self.slices, state.rows, 1, ascent.epochs, signal
+        )
+        state.dual += total.gain
+        primal = state.dual + total.gap
+        ascent.estimate.update(primal, state.dual)
+        ascent.gain, ascent.idle = total.gain, total.updates == 0
+        shrinking.set_limits(total)
+        if problem.free_bias and state.shift_bias():
+            ascent.idle = False
+        yield SolverReport(ascent.epochs, 1.0, total.mistakes, total.updates, primal, state.dual)
+        return False
+
+
+class NewtonPrimal:
+    """Newton steps for the weights, with the corner of the hinge smoothed (`newton_primal`).
+
+        w <- w - tau H^-1 g,    H = I + sum over the examples on the corner of theta_i x_i x_i'
+
+    How the examples pull at w are dual values, so coordinate descent can go on from them. Pays
+    where features are few: H has their square.
+    """
+
+    def __init__(self, problem: BinarySVM) -> None:
+        possible = math.isfinite(problem.C) and affordable(problem.rows)
+        self.next_epoch: float = _FIRST_PRIMAL if possible else math.inf
+
+    def cost(self, ascent: DualAscent) -> float:
+        """Estimate the cost of all steps to the tolerance."""
+        return newton_cost(ascent.problem.rows, ascent.problem.squared)
+
+    def attempt(self, ascent: DualAscent, signal: StopSignal) -> Attempt:
+        """Take the steps, each of which counts as an epoch; keep their dual values if better."""
+        problem, state = ascent.problem, ascent.state
+        free = problem.free_bias
+        smoothed = SmoothedSVM(
+            state.rows, problem.y, state.costs, state.caps, problem.squared, free
+        )
+        bias = state.b / state.rows.bias if free else 0.0
+        point, gap = PrimalIterate(smoothed, state.alpha, state.w, bias), math.inf
+        for found in iterate(point, problem.tol / ascent.estimate.distrust):
+            gap = found
+            ascent.epochs += 1
+            best = max(state.dual, point.primal - point.gap)
+            seen = point.pull
+            yield SolverReport(ascent.epochs, 1.0, seen.mistakes, seen.updates, point.primal, best)
+            if signal.stop or ascent.epochs >= problem.epochs:
+                break
+        self.next_epoch = _PRIMAL_AGAIN * ascent.epochs
+        # With a free bias the duals belong to two biases and cannot be compared, but gaps can.
+        if free and not gap < ascent.estimate.gap:
+            return False
+        if not free and not state.objective(point.alpha, point.v) > state.dual:
+            return False
+        state.become(point.alpha, point.v, state.rows.bias * float(point.w[-1]) if free else 0.0)
+        ascent.shrinking.restore(ascent.epochs)
+        ascent.estimate.replace(gap)
+        return ascent.estimate.looks_reached
+
+
+class NewtonDual:
+    """Projected Newton steps for a block of the dual values between their bounds (`newton_dual`).
+
+        alpha_B <- clip(alpha_B + t K_BB^-1 g_B, 0, cap_B),    K_ij = y_i y_j x_i.x_j
+
+    Pays where many examples compete, so that changing one dual value at a time takes many passes.
+    """
+
+    def __init__(self) -> None:
+        self.pause, self.attempts = _FIRST_PAUSE, 0
+
+    def cost(self, ascent: DualAscent) -> float:
+        """Estimate the cost: the block's kernel matrix, and a factorisation per step."""
+        free = ascent.state.between_bounds(ascent.shrinking.active)
+        block = min(len(free), _BLOCK)
+        per_row = ascent.problem.values_per_row
+        return _USUAL_NEWTON_STEPS * (_LEAST_PASS + block**3 / 3.0) + block**2 * per_row
+
+    def attempt(self, ascent: DualAscent, signal: StopSignal) -> Attempt:
+        """Take the steps at once; the better they are than a pass, the sooner they are repeated."""
+        free = ascent.state.between_bounds(ascent.shrinking.active)
+        if len(free) > _BLOCK:
+            free = np.sort(ascent.rng.choice(free, _BLOCK, replace=False))
+        gain = self._take(ascent, free) if len(free) else 0.0
+        self.attempts += 1
+        better = gain > ascent.gain and self.attempts <= _MOST_ATTEMPTS
+        self.pause = max(1, self.pause // 2) if better else self.pause * 2
+        yield from ()
+        return False
+
+    @staticmethod
+    def _take(ascent: DualAscent, free: np.ndarray) -> float:
+        """Make the dual as large as these dual values can; returns by how much it grew."""
+        state = ascent.state
+        block = frozen(free.astype(np.uint64))
+        signs = ascent.problem.y[block].astype(np.float64)
+        margins = signs * (scores(state.rows, block, state.w[None, :]) + state.b)
+        K = gram(state.rows, block, signs)
+        soft = state.soft[block]
+        K.flat[:: len(K) + 1] += soft
+        before = state.alpha[block]
+        slope = 1.0 - margins - soft * before
+        after, gain = maximise_block(DualBlock(K, slope, before, state.caps[block]))
+        state.alpha[block] = after
+        combine(state.rows.stored, block, (after - before) * signs, state.w)
+        state.dual += gain
+        return gain
+
+
+class InteriorPoint:
+    """A primal-dual interior-point method, once, from the start (`interior_point`).
+
+        alpha_i s_i = mu,  (C_i - alpha_i) xi_i = mu,  w = sum_i alpha_i y_i x_i,   mu -> 0
+
+    Pays where features are few but badly scaled: its number of steps hardly depends on the scale.
+    """
+
+    def __init__(self, problem: BinarySVM) -> None:
+        self.possible = affordable(problem.rows)
+
+    def cost(self, ascent: DualAscent) -> float:
+        """Estimate the cost: a matrix of the size of the features per step."""
+        per_row, width = ascent.problem.values_per_row, ascent.problem.rows.width + 1
+        n = len(ascent.state.counted)
+        step = n * (per_row**2 + 20.0 * per_row + 40.0) + width**3
+        return _USUAL_INTERIOR_STEPS * step
+
+    def attempt(self, ascent: DualAscent, signal: StopSignal) -> Attempt:
+        """Run the method, and keep its dual values if their measured gap is no larger."""
+        self.possible = False  # it would find the same again
+        problem, state = ascent.problem, ascent.state
+        inside = state.alpha[state.counted]
+        for found in _quietly(solve_qp(self._program(ascent), 0.1 * problem.tol)):
+            inside = found
+            yield SolverReport(ascent.epochs + 1, 0.0, 0, 0)
+            if signal.stop:
+                return False
+        largest = ascent.measure()[2].gap
+        before = state.alpha.copy()
+        for snap in (_SNAP, 0.0):
+            state.alpha[state.counted] = _snapped(inside, state.caps[state.counted], snap)
+            _, b, certificate = ascent.measure()
+            if certificate.gap <= largest:
+                state.b = b
+                state.rebuild()
+                ascent.shrinking.restore(ascent.epochs)
+                return False
+        state.alpha[:] = before
+        state.rebuild()
+        return False
+
+    @staticmethod
+    def _program(ascent: DualAscent) -> QuadraticProgram:
+        """Return the problem as the method takes it."""
+        problem, state = ascent.problem, ascent.state
+        which = state.counted
+        signs = problem.y[which].astype(np.float64)
+        bounded = bool(np.any(np.isfinite(state.caps[which])))
+        soft = np.empty(0) if bounded else state.soft[which]
+        A = matrix_of(problem.rows, which, signs)
+        return QuadraticProgram(A, signs, state.costs[which], soft, problem.free_bias)
+
+
+def _quietly(steps: Iterator[np.ndarray]) -> Iterator[np.ndarray]:
+    """Run steps without warnings: in the last ones values may meet their bounds."""
+    while True:
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            found = next(steps, None)
+        if found is None:
+            return
+        yield found
+
+
+def _snapped(alpha: np.ndarray, cap: np.ndarray, snap: float) -> np.ndarray:
+    """Put dual values that are nearly at a bound onto it."""
+    near = np.where(alpha < snap * np.minimum(cap, np.max(alpha)), 0.0, alpha)
+    at_top = np.isfinite(cap) & (near > (1.0 - snap) * np.where(np.isfinite(cap), cap, 1.0))
+    return np.where(at_top, cap, np.minimum(near, cap))

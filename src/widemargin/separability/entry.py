@@ -1,0 +1,100 @@
+"""The public function `certify`, which takes examples or a trained model with its examples."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from widemargin.certificates.certificate import Certificate, CertificateTable, RunCertificate
+from widemargin.separability.examples import certify_examples
+from widemargin.separability.trainings import certify_training
+
+
+def certify(
+    X: Any,
+    y: Any,
+    labels: Any = None,
+    *,
+    bias: bool | float | None = None,
+    tol: float | None = 1e-6,
+    margin: float | None = None,
+    multiclass: str = "pairs",
+    gram: bool = False,
+    kernel: Any = None,
+    max_seconds: float | None = None,
+    **params: Any,
+) -> Certificate | CertificateTable | RunCertificate:
+    """Decide whether a hyperplane separates the classes, and prove it.
+
+        separable       w.z > 0 for all z = y (x, 1), for some w
+        not separable   a convex combination of the z is zero (Gordan)
+
+    Exactly one of the two is true. The answer is "undecided" rather than wrong.
+
+    `certify(model, X, y)` takes a trained perceptron, linear or kernel, and says what is known
+    about its training on these examples: see `RunCertificate`.
+
+    Parameters
+    ----------
+    X : array or scipy sparse matrix of shape (n, d)
+        The examples; or with `gram=True` their Gram matrix, of shape (n, n).
+    y : array of n labels
+        Several classes are taken two at a time, or each against the rest.
+    bias : bool or float
+        Whether the hyperplane may miss the origin. A number is the constant feature of the
+        extended margin. By default it may, but not in the feature space of a kernel, where the
+        kernel perceptron has no bias either.
+    tol : float or None
+        Measure the margin until its bracket is narrower than this fraction of the margin; with
+        None the margin is not measured.
+    margin : float, optional
+        Ask for a hyperplane that keeps at least this distance from all examples.
+    multiclass : {"pairs", "rest"}
+        What to do with several classes.
+    gram : bool
+        Whether X is a Gram matrix K of a kernel. The proof is about the numbers in K, whose rows
+        are then the features. Margins assume that K is positive semi-definite.
+    kernel : str or callable, optional
+        Ask in the feature space of this kernel (L26): its Gram matrix is computed, as
+        `widemargin.gram_matrix` does, and all else is as with `gram=True`. The certificate is
+        verified with that matrix.
+    **params
+        The kernel's parameters: degree, gamma, coef0, sigma.
+    max_seconds : float, optional
+        Give up after about this time.
+
+    Returns
+    -------
+    Certificate, or CertificateTable for several classes; RunCertificate for a model
+
+    Examples
+    --------
+    >>> from widemargin import certify
+    >>> X = [[0, 0], [0, 1], [1, 0], [1, 1]]
+    >>> certify(X, [0, 1, 1, 1])
+    separable (4 examples, 2 features; by perceptron)
+    margin 0.353553
+    extended margin 0.333333, R 1.73205
+    a perceptron makes at most 27 mistakes
+    support: 0, 1, 2
+    >>> certify(X, [0, 1, 1, 0])
+    not separable (4 examples, 2 features; by repeated weights)
+    the hulls of the classes meet: 0 (0.25), 1 (0.25), 2 (0.25), 3 (0.25)
+
+    References
+    ----------
+    P. Gordan (1873); A. Novikoff, On convergence proofs for perceptrons (1962).
+    """
+    if labels is not None:
+        return certify_training(X, y, labels, max_seconds)
+    return certify_examples(
+        X,
+        y,
+        bias=bias,
+        tol=tol,
+        margin=margin,
+        multiclass=multiclass,
+        gram=gram,
+        kernel=kernel,
+        max_seconds=max_seconds,
+        **params,
+    )

@@ -1,0 +1,167 @@
+"""What is known about a linear training: mistakes, their bounds, and the proof's inequalities."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from widemargin.certificates.certificate import Bracket, Certificate, RunCertificate
+from widemargin.data.encode.labels import codes_of
+from widemargin.data.rows import Rows
+from widemargin.errors import DataError
+from widemargin.models.linear import LinearModel
+
+#: A training with more mistakes is not followed mistake by mistake: each takes some microseconds in
+#: Python. Chosen by hand.
+_MOST_FOLLOWED = 100_000
+#: The margins tried in the hinge-loss bound, as fractions of R: any margin gives a valid bound.
+_GAMMAS = (1e-4, 1.0, 200)
+
+
+def why_no_bound(model: LinearModel) -> str:
+    """Return why the mistake bound does not apply to this training; empty if it does."""
+    params = model.params
+    start = params.get("start", "zero")
+    # The conditions of the theorem (L20), and what to say if one does not hold.
+    conditions = (
+        (model.rule == "perceptron", f"the rule is {model.rule!r}, not 'perceptron'"),
+        (isinstance(start, str) and start == "zero", "the weights did not start at zero"),
+        (isinstance(params.get("eta", 1.0), (int, float)), "the step size changed"),
+        (params.get("batch", 1) == 1, "several examples corrected the weights at once"),
+        (not params.get("l2", 0.0), "the weights were penalised"),
+        (params.get("class_weight") is None, "the classes were weighted"),
+        (
+            len(model.classes) <= 2 or model.state.joint,
+            "each class was learned against the rest, in a run of its own",
+        ),
+    )
+    return next((reason for held, reason in conditions if not held), "")
+
+
+def begin_run(model: LinearModel) -> RunCertificate:
+    """Return what is known without looking at any example."""
+    history = model.history
+    return RunCertificate(history.mistakes, len(history), no_bound=why_no_bound(model))
+
+
+def inspect_run(model: LinearModel, X: Any, y: Any, data: Certificate | None) -> RunCertificate:
+    """Return what is known about a training on these examples.
+
+    Parameters
+    ----------
+    model : LinearModel
+    X, y
+        The examples that it was trained on, in the order in which they were given.
+    data : Certificate or None
+        The certificate of the examples, for two classes.
+    """
+    known = begin_run(model)
+    rows = Rows.of(X, bias=model.bias, dtype=np.float64)
+    codes = codes_of(y, model.classes)
+    if len(codes) != rows.n:
+        raise DataError(f"there are {rows.n} rows but {len(codes)} labels")
+    if rows.width != model.state.width:
+        raise DataError(f"X has {rows.width} features, the model {model.state.width}")
+    if np.any(codes < 0):
+        raise DataError(f"label {np.asarray(y)[np.argmin(codes)]!r} is unknown to the model")
+    matrix = rows.to_matrix()
+    squares = matrix.multiply(matrix).sum(axis=1) if rows.is_sparse else (matrix**2).sum(axis=1)
+    R = math.sqrt(float(np.max(squares)) + rows.bias**2)
+    W = np.asarray(model.weights, np.float64)
+    leads = _leads(matrix, rows.bias, W, codes)
+    margin, extended = _margins(W, leads)
+    gamma, bound = None, None
+    if len(W) == 1 and data is not None and data.extended is not None and data.extended.low > 0:
+        gamma, R = data.extended, data.R
+        bound = (R / gamma.low) ** 2
+    elif len(W) > 1 and extended > 0.0:
+        gamma = Bracket(extended, math.inf)
+        bound = 2.0 * (R / extended) ** 2
+    progress = None
+    if not known.no_bound and len(W) == 1 and data is not None and gamma is not None:
+        progress = _follow(model, matrix, rows.bias, data, R)
+    trials = _trials(model, rows.n, known.epochs)
+    length = math.sqrt(float(np.sum(W**2)))
+    one = not known.no_bound and len(W) == 1
+    hinge = hinge_bound(leads, trials, length, R) if one else None
+    return RunCertificate(
+        known.mistakes,
+        known.epochs,
+        known.no_bound,
+        n=rows.n,
+        R=R,
+        margin=margin,
+        extended_margin=extended,
+        gamma=gamma,
+        bound=None if known.no_bound else bound,
+        hinge_bound=hinge,
+        progress=progress,
+    )
+
+
+def _leads(matrix: Any, constant: float, W: np.ndarray, codes: np.ndarray) -> np.ndarray:
+    """Return by how much the right class of every example outscores the best other one."""
+    scores = np.asarray(matrix @ W[:, :-1].T) + constant * W[:, -1]
+    if len(W) == 1:
+        return np.where(codes == 1, scores[:, 0], -scores[:, 0])
+    each = np.arange(len(codes))
+    right = scores[each, codes].copy()
+    scores[each, codes] = -np.inf
+    return right - scores.max(axis=1)
+
+
+def _margins(W: np.ndarray, leads: np.ndarray) -> tuple[float, float]:
+    """Return the smallest lead as a distance: by the features' weights, and by all weights."""
+    least = float(np.min(leads))
+    lengths = [math.sqrt(float(np.sum(part**2))) for part in (W[:, :-1], W)]
+    return (
+        least / lengths[0] if lengths[0] else math.copysign(math.inf, least) if least else 0.0,
+        least / lengths[1] if lengths[1] else 0.0,
+    )
+
+
+def _trials(model: LinearModel, n: int, epochs: int) -> np.ndarray:
+    """Return how many mistakes each example caused; without a log, how many it can have."""
+    if model.state.log is None:
+        return np.full(n, float(epochs))
+    rows = np.array([correction.row for correction in model.state.log], dtype=np.int64)
+    return np.bincount(rows[rows < n], minlength=n).astype(np.float64)
+
+
+def hinge_bound(leads: np.ndarray, trials: np.ndarray, length: float, R: float) -> float | None:
+    """Return the smallest (R / gamma)^2 + 2 L / gamma over some gammas, L the hinge loss."""
+    if not length:
+        return None
+    distances = leads / length
+    candidates = R * np.geomspace(*_GAMMAS)
+    bounds = [
+        (R / gamma) ** 2 + 2.0 * float(trials @ np.maximum(0.0, gamma - distances)) / gamma
+        for gamma in candidates.tolist()
+    ]
+    return min(bounds)
+
+
+def _follow(
+    model: LinearModel, matrix: Any, constant: float, data: Certificate, R: float
+) -> np.ndarray | None:
+    """Return both sides of both inequalities after every mistake, for steps of length 1."""
+    log, evidence, gamma = model.state.log, data.extended_evidence, data.extended
+    if log is None or evidence is None or gamma is None or model.history.mistakes > _MOST_FOLLOWED:
+        return None
+    if model.state.start.size and np.any(model.state.start):
+        return None
+    best = np.append(np.asarray(evidence.w, np.float64), 0.0)
+    if constant:
+        best[-1] = float(evidence.b) / constant
+    best /= math.sqrt(float(best @ best))
+    eta = float(model.params.get("eta", 1.0))
+    w = np.zeros(len(best))
+    lines = []
+    for k, correction in enumerate(log, start=1):
+        row = matrix[correction.row]
+        x = np.append(row.toarray()[0] if hasattr(row, "toarray") else row, constant)
+        w += correction.amount / eta * x
+        lines.append((float(w @ best), k * gamma.low, float(w @ w), k * R * R))
+    return np.array(lines) if lines else None
