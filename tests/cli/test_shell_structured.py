@@ -304,14 +304,14 @@ def test_tags_that_were_never_seen(folder):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ([*TAGGER, "--idf", "train.conllu"], "--idf is no option of the learner tagger"),
-        ([*TAGGER, "--system", "cle", "x"], "--system is no option of the learner tagger"),
-        ([*PARSER, "--column", "upos", "x"], "--column is no option of the learner parser"),
+        ([*TAGGER, "--idf", "train.conllu"], "--idf is not an option of the learner tagger"),
+        ([*TAGGER, "--system", "cle", "x"], "--system is not an option of the learner tagger"),
+        ([*PARSER, "--column", "upos", "x"], "--column is not an option of the learner parser"),
         ([*PARSER, "--valid", "0.1", "train.conllu"], "must be a file"),
         ([*PARSER, "chunks.txt"], "parsers learn from CoNLL-U"),
         ([*TAGGER], "needs FILES"),
         ([*TAGGER, "--format", "csv", "x"], "sentences are conll, conllu, text"),
-        (["train", "--order", "2", "x"], "--order is no option of the learner perceptron"),
+        (["train", "--order", "2", "x"], "--order is not an option of the learner perceptron"),
     ],
 )
 def test_wrong_usage(words, message):

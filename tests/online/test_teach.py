@@ -15,9 +15,10 @@ from hypothesis import strategies as st
 
 import widemargin
 from widemargin import DataError, ModelFileError, OnlineLogistic, PassiveAggressive, Perceptron
-from widemargin.cli import train
-from widemargin.cli.learners import Learner
-from widemargin.cli.train import Job, train_files
+from widemargin.cli import training_data
+from widemargin.cli.linear import LinearTrainer
+from widemargin.cli.train import run
+from widemargin.cli.trainer import Job
 from widemargin.data.cache import is_cache, read_cache, stamp, write_cache
 from widemargin.data.datasets import Classes, EncodeOptions, make_encoder, read_all
 from widemargin.data.readers.chunk import Labels
@@ -216,14 +217,21 @@ def test_a_bad_line_is_skipped_once_however_often_it_is_read(name, shuffle, tmp_
         learned_from_files(files, encoding, how)
 
 
+def trained(files, encoding, job, learner="perceptron", **options):
+    """What the shell learns from files that are read and encoded as given."""
+    trainer = LinearTrainer(learner, options, replace(job, files=tuple(files.paths)))
+    trainer.reading, trainer.encoding = files.options, encoding
+    assert run(trainer) == 0
+    return widemargin.load_model(job.model)
+
+
 @pytest.mark.parametrize("stream", [True, False])
 def test_one_class_only_is_an_error(stream, tmp_path):
     path = tmp_path / "f.svm"
     path.write_text("1 1:1\n" * 9)
-    learner = Learner.of("perceptron", {"seed": 0})
     job = Job(str(tmp_path / "m.wm"), stream=stream, quiet=True)
     with pytest.raises(DataError, match=r"only one class \(1\) is present"):
-        train_files([str(path)], ReadOptions(), EncodeOptions(), learner, job)
+        trained(Files(path, ReadOptions()), EncodeOptions(), job)
 
 
 def test_one_class_at_first_is_passed_over(tmp_path):
@@ -285,12 +293,10 @@ def test_lines_and_sources_of_what_was_read(tmp_path):
 @pytest.mark.parametrize("name", ["f.svm", "f.vw", "f.ft"])
 def test_the_shell_trains_the_same_in_memory_and_as_a_stream(name, tmp_path):
     weights = []
-    learner = Learner.of("perceptron", {"seed": 0, "shuffle": "no", "epochs": 2})
     for stream in (False, True):
         files, encoding = prepared(tmp_path, name, block=300)
         job = Job(str(tmp_path / "m.wm"), stream=stream, quiet=True)
-        assert train_files(files.paths, files.options, encoding, learner, job) == 0
-        weights.append(widemargin.load_model(job.model).weights)
+        weights.append(trained(files, encoding, job, shuffle="no", epochs=2).weights)
     np.testing.assert_array_equal(*weights)
 
 
@@ -368,15 +374,13 @@ def test_a_cache_that_is_cut_or_is_none_is_refused(tmp_path):
 @each_file
 def test_a_mapped_cache_trains_the_same_bits(name, tmp_path, monkeypatch):
     files, encoding = prepared(tmp_path, name)
-    learner = Learner.of("pa", {"seed": 3, "epochs": 3})
     job = Job(str(tmp_path / "m.wm"), cache=True, quiet=True)
     weights = []
     for _ in range(2):
-        assert train_files(files.paths, files.options, encoding, learner, job) == 0
-        model = widemargin.load_model(job.model)
+        model = trained(files, encoding, job, "pa", seed=3, epochs=3)
         weights.append((model.weights, model.state.U, model.classes.tolist()))
         assert is_cache(f"{files.paths[0]}.wmc")
-        monkeypatch.setattr(train, "read_all", None)  # the second time nothing is read
+        monkeypatch.setattr(training_data, "read_all", None)  # the second time nothing is read
     np.testing.assert_array_equal(weights[0][0], weights[1][0])
     np.testing.assert_array_equal(weights[0][1], weights[1][1])
     assert weights[0][2] == weights[1][2]

@@ -32,6 +32,7 @@ def certify(patterns: Sequence[str], given: Mapping[str, Any]) -> None:
         )
     refuse_unused(params, uses_of_kernel(params.get("kernel", "")))
     files = Files(patterns, options.read_options({**given, "double": True}))
+    options.check_meaning(given, files.format)
     classes = Classes()
     data = read_all(files, make_encoder(files, options.encode_options(given)), classes, learn=True)
     assert data is not None

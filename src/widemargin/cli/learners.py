@@ -1,93 +1,147 @@
-"""The learners of the shell: from options to settings, and to a model that the library can load."""
+"""The learners of `widemargin train`: what each is called, and the options it takes.
+
+Nothing heavy is imported here, because `widemargin --help` reads this table, too.
+"""
 
 from __future__ import annotations
 
-from dataclasses import fields
-from typing import Any
+from collections.abc import Collection, Mapping
+from importlib import import_module
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
-import numpy as np
 
-from widemargin.data.encode.encoder import Encoder
-from widemargin.models.linear import LinearModel
-from widemargin.online.settings import Settings
-from widemargin.online.state import State
-from widemargin.parameters import refuse_unused
-from widemargin.training.history import History
+if TYPE_CHECKING:
+    from widemargin.cli.trainer import Trainer
 
-#: The learner's class, and its rule unless another is asked for.
-_LEARNERS = {
-    "perceptron": ("Perceptron", "perceptron"),
-    "pa": ("PassiveAggressive", "pa1"),
-    "logistic": ("OnlineLogistic", "logistic"),
+#: The options of every learner.
+_EVERY = {"path", "learner", "seed", "max_seconds", "valid", "format", "as_json", "quiet"}
+#: How rows are read from files, and encoded.
+READING_ROWS = {
+    *("label", "header", "skip_bad", "text", "columns", "drop", "scale", "zero_based", "double"),
+    *("ngrams", "analyzer", "bits", "weighting", "idf", "cache"),
 }
-_SHUFFLES = {"blocks": True, "no": False}
+_ROWS = {*READING_ROWS, "threads"}
+_SENTENCES = {"encoding", "prune"}
+_CHECKPOINTS = {"checkpoint", "checkpoint_every", "resume"}
+_KERNEL = ("kernel", "degree", "gamma", "coef0", "sigma")
 
 
-class Learner:
-    """What learns: its name, its settings, and the parameters that its estimator would have."""
+class Learner(NamedTuple):
+    """What `--learner` may say.
 
-    def __init__(self, name: str, settings: Settings, params: dict[str, Any]) -> None:
-        settings.check()
-        self.name, self.settings, self.params = name, settings, params
+    Attributes
+    ----------
+    estimator : str
+        Its name in Python, in reports and in model files.
+    trainer : str
+        The class that trains it, as module:class.
+    parameters : tuple of str
+        The options that are parameters of the estimator.
+    others : frozenset of str
+        Its other options, beside those of every learner: how data are read, checkpoints.
+    splits : bool
+        Whether `--valid` may be a fraction of the examples.
+    """
 
-    @classmethod
-    def of(
-        cls, learner: str, options: dict[str, Any], held_out: bool = False, **defaults: Any
-    ) -> Learner:
-        """From the options of the command line, and whether there is a file to score besides."""
-        name, rule = _LEARNERS[learner]
-        given = {option: value for option, value in options.items() if value is not None}
-        if learner == "pa" and not given.get("rule", rule).startswith("pa"):
-            raise click.UsageError("--rule of the learner pa must be pa, pa1 or pa2")
-        seed = given.pop("seed")
-        power = given.pop("power", 0.0)
-        batch = str(given.pop("batch", 1))
-        shuffle = given.pop("shuffle", "blocks")
-        params = {
-            **defaults,
-            **given,
-            "batch": int(batch) if batch.lstrip("-").isdigit() else batch,
-            "shuffle": _SHUFFLES.get(shuffle, shuffle),
-        }
-        if power:
-            params["eta"] = (given.get("eta", 1.0), power)
-        settings = Settings(**{"rule": rule, **params})
-        found = cls(name, settings, {**params, "random_state": seed})
-        refuse_unused(params, settings.uses(held_out))
+    estimator: str
+    trainer: str
+    parameters: tuple[str, ...]
+    others: frozenset[str]
+    splits: bool = True
+
+    @property
+    def options(self) -> frozenset[str]:
+        """All options that it takes."""
+        return self.others.union(_EVERY, self.parameters)
+
+    def load(self) -> type[Trainer]:
+        """Import what trains it."""
+        module, name = self.trainer.split(":")
+        found: type[Trainer] = getattr(import_module(module), name)
         return found
 
-    @classmethod
-    def again(cls, model: LinearModel, **changed: Any) -> Learner:
-        """The learner of a model, to go on with."""
-        known = {field.name for field in fields(Settings)}
-        params = {**model.params, **changed}
-        given = {name: value for name, value in params.items() if name in known}
-        return cls(model.learner, Settings(**{**given, "rule": model.rule}), params)
 
-    def generator(self) -> np.random.Generator:
-        """Where chance comes from."""
-        return np.random.default_rng(self.params.get("random_state"))
+_LINEAR = (
+    *("rule", "keep", "epochs", "eta", "power", "C", "l2", "multiclass", "patience"),
+    *("max_seconds", "batch", "shuffle"),
+)
 
-    def model(
-        self,
-        classes: np.ndarray,
-        state: State,
-        bias: float,
-        history: History,
-        rng: np.random.Generator,
-        encoder: Encoder | None = None,
-    ) -> LinearModel:
-        """What was learned, as a model."""
-        return LinearModel(
-            classes=classes,
-            state=state,
-            keep=self.settings.keep,
-            rule=self.settings.rule,
-            bias=bias,
-            learner=self.name,
-            params=self.params,
-            history=history,
-            chance=rng.bit_generator.state,
-            encoder=encoder,
-        )
+
+def _linear(estimator: str, *lacks: str) -> Learner:
+    return Learner(
+        estimator,
+        "widemargin.cli.linear:LinearTrainer",
+        tuple(name for name in _LINEAR if name not in lacks),
+        frozenset({*_ROWS, *_CHECKPOINTS, "memory", "stream"}),
+    )
+
+
+LEARNERS = {
+    "perceptron": _linear("Perceptron", "l2"),
+    "pa": _linear("PassiveAggressive", "l2", "eta", "power"),
+    "logistic": _linear("OnlineLogistic", "C", "rule"),
+    "svm": Learner(
+        "LinearSVM",
+        "widemargin.cli.svm:SVMTrainer",
+        ("C", "loss", "tol", "bias", "multiclass", "epochs", "max_seconds"),
+        frozenset(_ROWS),
+        splits=False,
+    ),
+    "kernel-perceptron": Learner(
+        "KernelPerceptron",
+        "widemargin.cli.kernel:KernelPerceptronTrainer",
+        (
+            *(*_KERNEL, "rule", "keep", "epochs", "eta", "C", "shuffle", "multiclass"),
+            *("patience", "max_seconds", "budget", "forget"),
+        ),
+        frozenset({*_ROWS, *_CHECKPOINTS, "memory"}),
+    ),
+    "kernel-svm": Learner(
+        "KernelSVM",
+        "widemargin.cli.kernel:KernelSVMTrainer",
+        (*_KERNEL, "C", "tol", "multiclass", "max_seconds"),
+        frozenset({*_ROWS, "memory"}),
+        splits=False,
+    ),
+    "tagger": Learner(
+        "Tagger",
+        "widemargin.cli.structured:TaggerTrainer",
+        (
+            *("rule", "keep", "epochs", "C", "bits", "patience", "order", "max_seconds"),
+            *("shuffle", "templates", "dictionary", "committee", "beam"),
+        ),
+        frozenset({*_SENTENCES, *_CHECKPOINTS, "columns", "half", "threads"}),
+    ),
+    "parser": Learner(
+        "Parser",
+        "widemargin.cli.structured:ParserTrainer",
+        ("epochs", "C", "bits", "system", "beam", "tags", "patience", "max_seconds"),
+        frozenset({*_SENTENCES, *_CHECKPOINTS}),
+        splits=False,
+    ),
+}
+
+
+def learners_with(option: str) -> list[str]:
+    """The learners that take an option."""
+    return [name for name, learner in LEARNERS.items() if option in learner.options]
+
+
+def refuse_others(name: str, typed: Mapping[str, str], files: Collection[str]) -> None:
+    """Refuse options that the learner does not take, or that say how to read files without any.
+
+    Parameters
+    ----------
+    name : str
+        The learner.
+    typed : dict
+        The options on the command line, as they are written there.
+    files : collection of str
+        The files to learn from.
+    """
+    for option, written in typed.items():
+        if option not in LEARNERS[name].options:
+            raise click.UsageError(f"{written} is not an option of the learner {name}")
+        if not files and option in READING_ROWS | {"format", "stream"}:
+            raise click.UsageError(f"{written} has no effect without FILES to read")

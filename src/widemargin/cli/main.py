@@ -3,149 +3,40 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
-from typing import Any
 
 import click
 
 from widemargin import __version__
 from widemargin.cli import options
-
-_LEARNERS = (
-    *("perceptron", "pa", "logistic", "svm", "kernel-perceptron", "kernel-svm", "tagger", "parser"),
-)
-
-
-class Program(click.Group):
-    """Turns errors into one line and an exit code: 1 bad data or model, 2 usage, 130 Ctrl-C."""
-
-    def main(
-        self,
-        args: Sequence[str] | None = None,
-        prog_name: str | None = None,
-        complete_var: str | None = None,
-        standalone_mode: bool = True,
-        **extra: Any,
-    ) -> Any:
-        """Run the program."""
-        try:
-            code = super().main(args, prog_name, complete_var, False, **extra)
-        except click.exceptions.NoArgsIsHelpError as error:
-            error.show()
-            sys.exit(2)
-        except click.UsageError as error:
-            command = error.ctx.command_path if error.ctx else "widemargin"
-            _end(f"{error.format_message()} ({command} --help tells more)", 2)
-        except click.Abort:
-            _end("interrupted", 130)
-        if standalone_mode:
-            sys.exit(code if isinstance(code, int) else 0)
-
-    def invoke(self, ctx: click.Context) -> None:
-        """Run a command."""
-        from widemargin.errors import DataError, ModelFileError
-
-        try:
-            super().invoke(ctx)
-        except BrokenPipeError:
-            raise  # who reads has seen enough: click ends the program without a word
-        except OSError as error:
-            _end(f"{error.filename}: {error.strerror}" if error.filename else str(error), 1)
-        except (DataError, ModelFileError) as error:
-            _end(str(error), 1)
-        except ValueError as error:
-            _end(str(error), 2)
-        except MemoryError:
-            _end("not enough memory", 1)
-        except KeyboardInterrupt:
-            _end("interrupted", 130)
-
-
-def _end(message: str, code: int) -> None:
-    click.echo(f"widemargin: {' '.join(message.split())}", err=True)
-    sys.exit(code)
+from widemargin.cli.program import Program
+from widemargin.cli.train_options import TrainCommand, train_options
 
 
 @click.group(cls=Program, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, "-V", "--version", prog_name="widemargin")
 def main() -> None:
-    """Learn linear classifiers from mistakes, fast, and see what happened.
+    """Train linear, kernel and structured classifiers, and see what they learned.
 
     \b
     Examples:
       widemargin train                                  the embedded digits
-      widemargin train spam.tsv --model spam.wm         label <TAB> text, a document a line
+      widemargin train spam.tsv --model spam.wm         one document per line: label <TAB> text
       widemargin test spam.wm new.tsv                   accuracy, F1, confusion
-      echo "win a prize" | widemargin predict spam.wm   a label for each line
+      echo "win a prize" | widemargin predict spam.wm   one label per line
       widemargin inspect spam.wm                        what it learned, and how
     """
 
 
-@main.command()
+@main.command(cls=TrainCommand)
 @click.argument("files", nargs=-1)
-@click.option("--model", "path", help="Where to save (model.wm; the embedded set: digits.wm).")
-@click.option(
-    "--learner",
-    type=click.Choice(_LEARNERS),
-    default="perceptron",
-    show_default=True,
-    help="What learns.",
-)
-@click.option("--rule", help="Its step rule: perceptron, margin, pa, pa1, pa2 or logistic.")
-@click.option(
-    "--keep",
-    type=click.Choice(["last", "average", "vote"]),
-    help="What answers (average).",
-)
-@click.option("--epochs", type=options.NUMBER, help="Passes at the most (10; from a pipe 1).")
-@click.option("--eta", type=float, help="Step size (1).")
-@click.option("--power", type=float, help="Let the step size decay as eta/t^POWER.")
-@click.option("--C", "C", type=float, help="What an error may cost (pa, svm; 1). svm: also inf.")
-@click.option(
-    "--loss", type=click.Choice(["hinge", "squared_hinge"]), help="svm: its loss (hinge)."
-)
-@click.option("--tol", type=float, help="svm: the relative duality gap to reach (0.001).")
-@click.option("--bias", type=click.Choice(["regularised", "free"]), help="svm: what a bias costs.")
-@options.kernels
-@options.budgets
-@click.option("--l2", type=float, help="Penalty on the weights (logistic; 0).")
-@click.option("--batch", help="Examples an update, or 'full' (1).")
-@click.option(
-    "--shuffle",
-    type=click.Choice(["blocks", "rows", "once", "draw", "no"]),
-    help="The order of an epoch (blocks: reshuffled, in runs that suit the memory).",
-)
-@click.option(
-    "--multiclass",
-    type=click.Choice(["joint", "ovr", "ovo"]),
-    help="Learn classes together (joint), one against the rest, or (kernel-svm) in pairs.",
-)
-@click.option("--valid", help="Early stopping: a file, or a fraction of the examples.")
-@click.option("--patience", type=int, help="Epochs to wait for a better held-out score (5).")
-@click.option("--max-seconds", type=float, help="Stop after this time.")
-@click.option(
-    "--seed", type=click.IntRange(0), default=0, show_default=True, help="The seed of chance."
-)
-@options.reading
-@options.encoding
-@click.option("--memory", default="2GB", show_default=True, help="Room for the examples.")
-@click.option("--stream", is_flag=True, help="Read the files anew in every epoch.")
-@click.option("--cache", is_flag=True, help="Keep the parsed examples in FILE.wmc.")
-@click.option("--checkpoint", help="A folder in which to save now and then.")
-@click.option(
-    "--checkpoint-every", type=click.FloatRange(0), default=30.0, help="Seconds between (30)."
-)
-@click.option("--resume", is_flag=True, help="Go on from the last checkpoint.")
-@options.sentences
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead.")
-@click.option("--quiet", is_flag=True, help="Print nothing but errors.")
+@train_options
 def train(files: tuple[str, ...], learner: str, **given: object) -> None:
-    """Train a classifier on FILES and save it.
+    """Train a model on FILES and save it.
 
     FILES may be svmlight, VW, CSV, TSV, Parquet, JSON lines or labelled text, compressed or not,
-    patterns, or - for standard input. Without any, it trains on the embedded set, scikit-learn's
-    handwritten digits, with a fifth held out to measure the result. A tagger learns from CoNLL
-    columns or CoNLL-U, a parser from CoNLL-U.
+    given by name, by pattern, or as - for standard input. A tagger learns from CoNLL columns or
+    CoNLL-U, a parser from CoNLL-U. Without FILES, the learner is trained on the embedded data set,
+    scikit-learn's handwritten digits, with a fifth held out to measure the result.
 
     \b
     Examples:
@@ -158,23 +49,25 @@ def train(files: tuple[str, ...], learner: str, **given: object) -> None:
       widemargin train --learner tagger --column upos train.conllu --valid dev.conllu
       widemargin train --learner parser train.conllu --valid dev.conllu --model en.wm
     """
-    from widemargin.cli.run import run_train
+    from widemargin.cli.train import train as work
 
-    sys.exit(run_train(files, learner, given))
+    sys.exit(work(files, learner, given, options.typed_options()))
 
 
 @main.command()
 @click.argument("model")
 @click.argument("files", nargs=-1)
 @options.reading
-@click.option("--text", multiple=True, help="Table: the column of texts.")
+@click.option("--text", multiple=True, help="Tables: the column of texts.")
 @click.option("--scores", is_flag=True, help="Also print the score of every class.")
-@click.option("--proba", is_flag=True, help="Also print probabilities (logistic models).")
+@click.option(
+    "--proba", is_flag=True, help="Also print probabilities (only models of the learner logistic)."
+)
 def predict(model: str, files: tuple[str, ...], **given: object) -> None:
-    """Print the label that MODEL gives to each example of FILES, or of standard input.
+    """Print the label that MODEL predicts for each example of FILES, or of standard input.
 
-    Texts may come with labels, which are not looked at, or one a line without. From a pipe each
-    line is answered as it comes.
+    Texts may have labels, which are ignored, or stand alone, one per line. Lines from a pipe are
+    answered as they arrive.
 
     \b
     Examples:
@@ -191,15 +84,16 @@ def predict(model: str, files: tuple[str, ...], **given: object) -> None:
 @click.argument("model")
 @click.argument("files", nargs=-1, required=True)
 @options.reading
-@click.option("--text", multiple=True, help="Table: the column of texts.")
-@click.option("--column", help="Tagger: the column of the right tags (as in training).")
-@click.option("--encoding", help="Sentences: how characters are written (utf-8).")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead.")
+@click.option("--text", multiple=True, help="Tables: the column of texts.")
+@click.option("--column", help="Taggers: the column of the right tags (default: as in training).")
+@options.ENCODED
+@click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON object.")
 def test(model: str, files: tuple[str, ...], **given: object) -> None:
     """Measure MODEL on the labelled examples of FILES.
 
-    Of a tagger: accuracy, also on unseen words, F1 of spans as conlleval counts it. Of a parser:
-    UAS and LAS. Of both the commonest errors, with examples.
+    For classifiers this prints accuracy, precision, recall, F1 and the confusion table; for taggers
+    the accuracy, also on unseen words, and the F1 of spans as conlleval counts it; for parsers UAS
+    and LAS. Taggers and parsers also show their most frequent errors, with examples.
 
     \b
     Examples:
@@ -215,13 +109,19 @@ def test(model: str, files: tuple[str, ...], **given: object) -> None:
 @click.argument("model")
 @click.argument("files", nargs=-1)
 @options.asking
-@click.option("--column", help="Where to write the tags (the column that was learned).")
-@click.option("--write", type=click.Choice(["conll", "conllu"]), help="Plain text: what to write.")
+@click.option(
+    "--column", help="Column to write the tags in (default: the column that was learned)."
+)
+@click.option(
+    "--write",
+    type=click.Choice(["conll", "conllu"]),
+    help="Format in which to write plain text (default: conll).",
+)
 def tag(model: str, files: tuple[str, ...], **given: object) -> None:
-    """Print the sentences of FILES, or of standard input, with the tags that MODEL gives.
+    """Print the sentences of FILES, or of standard input, with the tags that MODEL predicts.
 
-    A CoNLL-U file is written as it was but for the tags; other columns get one more unless they
-    have that of the tags; plain text, a sentence a line, becomes columns.
+    CoNLL-U comes out as it was, except for the tags. Files of columns get one more column, unless
+    they already have the one of the tags. Plain text, one sentence per line, becomes columns.
 
     \b
     Examples:
@@ -238,7 +138,9 @@ def tag(model: str, files: tuple[str, ...], **given: object) -> None:
 @click.argument("files", nargs=-1)
 @options.asking
 def parse(model: str, files: tuple[str, ...], **given: object) -> None:
-    """Print the sentences of FILES, or of standard input, with trees, as CoNLL-U.
+    """Print the sentences of FILES, or of standard input, with the trees that MODEL predicts.
+
+    The output is CoNLL-U.
 
     \b
     Examples:
@@ -253,9 +155,13 @@ def parse(model: str, files: tuple[str, ...], **given: object) -> None:
 @main.command()
 @click.argument("model")
 @click.option(
-    "--top", type=click.IntRange(0), default=10, show_default=True, help="Features a class."
+    "--top",
+    type=click.IntRange(0),
+    default=10,
+    show_default=True,
+    help="Number of features to show per class.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead.")
+@click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON object.")
 def inspect(model: str, top: int, as_json: bool) -> None:
     """Show what MODEL is, how it was trained, and its strongest features."""
     from widemargin.cli.inspect import inspect as work
@@ -266,14 +172,24 @@ def inspect(model: str, top: int, as_json: bool) -> None:
 @main.command()
 @click.argument("model")
 @click.argument("files", nargs=-1, required=True)
-@click.option("--row", type=click.IntRange(1), default=1, show_default=True, help="Which example.")
 @click.option(
-    "--top", type=click.IntRange(0), default=10, show_default=True, help="How many features."
+    "--row",
+    type=click.IntRange(1),
+    default=1,
+    show_default=True,
+    help="Number of the example, counted from 1.",
+)
+@click.option(
+    "--top",
+    type=click.IntRange(0),
+    default=10,
+    show_default=True,
+    help="Number of features to show.",
 )
 @options.reading
-@click.option("--text", multiple=True, help="Table: the column of texts.")
+@click.option("--text", multiple=True, help="Tables: the column of texts.")
 def explain(model: str, files: tuple[str, ...], row: int, top: int, **given: object) -> None:
-    """Say which features decided what MODEL predicts for one example of FILES.
+    """Show which features decided what MODEL predicts for one example of FILES.
 
     \b
     Example:
@@ -287,14 +203,18 @@ def explain(model: str, files: tuple[str, ...], row: int, top: int, **given: obj
 @main.command()
 @click.argument("model")
 @click.argument("files", nargs=-1, required=True)
-@click.option("--model", "target", help="Where to save (MODEL itself).")
-@click.option("--epochs", type=click.IntRange(1), help="Passes over the new examples (1).")
+@click.option("--model", "target", help="File to save the model in (default: MODEL itself).")
+@click.option(
+    "--epochs",
+    type=click.IntRange(1),
+    help="Number of passes over the new examples (default: 1).",
+)
 @options.reading
-@click.option("--text", multiple=True, help="Table: the column of texts.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead.")
+@click.option("--text", multiple=True, help="Tables: the column of texts.")
+@click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON object.")
 @click.option("--quiet", is_flag=True, help="Print nothing but errors.")
 def update(model: str, files: tuple[str, ...], target: str | None, **given: object) -> None:
-    """Let MODEL go on learning from FILES, also new classes.
+    """Continue training MODEL on FILES, which may have new classes.
 
     \b
     Example:
@@ -313,8 +233,8 @@ def update(model: str, files: tuple[str, ...], target: str | None, **given: obje
 def convert(source: str, target: str, **given: object) -> None:
     """Convert SOURCE into TARGET.
 
-    A model becomes a LIBLINEAR model, a LIBLINEAR model becomes one of ours, and examples become a
-    cache that is mapped into memory when it is trained on.
+    A widemargin model becomes a LIBLINEAR model and the other way round. Examples become a cache,
+    which `widemargin train` maps into memory instead of parsing text.
 
     \b
     Examples:
@@ -332,24 +252,30 @@ def convert(source: str, target: str, **given: object) -> None:
 @options.reading
 @options.encoding
 @options.kernels
-@click.option("--no-bias", is_flag=True, help="Only hyperplanes through the origin.")
-@click.option("--margin", type=float, help="Ask for at least this margin.")
-@click.option("--tol", type=float, default=1e-6, show_default=True, help="Of the margin.")
+@click.option("--no-bias", is_flag=True, help="Consider only hyperplanes through the origin.")
+@click.option("--margin", type=float, help="Ask for a margin of at least this size.")
+@click.option(
+    "--tol",
+    type=float,
+    default=1e-6,
+    show_default=True,
+    help="Relative precision of the margin.",
+)
 @click.option(
     "--multiclass",
     type=click.Choice(["pairs", "rest"]),
     default="pairs",
     show_default=True,
-    help="Several classes: two at a time, or each against the rest.",
+    help="With several classes: separate them in pairs, or each from the rest.",
 )
-@click.option("--max-seconds", type=float, help="Give up after about this time.")
-@click.option("--verify", is_flag=True, help="Check the proof again, in exact arithmetic.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead.")
+@click.option("--max-seconds", type=float, help="Give up after about this many seconds.")
+@click.option("--verify", is_flag=True, help="Check the proof once more, in exact arithmetic.")
+@click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON object.")
 def certify(files: tuple[str, ...], **given: object) -> None:
     """Decide, with proof, whether a hyperplane separates the classes in FILES.
 
-    With --kernel in its feature space, where only hyperplanes through the origin count, as for a
-    kernel perceptron.
+    With --kernel, the question is asked in its feature space, where only hyperplanes through the
+    origin count, as for a kernel perceptron.
 
     \b
     Examples:
@@ -364,13 +290,13 @@ def certify(files: tuple[str, ...], **given: object) -> None:
 @main.command()
 @click.argument("model")
 @click.argument("files", nargs=-1)
-@click.option("-o", "--output", required=True, help="The page to write, such as out.html.")
+@click.option("-o", "--output", required=True, help="File to write, such as out.html.")
 @options.reading
-@click.option("--text", multiple=True, help="Table: the column of texts.")
+@click.option("--text", multiple=True, help="Tables: the column of texts.")
 def report(model: str, files: tuple[str, ...], output: str, **given: object) -> None:
-    """Write an HTML page about MODEL: what it learned, and what it is worth.
+    """Write an HTML page about MODEL: what it learned, and how well.
 
-    With labelled FILES the page also says how good its answers are, and shows its worst mistakes.
+    With labelled FILES the page also shows how well it predicts them, and its worst mistakes.
 
     \b
     Example:
@@ -383,21 +309,39 @@ def report(model: str, files: tuple[str, ...], output: str, **given: object) -> 
 
 @main.command()
 @click.argument("files", nargs=-1, required=True)
-@click.option("--learners", help="Some of them, with semicolons between (all).")
-@click.option("--folds", type=click.IntRange(2), default=5, show_default=True, help="Parts.")
-@click.option("--repeats", type=click.IntRange(1), default=2, show_default=True, help="Times.")
-@click.option("--C", "C", type=float, default=1.0, show_default=True, help="What an error costs.")
-@click.option("--epochs", type=click.IntRange(1), default=10, show_default=True, help="Passes.")
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of chance.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead.")
-@click.option("--report", "page", help="Also write an HTML page.")
+@click.option("--learners", help="Learners to compare, separated by semicolons (default: all).")
+@click.option(
+    "--folds",
+    type=click.IntRange(2),
+    default=5,
+    show_default=True,
+    help="Number of folds of the cross-validation.",
+)
+@click.option(
+    "--repeats",
+    type=click.IntRange(1),
+    default=2,
+    show_default=True,
+    help="Number of times the cross-validation is repeated, with other folds.",
+)
+@click.option("--C", "C", type=float, default=1.0, show_default=True, help="Cost of an error.")
+@click.option(
+    "--epochs",
+    type=click.IntRange(1),
+    default=10,
+    show_default=True,
+    help="Number of epochs of the online learners.",
+)
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Random seed.")
+@click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON object.")
+@click.option("--report", "page", help="Also write an HTML page with this name.")
 @options.reading
 @options.encoding
 def compare(files: tuple[str, ...], **given: object) -> None:
-    """Compare learners on the examples of FILES, and say which differences are real.
+    """Compare learners on the examples of FILES, and say which differences are significant.
 
-    Perceptrons (last, averaged, voted), passive-aggressive, SVMs and scikit-learn's logistic
-    regression learn and answer on the same parts of the examples.
+    Perceptrons (last, averaged, voted), passive-aggressive learners, SVMs and scikit-learn's
+    logistic regression are trained and tested on the same folds.
 
     \b
     Examples:
@@ -412,7 +356,7 @@ def compare(files: tuple[str, ...], **given: object) -> None:
 @main.command()
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def completion(shell: str) -> None:
-    """Print what makes SHELL complete commands and options.
+    """Print a script that makes SHELL complete commands and options.
 
     \b
     Example:
@@ -428,7 +372,7 @@ def completion(shell: str) -> None:
 @main.command()
 @click.option("--quiet", is_flag=True, help="Print nothing but errors.")
 def warmup(quiet: bool) -> None:
-    """Compile every loop once, so that no later run has to."""
+    """Compile every loop now, so that no later run has to wait for it."""
     from widemargin.cli.warmup import warmup as work
 
     work(quiet)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import click
@@ -45,124 +45,97 @@ _KERNELS = [
     click.option(
         "--kernel",
         type=click.Choice(["rbf", "poly", "linear", "laplace", "laplacian"]),
-        help="The product in feature space (kernel learners: rbf).",
+        help="The kernel.",
     ),
-    click.option("--degree", type=int, help="poly: its power (3)."),
-    click.option("--gamma", help="kernel: its factor, a number, scale or auto (poly 1, scale)."),
-    click.option("--sigma", type=float, help="kernel: instead of gamma, 1/(2 sigma^2)."),
-    click.option("--coef0", type=float, help="poly: what is added before the power (1)."),
-]
-_BUDGETS = [
-    click.option("--budget", type=int, help="kernel-perceptron: examples to store at the most."),
+    click.option("--degree", type=int, help="Degree of the poly kernel (default: 3)."),
     click.option(
-        "--forget",
-        type=click.Choice(["projectron", "forgetron", "random"]),
-        help="What then happens to others (projectron).",
+        "--gamma",
+        help="Scale of the kernel: a number, scale or auto (default: scale; for poly 1).",
     ),
+    click.option("--sigma", type=float, help="Width of the kernel; gamma is then 1/(2 sigma^2)."),
+    click.option("--coef0", type=float, help="Constant term of the poly kernel (default: 1)."),
 ]
 _READING = [
-    click.option("--format", type=click.Choice(FORMATS), help="What the files are (they tell)."),
-    click.option("--label", help="Table: the column of the labels, by name or number."),
-    click.option("--header/--no-header", default=None, help="Table: whether line 1 has names."),
     click.option(
-        "--skip-bad", type=click.IntRange(0), default=0, help="Skip so many bad lines (0)."
+        "--format",
+        type=click.Choice(FORMATS),
+        help="Format of the files (default: recognised by their names or first lines).",
     ),
-    click.option("--threads", type=click.IntRange(1), help="Threads that read (every core)."),
+    click.option("--label", help="Tables: the column of the labels, by name or number."),
+    click.option(
+        "--header/--no-header", default=None, help="Tables: whether the first line has names."
+    ),
+    click.option(
+        "--skip-bad",
+        type=click.IntRange(0),
+        default=0,
+        help="Skip up to this many bad lines instead of stopping at the first (default: 0).",
+    ),
+    click.option(
+        "--threads", type=click.IntRange(1), help="Number of threads (default: one per core)."
+    ),
 ]
 _ENCODING = [
-    click.option("--text", multiple=True, help="Table: a column of texts; only texts are used."),
-    click.option("--column", "columns", multiple=True, help="Table: a column to use."),
-    click.option("--drop", multiple=True, help="Table: a column to leave out."),
+    click.option(
+        "--text",
+        multiple=True,
+        help="Tables: a column of texts; columns that are not named are then not used.",
+    ),
+    click.option("--column", "columns", multiple=True, help="Tables: a column to use."),
+    click.option("--drop", multiple=True, help="Tables: a column to leave out."),
     click.option(
         "--scale",
         type=click.Choice(["standard", "maxabs", "none"]),
-        help="Table: how numbers are scaled (standard).",
+        help="Tables: how numbers are scaled (default: standard).",
     ),
-    click.option("--zero-based/--one-based", default=None, help="Vectors: the first index."),
+    click.option(
+        "--zero-based/--one-based",
+        default=None,
+        help="Vectors: whether the first index is 0 or 1 (default: as the file says).",
+    ),
     click.option("--double", is_flag=True, help="Vectors: learn in double precision."),
-    click.option("--ngrams", help="Text: the longest n-gram, or SHORTEST-LONGEST (1)."),
+    click.option(
+        "--ngrams",
+        help="Texts: the length of the longest n-gram, or a range such as 3-5 (default: 1).",
+    ),
     click.option(
         "--analyzer",
         type=click.Choice(["word", "char", "char_wb"]),
-        help="Text: what n-grams are made of (word).",
+        help="Texts: what n-grams are made of (default: word).",
     ),
-    click.option("--bits", type=click.IntRange(4, 30), help="Hash into 2^BITS features (20)."),
+    click.option(
+        "--bits",
+        type=click.IntRange(4, 30),
+        help="Hash features into 2^BITS columns (default: 20).",
+    ),
     click.option(
         "--weighting",
         type=click.Choice(["count", "binary", "sublinear"]),
-        help="Text: what a word counts that comes often.",
+        help="Texts: the value of a word that occurs several times (default: count).",
     ),
-    click.option("--idf", is_flag=True, default=None, help="Text: rare words count more."),
+    click.option(
+        "--idf", is_flag=True, default=None, help="Texts: give rare words a larger value."
+    ),
 ]
-_ENCODED = click.option("--encoding", help="Sentences: how characters are written (utf-8).")
-_SENTENCES = [
-    click.option("--order", type=click.IntRange(1, 2), help="Tagger: tags before that decide (1)."),
-    click.option(
-        "--committee", type=click.IntRange(1), help="Tagger: learn so often, keep the mean (1)."
-    ),
-    click.option(
-        "--system",
-        type=click.Choice(["arc-hybrid", "eisner", "cle"]),
-        help="Parser: by transitions (arc-hybrid), or the best projective or any tree.",
-    ),
-    click.option("--beam", type=click.IntRange(1), help="Search with a beam of this width."),
-    click.option("--tags", help="Parser: tags that are its own (own), gold, or a column's."),
-    click.option(
-        "--template", "templates", multiple=True, help="Tagger: a feature, as 'word[-1]|word[0]'."
-    ),
-    click.option(
-        "--dictionary", type=click.IntRange(1), help="Tagger: words seen so often keep their tags."
-    ),
-    click.option("--prune", type=click.FloatRange(0), help="Leave out weights up to this size."),
-    click.option("--half", is_flag=True, help="Tagger: save weights of 16 bits."),
-    _ENCODED,
-]
+ENCODED = click.option(
+    "--encoding", help="Sentences: the character encoding of the files (default: utf-8)."
+)
 _ASKING = [
     click.option(
         "--format",
         type=click.Choice(["conll", "conllu", "text"]),
-        help="What the files are (they tell).",
+        help="Format of the files (default: recognised by their names or first lines).",
     ),
-    _ENCODED,
-    click.option("--threads", type=click.IntRange(1), help="Threads (every core)."),
+    ENCODED,
+    click.option(
+        "--threads", type=click.IntRange(1), help="Number of threads (default: one per core)."
+    ),
 ]
-
-
-_FILES = {
-    *("path", "seed", "max_seconds", "valid", "format", "label", "header", "skip_bad", "threads"),
-    *("text", "columns", "drop", "scale", "zero_based", "double", "ngrams", "analyzer", "bits"),
-    *("weighting", "idf", "memory", "stream", "cache", "checkpoint", "checkpoint_every", "resume"),
-    *("as_json", "quiet"),
-}
-_ONLINE = {"rule", "keep", "epochs", "batch", "shuffle", "multiclass", "patience"}
-_BUDGET = {"budget", "forget"}
-_SENTENCE_FILES = {
-    *("path", "seed", "max_seconds", "valid", "format", "encoding", "as_json", "quiet"),
-    *("epochs", "C", "bits", "beam", "prune"),
-}
-#: The options of `widemargin train` that each learner takes; others are refused.
-TAKEN = {
-    "perceptron": _FILES | _ONLINE | {"eta", "power", "C"},
-    "pa": _FILES | _ONLINE | {"C"},
-    "logistic": (_FILES | _ONLINE | {"eta", "power", "l2"}) - {"rule"},
-    "svm": _FILES | {"C", "loss", "tol", "bias", "multiclass", "epochs"},
-    "kernel-perceptron": (_FILES | _ONLINE | {*KERNEL, *_BUDGET, "eta", "C"}) - {"batch"},
-    "kernel-svm": _FILES | {*KERNEL, "C", "tol", "multiclass"},
-    "tagger": _SENTENCE_FILES
-    | {"rule", "keep", "patience", "order", "shuffle", "templates", "dictionary", "committee"}
-    | {"columns", "half", "threads"},
-    "parser": _SENTENCE_FILES | {"system", "tags"},
-}
 
 
 def kernels(command: Callable[..., Any]) -> Callable[..., Any]:
     """The options that say which kernel."""
     return _add(command, _KERNELS)
-
-
-def budgets(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The options that say how much to store of what was learned from."""
-    return _add(command, _BUDGETS)
 
 
 def reading(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -175,27 +148,9 @@ def encoding(command: Callable[..., Any]) -> Callable[..., Any]:
     return _add(command, _ENCODING)
 
 
-def sentences(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The options of learners of sentences."""
-    return _add(command, _SENTENCES)
-
-
 def asking(command: Callable[..., Any]) -> Callable[..., Any]:
     """The options that say how to read sentences that are asked about."""
     return _add(command, _ASKING)
-
-
-def refuse_others(learner: str, taken: Collection[str]) -> None:
-    """Refuse options on the command line that are none of those that the learner takes."""
-    context = click.get_current_context()
-    typed = click.core.ParameterSource.COMMANDLINE
-    for option in context.command.params:
-        name = option.name or ""
-        if not isinstance(option, click.Option) or name in taken or name == "learner":
-            continue
-        if context.get_parameter_source(name) == typed:
-            shown = max(option.opts, key=len)
-            raise click.UsageError(f"{shown} is no option of the learner {learner}")
 
 
 def _add(command: Callable[..., Any], options: list[Any]) -> Callable[..., Any]:
@@ -204,10 +159,25 @@ def _add(command: Callable[..., Any], options: list[Any]) -> Callable[..., Any]:
     return command
 
 
+def typed_options() -> dict[str, str]:
+    """The options on the command line by the names of their parameters, as they are written."""
+    context = click.get_current_context(silent=True)
+    if context is None:
+        return {}
+    typed = {}
+    for option in context.command.params:
+        name = option.name or ""
+        given = context.get_parameter_source(name) == click.core.ParameterSource.COMMANDLINE
+        if isinstance(option, click.Option) and given:
+            off = option.secondary_opts and not context.params.get(name)
+            typed[name] = max(option.secondary_opts if off else option.opts, key=len)
+    return typed
+
+
 _OF_TABLES = {"label", "header", "text", "columns", "drop", "scale"}
 _OF_VECTORS = {"zero_based", "double"}
 _OF_TEXTS = {"ngrams", "analyzer", "bits", "weighting", "idf"}
-#: What can be said of files that are no tables; of tables everything that is not of vectors.
+#: The options that have an effect for files that are not tables; for tables see below.
 _MEANING = {
     "svmlight": _OF_VECTORS,
     "vw": {"bits", "double"},
@@ -218,14 +188,13 @@ _MEANING = {
 
 
 def check_meaning(given: Mapping[str, Any], format: str) -> None:
-    """Refuse options that mean nothing for files of this format."""
+    """Refuse options that have no effect for files of this format."""
     meaning = _MEANING.get(format, _OF_TABLES | (_OF_TEXTS if given.get("text") else set()))
-    for name in sorted((_OF_TABLES | _OF_VECTORS | _OF_TEXTS) - meaning):
-        if given.get(name) in (None, (), False):
+    for name, written in typed_options().items():
+        if name not in (_OF_TABLES | _OF_VECTORS | _OF_TEXTS) - meaning:
             continue
-        option = {"columns": "column", "zero_based": "zero-based"}.get(name, name)
-        told = " without --text" if name in _OF_TEXTS and format not in _MEANING else ""
-        raise click.UsageError(f"--{option} means nothing for {format} files{told}")
+        without = " without --text" if name in _OF_TEXTS and format not in _MEANING else ""
+        raise click.UsageError(f"{written} has no effect for {format} files{without}")
 
 
 def read_options(given: Mapping[str, Any], **table: Any) -> Any:
@@ -255,25 +224,32 @@ def read_options(given: Mapping[str, Any], **table: Any) -> Any:
 def kernel_params(given: Mapping[str, Any]) -> dict[str, Any]:
     """What was said of the kernel, as `make_kernel` takes it."""
     params = {name: given[name] for name in KERNEL if given.get(name) is not None}
-    if params.get("gamma", "scale") not in ("scale", "auto"):
-        try:
-            params["gamma"] = float(params["gamma"])
-        except ValueError:
-            raise click.UsageError(
-                f"--gamma {params['gamma']}: expected a number, scale or auto"
-            ) from None
+    if "gamma" in params:
+        params["gamma"] = read_gamma(params["gamma"])
     return params
+
+
+def read_gamma(given: str) -> float | str:
+    """A number, or how to choose one."""
+    if given in ("scale", "auto"):
+        return given
+    try:
+        return float(given)
+    except ValueError:
+        raise click.UsageError(f"--gamma {given}: expected a number, scale or auto") from None
 
 
 def encode_options(given: Mapping[str, Any]) -> Any:
     """How to encode what is read, from what was given on the command line."""
     from widemargin.data.datasets import EncodeOptions
 
-    text = {name: given[name] for name in ("analyzer", "bits", "weighting", "idf") if given[name]}
-    if given["ngrams"]:
+    names = ("analyzer", "bits", "weighting", "idf")
+    text = {name: given[name] for name in names if given.get(name)}
+    if given.get("ngrams"):
         text["ngrams"] = _ngrams(given["ngrams"])
-    first = None if given["zero_based"] is None else 0 if given["zero_based"] else 1
-    return EncodeOptions(first=first, scale=given["scale"] or "standard", text=text)
+    zero_based = given.get("zero_based")
+    first = None if zero_based is None else 0 if zero_based else 1
+    return EncodeOptions(first=first, scale=given.get("scale") or "standard", text=text)
 
 
 def _ngrams(given: str) -> int | tuple[int, int]:

@@ -2,202 +2,218 @@
 
 from __future__ import annotations
 
-import json
-import os
-import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import click
 
-from widemargin.cli.report import Job, say_if_cold
 from widemargin.cli.sentences import read_sentences
-from widemargin.cli.structured_test import figures_of, print_figures
+from widemargin.cli.structured_test import figure_lines, figures_of
+from widemargin.cli.trainer import NOTHING, Job, Told, Trainer
 from widemargin.data.readers.corpus import Corpus
-from widemargin.parameters import refuse_unused
+from widemargin.parameters import Use
+from widemargin.structured.parser.parser import Parser, uses_of_parser
+from widemargin.structured.report import Report, measure_parser, measure_tagger
 from widemargin.structured.spans import find_illegal, scheme_of
-from widemargin.training.progress import Watcher, watched
+from widemargin.structured.tagger.tagger import Tagger, uses_of_tagger
+from widemargin.training.checkpoints import Checkpoints
+from widemargin.training.progress import Watcher
 
-#: Illegal tags that are told one by one.
-_TOLD = 10
-#: Parameters of the learners by the names of their options.
-_TAGGER = {
-    **{name: name for name in ("rule", "keep", "epochs", "C", "bits", "patience", "order")},
-    "max_seconds": "max_seconds",
-    "seed": "random_state",
-    "shuffle": "shuffle",
-    "templates": "templates",
-    "dictionary": "tag_dictionary",
-    "committee": "committee",
-}
-_PARSER = {
-    **{name: name for name in ("epochs", "C", "bits", "system", "beam", "tags", "patience")},
-    "max_seconds": "max_seconds",
-    "seed": "random_state",
-}
+#: Illegal tags that are reported one by one.
+_SHOWN = 10
 
 
-def train_sentences(
-    files: Sequence[str], learner: str, given: Mapping[str, Any], valid: Any, job: Job
-) -> int:
-    """Train a tagger or a parser; returns the exit code.
+class SentenceTrainer(Trainer):
+    """Trains a learner of sentences.
 
-    Parameters
+    Attributes
     ----------
-    valid : str, float or None
-        A file of held-out sentences, or a part of those to learn from.
+    fitted : Tagger or Parser
+        What learns.
+    corpus : Corpus
+        The sentences to learn from.
+    held_out : Corpus or None
+        Sentences that may stop learning, and that the model is measured on.
+    whole : TaggerModel or ParserModel
+        What was learned, before weights were left out or rounded.
     """
-    if not files:
-        raise click.UsageError(f"--learner {learner} needs FILES of sentences to learn from")
-    began = time.monotonic()
-    say_if_cold(job)
-    corpus = read_sentences(files, given)
-    held_out = read_sentences([valid], given) if isinstance(valid, str) else valid
-    train = _train_tagger if learner == "tagger" else _train_parser
-    whole, told, watch = train(corpus, held_out, given, job)
-    model = whole if given["prune"] is None else whole.prune(given["prune"])
-    model = model.rounded() if given["half"] else model
-    model.save(job.model)
-    history = model.history
-    figures: dict[str, Any] = {
-        "learner": learner,
-        **told,
-        "sentences": len(corpus),
-        "tokens": corpus.tokens,
-        "epochs": len(history),
-        "mistakes": history.mistakes,
-        "stopped": history.stopped,
-    }
-    report = _measure(model, held_out) if isinstance(held_out, Corpus) else None
-    if report is not None:
-        figures |= {"held_out_sentences": report.sentences, **figures_of(report)}
-    if model is not whole:
-        figures |= _cost(whole, model, corpus if report is None else held_out, report is None)
-    figures["seconds"] = time.monotonic() - began
-    figures["bytes"] = os.stat(job.model).st_size
-    figures["model"] = os.path.abspath(job.model)
-    if job.as_json:
-        click.echo(json.dumps(figures))
-    elif not job.quiet:
-        _print(corpus, model, figures, report)
-    return 130 if watch.interrupted else 0
+
+    shows_size = True
+    fitted: Any
+    corpus: Corpus
+    held_out: Corpus | None = None
+    whole: Any
+
+    def __init__(self, learner: str, given: Mapping[str, Any], job: Job) -> None:
+        super().__init__(learner, given, job)
+        if not job.files:
+            raise click.UsageError(f"--learner {learner} needs FILES of sentences to learn from")
+        self.params["random_state"] = self.seed
+        if job.valid is not None:
+            self.params["validation"] = job.valid
+
+    def read(self) -> None:
+        """Read the sentences."""
+        self.corpus = read_sentences(self.job.files, self.given)
+        if self.job.valid is not None:
+            self.held_out = self.fitted.validation = read_sentences([self.job.valid], self.given)
+
+    @property
+    def epochs(self) -> int:
+        """How many epochs there are at most; each stage of a parser tells its own."""
+        return self.fitted.epochs or 1
+
+    def make_smaller(self, whole: Any) -> Any:
+        """The model to save: without small weights, and rounded, if that was asked for."""
+        self.whole = whole
+        model = whole if self.given.get("prune") is None else whole.prune(self.given["prune"])
+        return model.rounded() if self.given.get("half") else model
+
+    def examine(self, model: Any, corpus: Corpus) -> Report:
+        """Ask a model about sentences whose answers are known."""
+        raise NotImplementedError
+
+    def tell_data(self, model: Any) -> Told:
+        """How many sentences and tokens there were."""
+        figures = {"sentences": len(self.corpus), "tokens": self.corpus.tokens}
+        told = ", ".join(f"{count} {what}" for what, count in figures.items())
+        return Told(figures, [f"{self.corpus.source}: {told}"])
+
+    def tell_result(self, model: Any) -> Told:
+        """Nothing more than its history tells."""
+        return NOTHING
+
+    def measure(self, model: Any) -> Told:
+        """How good the model is on held-out sentences, and what it lost by being made smaller."""
+        figures: dict[str, Any] = {}
+        lines: list[str] = []
+        if self.held_out is not None:
+            found = self.examine(model, self.held_out)
+            counted = {"sentences": found.sentences, "tokens": found.tokens}
+            figures = {f"held_out_{what}": count for what, count in counted.items()}
+            figures |= {k: v for k, v in figures_of(found).items() if k not in counted}
+            lines = [f"on {found.sentences} held-out sentences:", *figure_lines(found)]
+        if model is not self.whole:
+            cost = self._tell_cost(model)
+            figures, lines = {**figures, **cost.figures}, [*lines, *cost.lines]
+        return Told(figures, lines)
+
+    def _tell_cost(self, model: Any) -> Told:
+        """What a smaller model loses, on held-out sentences or else on those it learned from."""
+        corpus = self.corpus if self.held_out is None else self.held_out
+        before, after = (figures_of(self.examine(one, corpus)) for one in (self.whole, model))
+        name = next(name for name in ("f1", "las", "accuracy") if name in before)
+        where = "training" if self.held_out is None else "held-out"
+        figures = {
+            "smaller_figure": name,
+            "smaller_on": where,
+            "before_smaller": before[name],
+            "after_smaller": after[name],
+        }
+        line = f"what the smaller model costs: {name} {before[name]:.4f} -> {after[name]:.4f}"
+        return Told(figures, [f"{line} on the {where} sentences"])
 
 
-def _params(given: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
-    """What was given, by the names of the parameters."""
-    return {
-        param: given[option]
-        for option, param in names.items()
-        if given.get(option) not in (None, ())
-    }
+class TaggerTrainer(SentenceTrainer):
+    """Trains a tagger."""
 
+    fitted: Tagger
 
-def _train_tagger(
-    corpus: Corpus, held_out: Any, given: Mapping[str, Any], job: Job
-) -> tuple[Any, dict[str, Any], Watcher]:
-    from widemargin.structured.tagger.tagger import Tagger, uses_of_tagger
+    def __init__(self, learner: str, given: Mapping[str, Any], job: Job) -> None:
+        super().__init__(learner, given, job)
+        params = self.params
+        if "templates" in params:
+            params["templates"] = list(params["templates"])
+        if "dictionary" in params:
+            params["tag_dictionary"] = params.pop("dictionary")
+        if "beam" in params:
+            params["search"] = "beam"
+        if params.get("shuffle", True) not in (True, False):
+            raise click.UsageError("--shuffle of the learner tagger must be blocks or no")
+        if len(given.get("columns") or ()) > 1:
+            raise click.UsageError("--column is given twice: a tagger learns one column")
+        self.fitted = Tagger(**params, n_jobs=given.get("threads") or -1)
 
-    columns = given["columns"]
-    if len(columns) > 1:
-        raise click.UsageError("--column: a tagger learns one column")
-    column = corpus.name_of(columns[0] if columns else None)
-    illegal = _lint(corpus, column, job)
-    params = _params(given, _TAGGER)
-    if "shuffle" in params:
-        params["shuffle"] = params["shuffle"] != "no"
-    if "templates" in params:
-        params["templates"] = list(params["templates"])
-    if given["beam"] is not None:
-        params |= {"search": "beam", "beam": given["beam"]}
-    tagger = Tagger(
-        **params,
-        n_jobs=given["threads"] or -1,
-        validation=0.0 if held_out is None else held_out,
-    )
-    refuse_unused(params, uses_of_tagger(tagger))
-    with watched(_shown(job), tagger.epochs, table=True) as watch:
-        tagger.fit(corpus, column=column, watch=watch)
-    told = {"column": column, "tags": len(set(corpus.column(column)))}
-    scheme = tagger.model_.given_scheme or tagger.model_.scheme
-    if scheme is not None:
-        told |= {"scheme": scheme, "illegal_tags": illegal}
-    return tagger.model_, told, watch
+    def uses(self) -> dict[str, Use]:
+        """Which parameters have an effect."""
+        return uses_of_tagger(self.fitted)
 
+    def read(self) -> None:
+        """Read the sentences, and report tags that break the rules of their scheme."""
+        super().read()
+        self.column = self.corpus.name_of(next(iter(self.given.get("columns") or ()), None))
+        self.illegal = self._check_tags()
 
-def _train_parser(
-    corpus: Corpus, held_out: Any, given: Mapping[str, Any], job: Job
-) -> tuple[Any, dict[str, Any], Watcher]:
-    from widemargin.structured.parser.parser import Parser, uses_of_parser
+    def fit(self, watch: Watcher, checkpoints: Checkpoints | None) -> Any:
+        """Learn, from the start or from a checkpoint."""
+        self.fitted.fit(self.corpus, column=self.column, watch=watch, checkpoint=checkpoints)
+        return self.make_smaller(self.fitted.model_)
 
-    if isinstance(held_out, float):
-        raise click.UsageError("--valid of the learner parser must be a file")
-    if "head" not in corpus.names:
-        raise click.UsageError(f"{corpus.source}: is {corpus.format}; parsers learn from CoNLL-U")
-    params = _params(given, _PARSER)
-    parser = Parser(**params, validation=held_out)
-    refuse_unused(params, uses_of_parser(parser))
-    with watched(_shown(job), parser.epochs or 10, table=True) as watch:
-        parser.fit(corpus, watch=watch)
-    model = parser.model_
-    told = {"system": model.system, "beam": model.beam, "labels": len(model.labels)}
-    return model, told, watch
-
-
-def _shown(job: Job) -> bool | None:
-    return False if job.quiet or job.as_json else None
-
-
-def _lint(corpus: Corpus, column: str, job: Job) -> int:
-    """Tell of tags that break the rules of their scheme; returns how many there are."""
-    tags = corpus.column(column)
-    scheme = scheme_of(tags, corpus.starts)
-    if scheme is None:
-        return 0
-    illegal = find_illegal(tags, corpus.starts, scheme)
-    if illegal and not job.quiet:
-        for token, what in illegal[:_TOLD]:
+    def _check_tags(self) -> int:
+        """Report tags that break the rules of their scheme; returns how many there are."""
+        corpus, tags = self.corpus, self.corpus.column(self.column)
+        scheme = scheme_of(tags, corpus.starts)
+        if scheme is None:
+            return 0
+        illegal = find_illegal(tags, corpus.starts, scheme)
+        if self.job.quiet:
+            return len(illegal)
+        for token, what in illegal[:_SHOWN]:
             click.echo(f"{corpus.where(token)}: {what}, which {scheme} does not allow", err=True)
-        if len(illegal) > _TOLD:
-            click.echo(f"... {len(illegal) - _TOLD} more such tags", err=True)
-    return len(illegal)
+        if len(illegal) > _SHOWN:
+            click.echo(f"... {len(illegal) - _SHOWN} more such tags", err=True)
+        return len(illegal)
+
+    def examine(self, model: Any, corpus: Corpus) -> Report:
+        """Compare tags."""
+        return measure_tagger(model, corpus)
+
+    def tell_learner(self, model: Any) -> Told:
+        """The column of the tags, how many there are, and their scheme."""
+        tags = len(set(self.corpus.column(self.column)))
+        figures: dict[str, Any] = {"column": self.column, "tags": tags}
+        scheme, line = model.given_scheme or model.scheme, f"tagger of {self.column!r}: {tags} tags"
+        if scheme is None:
+            return Told(figures, [line])
+        figures |= {"scheme": scheme, "illegal_tags": self.illegal}
+        return Told(figures, [f"{line}, {scheme}"])
 
 
-def _measure(model: Any, held_out: Corpus) -> Any:
-    from widemargin.structured.report import measure_parser, measure_tagger
-    from widemargin.structured.tagger.model import TaggerModel
+class ParserTrainer(SentenceTrainer):
+    """Trains a parser."""
 
-    if isinstance(model, TaggerModel):
-        return measure_tagger(model, held_out)
-    return measure_parser(model, held_out)
+    fitted: Parser
 
+    def __init__(self, learner: str, given: Mapping[str, Any], job: Job) -> None:
+        super().__init__(learner, given, job)
+        if "tags" in self.params:
+            names = [name for part in self.params["tags"] for name in part.split(",")]
+            self.params["tags"] = names[0] if len(names) == 1 else names
+        self.fitted = Parser(**self.params)
 
-def _cost(whole: Any, model: Any, corpus: Corpus, learned: bool) -> dict[str, Any]:
-    """What a smaller model loses, on held-out sentences or else on those that it learned from."""
-    before, after = (figures_of(_measure(one, corpus)) for one in (whole, model))
-    name = next(name for name in ("f1", "las", "accuracy") if name in before)
-    return {
-        "smaller_figure": name,
-        "smaller_on": "training" if learned else "held-out",
-        "before_smaller": before[name],
-        "after_smaller": after[name],
-    }
+    def uses(self) -> dict[str, Use]:
+        """Which parameters have an effect."""
+        return uses_of_parser(self.fitted)
 
+    def read(self) -> None:
+        """Read the sentences, which need trees."""
+        super().read()
+        if "head" not in self.corpus.names:
+            raise click.UsageError(
+                f"{self.corpus.source}: is {self.corpus.format}; parsers learn from CoNLL-U"
+            )
 
-def _print(corpus: Corpus, model: Any, figures: dict[str, Any], report: Any) -> None:
-    click.echo(f"{corpus.source}: {len(corpus)} sentences, {corpus.tokens} tokens")
-    if "tags" in figures:
-        scheme = f", {figures['scheme']}" if "scheme" in figures else ""
-        click.echo(f"tagger of {figures['column']!r}: {figures['tags']} tags{scheme}")
-    else:
-        click.echo(f"parser, {figures['system']}: {figures['labels']} labels")
-    click.echo(f"\n{model.history!r}\n")
-    if report is not None:
-        click.echo(f"on {report.sentences} held-out sentences:")
-        print_figures(report)
-    if "smaller_on" in figures:
-        click.echo(
-            f"what the smaller model costs: {figures['smaller_figure']}"
-            f" {figures['before_smaller']:.4f} -> {figures['after_smaller']:.4f}"
-            f" on the {figures['smaller_on']} sentences"
-        )
-    click.echo(f"model saved to {figures['model']} ({figures['bytes']:,} bytes)")
+    def fit(self, watch: Watcher, checkpoints: Checkpoints | None) -> Any:
+        """Learn, from the start or from checkpoints of the stages."""
+        self.fitted.fit(self.corpus, watch=watch, checkpoint=checkpoints)
+        return self.make_smaller(self.fitted.model_)
+
+    def examine(self, model: Any, corpus: Corpus) -> Report:
+        """Compare trees."""
+        return measure_parser(model, corpus)
+
+    def tell_learner(self, model: Any) -> Told:
+        """The transition system, and how many labels there are."""
+        labels = len(model.labels)
+        figures = {"system": model.system, "beam": model.beam, "labels": labels}
+        return Told(figures, [f"parser, {model.system}: {labels} labels"])

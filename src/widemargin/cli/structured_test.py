@@ -42,7 +42,7 @@ def test(path: str, files: Sequence[str], given: Mapping[str, Any]) -> None:
         click.echo(json.dumps({**figures_of(report), **_mistakes(report)}))
         return
     click.echo(f"{report.sentences} sentences, {report.tokens} tokens")
-    print_figures(report)
+    click.echo("\n".join(figure_lines(report)))
     if report.spans is not None:
         _print_spans(report)
     if len(report.confusion.labels) <= SHOWN:
@@ -80,24 +80,27 @@ def _mistakes(report: Report) -> dict[str, Any]:
     }
 
 
-def print_figures(report: Report) -> None:
-    """Print each figure with its interval."""
+def figure_lines(report: Report) -> list[str]:
+    """Each figure with its interval, one per line."""
+    lines = []
     if report.spans is not None:
         overall = report.spans.overall
-        _line("span F1", overall.f1, overall.interval())
-        click.echo(
+        lines.append(_line("span F1", overall.f1, overall.interval()))
+        lines.append(
             f"precision {overall.precision:.4f}, recall {overall.recall:.4f}: {overall.right} right"
             f" of {overall.found} found, {overall.wanted} there are"
         )
     for name, ratio in report.figures.items():
         if ratio.wanted:
             title = _TITLES.get(name, name.replace("_", " "))
-            _line(title, ratio.f1, ratio.interval(), f", {ratio.right} of {ratio.wanted}")
+            line = _line(title, ratio.f1, ratio.interval())
+            lines.append(f"{line}, {ratio.right} of {ratio.wanted}")
+    return lines
 
 
-def _line(title: str, value: float, interval: tuple[float, float], more: str = "") -> None:
+def _line(title: str, value: float, interval: tuple[float, float]) -> str:
     low, high = interval
-    click.echo(f"{title:<15} {value:.4f} (95 % interval {low:.4f} to {high:.4f}){more}")
+    return f"{title:<15} {value:.4f} (95 % interval {low:.4f} to {high:.4f})"
 
 
 def _print_spans(report: Report) -> None:

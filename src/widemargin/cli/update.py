@@ -14,7 +14,7 @@ import click
 import numpy as np
 
 from widemargin.cli.ask import Question
-from widemargin.cli.learners import Learner
+from widemargin.cli.linear import settings_of
 from widemargin.data.datasets import Classes, read_all
 from widemargin.errors import DataError
 from widemargin.models.kernel import KernelModel
@@ -35,9 +35,8 @@ def update(path: str, files: Sequence[str], target: str, given: Mapping[str, Any
         raise click.UsageError(
             "update reads texts as the model did: give it fastText or label<TAB>text"
         )
-    learner = Learner.again(model, epochs=given["epochs"] or 1)
-    settings = replace(learner.settings, validation=0.0, start="zero")
-    rng = learner.generator()
+    settings = settings_of(model, epochs=given["epochs"] or 1, validation=0.0, start="zero")
+    rng = np.random.default_rng(model.params.get("random_state"))
     if model.chance is not None:
         rng.bit_generator.state = model.chance
     classes = Classes(model.classes)
@@ -63,8 +62,15 @@ def update(path: str, files: Sequence[str], target: str, given: Mapping[str, Any
         )
     history = copy.deepcopy(model.history)
     history.extend(more)
-    learned = learner.model(classes.values, state, model.bias, history, rng, model.encoder)
-    replace(learned, params=model.params).save(target)
+    learned = replace(
+        model,
+        classes=classes.values,
+        state=state,
+        keep=settings.keep,
+        history=history,
+        chance=rng.bit_generator.state,
+    )
+    learned.save(target)
     figures = {
         "rows": rows.n,
         "epochs": len(more),

@@ -1,0 +1,124 @@
+"""`widemargin train --learner kernel-perceptron` and `kernel-svm`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from widemargin.cli.row_trainer import RowTrainer
+from widemargin.cli.trainer import Job, Told
+from widemargin.kernel_machines.perceptron.fit import HeldOutPoints, fit_kernel_perceptron
+from widemargin.kernel_machines.perceptron.settings import KernelSettings
+from widemargin.kernel_machines.svm.fit import KernelSVMSettings, fit_kernel_svm
+from widemargin.models.kernel import KernelModel
+from widemargin.parameters import Use
+from widemargin.training.checkpoints import Checkpoints
+from widemargin.training.progress import Watcher
+
+
+class KernelTrainer(RowTrainer):
+    """Trains a learner that sees examples through a kernel."""
+
+    def _fitted(self, model: KernelModel) -> KernelModel:
+        """What was learned, with what a user may ask about it."""
+        return replace(
+            model,
+            learner=self.estimator,
+            params={**self.params, "random_state": self.seed},
+            encoder=self.examples.encoder,
+        )
+
+    def tell_learner(self, model: Any) -> Told:
+        """The kernel, the step rule, and what answers."""
+        figures = {"kernel": str(model.kernel), "rule": model.rule, "keep": model.keep}
+        line = f"{self.estimator}, {model.rule} rule, {model.keep} kept, kernel {model.kernel}"
+        return Told(figures, [line])
+
+    def tell_result(self, model: Any) -> Told:
+        """How many examples the model is made of."""
+        told, vectors = super().tell_result(model), model.support.n
+        lines = [f"support vectors: {vectors}", *told.lines]
+        return Told({"support_vectors": vectors, **told.figures}, lines)
+
+
+class KernelPerceptronTrainer(KernelTrainer):
+    """Trains a kernel perceptron."""
+
+    def __init__(self, learner: str, given: Mapping[str, Any], job: Job) -> None:
+        super().__init__(learner, given, job)
+        self.settings = KernelSettings(
+            **self.params, n_jobs=self.reading.threads, max_memory=job.memory
+        )
+        self.settings.check()
+
+    def uses(self) -> dict[str, Use]:
+        """Which parameters have an effect."""
+        return self.settings.uses(held_out=self.job.valid is not None)
+
+    @property
+    def epochs(self) -> int:
+        """How many epochs there are at most."""
+        return max(1, round(self.settings.epochs))
+
+    def fit(self, watch: Watcher, checkpoints: Checkpoints | None) -> KernelModel:
+        """Learn, from the start or from a checkpoint."""
+        examples = self.examples
+        rows, asked = examples.data.rows.with_bias(0.0), None
+        if examples.held_out is not None:
+            held_rows = examples.held_out.rows.with_bias(0.0)
+            width = max(rows.width, held_rows.width)
+            asked = HeldOutPoints(held_rows.widened(width), examples.held_out.codes)
+        model = fit_kernel_perceptron(
+            rows,
+            examples.classes.values,
+            examples.data.codes,
+            self.settings,
+            self.rng,
+            sample_weight=examples.data.weights,
+            held_out=asked,
+            watch=watch,
+            checkpoints=checkpoints,
+        )
+        return self._fitted(model)
+
+
+class KernelSVMTrainer(KernelTrainer):
+    """Trains a kernel SVM."""
+
+    shows_mistakes = False
+
+    def __init__(self, learner: str, given: Mapping[str, Any], job: Job) -> None:
+        super().__init__(learner, given, job)
+        self.settings = KernelSVMSettings(
+            **self.params, n_jobs=self.reading.threads, max_memory=job.memory
+        )
+        self.settings.check()
+
+    def uses(self) -> dict[str, Use]:
+        """Which parameters have an effect."""
+        return self.settings.uses()
+
+    @property
+    def epochs(self) -> int:
+        """It does not learn in epochs: its history has one row."""
+        return 1
+
+    def fit(self, watch: Watcher, checkpoints: Checkpoints | None) -> KernelModel:
+        """Solve the problem."""
+        examples = self.examples
+        trained = fit_kernel_svm(
+            examples.data.rows.with_bias(0.0),
+            examples.classes.values,
+            examples.data.codes,
+            self.settings,
+            sample_weight=examples.data.weights,
+            watch=watch,
+        )
+        return self._fitted(trained.model)
+
+    def tell_result(self, model: Any) -> Told:
+        """The duality gap, and how many examples the model is made of."""
+        found, told = model.certificate, super().tell_result(model)
+        figures = {"primal": found.primal, "dual": found.dual, "gap": found.gap}
+        return Told({**figures, **told.figures}, [*str(found).split("\n"), *told.lines])

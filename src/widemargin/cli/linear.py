@@ -1,0 +1,213 @@
+"""`widemargin train --learner perceptron`, `pa` and `logistic`: from memory, or from a stream."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields, replace
+from typing import Any
+
+import click
+import numpy as np
+
+from widemargin.cli.row_trainer import RowTrainer
+from widemargin.cli.trainer import Job, Told
+from widemargin.cli.training_data import Examples, read_examples, read_held_out
+from widemargin.data.datasets import Classes, Encoded, make_encoder
+from widemargin.data.readers.files import Files
+from widemargin.models.linear import LinearModel, model_of
+from widemargin.online.fit import check_classes, fit_linear
+from widemargin.online.from_files import FromFiles
+from widemargin.online.held_out import HeldOut
+from widemargin.online.learn import learn
+from widemargin.online.settings import Settings
+from widemargin.online.state import State
+from widemargin.parameters import Use
+from widemargin.training.checkpoints import Checkpoints
+from widemargin.training.history import History
+from widemargin.training.progress import Watcher
+
+#: The step rule of each learner, unless another one is asked for.
+_RULES = {"perceptron": "perceptron", "pa": "pa1", "logistic": "logistic"}
+#: In one pass over a stream the history has a row for this many examples.
+_EVERY = 100_000
+#: Bytes of examples from a pipe that are shuffled together.
+_PIPED = 1 << 26
+
+
+class LinearTrainer(RowTrainer):
+    """Trains a linear learner, in memory or window by window."""
+
+    def __init__(self, learner: str, given: Mapping[str, Any], job: Job) -> None:
+        super().__init__(learner, given, job)
+        rule = self.params.get("rule", _RULES[learner])
+        if learner == "pa" and not rule.startswith("pa"):
+            raise click.UsageError("--rule of the learner pa must be pa, pa1 or pa2")
+        usual = {"fit_intercept": "auto"} if job.files else {}
+        self.params = {**usual, **self.params}
+        for name, value in (("batch", 1), ("shuffle", True)):
+            self.params.setdefault(name, value)
+        self.settings = Settings(**{**self.params, "rule": rule})
+        self.settings.check()
+        self.params["random_state"] = self.seed
+        self._stream: FromFiles | None = None
+        self._measured: Encoded | None = None
+
+    def uses(self) -> dict[str, Use]:
+        """Which parameters have an effect."""
+        return self.settings.uses(held_out=self.job.valid is not None)
+
+    @property
+    def epochs(self) -> int:
+        """How many epochs there are at most."""
+        return self.settings.epochs
+
+    @property
+    def measured(self) -> Encoded | None:
+        """Examples to measure the model on."""
+        return self._measured if self._stream is not None else self.examples.measured
+
+    def read_files(self, files: Files) -> Examples | None:
+        """Read files into memory if they can be kept there, or else make ready for a stream."""
+        if not files.readable_again and self.settings.epochs != 1:
+            if "epochs" in self.params:
+                raise click.UsageError("a pipe can be read only once: give --epochs 1, or files")
+            self.settings = replace(self.settings, epochs=1)
+            self.params["epochs"] = 1
+        settings, job = self.settings, self.job
+        once = settings.epochs == 1 and settings.shuffle is False
+        if not (once or job.stream) and files.readable_again:
+            found = read_examples(files, self.encoding, job.memory, job.cache)
+            if found is not None:
+                return found
+        self._stream = self._open_stream(files)
+        return None
+
+    def _open_stream(self, files: Files) -> FromFiles:
+        if self.settings.validation > 0.0:
+            raise click.UsageError(
+                "examples that are not in memory cannot be split: give --valid a file"
+            )
+        if self.settings.shuffle not in (True, False):
+            raise click.UsageError(
+                "examples that are not in memory are shuffled in blocks, or not at all"
+            )
+        room = self.job.memory // 2
+        if not files.readable_again:
+            room = min(room, _PIPED)
+        return FromFiles(files, make_encoder(files, self.encoding), Classes(), self.settings, room)
+
+    def fit(self, watch: Watcher, checkpoints: Checkpoints | None) -> LinearModel:
+        """Learn, from the start or from a checkpoint, which holds the model so far."""
+        saved = None
+        if checkpoints is not None and checkpoints.saved is not None:
+            saved = model_of(checkpoints.path, *checkpoints.saved)
+        if self._stream is None:
+            return self._fit_in_memory(saved, watch, checkpoints)
+        model = self._fit_stream(self._stream, saved, watch, checkpoints)
+        check_classes(model.classes)
+        return model
+
+    def _fit_in_memory(
+        self, saved: LinearModel | None, watch: Watcher, checkpoints: Checkpoints | None
+    ) -> LinearModel:
+        examples, settings = self.examples, self.settings
+        data, classes = examples.data, examples.classes.values
+        rows = settings.extend(data.rows)
+
+        def model(state: State, history: History) -> LinearModel:
+            return self._model(classes, state, rows.bias, history, examples.encoder)
+
+        _describe(checkpoints, model)
+        state, history = fit_linear(
+            rows,
+            classes,
+            data.codes,
+            settings,
+            self.rng,
+            state=None if saved is None else saved.state,
+            sample_weight=data.weights,
+            held_out=_held_out(examples.held_out, rows.bias),
+            watch=watch,
+            checkpoints=checkpoints,
+        )
+        return model(state, history)
+
+    def _fit_stream(
+        self,
+        stream: FromFiles,
+        saved: LinearModel | None,
+        watch: Watcher,
+        checkpoints: Checkpoints | None,
+    ) -> LinearModel:
+        if saved is not None:
+            assert saved.encoder is not None
+            stream.encoder, stream.classes = saved.encoder, Classes(saved.classes)
+            stream.go_on(saved.state, saved.bias)
+        else:
+            stream.start(self.rng)
+        assert stream.bias is not None
+        bias = stream.bias
+
+        def model(state: State, history: History) -> LinearModel:
+            return self._model(stream.classes.values, state, bias, history, stream.encoder)
+
+        _describe(checkpoints, model)
+        if self.job.valid is not None:
+            self._measured = read_held_out(
+                self.job.valid, self.reading, stream.encoder, stream.classes
+            )
+        history = learn(
+            stream,
+            stream.state,
+            self.settings,
+            self.rng,
+            held_out=_held_out(self._measured, bias),
+            every=_EVERY if self.settings.epochs == 1 else 0,
+            watch=watch,
+            checkpoints=checkpoints,
+        )
+        self.rows = stream.state.seen // max(1, len({epoch.epoch for epoch in history}))
+        return model(stream.state, history)
+
+    def _model(
+        self, classes: np.ndarray, state: State, bias: float, history: History, encoder: Any
+    ) -> LinearModel:
+        return LinearModel(
+            classes=classes,
+            state=state,
+            keep=self.settings.keep,
+            rule=self.settings.rule,
+            bias=bias,
+            learner=self.estimator,
+            params=self.params,
+            history=history,
+            chance=self.rng.bit_generator.state,
+            encoder=encoder,
+        )
+
+    def tell_learner(self, model: Any) -> Told:
+        """The step rule, and what answers."""
+        figures = {"rule": model.rule, "keep": model.keep}
+        return Told(figures, [f"{self.estimator}, {model.rule} rule, {model.keep} kept"])
+
+
+def _describe(checkpoints: Checkpoints | None, model: Any) -> None:
+    """Have checkpoints hold the model so far, so that they can be loaded as one."""
+    if checkpoints is not None:
+        checkpoints.describe = lambda training, history: model(training.state, history).contents()
+
+
+def _held_out(data: Encoded | None, bias: float) -> HeldOut | None:
+    if data is None:
+        return None
+    rows = data.rows.with_bias(bias)
+    return HeldOut(rows, rows.everything, data.codes)
+
+
+def settings_of(model: LinearModel, **changed: Any) -> Settings:
+    """The settings that a model was trained with, some of them changed, checked."""
+    known = {field.name for field in fields(Settings)}
+    given = {name: value for name, value in model.params.items() if name in known}
+    settings = Settings(**{**given, "rule": model.rule, **changed})
+    settings.check()
+    return settings

@@ -1,0 +1,81 @@
+"""The program behind `widemargin`: how commands are parsed, and how errors end it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import click
+
+
+class Command(click.Command):
+    """A command that refuses an option that is given twice, instead of ignoring the first."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read the command line."""
+        if not ctx.resilient_parsing:
+            _, _, given = self.make_parser(ctx).parse_args(args=list(args))
+            for number, option in enumerate(given):
+                if option in given[:number] and _is_single(option):
+                    raise click.UsageError(f"{max(option.opts, key=len)} is given twice", ctx)
+        return super().parse_args(ctx, args)
+
+
+def _is_single(option: click.Parameter) -> bool:
+    """Whether an option has one value, or two names that contradict each other."""
+    if not isinstance(option, click.Option) or option.multiple:
+        return False
+    return not option.is_flag or bool(option.secondary_opts)
+
+
+class Program(click.Group):
+    """Turns errors into one line and an exit code: 1 bad data or model, 2 usage, 130 Ctrl-C."""
+
+    command_class = Command
+
+    def main(
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        complete_var: str | None = None,
+        standalone_mode: bool = True,
+        **extra: Any,
+    ) -> Any:
+        """Run the program."""
+        try:
+            code = super().main(args, prog_name, complete_var, False, **extra)
+        except click.exceptions.NoArgsIsHelpError as error:
+            error.show()
+            sys.exit(2)
+        except click.UsageError as error:
+            command = error.ctx.command_path if error.ctx else "widemargin"
+            _end(f"{error.format_message()} (see {command} --help)", 2)
+        except click.Abort:
+            _end("interrupted", 130)
+        if standalone_mode:
+            sys.exit(code if isinstance(code, int) else 0)
+
+    def invoke(self, ctx: click.Context) -> None:
+        """Run a command."""
+        from widemargin.errors import DataError, ModelFileError
+
+        try:
+            super().invoke(ctx)
+        except BrokenPipeError:
+            raise  # the reader has seen enough: click ends the program without a message
+        except OSError as error:
+            _end(f"{error.filename}: {error.strerror}" if error.filename else str(error), 1)
+        except (DataError, ModelFileError) as error:
+            _end(str(error), 1)
+        except ValueError as error:
+            _end(str(error), 2)
+        except MemoryError:
+            _end("not enough memory", 1)
+        except KeyboardInterrupt:
+            _end("interrupted", 130)
+
+
+def _end(message: str, code: int) -> None:
+    click.echo(f"widemargin: {' '.join(message.split())}", err=True)
+    sys.exit(code)

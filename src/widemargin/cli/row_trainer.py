@@ -1,0 +1,105 @@
+"""Trainers that learn from rows."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from widemargin.cli import options
+from widemargin.cli.trainer import NOTHING, Job, Told, Trainer
+from widemargin.cli.training_data import (
+    Examples,
+    answered_right,
+    examples_of_cache,
+    examples_of_digits,
+    read_examples,
+    read_held_out,
+)
+from widemargin.data.cache import is_cache
+from widemargin.data.datasets import Encoded
+from widemargin.data.readers.files import Files
+from widemargin.data.readers.sources import name_of
+from widemargin.evaluate.intervals import wilson
+from widemargin.online.fit import check_classes
+
+
+class RowTrainer(Trainer):
+    """Trains a learner that learns from rows, which it keeps in memory.
+
+    Attributes
+    ----------
+    reading, encoding : ReadOptions, EncodeOptions
+        How files are read.
+    files : Files or None
+        The files, unless the rows come from a cache or are embedded.
+    """
+
+    def __init__(self, learner: str, given: Mapping[str, Any], job: Job) -> None:
+        super().__init__(learner, given, job)
+        self.reading = options.read_options(given)
+        self.encoding = options.encode_options(given)
+        self.files: Files | None = None
+        self.examples: Examples
+        self.rows = 0
+
+    def read(self) -> None:
+        """Read the rows into memory."""
+        found = self._read()
+        if found is not None:
+            self._learn_from(found)
+
+    def _read(self) -> Examples | None:
+        """The examples; None if they cannot be kept in memory."""
+        patterns = self.job.files
+        if not patterns:
+            return examples_of_digits(self.rng)
+        if len(patterns) == 1 and os.path.isfile(patterns[0]) and is_cache(patterns[0]):
+            return examples_of_cache(patterns[0])
+        self.files = Files(patterns, self.reading)
+        options.check_meaning(self.given, self.files.format)
+        return self.read_files(self.files)
+
+    def read_files(self, files: Files) -> Examples | None:
+        """Read files into memory."""
+        return read_examples(files, self.encoding, cache=self.job.cache)
+
+    def _learn_from(self, found: Examples) -> None:
+        check_classes(found.classes.values)
+        self.examples, self.rows = found, found.data.rows.n
+        if self.job.valid is not None:
+            found.held_out = found.measured = read_held_out(
+                self.job.valid, self.reading, found.encoder, found.classes
+            )
+
+    @property
+    def measured(self) -> Encoded | None:
+        """Examples to measure the model on."""
+        return self.examples.measured
+
+    def tell_data(self, model: Any) -> Told:
+        """How many rows, features and classes there were."""
+        figures = {"rows": self.rows, "features": model.width, "classes": len(model.classes)}
+        name = ", ".join(map(name_of, self.job.files)) or "digits"
+        told = ", ".join(f"{count} {what}" for what, count in figures.items())
+        return Told(figures, [f"{name}: {told}"])
+
+    def tell_result(self, model: Any) -> Told:
+        """How many bad lines there were."""
+        skipped = 0 if self.files is None else self.files.patience.skipped
+        if not skipped:
+            return NOTHING
+        return Told({"skipped_lines": skipped}, [f"bad lines skipped: {skipped}"])
+
+    def measure(self, model: Any) -> Told:
+        """The accuracy on held-out rows."""
+        if self.measured is None:
+            return NOTHING
+        right = answered_right(model, self.measured)
+        count, n = int(np.sum(right)), len(right)
+        low, high = wilson(count, n)
+        figures = {"held_out_rows": n, "accuracy": count / n, "accuracy_interval": (low, high)}
+        line = f"held-out accuracy: {count / n:.4f} on {n} rows"
+        return Told(figures, [f"{line} (95 % interval {low:.4f} to {high:.4f})"])

@@ -1,0 +1,276 @@
+"""The options of `widemargin train`, and its help: options in groups, each with its learners."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import click
+
+from widemargin.cli import options
+from widemargin.cli.learners import LEARNERS, learners_with
+from widemargin.cli.program import Command
+
+_MISTAKES = ("perceptron", "pa", "logistic", "kernel-perceptron", "tagger", "parser")
+_SVMS = ("svm", "kernel-svm")
+_KERNELS = ("kernel-perceptron", "kernel-svm")
+_ROWS = ("perceptron", "pa", "logistic", "svm", *_KERNELS)
+
+
+class Group(NamedTuple):
+    """Options that the help shows together.
+
+    An option that not exactly these learners take is shown with those that do.
+    """
+
+    title: str
+    learners: tuple[str, ...]
+    names: tuple[str, ...]
+
+    @property
+    def heading(self) -> str:
+        """The title, with the learners unless that is all of them."""
+        if self.learners == tuple(LEARNERS):
+            return self.title
+        return f"{self.title} ({', '.join(self.learners)})"
+
+
+GROUPS = (
+    Group(
+        "Every learner",
+        tuple(LEARNERS),
+        ("learner", "path", "valid", "max_seconds", "seed", "format", "as_json", "quiet"),
+    ),
+    Group(
+        "Learning from mistakes",
+        _MISTAKES,
+        (
+            *("epochs", "rule", "keep", "C", "eta", "power", "l2", "batch", "shuffle"),
+            *("multiclass", "patience", "checkpoint", "checkpoint_every", "resume"),
+        ),
+    ),
+    Group("Support vector machines", _SVMS, ("tol", "loss", "bias")),
+    Group("Kernels", _KERNELS, (*options.KERNEL, "budget", "forget")),
+    Group(
+        "Files of rows",
+        _ROWS,
+        (
+            *("label", "header", "text", "columns", "drop", "scale", "zero_based", "double"),
+            *("ngrams", "analyzer", "bits", "weighting", "idf"),
+            *("skip_bad", "threads", "memory", "stream", "cache"),
+        ),
+    ),
+    Group(
+        "Sentences",
+        ("tagger", "parser"),
+        (
+            *("encoding", "beam", "prune", "order", "templates", "dictionary", "committee"),
+            *("half", "system", "tags"),
+        ),
+    ),
+)
+
+#: What options that other commands also have mean to some learners.
+_MORE = {
+    "kernel": ["(default: rbf)"],
+    "columns": ["Taggers: the column of the tags."],
+    "bits": ["For taggers the default is 18."],
+}
+_EVERY = [
+    click.option(
+        "--learner",
+        type=click.Choice(list(LEARNERS)),
+        default="perceptron",
+        show_default=True,
+        help="What learns.",
+    ),
+    click.option(
+        "--model",
+        "path",
+        help="File to save the model in (default: model.wm; digits.wm without FILES).",
+    ),
+    click.option(
+        "--valid",
+        help="Held-out examples: a file or, for learners other than svm, kernel-svm and parser,"
+        " a fraction of the examples such as 0.1. Learning from mistakes stops when their score"
+        " no longer improves.",
+    ),
+    click.option("--max-seconds", type=float, help="Stop learning after this many seconds."),
+    click.option(
+        "--seed", type=click.IntRange(0), default=0, show_default=True, help="Random seed."
+    ),
+    click.option("--json", "as_json", is_flag=True, help="Print the report as one JSON object."),
+    click.option("--quiet", is_flag=True, help="Print nothing but errors."),
+]
+_LEARNING = [
+    click.option(
+        "--epochs",
+        type=options.NUMBER,
+        help="Largest number of passes over the examples (default: 10; svm 1000; for a pipe 1).",
+    ),
+    click.option(
+        "--rule",
+        help="Step rule: perceptron, margin, pa, pa1, pa2 or logistic (default: perceptron; for"
+        " pa and tagger pa1).",
+    ),
+    click.option(
+        "--keep",
+        type=click.Choice(["last", "average", "vote"]),
+        help="Which weights predict: the last ones, the average of all, or all of them by vote"
+        " (default: average).",
+    ),
+    click.option(
+        "--C",
+        "C",
+        type=float,
+        help="Cost of an error. Step rules pa1 and pa2: the larger, the longer the steps; SVMs:"
+        " the larger, the closer the fit (default: 1; tagger 0.03; parser 0.01). An svm also"
+        " takes inf.",
+    ),
+    click.option("--eta", type=float, help="Step size (default: 1)."),
+    click.option("--power", type=float, help="Let the step size decay as eta/t^POWER."),
+    click.option("--l2", type=float, help="Penalty on the squared weights (default: 0)."),
+    click.option("--batch", help="Number of examples per update, or 'full' (default: 1)."),
+    click.option(
+        "--shuffle",
+        type=click.Choice(["blocks", "rows", "once", "draw", "no"]),
+        help="Order of the examples: shuffled in every epoch, in blocks that suit the memory or"
+        " row by row; shuffled once; drawn with replacement; or as they come (default: blocks).",
+    ),
+    click.option(
+        "--multiclass",
+        type=click.Choice(["joint", "ovr", "ovo"]),
+        help="Learn all classes jointly, each against the rest (ovr) or, for kernel-svm, in"
+        " pairs (ovo). Default: joint; svm ovr; kernel-svm ovo.",
+    ),
+    click.option(
+        "--patience",
+        type=int,
+        help="Stop when the held-out score has not improved for this many epochs (default: 5).",
+    ),
+    click.option("--checkpoint", help="Folder in which to save the training at regular intervals."),
+    click.option(
+        "--checkpoint-every",
+        type=click.FloatRange(0),
+        default=30.0,
+        show_default=True,
+        help="Smallest number of seconds between checkpoints.",
+    ),
+    click.option(
+        "--resume",
+        is_flag=True,
+        help="Go on from the last checkpoint, to the model of an uninterrupted training.",
+    ),
+]
+_SVM = [
+    click.option("--tol", type=float, help="Relative duality gap to reach (default: 0.001)."),
+    click.option(
+        "--loss", type=click.Choice(["hinge", "squared_hinge"]), help="The loss (default: hinge)."
+    ),
+    click.option(
+        "--bias",
+        type=click.Choice(["regularised", "free"]),
+        help="Whether the bias counts in the norm of the weights (default: regularised).",
+    ),
+]
+_BUDGET = [
+    click.option("--budget", type=int, help="Largest number of examples to store."),
+    click.option(
+        "--forget",
+        type=click.Choice(["projectron", "forgetron", "random"]),
+        help="How room is made when the budget is spent (default: projectron).",
+    ),
+]
+_MEMORY = [
+    click.option(
+        "--memory",
+        default="2GB",
+        show_default=True,
+        help="Memory for the examples (of kernel learners: for kernel values).",
+    ),
+    click.option("--stream", is_flag=True, help="Read the files again in every epoch."),
+    click.option(
+        "--cache", is_flag=True, help="Keep the parsed examples in FILE.wmc, for the next time."
+    ),
+]
+_SENTENCES = [
+    options.ENCODED,
+    click.option(
+        "--beam",
+        type=click.IntRange(1),
+        help="Search with a beam of this width (default: tagger exact search; parser 1, greedy).",
+    ),
+    click.option("--prune", type=click.FloatRange(0), help="Leave out weights up to this size."),
+    click.option(
+        "--order",
+        type=click.IntRange(1, 2),
+        help="Number of previous tags that a tag depends on (default: 1).",
+    ),
+    click.option(
+        "--template",
+        "templates",
+        multiple=True,
+        help="A feature template such as 'word[-1]|word[0]'; may be given several times.",
+    ),
+    click.option(
+        "--dictionary",
+        type=click.IntRange(1),
+        help="Words seen at least this often may only have the tags they were seen with.",
+    ),
+    click.option(
+        "--committee",
+        type=click.IntRange(1),
+        help="Train this many taggers in different orders, and average them (default: 1).",
+    ),
+    click.option("--half", is_flag=True, help="Save weights of 16 bits."),
+    click.option(
+        "--system",
+        type=click.Choice(["arc-hybrid", "eisner", "cle"]),
+        help="Transitions (arc-hybrid), or the best projective tree (eisner) or any tree (cle)."
+        " Default: arc-hybrid.",
+    ),
+    click.option(
+        "--tags",
+        multiple=True,
+        help="The tags to parse with: own (of a tagger trained beforehand), gold, or one or two"
+        " columns such as upos,xpos (default: own).",
+    ),
+]
+
+
+def train_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """All options of `train`."""
+    for group in (_SENTENCES, _MEMORY, _BUDGET, _SVM, _LEARNING, _EVERY):
+        for option in reversed(group):
+            command = option(command)
+    return options.kernels(options.reading(options.encoding(command)))
+
+
+class TrainCommand(Command):
+    """A command whose help shows its options in groups."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options, group by group, and then those that every command has."""
+        options = [one for one in self.get_params(ctx) if isinstance(one, click.Option)]
+        records = {option.name: option.get_help_record(ctx) for option in options}
+        for group in GROUPS:
+            rows = []
+            for name in group.names:
+                written, told = records.pop(name) or ("", "")
+                more = [told, *_MORE.get(name, ()), *_takers(name, group.learners)]
+                rows.append((written, "  ".join(more)))
+            with formatter.section(group.heading):
+                formatter.write_dl(rows)
+        with formatter.section("Help"):
+            formatter.write_dl([record for record in records.values() if record is not None])
+
+
+def _takers(option: str, usual: tuple[str, ...]) -> list[str]:
+    """The learners that take an option, unless they are the usual ones."""
+    takers = learners_with(option)
+    if set(takers) == set(usual):
+        return []
+    lack = [name for name in LEARNERS if name not in takers]
+    if len(lack) > 2:
+        return [f"[{', '.join(takers)}]"]
+    return [f"[all but {' and '.join(lack)}]" if lack else "[all learners]"]

@@ -1,0 +1,242 @@
+"""What the one training path asks of a learner: a `Trainer`, from options to a model."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import click
+import numpy as np
+
+from widemargin.cli.learners import LEARNERS
+from widemargin.cli.options import read_gamma
+from widemargin.data.readers.sources import find_files, is_seekable
+from widemargin.parameters import Use, parse_bytes
+from widemargin.training.checkpoints import Checkpoints
+from widemargin.training.progress import Watcher
+
+_SHUFFLES = {"blocks": True, "no": False}
+#: Options that belong to a parameter of another name.
+_PARAMETER = {"power": "eta", "dictionary": "tag_dictionary", "seed": "random_state"}
+#: Options that do not change what is learned, so that a checkpoint is good for others, too.
+_INDIFFERENT = {
+    *("path", "checkpoint", "checkpoint_every", "resume", "cache", "threads", "as_json", "quiet"),
+    *("learner", "valid"),
+}
+
+
+@dataclass(frozen=True)
+class Job:
+    """What `train` is asked to do, apart from how to learn.
+
+    Attributes
+    ----------
+    model : str
+        Where to save the model.
+    files : tuple of str
+        The files to learn from; none for the embedded data set.
+    valid : str or None
+        A file of held-out examples.
+    validation : float or None
+        The fraction of the examples to hold out instead.
+    memory : int
+        Bytes that examples may take; more are read again in every epoch.
+    stream : bool
+        Read them again in every epoch in any case.
+    checkpoint : str or None
+        The folder for checkpoints.
+    every : float
+        The least number of seconds between them.
+    resume : bool
+        Go on from the last one.
+    cache : bool
+        Keep the parsed examples beside the first file, for the next time.
+    as_json, quiet : bool
+        What to print.
+    """
+
+    model: str
+    files: tuple[str, ...] = ()
+    valid: str | None = None
+    validation: float | None = None
+    memory: int = 1 << 31
+    stream: bool = False
+    checkpoint: str | None = None
+    every: float = 30.0
+    resume: bool = False
+    cache: bool = False
+    as_json: bool = False
+    quiet: bool = False
+
+    @classmethod
+    def of(cls, files: Sequence[str], given: Mapping[str, Any]) -> Job:
+        """The job that the options describe."""
+        valid, validation = _read_valid(given["valid"])
+        job = cls(
+            model=given["path"] or ("model.wm" if files else "digits.wm"),
+            files=tuple(files),
+            valid=valid,
+            validation=validation,
+            memory=parse_bytes("--memory", given["memory"]),
+            stream=given["stream"],
+            checkpoint=given["checkpoint"],
+            every=given["checkpoint_every"],
+            resume=given["resume"],
+            cache=given["cache"],
+            as_json=given["as_json"],
+            quiet=given["quiet"],
+        )
+        if job.resume and job.checkpoint is None:
+            raise click.UsageError("--resume needs --checkpoint, the folder to go on from")
+        if job.valid is not None and not files:
+            raise click.UsageError("--valid FILE has no effect without FILES to learn from")
+        return job
+
+
+def _read_valid(given: str | None) -> tuple[str | None, float | None]:
+    """A file, or a fraction."""
+    if given is None:
+        return None, None
+    if re.fullmatch(r"0?\.\d+|0", given):
+        return None, float(given)
+    if re.fullmatch(r"[-+]?\d*\.?\d+%?", given) and not os.path.exists(given):
+        raise click.UsageError(f"--valid {given}: expected a file, or a fraction such as 0.1")
+    return given, None
+
+
+class Told(NamedTuple):
+    """A part of the report: figures for programs, and lines for people."""
+
+    figures: Mapping[str, Any]
+    lines: Sequence[str]
+
+
+#: Nothing to tell.
+NOTHING = Told({}, ())
+
+
+class Trainer:
+    """Trains one learner. The one training path calls the methods in this order.
+
+    Parameters
+    ----------
+    learner : str
+        What `--learner` says.
+    given : dict
+        The options by name; those that were not given may be missing or None.
+    job : Job
+        What else was asked for.
+
+    Attributes
+    ----------
+    params : dict
+        The parameters of the estimator that were given.
+    rng : numpy Generator
+        Where random numbers come from.
+    """
+
+    #: Whether the report shows the table of epochs, and the number of mistakes.
+    shows_history = shows_mistakes = True
+    #: Whether it shows the size of the file, as for models that can be made smaller.
+    shows_size = False
+
+    def __init__(self, learner: str, given: Mapping[str, Any], job: Job) -> None:
+        self.learner, self.given, self.job = learner, given, job
+        self.params = _read_parameters(LEARNERS[learner].parameters, given)
+        if job.validation is not None:
+            if not LEARNERS[learner].splits:
+                raise click.UsageError(f"--valid of the learner {learner} must be a file")
+            self.params["validation"] = job.validation
+        self.rng = np.random.default_rng(self.seed)
+
+    @property
+    def seed(self) -> int:
+        """The random seed."""
+        return int(self.given.get("seed") or 0)
+
+    @property
+    def estimator(self) -> str:
+        """What the learner is called in Python."""
+        return LEARNERS[self.learner].estimator
+
+    def uses(self) -> dict[str, Use]:
+        """Which parameters have an effect, given the others."""
+        return {}
+
+    def refuse_unused(self, typed: Mapping[str, str]) -> None:
+        """Refuse options that have no effect."""
+        uses = self.uses()
+        for option, written in typed.items():
+            use = uses.get(_PARAMETER.get(option, option))
+            if use is not None and not use.here:
+                raise click.UsageError(f"{written} has no effect {use.now}, only {use.needs}")
+
+    @property
+    def epochs(self) -> int:
+        """How many epochs there are at most."""
+        raise NotImplementedError
+
+    def read(self) -> None:
+        """Read the examples to learn from, and those to measure on."""
+        raise NotImplementedError
+
+    def task(self) -> dict[str, Any]:
+        """What a checkpoint must be of to go on from: the same files, learner and options."""
+        options = {
+            f"--{name.replace('_', '-')}": repr(value)
+            for name, value in self.given.items()
+            if name not in _INDIFFERENT
+        }
+        files = [path for pattern in self.job.files for path in find_files(pattern)]
+        valid = [] if self.job.valid is None else find_files(self.job.valid)
+        return {
+            "learner": self.learner,
+            "files": _stamps(files),
+            "--valid": [self.job.validation, _stamps(valid)],
+            **options,
+        }
+
+    def fit(self, watch: Watcher, checkpoints: Checkpoints | None) -> Any:
+        """Learn; returns the model."""
+        raise NotImplementedError
+
+    def tell_data(self, model: Any) -> Told:
+        """What was learned from."""
+        raise NotImplementedError
+
+    def tell_learner(self, model: Any) -> Told:
+        """What learned, and how."""
+        raise NotImplementedError
+
+    def tell_result(self, model: Any) -> Told:
+        """What came of it, apart from the history."""
+        raise NotImplementedError
+
+    def measure(self, model: Any) -> Told:
+        """How good the model is on held-out examples, if there are any."""
+        raise NotImplementedError
+
+
+def _stamps(paths: Sequence[str]) -> list[list[int]]:
+    """The sizes and times of files, which say whether they are still the same."""
+    stats = [os.stat(path) for path in paths if is_seekable(path)]
+    return [[stat.st_size, stat.st_mtime_ns] for stat in stats]
+
+
+def _read_parameters(names: Sequence[str], given: Mapping[str, Any]) -> dict[str, Any]:
+    """The parameters of the estimator that were given, with the values that it takes."""
+    found = {name: given[name] for name in names if given.get(name) not in (None, ())}
+    if "shuffle" in found:
+        found["shuffle"] = _SHUFFLES.get(found["shuffle"], found["shuffle"])
+    if "batch" in found:
+        batch = found["batch"]
+        found["batch"] = int(batch) if batch.lstrip("-").isdigit() else batch
+    if "gamma" in found:
+        found["gamma"] = read_gamma(found["gamma"])
+    power = found.pop("power", 0.0)
+    if power:
+        found["eta"] = (found.get("eta", 1.0), power)
+    return found

@@ -1,0 +1,111 @@
+"""Rows to learn from and rows to measure on: from files, from a cache, or the embedded digits."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from widemargin.data.cache import is_cache, read_cache, stamp, write_cache
+from widemargin.data.datasets import Classes, Encoded, EncodeOptions, make_encoder, read_all
+from widemargin.data.digits import read_digits
+from widemargin.data.encode.labels import encode_labels
+from widemargin.data.readers.files import Files, ReadOptions
+from widemargin.data.rows import Rows
+from widemargin.models.kernel import KernelModel
+from widemargin.models.linear import LinearModel
+from widemargin.online.fit import split
+
+#: The part of the embedded data set that is only used to measure.
+_MEASURED = 0.2
+
+
+@dataclass
+class Examples:
+    """Examples in memory, to learn from.
+
+    Attributes
+    ----------
+    data : Encoded
+        The rows, the codes of their labels, and what errors cost.
+    classes : Classes
+        What the codes mean.
+    encoder : Encoder or None
+        What made rows of the examples; None for the embedded data set.
+    held_out : Encoded or None
+        Examples from another file, which may stop learning early.
+    measured : Encoded or None
+        Examples that the result is measured on.
+    """
+
+    data: Encoded
+    classes: Classes
+    encoder: Any = None
+    held_out: Encoded | None = None
+    measured: Encoded | None = None
+
+
+def examples_of_digits(rng: np.random.Generator) -> Examples:
+    """The embedded data set, a fifth of which is only used to measure."""
+    X, y = read_digits()
+    classes, codes = encode_labels(y)
+    learned, measured = (part.astype(np.int64) for part in split(codes, _MEASURED, rng))
+
+    def some(which: np.ndarray) -> Encoded:
+        return Encoded(Rows.of(X[which]), codes[which], None, which, [("digits", len(which))])
+
+    return Examples(some(learned), Classes(classes), measured=some(measured))
+
+
+def examples_of_cache(path: str) -> Examples:
+    """Examples that were parsed before."""
+    found = read_cache(path)
+    assert found is not None
+    return Examples(*found)
+
+
+def read_examples(
+    files: Files, encoding: EncodeOptions, budget: int | None = None, cache: bool = False
+) -> Examples | None:
+    """Read files into memory.
+
+    Parameters
+    ----------
+    files, encoding
+        What to read, and how to encode it.
+    budget : int, optional
+        Give up, and return None, when the rows take more bytes than this.
+    cache : bool
+        Take the examples from the cache beside the first file, or else write it.
+    """
+    path = f"{files.paths[0]}.wmc"
+    made_from = stamp(files.paths, repr((files.options, encoding))) if cache else None
+    if cache and os.path.exists(path) and is_cache(path):
+        found = read_cache(path, made_from)
+        if found is not None:
+            return Examples(*found)
+    encoder, classes = make_encoder(files, encoding), Classes()
+    data = read_all(files, encoder, classes, learn=True, budget=budget)
+    if data is None:
+        return None
+    if cache:
+        write_cache(path, data, classes, encoder, made_from)
+    return Examples(data, classes, encoder)
+
+
+def read_held_out(path: str, reading: ReadOptions, encoder: Any, classes: Classes) -> Encoded:
+    """Read a file as the training examples were read, without a bias."""
+    table = replace(reading.table, schema=getattr(encoder, "schema", None))
+    data = read_all(Files(path, replace(reading, table=table)), encoder, classes, learn=False)
+    assert data is not None
+    return data
+
+
+def answered_right(model: LinearModel | KernelModel, data: Encoded) -> np.ndarray:
+    """Which of the examples a model gets right; one whose label is no class is never right."""
+    bias = model.bias if isinstance(model, LinearModel) else 0.0
+    rows = data.rows.widened(max(data.rows.width, model.width)).with_bias(bias)
+    answers = model.classes[np.maximum(data.codes, 0)]
+    return (model.predict(rows) == answers) & (data.codes >= 0)

@@ -1,0 +1,213 @@
+"""One training path for every learner: its options, its report, its checkpoints."""
+
+import json
+import os
+import random
+import re
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from widemargin.cli.learners import LEARNERS
+from widemargin.cli.main import main
+from widemargin.cli.train_options import GROUPS
+from widemargin.modelfile import read_model_file
+from widemargin.structured import load_parser
+from widemargin.training.history import Epoch
+
+
+def run(*words, code=0):
+    """A command within this process, in the folder of the test."""
+    done = CliRunner().invoke(main, [str(word) for word in words])
+    assert done.exit_code == code, done.output
+    return done
+
+
+def noisy_treebank(sentences, seed=0):
+    """CoNLL-U whose tags, heads and labels follow no rule, so that mistakes never end."""
+    chance, lines = random.Random(seed), []
+    for _ in range(sentences):
+        length = chance.randint(2, 9)
+        for i in range(1, length + 1):
+            cells = [i, f"w{chance.randrange(30)}", "_", chance.choice("ABC"), chance.choice("XY")]
+            cells += ["_", i - 1, "root" if i == 1 else chance.choice("pq"), "_", "_"]
+            lines.append("\t".join(map(str, cells)))
+        lines.append("")
+    return "\n".join(lines) + "\n"
+
+
+def noisy_vectors(rows, seed=0):
+    """Lines of svmlight whose labels are random."""
+    rng = np.random.default_rng(seed)
+    return "".join(
+        f"{rng.choice([-1, 1])} " + " ".join(f"{j}:{x:.3f}" for j, x in enumerate(row, 1)) + "\n"
+        for row in rng.normal(size=(rows, 5))
+    )
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    """Every test works in a folder of its own, with files of rows and of sentences."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "f.svm").write_text(noisy_vectors(60))
+    (tmp_path / "f.conllu").write_text(noisy_treebank(12))
+    return tmp_path
+
+
+#: How each learner trains on one of these files, in little time.
+COMMANDS = {
+    name: ["train", "f.svm", "--learner", name, "--model", f"{name}.wm"]
+    for name in ("perceptron", "pa", "logistic", "svm", "kernel-perceptron", "kernel-svm")
+}
+for name in ("tagger", "parser"):
+    COMMANDS[name] = ["train", "f.conllu", "--learner", name, "--model", f"{name}.wm"]
+    COMMANDS[name] += ["--bits", "8", "--epochs", "3"]
+COMMANDS["parser"] += ["--tags", "upos"]
+
+each_learner = pytest.mark.parametrize("learner", LEARNERS)
+
+
+# Options
+
+
+def test_every_option_is_in_one_group_of_the_help():
+    grouped = [name for group in GROUPS for name in group.names]
+    assert len(grouped) == len(set(grouped))
+    options = {option.name for option in main.commands["train"].params if option.name != "files"}
+    assert set(grouped) == options
+    assert options == {name for learner in LEARNERS.values() for name in learner.options}
+    told = run("train", "--help").output
+    for group in GROUPS:
+        assert group.title in told
+    assert re.search(r"--l2 FLOAT .*\n? *\[logistic\]", told)
+
+
+@each_learner
+def test_an_option_of_another_learner_is_refused_by_name(learner):
+    options = {option.name: option for option in main.commands["train"].params}
+    others = set(options) - LEARNERS[learner].options - {"files"}
+    assert others
+    values = {"memory": "1GB", "columns": "a", "checkpoint": "points"}
+    for name in sorted(others):
+        option = options[name]
+        written = max(option.opts, key=len)
+        choices = getattr(option.type, "choices", None)
+        value = values.get(name) or (choices[0] if choices else "1")
+        words = [written] if option.is_flag else [written, value]
+        done = run("train", "missing", "--learner", learner, *words, code=2)
+        assert done.stderr.startswith(
+            f"widemargin: {written} is not an option of the learner {learner} "
+        )
+        assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--epochs", "2", "--epochs", "3"], "--epochs is given twice"),
+        (["--seed=1", "--seed=1"], "--seed is given twice"),
+        (["f.csv", "--header", "--no-header"], "--header is given twice"),
+        (["--text", "x"], "--text has no effect without FILES"),
+        (["--no-header"], "--no-header has no effect without FILES"),
+        (["--stream"], "--stream has no effect without FILES"),
+        (["--valid", "f.svm"], "--valid FILE has no effect without FILES"),
+        (["f.svm", "--no-header"], "--no-header has no effect for svmlight files"),
+        (["f.svm", "--learner", "svm", "--idf"], "--idf has no effect for svmlight files"),
+        (["f.svm", "--learner", "svm", "--valid", "0.1"], "--valid of the learner svm must be"),
+        (["f.svm", "--C", "1"], "--C has no effect with rule='perceptron', only with rule='pa1'"),
+        (["f.svm", "--patience", "5"], "--patience has no effect without early stopping"),
+        (["f.svm", "--learner", "kernel-svm", "--coef0", "1"], "--coef0 has no effect with kernel"),
+        (["f.conllu", "--learner", "tagger", "--shuffle", "once"], "must be blocks or no"),
+        (["f.conllu", "--learner", "tagger", "--column", "a", "--column", "b"], "one column"),
+        (["f.conllu", "--learner", "parser", "--C", "1"], "--C has no effect with system="),
+        (["f.conllu", "--learner", "parser", "--tags", "form,upos,xpos"], "one column or two"),
+    ],
+)
+def test_what_has_no_effect_is_refused(words, message, folder):
+    before = set(os.listdir())
+    done = run("train", *words, "--quiet", code=2)
+    assert message in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert set(os.listdir()) == before
+
+
+@pytest.mark.parametrize("words", [["upos,xpos"], ["upos", "--tags", "xpos"]])
+def test_a_parser_takes_one_or_two_columns_of_tags(words):
+    run(*COMMANDS["parser"][:-1], *words, "--quiet")
+    assert load_parser("parser.wm").columns == ("upos", "xpos")
+
+
+# The report
+
+
+@each_learner
+def test_one_report_for_every_learner(learner):
+    words = [*COMMANDS[learner], "--valid", COMMANDS[learner][1]]
+    found = json.loads(run(*words, "--json").stdout)
+    assert found["learner"] == LEARNERS[learner].estimator
+    sentences = learner in ("tagger", "parser")
+    what = "sentences" if sentences else "rows"
+    assert found[what] == found[f"held_out_{what}"] == (12 if sentences else 60)
+    shared = {"epochs", "stopped", "seconds", "bytes", "model"}
+    shared |= {"accuracy", "accuracy_interval"} if learner != "parser" else {"uas", "las"}
+    shared |= {"primal", "dual", "gap"} if "svm" in learner else {"mistakes"}
+    assert shared <= set(found)
+    assert found["bytes"] == os.stat(f"{learner}.wm").st_size
+    told = run(*words).stdout
+    assert f"model saved to {found['model']}" in told
+    assert ("mistakes while learning" in told) == ("svm" not in learner)
+    assert run(*words, "--quiet").output == ""
+
+
+@pytest.mark.parametrize("learner", ["perceptron", "kernel-perceptron", "tagger", "parser"])
+def test_a_training_that_runs_out_of_time_says_so(learner):
+    words = [word for word in COMMANDS[learner] if word not in ("--epochs", "3")]
+    done = run(*words, "--epochs", "100000", "--max-seconds", "1e-6", "--json")
+    assert json.loads(done.stdout)["stopped"] == "deadline"
+
+
+# Checkpoints
+
+
+def everything(model):
+    """All that a model file says, except for seconds."""
+    arrays, about = read_model_file(model)
+    for epoch in about["history"]["epochs"]:
+        epoch[Epoch._fields.index("seconds")] = None
+    return {name: a.tobytes() for name, a in arrays.items() if name != "sha256"}, about
+
+
+RESUMED = {
+    "kernel-perceptron": ["big.svm", "--epochs", "40", "--gamma", "0.5", "--memory", "1MB"],
+    "tagger": ["big.conllu", "--epochs", "150", "--bits", "10", "--column", "upos"],
+    "parser": ["big.conllu", "--epochs", "25", "--bits", "10", "--tags", "upos"],
+    "perceptron": ["--epochs", "4000"],  # the embedded digits
+}
+
+
+@pytest.mark.parametrize("learner", RESUMED)
+def test_a_killed_training_resumes_to_the_same_file(learner, folder):
+    (folder / "big.svm").write_text(noisy_vectors(600))
+    (folder / "big.conllu").write_text(noisy_treebank(300))
+    words = ["train", *RESUMED[learner], "--learner", learner, "--quiet"]
+    run(*words, "--model", "alone.wm")
+    words += ["--checkpoint", "points", "--checkpoint-every", "0", "--model", "killed.wm"]
+    process = subprocess.Popen([sys.executable, "-m", "widemargin", *words])
+    while not (os.path.isdir("points") and os.listdir("points")):
+        assert process.poll() is None
+        time.sleep(0.002)
+    time.sleep(random.uniform(0.0, 0.2))
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    assert not os.path.exists("killed.wm"), "it was done before it could be killed"
+    if learner != "parser":  # whose files are resumed one by one
+        changed = [*words, "--resume", "--seed", "7"]
+        assert "checkpoint of another training (--seed differ)" in run(*changed, code=1).stderr
+    run(*words, "--resume")
+    assert everything("killed.wm") == everything("alone.wm")
+    assert os.listdir("points") == []
