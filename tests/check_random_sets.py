@@ -10,8 +10,7 @@ from collections import Counter
 import numpy as np
 import scipy.sparse
 from naive_separability import separable
-from test_certify import random_set, signs_of
-from test_peeling import sparse_matrix
+from random_sets import random_set, signs_of, sparse_matrix
 
 from widemargin import certify
 

@@ -1,24 +1,46 @@
-"""Programs in an interpreter of their own, with the compiler off or on."""
+"""Programs that run with the compiler off, to be compared with the same programs compiled."""
 
+import contextlib
+import functools
+import io
+import json
 import os
 import pathlib
 import subprocess
 import sys
+import warnings
 
 HERE = pathlib.Path(__file__).parent
+
+#: Runs scripts one after another: a line of JSON for each, and one for each answer.
+SERVER = """
+import json, sys, traceback
+from interpreted import told_here
+for line in sys.stdin:
+    try:
+        answer = True, told_here(json.loads(line))
+    except Exception:
+        answer = False, traceback.format_exc()
+    print(json.dumps(answer), flush=True)
+"""
+
+
+def environment(interpreted):
+    """The variables of a child process that finds the modules of the tests."""
+    folders = [HERE, *(path for path in HERE.iterdir() if path.is_dir())]
+    paths = [*map(str, folders), *filter(None, [os.environ.get("PYTHONPATH")])]
+    return {
+        **os.environ,
+        "NUMBA_DISABLE_JIT": "1" if interpreted else "0",
+        "PYTHONPATH": os.pathsep.join(paths),
+    }
 
 
 def run_python(*command, interpreted=True):
     """What Python prints, called with these arguments in the folder of the tests."""
-    folders = [HERE, *(path for path in HERE.iterdir() if path.is_dir())]
-    environment = {
-        **os.environ,
-        "NUMBA_DISABLE_JIT": "1" if interpreted else "0",
-        "PYTHONPATH": os.pathsep.join(map(str, folders)),
-    }
     done = subprocess.run(
         [sys.executable, "-W", "ignore", *map(str, command)],
-        env=environment,
+        env=environment(interpreted),
         cwd=HERE,
         capture_output=True,
         text=True,
@@ -27,6 +49,37 @@ def run_python(*command, interpreted=True):
     return done.stdout
 
 
+@functools.cache
+def interpreter():
+    """A process without the compiler, started once; it ends when this process does."""
+    return subprocess.Popen(
+        [sys.executable, "-W", "ignore", "-c", SERVER],
+        env=environment(interpreted=True),
+        cwd=HERE,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+
+
+def told_interpreted(script):
+    """What a script prints with the compiler off."""
+    child = interpreter()
+    print(json.dumps(script), file=child.stdin, flush=True)
+    done, told = json.loads(child.stdout.readline())
+    assert done, told
+    return told
+
+
+def told_here(script):
+    """What a script prints in this process: compiled, unless the compiler is off here, too."""
+    said = io.StringIO()
+    with contextlib.redirect_stdout(said), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        exec(script, {})
+    return said.getvalue()
+
+
 def told_by_both(script):
     """What a script prints compiled, and what it prints interpreted."""
-    return run_python("-c", script, interpreted=False), run_python("-c", script)
+    return told_here(script), told_interpreted(script)

@@ -10,14 +10,9 @@ import pathlib
 import pkgutil
 import re
 import shlex
-import subprocess
-import sys
 
 import pytest
-import test_kernel_svm
-import test_kernels
-import test_lectures
-import test_structured
+from shell import run_shell
 
 import widemargin
 
@@ -93,14 +88,10 @@ def test_shell_examples(page, tmp_path):
     write_sample(page, tmp_path)
     for example in re.split(r"^\$ ", blocks(page, "console"), flags=re.MULTILINE)[1:]:
         command, wanted = example.split("\n", 1)
-        ran = subprocess.run(
-            [sys.executable, "-m", *shlex.split(command)],
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        assert Checker().check_output(wanted.strip(), ran.stdout.strip(), FLAGS), ran.stdout
+        program, *words = shlex.split(command)
+        assert program == "widemargin"
+        said = run_shell(tmp_path, *words).stdout
+        assert Checker().check_output(wanted.strip(), said.strip(), FLAGS), said
 
 
 @each_page
@@ -119,8 +110,11 @@ def lecture_rows():
 
 def test_lectures_table_names_every_test():
     listed = {name for _, _, tests in lecture_rows() for name in tests}
-    modules = (test_lectures, test_kernels, test_kernel_svm, test_structured)
-    written = {name for module in modules for name in vars(module) if name.startswith("test_L")}
+    written = {
+        name
+        for path in pathlib.Path(__file__).parent.rglob("test_*.py")
+        for name in re.findall(r"^def (test_L\d\w*)", path.read_text(encoding="utf-8"), re.M)
+    }
     assert listed == written
     for item, _, tests in lecture_rows():
         assert all(name.startswith(f"test_L{int(item[1:]):02d}_") for name in tests)

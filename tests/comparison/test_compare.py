@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from shell import run_shell
 from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LogisticRegression
 
@@ -259,10 +260,7 @@ def test_shell_compare(data, tmp_path):
     assert (tmp_path / "out.html").stat().st_size < 100_000
     told = json.loads(run_shell(tmp_path, *words, "--json").stdout)
     assert {entry["name"] for entry in told["learners"]} == {"linear SVM", "logistic regression"}
-    ran = run_shell(
-        tmp_path, "compare", "d.csv", "--label", "label", "--learners", "x", check=False
-    )
-    assert ran.returncode == 2
+    ran = run_shell(tmp_path, "compare", "d.csv", "--label", "label", "--learners", "x", code=2)
     assert "unknown" in ran.stderr
 
 
@@ -272,13 +270,3 @@ def test_shell_trains_without_scikit_learn_still():
         " assert 'sklearn' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
-
-
-def run_shell(folder, *words, check=True):
-    return subprocess.run(
-        [sys.executable, "-m", "widemargin", *words],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        check=check,
-    )

@@ -14,54 +14,18 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from interpreted import run_python
+from interpreted import told_interpreted
+from plain_examples import examples_of, plain
 from sklearn.datasets import load_svmlight_file
 
 from widemargin import DataError
 from widemargin.data.encode.hashed import HashedEncoder
 from widemargin.data.encode.numbers import NumbersEncoder
-from widemargin.data.readers.chunk import Hashed, Texts, Vectors
 from widemargin.data.readers.columns import TableOptions
 from widemargin.data.readers.files import Files, ReadOptions
 from widemargin.data.readers.formats import format_of
 from widemargin.data.readers.sources import Range, find_files, ranges_of
 from widemargin.data.reading import read
-
-
-def examples_of(paths, **options):
-    """All that files hold, as (line, label, weight, example), and the files."""
-    files = Files(paths, ReadOptions(**options))
-    return [example for chunk in files.chunks() for example in plain(chunk)], files
-
-
-def plain(chunk):
-    """The examples of a chunk as plain values."""
-    labels = [None] * chunk.n
-    if chunk.labels is not None:
-        known = [*chunk.labels.values.tolist(), None]
-        labels = [known[code] for code in chunk.labels.codes.tolist()]
-    weights = [1.0] * chunk.n if chunk.weights is None else chunk.weights.tolist()
-    return list(zip(chunk.lines.tolist(), labels, weights, raw_examples(chunk.raw), strict=True))
-
-
-def raw_examples(raw):
-    if isinstance(raw, Texts):
-        ranges = zip(raw.starts.tolist(), raw.ends.tolist(), strict=True)
-        return [raw.buffer[start:end].tobytes().decode() for start, end in ranges]
-    if isinstance(raw, Vectors):
-        stored = raw.rows.stored
-        items = list(zip(stored.indices.tolist(), stored.values.tolist(), strict=True))
-        starts = stored.starts.tolist()
-    else:
-        assert isinstance(raw, Hashed)
-        names = [
-            (raw.text[a:b].tobytes().decode(), raw.text[c:d].tobytes().decode())
-            for a, b, c, d in raw.names.tolist()
-        ]
-        items = list(zip(names, raw.values.tolist(), strict=True))
-        starts = raw.starts.tolist()
-    return [items[a:b] for a, b in pairwise(starts)]
-
 
 # Bad lines ---------------------------------------------------------------------------------------
 
@@ -351,11 +315,11 @@ def test_interpreted_as_compiled(format, tmp_path):
     path = tmp_path / "f"
     path.write_bytes(first + bad + second)
     found, _ = examples_of(path, format=format, skip_bad=1)
-    program = (
-        "import sys; from test_read import examples_of\n"
-        "print(examples_of(sys.argv[1], format=sys.argv[2], skip_bad=1)[0])"
+    script = (
+        "from plain_examples import examples_of\n"
+        f"print(examples_of({str(path)!r}, format={format!r}, skip_bad=1)[0])"
     )
-    assert run_python("-c", program, path, format).strip() == repr(found)
+    assert told_interpreted(script).strip() == repr(found)
 
 
 # Whole files -------------------------------------------------------------------------------------

@@ -8,11 +8,12 @@ import pytest
 import scipy.sparse
 from hypothesis import given
 from hypothesis import strategies as st
-from interpreted import run_python
+from interpreted import told_by_both
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, LinearSVC
+from svm_problems import examples
 
 import widemargin
 from widemargin import DataError, LinearSVM, NotSeparableWarning
@@ -69,13 +70,6 @@ def primal_of(model, X, y, C, squared, free=False):
     w, b = model.coef_[0], float(np.ravel(model.intercept_)[0])
     short = np.maximum(0.0, 1.0 - y * (X @ w + b))
     return w @ w / 2 + (0.0 if free else b * b / 2) + C * np.sum(short**2 if squared else short)
-
-
-def examples(n=40, d=5, seed=0):
-    rng = np.random.default_rng(seed)
-    X = rng.normal(size=(n, d)) * (rng.random((n, d)) < 0.7)
-    y = np.where(X @ rng.normal(size=d) + 0.5 * rng.normal(size=n) > 0.2, 1, -1)
-    return X, y
 
 
 def cancer():
@@ -558,22 +552,20 @@ def test_a_saved_svm_comes_back_with_its_certificate(how, tmp_path):
         _ = again.certificate_.support
 
 
-def interpreted_work():
-    """Fits that are small enough for the interpreter."""
-    X, y = examples(14, 3)
-    for how in ({}, {"loss": "squared_hinge"}, {"bias": "free"}, {"C": 100.0}):
-        yield LinearSVM(random_state=0, **how), X, y
-    yield LinearSVM(multiclass="joint", random_state=0), X, np.arange(14) % 3
-    yield LinearSVM(random_state=0), scipy.sparse.csr_matrix(X), y
-
-
-def coefficients():
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return [svm.fit(X, y).coef_.ravel().tolist() for svm, X, y in interpreted_work()]
+#: Fits that are small enough for the interpreter.
+SCRIPT = """
+import numpy as np, scipy.sparse
+from svm_problems import examples
+from widemargin import LinearSVM
+X, y = examples(14, 3)
+for how in ({}, {"loss": "squared_hinge"}, {"bias": "free"}, {"C": 100.0}):
+    print(LinearSVM(random_state=0, **how).fit(X, y).coef_.tolist())
+print(LinearSVM(multiclass="joint", random_state=0).fit(X, np.arange(14) % 3).coef_.tolist())
+print(LinearSVM(random_state=0).fit(scipy.sparse.csr_matrix(X), y).coef_.tolist())
+"""
 
 
 def test_interpreted_is_compiled():
-    script = "import json, test_svm; print(json.dumps(test_svm.coefficients()))"
-    for one, other in zip(json.loads(run_python("-c", script)), coefficients(), strict=True):
+    found = [map(json.loads, told.splitlines()) for told in told_by_both(SCRIPT)]
+    for one, other in zip(*found, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-6, atol=1e-9)

@@ -8,14 +8,15 @@ import pytest
 import scipy.sparse
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from interpreted import run_python
+from interpreted import told_by_both
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC, LinearSVC
+from svm_problems import smooth, weighed_examples
 
 from widemargin import LinearSVM
 from widemargin.data.rows import Rows, frozen
 from widemargin.linear_svm.dual_ascent import DualAscent
-from widemargin.linear_svm.newton_primal import PrimalIterate, SmoothedSVM, iterate
+from widemargin.linear_svm.newton_primal import PrimalIterate, iterate
 from widemargin.linear_svm.problem import BinarySVM, StopSignal
 from widemargin.linear_svm.steps import NewtonPrimal
 
@@ -52,21 +53,6 @@ def objectives(Z, y, costs, squared, alpha):
     return primal, alpha.sum() - w @ w / 2 - (softness.sum() if squared else 0.0)
 
 
-def examples(n, d, seed=0, noise=1.0):
-    rng = np.random.default_rng(seed)
-    X = rng.normal(size=(n, d)) * (rng.random((n, d)) < 0.6)
-    y = np.where(X @ rng.normal(size=d) + noise * rng.normal(size=n) > 0.2, 1, -1)
-    return X, y.astype(np.int8), rng.choice([0.0, 0.5, 1.0, 3.0], n)
-
-
-def smooth(X, y, costs, squared, form=np.asarray, bias=1.0, free=False):
-    """The problem as the steps take it, and the rows with the constant feature."""
-    rows = Rows.of(form(X), bias=bias)
-    caps = np.full(len(y), np.inf) if squared else costs
-    Z = np.column_stack([X, np.full(len(y), bias)]).astype(np.float64)
-    return SmoothedSVM(rows, frozen(y), costs, caps, squared, free), Z
-
-
 # The loops
 
 
@@ -75,7 +61,7 @@ def smooth(X, y, costs, squared, form=np.asarray, bias=1.0, free=False):
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("bias", [0.0, 2.0])
 def test_examples_pull_as_plain_numpy_says(form, squared, dtype, bias):
-    X, y, costs = examples(50, 6)
+    X, y, costs = weighed_examples(50, 6)
     X = X.astype(dtype)
     problem, Z = smooth(X, y, costs, squared, form, bias)
     rng = np.random.default_rng(1)
@@ -114,7 +100,7 @@ def objectives_at(w, Z, y, costs, squared):
 @given(st.integers(0, 2**32 - 1), st.booleans(), st.booleans())
 @settings(max_examples=60, deadline=None)
 def test_a_step_never_makes_the_rounded_objective_larger(seed, squared, sparse):
-    X, y, costs = examples(30, 4, seed)
+    X, y, costs = weighed_examples(30, 4, seed)
     problem, Z = smooth(X, y, costs, squared, FORMS["sparse" if sparse else "dense"])
     rng = np.random.default_rng(seed)
     h, w = float(rng.uniform(0.01, 1.0)), rng.normal(size=5)
@@ -145,7 +131,7 @@ def test_a_step_never_makes_the_rounded_objective_larger(seed, squared, sparse):
 def test_the_gap_is_reached_and_is_what_was_said(seed, squared, tol):
     rng = np.random.default_rng(seed)
     n, d = int(rng.integers(20, 200)), int(rng.integers(1, 6))
-    X, y, costs = examples(n, d, seed)
+    X, y, costs = weighed_examples(n, d, seed)
     problem, Z = smooth(X, y, costs, squared)
     point = PrimalIterate(problem, np.zeros(n), np.zeros(d + 1))
     *_, said = iterate(point, tol)
@@ -160,7 +146,7 @@ def test_the_gap_is_reached_and_is_what_was_said(seed, squared, tol):
 @settings(max_examples=40, deadline=None)
 def test_a_free_bias_costs_nothing_and_balances_the_classes(seed, squared):
     rng = np.random.default_rng(seed)
-    X, y, costs = examples(100, 3, seed)
+    X, y, costs = weighed_examples(100, 3, seed)
     problem, Z = smooth(X + rng.normal(), y, costs, squared, free=True)
     point = PrimalIterate(problem, np.zeros(100), np.zeros(4), bias=float(rng.normal()))
     *_, said = iterate(point, 1e-6)
@@ -182,7 +168,7 @@ def test_a_free_bias_costs_nothing_and_balances_the_classes(seed, squared):
 @both_losses
 @pytest.mark.parametrize("bias", ["regularised", "free"])
 def test_many_rows_of_few_features_take_few_passes(form, squared, bias):
-    X, y, _ = examples(2000, 8, noise=2.0)
+    X, y, _ = weighed_examples(2000, 8, noise=2.0)
     loss = "squared_hinge" if squared else "hinge"
     for tol, most in ((1e-3, 15), (1e-6, 40)):
         svm = LinearSVM(loss=loss, tol=tol, bias=bias, random_state=0).fit(form(X), y)
@@ -205,7 +191,7 @@ def test_many_rows_of_few_features_take_few_passes(form, squared, bias):
 
 @both_losses
 def test_a_descent_is_not_taken_over_where_it_is_worse(squared):
-    X, y, costs = examples(500, 5)
+    X, y, costs = weighed_examples(500, 5)
     rows = Rows.of(X)
     exact, rough = (
         BinarySVM(rows, frozen(y), frozen(costs), 1.0, squared, tol=tol) for tol in (1e-9, 0.5)
@@ -224,20 +210,22 @@ def test_a_descent_is_not_taken_over_where_it_is_worse(squared):
         np.testing.assert_array_equal(ascent.state.alpha, alpha)
 
 
-def steps_taken():
-    """The dual values of steps that are few enough for the interpreter."""
-    found = []
-    for squared in (False, True):
-        for form in FORMS.values():
-            X, y, costs = examples(25, 3)
-            point = PrimalIterate(smooth(X, y, costs, squared, form)[0], np.zeros(25), np.zeros(4))
-            for _ in iterate(point, 1e-4):
-                pass
-            found.append(point.alpha.tolist())
-    return found
+#: Steps that are few enough for the interpreter.
+SCRIPT = """
+import numpy as np, scipy.sparse
+from svm_problems import smooth, weighed_examples
+from widemargin.linear_svm.newton_primal import PrimalIterate, iterate
+X, y, costs = weighed_examples(25, 3)
+for squared in (False, True):
+    for form in (np.asarray, scipy.sparse.csr_matrix):
+        point = PrimalIterate(smooth(X, y, costs, squared, form)[0], np.zeros(25), np.zeros(4))
+        for _ in iterate(point, 1e-4):
+            pass
+        print(point.alpha.tolist())
+"""
 
 
 def test_interpreted_is_compiled():
-    script = "import json, test_svm_primal; print(json.dumps(test_svm_primal.steps_taken()))"
-    for one, other in zip(json.loads(run_python("-c", script)), steps_taken(), strict=True):
+    found = [map(json.loads, told.splitlines()) for told in told_by_both(SCRIPT)]
+    for one, other in zip(*found, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-6, atol=1e-9)

@@ -5,13 +5,13 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 import types
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from shell import run_shell
 
 import widemargin
 from widemargin import (
@@ -328,22 +328,12 @@ def shell_files(tmp_path_factory):
         "".join(f"spam\twin cheap money {i}\nham\tlunch with the family {i}\n" for i in range(20))
     )
     (folder / "test.tsv").write_text(f"spam\twin money\nham\tcheap win {EVIL}\nham\tthe family\n")
-    run(folder, "train", "train.tsv", "--model", "m.wm", "--quiet")
+    run_shell(folder, "train", "train.tsv", "--model", "m.wm", "--quiet")
     return folder
 
 
-def run(folder, *words, check=True):
-    return subprocess.run(
-        [sys.executable, "-m", "widemargin", *words],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        check=check,
-    )
-
-
 def test_shell_report(shell_files):
-    ran = run(shell_files, "report", "m.wm", "test.tsv", "-o", "out.html")
+    ran = run_shell(shell_files, "report", "m.wm", "test.tsv", "-o", "out.html")
     assert ran.stdout.startswith("out.html: ")
     text, found = read(shell_files / "out.html")
     assert [name for name in SECTIONS if name not in found.ids] == []
@@ -351,18 +341,16 @@ def test_shell_report(shell_files):
     assert "cheap win &lt;script&gt;" in text
     assert "2 of 3" in text
     assert "widemargin report m.wm test.tsv -o out.html" in text
-    run(shell_files, "report", "m.wm", "--output", "alone.html")
+    run_shell(shell_files, "report", "m.wm", "--output", "alone.html")
     assert "answers" not in read(shell_files / "alone.html")[1].ids
 
 
 def test_shell_report_errors(shell_files):
     (shell_files / "plain.txt").write_text("no labels here\n")
-    ran = run(shell_files, "report", "m.wm", "plain.txt", "-o", "x.html", check=False)
-    assert ran.returncode == 1
+    ran = run_shell(shell_files, "report", "m.wm", "plain.txt", "-o", "x.html", code=1)
     assert "no labels" in ran.stderr
-    assert run(shell_files, "report", "m.wm", check=False).returncode == 2
-    ran = run(shell_files, "report", "m.wm", "-o", "no/such/folder.html", check=False)
-    assert ran.returncode == 1
+    run_shell(shell_files, "report", "m.wm", code=2)
+    run_shell(shell_files, "report", "m.wm", "-o", "no/such/folder.html", code=1)
 
 
 # Notebooks

@@ -14,6 +14,8 @@ import widemargin
 from widemargin import (
     DataError,
     History,
+    KernelPerceptron,
+    KernelSVM,
     LinearSVM,
     OnlineLogistic,
     Perceptron,
@@ -25,6 +27,7 @@ from widemargin import (
 from widemargin.plots.hypotheses import hypotheses, scores_along
 from widemargin.plots.style import frame_of, line_ends
 from widemargin.plots.views import make_view
+from widemargin.training.run import Run
 
 needs_matplotlib = pytest.mark.skipif(
     importlib.util.find_spec("matplotlib") is None,
@@ -491,14 +494,18 @@ def test_tags_show_words_tags_and_margins():
 
 @needs_matplotlib
 def test_pictures_train_nothing(voted, cloud, monkeypatch):
-    import widemargin.online.learn
-
     def refuse(*args, **kwargs):
         raise AssertionError("a picture was about to train")
 
-    monkeypatch.setattr(widemargin.online.learn, "learn", refuse)
-    monkeypatch.setattr(Perceptron, "fit", refuse)
+    monkeypatch.setattr(Run, "finish", refuse)  # which drives every learner but the SVMs
+    for learner in (LinearSVM, KernelSVM):
+        monkeypatch.setattr(learner, "fit", refuse)
     X, y = cloud
+    for learner in (Perceptron, KernelPerceptron, LinearSVM, KernelSVM):
+        with pytest.raises(AssertionError, match="about to train"):
+            learner().fit(X, y)
+    with pytest.raises(AssertionError, match="about to train"):
+        Perceptron().partial_fit(X, y)
     for draw in (show.plot_boundary, show.plot_path, show.plot_confusion):
         draw(voted, X, y)
     show.plot_votes(voted, X[0])

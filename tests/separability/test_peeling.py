@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from interpreted import told_by_both
 from naive_separability import separable
+from random_sets import sparse_matrix
 from strategies import labels
 
 from widemargin import certify
@@ -34,13 +35,6 @@ def sparse_sets(draw):
     if len(X) < 2:
         X = np.eye(2, d + 1)
     return X, np.where(draw(labels(len(X), 2)), 1, -1), bias
-
-
-def sparse_matrix(rng, n, d, density):
-    values = (
-        rng.integers(-2, 3, (n, d)) if rng.integers(2) else np.round(rng.normal(size=(n, d)), 1)
-    )
-    return values * (rng.random((n, d)) < density).astype(float)
 
 
 def problem_of(X, signs, bias):

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from interpreted import told_by_both
+from interpreted import run_python, told_by_both
 
 import widemargin
 from widemargin import DataError, ModelFileError, Tagger
@@ -817,9 +817,7 @@ def test_bad_questions_are_told():
 # The compiler, and what is imported
 
 SCRIPT = """
-import sys
 from widemargin.structured.tagger.tagger import Tagger
-assert "sklearn" not in sys.modules
 sentences = [["the", "Dog", "barks", "2"], ["dogs", "Bark"], [], ["Σας"]]
 tags = [["B-X", "I-X", "O", "B-Y"], ["O", "B-X"], [], ["O"]]
 for order, bits, search in ((1, 6, {}), (2, None, {}), (2, 6, {"search": "beam", "beam": 2})):
@@ -833,3 +831,11 @@ for order, bits, search in ((1, 6, {}), (2, None, {}), (2, 6, {"search": "beam",
 def test_interpreted_is_compiled():
     compiled, interpreted = told_by_both(SCRIPT)
     assert compiled == interpreted
+
+
+def test_tagging_needs_no_scikit_learn():
+    script = (
+        "import sys; from widemargin.structured.tagger.tagger import Tagger;"
+        " Tagger(bits=6).fit([['a']], [['B']]); print('sklearn' in sys.modules)"
+    )
+    assert run_python("-c", script).strip() == "False"
