@@ -288,7 +288,7 @@ def test_L36_the_check_finds_a_wrong_decoder():
         def argmax(self, x, score):
             return 7
 
-    with pytest.raises(DataError, match="7 is none of the 1 candidates"):
+    with pytest.raises(DataError, match="7 is not one of the 1 candidates"):
         check_decoder(Strange(), [[{"a": 1.0}]])
 
 
@@ -475,5 +475,5 @@ def test_bad_input():
     with pytest.raises(NotImplementedError, match="Classes has no beam search"):
         StructuredPerceptron(Classes(), beam=2).predict([(1,)])
     vote = StructuredPerceptron(Classes(), keep="vote").fit(*some_classes(0))
-    with pytest.raises(ValueError, match="weights that vote cannot be set"):
+    with pytest.raises(ValueError, match="weights cannot be set with keep"):
         vote["0 1"] = 1.0

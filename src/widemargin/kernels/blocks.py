@@ -19,9 +19,9 @@ from widemargin.loops.kernel.values import (
 )
 from widemargin.threads import run_all, split
 
-#: Very sparse rows are multiplied with so many bytes of dense columns at a time.
+#: Very sparse rows are multiplied with this many bytes of dense columns at a time.
 _PIECE_BYTES = 1 << 25
-#: Threads share a block if it has at least so many values.
+#: A block is shared between threads if it has at least this many values.
 _SHARED = 1 << 18
 
 
@@ -38,10 +38,10 @@ def block(
         The examples. For "precomputed" the values are read from A, in the columns B.index; if A
         holds none (a support whose values were not kept), from B in the columns A.index.
     out : array of shape (A.n, B.n), optional
-        Where to write. Reuse it, fresh memory is slow; and let it be contiguous, the front of a
-        flat array rather than the corner of a matrix: another layout is slower.
+        Where to write. Reuse it, because fresh memory is slow, and make it contiguous: the front
+        of a flat array is faster than the corner of a matrix.
     threads : int
-        Threads for what comes after the products (BLAS has threads of its own).
+        Threads for the work after the products (BLAS has threads of its own).
 
     Returns
     -------
@@ -79,7 +79,8 @@ def write_near(
 ) -> None:
     """Write out[slots[k], j] = K(a, b_j) for a = A[which[k]], on this thread alone.
 
-    Of B only the panels that are named. Few rows take as long, each, as many; BLAS needs many.
+    Only the given panels of B are used. The time per row is the same for few rows as for many,
+    whereas BLAS is fast only for many.
     """
     first, last, _ = panels.indices(len(B.packed))
     near_rows(
@@ -146,7 +147,7 @@ def diagonal(kernel: Kernel, A: Points) -> np.ndarray:
 
 
 def check_values(K: np.ndarray, A: Points, B: Points) -> None:
-    """Raise an error that names the first two examples whose value is not a finite number."""
+    """Raise an error that names the first pair of examples whose value is not finite."""
     bad = ~np.isfinite(K)
     if bad.any():
         i, j = divmod(int(np.argmax(bad)), K.shape[1])
@@ -169,7 +170,7 @@ def _given(A: Points, B: Points) -> np.ndarray:
         return _given(B, A).T
     if len(B.index) and int(B.index.max()) >= A.rows.width:
         raise DataError(
-            f"a precomputed matrix must have a column for each of at least"
+            f"a precomputed matrix must have one column for each of at least"
             f" {int(B.index.max()) + 1} training examples, found {A.rows.width}"
         )
     found = A.rows.to_matrix()[:, B.index]
@@ -201,7 +202,7 @@ def _value(kernel: Kernel, x: Any, z: Any, i: int, j: int) -> float:
     if kernel.function is None:
         raise DataError(
             f"the kernel is the function {kernel.called!r}, which a file cannot hold;"
-            " give it back with `model.with_kernel(function)`"
+            " supply it with `model.with_kernel(function)`"
         )
     found = kernel.function(x, z)
     try:
@@ -219,7 +220,7 @@ def _city(kernel: Kernel, A: Points, B: Points, out: np.ndarray, part: slice) ->
     first = A.take(part)
     a, b = first.rows, B.rows
     assert a is not None
-    if a.is_sparse != b.is_sparse:  # one storage for both
+    if a.is_sparse != b.is_sparse:  # the loop needs the same storage for both
         a, b = (type(a).of(_dense(side), bias=0.0) for side in (a, b))
     a, b = a.without_duplicates(), b.without_duplicates()
     if a.is_sparse:
@@ -236,7 +237,7 @@ def _dense(rows: Any) -> np.ndarray:
 
 
 def _sparse_products(A: Points, B: Points) -> np.ndarray:
-    """Products of very sparse rows with any others, some of these at a time."""
+    """Products of very sparse rows with any other rows, a few of the latter at a time."""
     assert A.rows is not None
     assert B.rows is not None
     left = A.rows.to_matrix()

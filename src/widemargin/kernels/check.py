@@ -14,7 +14,7 @@ from widemargin.kernels.kernel import Kernel, make_kernel, uses_of_kernel
 from widemargin.kernels.points import Points, len_of, points_of
 from widemargin.parameters import refuse_unused
 
-#: Numbers this much smaller than the largest are taken for rounding errors: float64 and float32.
+#: Relative size below which a number is taken for a rounding error, by type.
 _ROUNDING = {np.dtype(np.float64): 1e-9, np.dtype(np.float32): 1e-4}
 
 
@@ -31,7 +31,7 @@ class KernelCheck:
     smallest, largest : float
         Eigenvalues of the Gram matrix.
     legal : bool
-        Whether nothing speaks against it. A sample can refute a kernel; it cannot prove one.
+        Whether no violation was found. A sample can refute a kernel; it cannot prove one.
     """
 
     n: int
@@ -44,7 +44,7 @@ class KernelCheck:
         return self.legal
 
     def __repr__(self) -> str:
-        verdict = "nothing speaks against it" if self.legal else "not a kernel"
+        verdict = "no violation found" if self.legal else "not a kernel"
         return (
             f"{verdict} ({self.n} examples: eigenvalues {self.smallest:.4g} ..."
             f" {self.largest:.4g}, asymmetry {self.asymmetry:.2g})"
@@ -52,10 +52,10 @@ class KernelCheck:
 
 
 def check_kernel(kernel: Any, X: Any, *, sample: int = 300, seed: int = 0, **params: Any) -> Any:
-    """Look at whether a kernel is legal (L27), on a sample of examples.
+    """Test whether a kernel is legal (L27), on a sample of examples.
 
     A kernel is legal if every Gram matrix K[i, j] = K(x_i, x_j) is symmetric and positive
-    semi-definite: then it is a product in some feature space.
+    semi-definite: then it is an inner product in some feature space.
 
     Parameters
     ----------
@@ -64,11 +64,11 @@ def check_kernel(kernel: Any, X: Any, *, sample: int = 300, seed: int = 0, **par
     X : array, sparse matrix, or a list of objects for a function
         The examples; the square Gram matrix for "precomputed".
     sample : int
-        Look at this many at the most, drawn at random.
+        Look at no more than this many examples, drawn at random.
 
     Returns
     -------
-    KernelCheck, which is true if nothing speaks against the kernel
+    KernelCheck, which is true if no violation was found
 
     Examples
     --------
@@ -123,7 +123,7 @@ def check_square(points: Points) -> None:
     assert points.rows is not None
     if points.rows.n != points.rows.width:
         raise DataError(
-            "a precomputed matrix to learn from must be square, a row and a column for every"
+            "a precomputed matrix to learn from must be square, with one row and one column per"
             f" example; found shape {points.rows.shape}"
         )
 
@@ -136,7 +136,7 @@ def _vectors(X: Any) -> Rows | None:
 
 
 def _examine(K: np.ndarray) -> KernelCheck:
-    """Look at one Gram matrix."""
+    """Check one Gram matrix."""
     K = np.asarray(K)
     rounding = _ROUNDING.get(K.dtype, 1e-9)
     found = K.astype(np.float64)

@@ -1,4 +1,4 @@
-"""The whole matrix of kernel values, for as many examples as that is possible."""
+"""The whole matrix of kernel values, for as many examples as fit in memory."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from widemargin.kernels.kernel import make_kernel, uses_of_kernel
 from widemargin.kernels.points import points_of
 from widemargin.parameters import refuse_unused
 
-#: More bytes than this are not asked of anyone's memory.
+#: A larger matrix is refused.
 _MOST_BYTES = 1 << 31
 
 
@@ -43,7 +43,7 @@ def gram_matrix(X: Any, kernel: Any = "rbf", **params: Any) -> np.ndarray:
     if 8 * points.n**2 > _MOST_BYTES:
         raise DataError(
             f"the Gram matrix of {points.n} examples would take {8e-9 * points.n**2:.0f} GB;"
-            f" take at most {int((_MOST_BYTES / 8) ** 0.5)} of them"
+            f" use at most {int((_MOST_BYTES / 8) ** 0.5)} of them"
         )
     K = block(made, points, points)
     check_values(K, points, points)

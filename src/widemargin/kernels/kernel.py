@@ -1,4 +1,4 @@
-"""What a kernel is, and how one is made from what a user says."""
+"""Kernels, and how to make one from the user's parameters."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from widemargin.parameters import (
 
 #: The kernels that are known by name.
 KERNELS = ("linear", "poly", "rbf", "laplace", "laplacian", "ngrams", "precomputed")
-#: Those that look at distances, for which sigma has a meaning.
+#: Kernels of distances, which may be given sigma instead of gamma.
 _DISTANCES = ("rbf", "laplace", "laplacian")
 
 
@@ -38,7 +38,7 @@ class Kernel:
         laplace      exp(-gamma |x - z|), the Euclidean distance, not squared
         laplacian    exp(-gamma sum_j |x_j - z_j|)
         precomputed  the values are given instead of examples
-        function     what `function(x, z)` says, of vectors or any objects
+        function     the value of `function(x, z)`, for vectors or any objects
 
     Attributes
     ----------
@@ -49,10 +49,10 @@ class Kernel:
     gamma, coef0 : float
         As in the formulas.
     function : callable or None
-        What was given by a user, or the kernel on strings. With a method `block(A, B)`, which gives
-        the matrix of values for two lists of objects, it is asked for many at once.
+        The user's function, or the kernel on strings. If it has a method `block(A, B)`, which
+        returns the matrix of values for two lists of objects, many values are computed at once.
     called : str
-        The name of the function; all that a file keeps of it.
+        The name of the function, which is all that a file stores of it.
     """
 
     name: str
@@ -78,7 +78,7 @@ class Kernel:
         return self.name == "precomputed"
 
     def to_dict(self) -> dict[str, Any]:
-        """The kernel for JSON. Of a user's function only its name is kept."""
+        """The kernel for JSON. Only the name of a user's function is kept."""
         plain = {"name": self.name, "degree": self.degree}
         plain |= {"gamma": self.gamma, "coef0": self.coef0, "called": self.called}
         if isinstance(self.function, NGrams):
@@ -132,7 +132,7 @@ def make_kernel(
     sigma: float | None = None,
     rows: Rows | None = None,
 ) -> Kernel:
-    """The kernel that a user means.
+    """Make a kernel from the user's parameters.
 
     Parameters
     ----------
@@ -146,7 +146,7 @@ def make_kernel(
         The factor in the formulas of `Kernel`. "scale" is 1 / (features x variance of all values),
         "auto" is 1 / features; both need `rows`. None is 1 for "poly" and "scale" for distances.
     coef0 : float
-        What "poly" adds before it takes the power.
+        The constant that "poly" adds before taking the power.
     sigma : float, optional
         Instead of gamma, for the kernels of distances: gamma = 1 / (2 sigma^2).
     rows : Rows, optional
@@ -155,7 +155,7 @@ def make_kernel(
     Raises
     ------
     ValueError
-        If the kernel is unknown, or a number makes no kernel of it.
+        If the kernel is unknown, or a parameter does not give a legal kernel.
 
     Examples
     --------
@@ -184,12 +184,12 @@ def make_kernel(
     if kernel != "poly":
         return Kernel(kernel, gamma=factor)
     check_whole("degree", degree, least=1)
-    check_not_negative("coef0", coef0)  # with a negative one it is no kernel
+    check_not_negative("coef0", coef0)  # with a negative one it is not a kernel
     return Kernel("poly", int(degree), factor, float(coef0))
 
 
 def _gamma_of_sigma(gamma: float | str | None, sigma: float) -> float:
-    """Turn sigma into gamma, if that is what the user may say."""
+    """Turn sigma into gamma; an error if gamma was given too."""
     if gamma is not None:
         raise ValueError("give sigma or gamma, not both: gamma = 1 / (2 sigma^2)")
     check_positive("sigma", sigma)
@@ -200,7 +200,7 @@ def _gamma_of_sigma(gamma: float | str | None, sigma: float) -> float:
 
 
 def _number_of_gamma(gamma: float | str, rows: Rows | None) -> float:
-    """Gamma as a number, from the examples if it is said in words."""
+    """Gamma as a number, computed from the examples for "scale" and "auto"."""
     if not isinstance(gamma, str):
         check_positive("gamma", gamma, other="'scale' or 'auto'")
         return float(gamma)
@@ -221,7 +221,7 @@ def _number_of_gamma(gamma: float | str, rows: Rows | None) -> float:
 
 
 def _variance(rows: Rows) -> float:
-    """The variance of all values, zeros that are not stored included."""
+    """The variance of all values, including zeros that are not stored."""
     rows = rows.without_duplicates()
     count = rows.n * rows.width
     values = rows.stored.values if not rows.is_sparse else rows.to_matrix().data

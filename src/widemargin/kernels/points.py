@@ -1,4 +1,4 @@
-"""Examples as kernels read them."""
+"""Examples in the form that kernels read."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from widemargin.loops.kernel.panels import LONGEST, pack
 from widemargin.loops.lowlevel.panel_products import PANEL, suits_this_processor
 from widemargin.loops.storage import squared_norms
 
-#: Sparse rows are multiplied as dense ones if at least one value in so many is not zero ...
+#: Sparse rows are multiplied as dense ones if at least one value in this many is not zero ...
 _DENSE_ENOUGH = 32
 #: ... and the dense ones take no more bytes than this.
 _DENSE_BYTES = 1 << 29
-#: Rounding may change what is under the exponential by this much before float64 is used instead.
+#: Use float64 if rounding would change the exponent by more than this.
 _ROUNDING = 1e-4
-#: Columns that are zero in all vectors are left out if they are at least one in so many ...
+#: Columns that are zero in all vectors are left out if they are at least one in this many ...
 _IDLE = 32
-#: ... which copies so many rows at a time.
+#: ... which copies this many rows at a time.
 _PIECE = 256
-#: Forms of the vectors that are kept once they are made.
+#: Other forms of the vectors, which are cached.
 _FORMS = ("dense", "narrow", "packed")
 
 
@@ -43,8 +43,7 @@ class Points:
     objects : list or None
         Examples that are not vectors.
     index : array of int64
-        Their places among the examples that they were taken from: the columns of a precomputed
-        matrix.
+        Their positions among the examples they were taken from: columns of a precomputed matrix.
     """
 
     n: int
@@ -84,21 +83,21 @@ class Points:
 
     @cached_property
     def used(self) -> np.ndarray | None:
-        """The columns where some vector is not zero, if it pays to leave out the others."""
+        """The columns where some vector is not zero, if leaving out the others is worth it."""
         if self.rows is None or not self.is_dense:
             return None
         stored, width = self.rows.stored, self.rows.width
         if self.rows.is_sparse:
             some = np.zeros(width, np.bool_)
             some[stored.indices[: stored.starts[-1]]] = True
-        else:  # bits are faster to look at than numbers; -0.0 has one, and counts
+        else:  # testing bits is faster than comparing numbers; -0.0 counts as not zero
             some = np.bitwise_or.reduce(stored.values.view(f"u{self.dtype.itemsize}"), axis=0) != 0
         found = np.flatnonzero(some)
         return frozen(found) if 0 < len(found) <= width - width / _IDLE else None
 
     @cached_property
     def narrow(self) -> Points:
-        """The same vectors without the columns that are not used, copied once if there are any."""
+        """The same vectors without unused columns, copied once if there are any."""
         return self if self.used is None else self.keep(self.used, slice(None))
 
     def keep(self, columns: np.ndarray, which: np.ndarray | slice) -> Points:
@@ -132,18 +131,18 @@ class Points:
 
     @cached_property
     def packed(self) -> np.ndarray:
-        """The vectors in panels, as compiled products want them; laid out once."""
+        """The vectors in panels, as the compiled products need them; laid out once."""
         assert self.dense is not None
         panels = np.empty((-(-self.n // PANEL), self.dense.shape[1], PANEL), np.float32)
         pack(self.dense, panels)
         return frozen(panels)
 
     def __getstate__(self) -> dict[str, Any]:
-        # Other forms of the same vectors are made again where they are wanted.
+        # Other forms of the same vectors are made again when needed.
         return {name: x for name, x in vars(self).items() if name not in _FORMS}
 
     def prepare(self, kernel: Kernel) -> None:
-        """Compute once what the kernel needs of every point; all parts taken later know it."""
+        """Compute what the kernel needs of every point; parts taken later share it."""
         if self.rows is not None and not kernel.is_precomputed:
             vars(self).update(dense=self.dense)
             if kernel.name in ("rbf", "laplace"):
@@ -160,7 +159,7 @@ class Points:
         elif self.rows is not None:
             rows = self.rows.take(places)
         taken = Points(len(places), rows, objects, self.index[places])
-        # What is known already need not be computed again.
+        # Pass on what has been computed already.
         for name in {"squares", "dense"} & vars(self).keys():
             known = vars(self)[name]
             if name == "squares" or (rows is not None and rows.is_sparse):
@@ -169,17 +168,17 @@ class Points:
 
 
 def points_of(kernel: Kernel, X: Any, index: np.ndarray | None = None) -> Points:
-    """Take examples as the kernel reads them.
+    """Examples in the form that the kernel reads.
 
-    Float32 stays float32 as long as the kernel's values can be had from it: Euclidean distances are
-    computed from products, and rows far from the origin lose the digits that their distances need.
+    Float32 stays float32 as long as it is accurate enough: Euclidean distances are computed from
+    products, and rows far from the origin lose the digits that their distances need.
 
     Parameters
     ----------
     kernel : Kernel
         What will be computed.
     X : array, scipy sparse matrix, Rows, or a sequence of objects for a function
-        The examples; for "precomputed" the matrix of values, a row an example.
+        The examples; for "precomputed" the matrix of values, one row per example.
     index : array of int, optional
         See `Points`; 0, 1, 2, ... by default.
     """
@@ -213,7 +212,7 @@ def _needs_double(kernel: Kernel, points: Points) -> bool:
 
 
 def _objects(X: Any) -> list[Any]:
-    """Examples of a user's function, one by one: the rows of a matrix, or the items."""
+    """Examples for a user's function as a list: the rows of a matrix, or the items."""
     if isinstance(X, Rows):
         X = X.to_matrix()
     if hasattr(X, "tocsr"):

@@ -1,4 +1,4 @@
-"""Examples and what divides them: linear models on a plane, and machines of any shape."""
+"""Examples and decision boundaries: of linear models on a plane, and of kernel machines."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from widemargin.markup.words import short
 from widemargin.plots import style
 from widemargin.plots.views import Line, View, examples_of, make_view
 
-#: Points across and up at which a machine without weights is asked.
+#: Grid points per axis at which a model without weights is evaluated.
 _GRID = 160
 
 
@@ -24,23 +24,23 @@ class BoundaryDisplay:
     Attributes
     ----------
     points : array (n, 2)
-        Where the examples lie.
+        The coordinates of the examples in the plot.
     codes, labels
-        The class of each, and the classes.
+        The class code of each example, and the classes.
     view : View
-        The plane that is looked at.
+        The plane that is shown.
     line : Line or None
         The boundary of two classes, if it is straight.
     band : float or None
-        The margin: how far, in scores, the band reaches to both sides.
+        The margin: half the width of the band, in scores.
     band_story : str
-        What the band is.
+        The legend of the band.
     support : array
-        The rows that hold the boundary, or that made it.
+        The rows that are ringed: support vectors, or examples that were mistaken.
     support_story : str
-        What they are.
+        The legend of the rings.
     grid : (x, y, scores) or None
-        Scores on a grid of points, where the boundary is not one straight line.
+        Scores on a grid of points, if the boundary is not one straight line.
     """
 
     points: np.ndarray
@@ -69,7 +69,7 @@ class BoundaryDisplay:
         ax: Any = None,
         title: str | None = None,
     ) -> Self:
-        """Look at a fitted classifier and the examples; see `plot_boundary`."""
+        """Plot a fitted classifier and examples; see `plot_boundary`."""
         model = style.plain_model(estimator)
         X = examples_of(X)
         labels = list(np.asarray(_classes(estimator, y)).tolist())
@@ -153,7 +153,7 @@ class BoundaryDisplay:
         ax.contourf(x, y, scores, levels=[-self.band, self.band], colors=["#F0E442"], alpha=0.25)
 
     def _draw_weights(self, ax: Any, frame: Any, w: np.ndarray, b: float) -> None:
-        """The weight vector, from the middle of the boundary to the second class's side."""
+        """Draw the weight vector from the middle of the boundary towards the second class."""
         ends = style.line_ends(frame, w, b)
         foot = np.mean(frame[:2]), np.mean(frame[2:])
         if ends is not None:
@@ -175,7 +175,7 @@ class BoundaryDisplay:
         )
 
     def _draw_grid(self, ax: Any) -> None:
-        """Regions, and for two classes the boundary and the margin as contours."""
+        """Draw the regions, and for two classes the boundary and the margin as contours."""
         assert self.grid is not None
         x, y, scores = self.grid
         if scores.ndim == 2:
@@ -220,20 +220,20 @@ def plot_boundary(
     Parameters
     ----------
     estimator : fitted classifier or model
-        One of ours, or anything with `decision_function`.
+        A widemargin model, or anything with `decision_function`.
     X, y
-        The examples. With more than two features they are projected: for two classes onto w, so
-        that the first axis is the distance to the hyperplane, and the direction across it along
-        which examples vary most; for several onto the two main directions of the weights. The
-        picture says so.
+        The examples. With more than two features they are projected, which the plot notes: for
+        two classes onto w, so that the first axis is the distance to the hyperplane, and onto the
+        orthogonal direction of largest variance; for more classes onto the two main directions of
+        the weights.
     features : (int, int), optional
-        Make a slice along these two features instead, the others held at `at`.
+        Show a slice along these two features instead, with the others held at `at`.
     at : array, optional
-        Where the slice is made (the medians).
+        Values of the other features in a slice; by default their medians.
     ax : matplotlib axes, optional
         Where to draw.
     title : str, optional
-        Instead of one that says what was trained.
+        The title; by default it names the model.
 
     Returns
     -------
@@ -284,11 +284,11 @@ def plot_kernel(
     Parameters
     ----------
     machine : fitted classifier
-        Anything with `decision_function` on rows of X. Support vectors are those rows of X that
-        its `support_` names, or, where it has no such numbers, that are among its
+        Anything with `decision_function` on rows of X. The support vectors are the rows of X
+        listed in its `support_`; without `support_`, the rows found among its
         `support_vectors_`.
     X, y
-        The examples; of more than two features choose two with `features`.
+        The examples; with more than two features, choose two with `features`.
     features, at, ax, title
         As for `plot_boundary`.
     """
@@ -296,7 +296,7 @@ def plot_kernel(
 
 
 def _classes(estimator: Any, y: Any) -> np.ndarray:
-    """The classes, sorted as the estimator has them."""
+    """The classes, in the estimator's order."""
     for name in ("classes_", "classes"):
         found = getattr(estimator, name, None)
         if found is not None:
@@ -305,7 +305,7 @@ def _classes(estimator: Any, y: Any) -> np.ndarray:
 
 
 def _weights(model: Any) -> tuple[np.ndarray | None, float | None]:
-    """The weights of a linear model and, of two classes, its bias."""
+    """The weights of a linear model and, for two classes, its bias."""
     coef = getattr(model, "coef", None)
     bias = getattr(model, "intercept", None)
     if coef is None:
@@ -319,14 +319,14 @@ def _weights(model: Any) -> tuple[np.ndarray | None, float | None]:
 
 
 def _has_unit_margin(model: Any) -> bool:
-    """Whether scores of -1 and 1 are its margins."""
+    """Whether the margins of the model are at the scores -1 and 1."""
     return getattr(model, "rule", "") in ("hinge", "squared_hinge", "pa", "pa1", "pa2")
 
 
 def _band(
     model: Any, X: Any, w: np.ndarray, b: float, codes: np.ndarray
 ) -> tuple[float | None, str]:
-    """How far the margin reaches, in scores, and what it is."""
+    """Half the width of the margin, in scores, and its legend."""
     if _has_unit_margin(model):
         return 1.0, "margin (score 1)"
     leads = np.where(codes == 1, 1.0, -1.0) * (np.asarray(X @ w).ravel() + b)
@@ -339,7 +339,7 @@ def _band(
 def _support(
     estimator: Any, model: Any, X: Any, W: Any, b: float | None, codes: np.ndarray
 ) -> tuple[np.ndarray, str]:
-    """The rows to ring, and what they are."""
+    """The rows to ring, and their legend."""
     n = X.shape[0]
     certificate = getattr(model, "certificate", None)
     alpha = getattr(certificate, "alpha", None)
@@ -369,7 +369,7 @@ def _support(
 def _grid(
     estimator: Any, view: View, points: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """What the classifier says on a grid of points of the view."""
+    """The scores of the classifier on a grid of points of the view."""
     left, right, bottom, top = style.frame_of(points)
     x, y = np.meshgrid(np.linspace(left, right, _GRID), np.linspace(bottom, top, _GRID))
     asked = view.lift(np.column_stack([x.ravel(), y.ravel()]))
@@ -378,7 +378,7 @@ def _grid(
 
 
 def _title(estimator: Any, model: Any) -> str:
-    """What was trained, in a few words."""
+    """A short name of the model."""
     name = getattr(model, "learner", type(estimator).__name__)
     keep = getattr(model, "keep", None)
     if name in ("Perceptron", "PassiveAggressive", "OnlineLogistic") and keep:

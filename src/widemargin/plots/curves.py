@@ -1,4 +1,4 @@
-"""Curves: losses along a margin or a weight, what happened epoch by epoch, the proof of a bound."""
+"""Curves: losses along a margin or a weight, the training history, the proof of a bound."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class LossesDisplay:
 
     @classmethod
     def of_margins(cls, low: float = -2.0, high: float = 2.5, ax: Any = None) -> Self:
-        """The losses of one example, as its margin grows."""
+        """Plot the losses of one example as its margin grows."""
         x = np.linspace(low, high, 451)
         return cls(x, {name: loss(x) for name, (loss, _) in _LOSSES.items()}).plot(ax=ax)
 
@@ -66,12 +66,12 @@ class LossesDisplay:
         values: Any = None,
         ax: Any = None,
     ) -> Self:
-        """The average losses, as one weight of a model of two classes changes."""
+        """Plot the average losses as one weight of a model of two classes changes."""
         model = style.plain_model(estimator)
         weights = np.asarray(getattr(model, "coef", getattr(model, "coef_", None)), np.float64)
         bias = getattr(model, "intercept", getattr(model, "intercept_", None))
         if weights.ndim != 2 or len(weights) != 1:
-            raise DataError("one weight can be changed in a model of two classes only")
+            raise DataError("losses along a weight can only be drawn for a model of two classes")
         w, b = weights[0], float(np.ravel(np.asarray(bias))[0])
         if not 0 <= feature < len(w):
             raise DataError(f"feature={feature} must be a column from 0 to {len(w) - 1}")
@@ -129,20 +129,20 @@ def plot_losses(
     feature : int
         Which weight.
     values : array, optional
-        The values that it runs through.
+        The values of that weight.
     ax : matplotlib axes, optional
         Where to draw.
     """
     if estimator is None:
         return LossesDisplay.of_margins(ax=ax)
     if X is None or y is None:
-        raise DataError("the losses along a weight are averages over examples: give X and y")
+        raise DataError("losses along a weight are averages over examples: give X and y")
     return LossesDisplay.from_estimator(estimator, X, y, feature=feature, values=values, ax=ax)
 
 
 @dataclass
 class HistoryDisplay:
-    """What happened epoch by epoch: one panel for each thing that was measured.
+    """The training history, with one panel for each quantity that was measured.
 
     Attributes
     ----------
@@ -159,7 +159,7 @@ class HistoryDisplay:
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, ax: Any = None) -> Self:
-        """Look at the history of a fit."""
+        """Plot the history of a fit."""
         history = estimator if isinstance(estimator, History) else _history_of(estimator)
         if not len(history):
             raise DataError("the history is empty: nothing was learned yet")
@@ -174,7 +174,7 @@ class HistoryDisplay:
         return cls(history, panels).plot(ax=ax)
 
     def plot(self, ax: Any = None) -> Self:
-        """Draw it; given axes take the first panel only."""
+        """Draw it; if axes are given, only the first panel."""
         panels = dict(list(self.panels.items())[:1]) if ax is not None else self.panels
         axes = (
             [ax]
@@ -185,7 +185,7 @@ class HistoryDisplay:
         )
         self.ax_ = axes if ax is None else ax
         self.figure_ = axes[0].figure
-        # A stream has several rows an epoch: it is drawn by examples instead.
+        # A stream has several rows per epoch: its axis is the number of examples instead.
         streamed = len({epoch.epoch for epoch in self.history}) < len(self.history)
         x = self.history["epoch"] if not streamed else np.cumsum(self.history["examples"])
         for code, (one, (name, values)) in enumerate(zip(axes, panels.items(), strict=True)):
@@ -223,14 +223,14 @@ class HistoryDisplay:
 
 
 def plot_history(estimator: Any, *, ax: Any = None) -> HistoryDisplay:
-    """Draw mistakes, loss and held-out score epoch by epoch, the best epoch marked.
+    """Draw mistakes, loss and held-out score per epoch, with the best epoch marked.
 
     Parameters
     ----------
     estimator : fitted learner, model or History
-        Of an SVM its objective and relative gap are drawn.
+        For an SVM, its objective and relative gap are drawn.
     ax : matplotlib axes, optional
-        Where to draw the first panel alone; else each has axes of its own.
+        Axes for the first panel alone; by default every panel gets its own axes.
     """
     return HistoryDisplay.from_estimator(estimator, ax=ax)
 
@@ -241,12 +241,12 @@ class BoundDisplay:
 
         k gamma  <=  w_k . w*  <=  |w_k|  <=  R sqrt k
 
-    so the outer two, which meet at k = (R / gamma)^2, leave no room for more mistakes.
+    The outer two meet at k = (R / gamma)^2, so there cannot be more mistakes than that.
 
     Attributes
     ----------
     certificate : RunCertificate
-        With `progress`, the four sides after every mistake.
+        With `progress`, the four quantities after every mistake.
     """
 
     certificate: RunCertificate
@@ -255,7 +255,7 @@ class BoundDisplay:
 
     @classmethod
     def from_certificate(cls, certificate: Any, *, ax: Any = None, scale: str = "auto") -> Self:
-        """Look at what `widemargin.certify(learner, X, y)` gave."""
+        """Plot a certificate from `widemargin.certify(learner, X, y)`."""
         if not isinstance(certificate, RunCertificate):
             raise DataError(
                 "the proof is about a training: give what widemargin.certify(learner, X, y) returns"
@@ -268,7 +268,7 @@ class BoundDisplay:
         return cls(certificate).plot(ax=ax, scale=scale)
 
     def plot(self, ax: Any = None, scale: str = "auto") -> Self:
-        """Draw it, in plain or in logarithmic axes."""
+        """Draw it, on linear or logarithmic axes."""
         check_choice("scale", scale, ("auto", "linear", "log"))
         self.ax_ = ax = style.new_axes(ax, (4.0, 3.4))
         self.figure_ = ax.figure
@@ -310,11 +310,11 @@ def plot_bound(certificate: Any, *, ax: Any = None, scale: str = "auto") -> Boun
     Parameters
     ----------
     certificate : RunCertificate
-        What `widemargin.certify(learner, X, y)` gives for a perceptron with keep="vote".
+        The result of `widemargin.certify(learner, X, y)` for a perceptron with keep="vote".
     ax : matplotlib axes, optional
         Where to draw.
     scale : {"auto", "linear", "log"}
-        "auto" takes logarithms where the bound is far beyond the mistakes that were made.
+        "auto" uses logarithmic axes if the bound is far above the number of mistakes made.
     """
     return BoundDisplay.from_certificate(certificate, ax=ax, scale=scale)
 

@@ -20,9 +20,9 @@ class Hypothesis(NamedTuple):
     row : int
         The example whose mistake made it, -1 for the start.
     amount : float
-        How much of that example was added; its sign is the example's side.
+        The multiple of that example that was added; its sign is the side of the example.
     born : float
-        Examples that had been looked at.
+        How many examples had been seen when it was made.
     """
 
     w: np.ndarray
@@ -40,12 +40,12 @@ def hypotheses(model: Any, most: int | None = None) -> list[Hypothesis]:
     model : LinearModel
         Trained with keep="vote", which keeps the log.
     most : int, optional
-        Refuse more than this.
+        Raise an error if there are more corrections than this.
     """
     log = need_log(model)
     if len(model.state.start) != 1:
         raise DataError(
-            f"the model has {len(model.classes)} classes, whose weights are no single line;"
+            f"the model has {len(model.classes)} classes, whose weights are not a single line;"
             " train it on two"
         )
     if most is not None and len(log) > most:
@@ -67,24 +67,24 @@ def hypotheses(model: Any, most: int | None = None) -> list[Hypothesis]:
 
 
 def scores_along(model: Any, x: Any) -> tuple[np.ndarray, np.ndarray]:
-    """What every hypothesis scores on one example, and how many votes each has.
+    """The score of every hypothesis on one example, and the votes of each.
 
-    No weights are formed: the scores are the running sum of the corrections times x_e . x.
+    No weights are computed: the scores are the running sum of the corrections times x_e . x.
 
     Returns
     -------
     scores : array (hypotheses, 1 or classes)
     votes : array (hypotheses,)
-        For how many examples each was current, the start counting one more.
+        For how many examples each was current; the initial one counts one more.
     """
     log = need_log(model)
     state = model.state
     rows = model.rows(x)
     if rows.n != 1:
-        raise DataError(f"the picture shows the votes on one example, found {rows.n}")
+        raise DataError(f"the plot shows the votes on one example, found {rows.n}")
     if not state.joint and len(state.start) > 1:
         raise DataError(
-            "each class was learned in a run of its own, so there is no one series of hypotheses;"
+            "each class was learned in its own run, so there is no single sequence of hypotheses;"
             " train with multiclass='joint'"
         )
     matrix = rows.to_matrix()
@@ -98,7 +98,7 @@ def scores_along(model: Any, x: Any) -> tuple[np.ndarray, np.ndarray]:
         alike = np.asarray(support @ row[:width]).ravel() + part.support.bias * rows.bias
         for e, label, amount, count in zip(*part.entries, strict=True):
             current[label] += amount * alike[e]
-            if count == clocks[-1]:  # several classes are corrected at the same moment
+            if count == clocks[-1]:  # several classes are corrected at the same time
                 scores[-1] = current.copy()
             else:
                 clocks.append(float(count))

@@ -1,4 +1,4 @@
-"""One data set learned in several orders, from several starts or with several step sizes."""
+"""One data set learned in several orders, with several starting points or step sizes."""
 
 from __future__ import annotations
 
@@ -20,16 +20,17 @@ _ANSWERS = {"last": "last", "average": "averaged", "vote": "voted"}
 
 @dataclass
 class OrdersDisplay:
-    """How different the answers of several trainings are.
+    """How much the results of several training runs differ.
 
     Attributes
     ----------
     accuracy : dict
-        For each run the accuracy of each answer ("last", "averaged", "voted") that it can give.
+        For each run, the accuracy of its "last", "averaged" and "voted" predictions, as far as
+        they are available.
     lines : dict
-        For each run the hyperplanes (w, b) of its last and averaged answer, two classes only.
+        For each run, the hyperplanes (w, b) of its last and averaged weights; two classes only.
     points, codes, labels, view
-        The examples, where they can be drawn.
+        The examples, if they can be drawn.
     """
 
     accuracy: dict[str, dict[str, float]]
@@ -43,7 +44,7 @@ class OrdersDisplay:
 
     @classmethod
     def from_runs(cls, runs: Mapping[str, Any], X: Any, y: Any, *, ax: Any = None) -> Self:
-        """Look at trainings that were made before."""
+        """Plot training runs that were made before."""
         if not runs:
             raise DataError("there are no runs to compare")
         y = np.asarray(y)
@@ -54,7 +55,7 @@ class OrdersDisplay:
             for keep in KEEPS:
                 try:
                     answers[keep] = run.using(keep)
-                except (ValueError, AttributeError):  # it did not keep what this answer needs
+                except (ValueError, AttributeError):  # not kept by this run
                     continue
             answers = answers or {"last": run}
             accuracy[str(name)] = {
@@ -76,7 +77,7 @@ class OrdersDisplay:
         return shown.plot(ax=ax)
 
     def plot(self, ax: Any = None) -> Self:
-        """Draw the scores; and where the examples have two features, the lines beside them."""
+        """Draw the scores and, if the examples have two features, the lines next to them."""
         if ax is not None or self.points is None:
             axes = [style.new_axes(ax)]
         else:
@@ -139,20 +140,20 @@ def plot_orders(
     over: Iterable[Any] = (),
     ax: Any = None,
 ) -> OrdersDisplay:
-    """Draw what orders, starts or step sizes change: last against averaged and voted answers.
+    """Draw how last, averaged and voted predictions depend on order, start or step size.
 
     Parameters
     ----------
     runs : dict of fitted learners, or function
-        The trainings by name. A function makes the training for each value of `over`, so that
-        nothing is trained unasked: `plot_orders(lambda seed: Perceptron(keep="vote",
-        random_state=seed).fit(X, y), X, y, over=range(5))`.
+        The fitted learners by name, or a function that fits one for each value of `over`:
+        `plot_orders(lambda seed: Perceptron(keep="vote", random_state=seed).fit(X, y), X, y,
+        over=range(5))`.
     X, y
-        The examples on which they are measured.
+        The examples to score them on.
     over : iterable
-        What the function is called with.
+        The arguments to call the function with, one per run.
     ax : matplotlib axes, optional
-        Where to draw the scores alone.
+        Axes for the scores alone.
     """
     made = {str(value): runs(value) for value in over} if callable(runs) else runs
     return OrdersDisplay.from_runs(made, X, y, ax=ax)

@@ -1,4 +1,4 @@
-"""How the hyperplane moved: every step of a training on two classes, still and in motion."""
+"""How the hyperplane moved in a training on two classes, as a plot or an animation."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from widemargin.plots import style
 from widemargin.plots.hypotheses import Hypothesis, hypotheses
 from widemargin.plots.views import View, examples_of, make_view
 
-#: More lines than this are a grey cloud: some of them are drawn.
+#: At most this many lines are drawn; more would be a grey cloud.
 _LINES = 60
-#: A film of more frames than this is shown without some of the middle.
+#: An animation has at most this many frames; some in the middle are left out.
 _FRAMES = 120
 
 
@@ -33,7 +33,7 @@ class PathDisplay:
     steps : list of Hypothesis
         All of them, the start first.
     points, codes, labels, view
-        The examples on the plane that is looked at.
+        The examples on the plane that is shown.
     """
 
     steps: list[Hypothesis]
@@ -55,7 +55,7 @@ class PathDisplay:
         features: tuple[int, int] | None = None,
         ax: Any = None,
     ) -> Self:
-        """Look at a training; see `plot_path`."""
+        """Plot a training; see `plot_path`."""
         shown = cls.of(estimator, X, y, features=features)
         return shown.plot_panels(panels) if panels else shown.plot(ax=ax)
 
@@ -76,18 +76,18 @@ class PathDisplay:
         rows = max(step.row for step in steps)
         if rows >= X.shape[0]:
             raise DataError(
-                f"the log speaks of row {rows}, but X has {X.shape[0]} rows:"
-                " give the examples that it was trained on, in their order"
+                f"the log refers to row {rows}, but X has {X.shape[0]} rows:"
+                " give the examples that it was trained on, in the same order"
             )
         codes = codes_of(y, model.classes)
         return cls(steps, view.place(X), codes, list(model.classes.tolist()), view)
 
     def plot(self, ax: Any = None) -> Self:
-        """All hyperplanes in one picture, the later the darker."""
+        """Draw all hyperplanes in one plot, later ones darker."""
         self.ax_ = ax = style.new_axes(ax)
         self.figure_ = ax.figure
         frame = style.frame_of(self.points)
-        # The start is often no hyperplane at all (w = 0), and then nothing is drawn for it.
+        # The initial weights are often zero, which is not a hyperplane: nothing is drawn for it.
         drawn = [k for k, step in enumerate(self.steps) if np.any(step.w)]
         few = sorted({*drawn[-1:], *(drawn[i] for i in _spread(len(drawn), _LINES))})
         shades = style.pyplot().get_cmap("viridis")
@@ -117,7 +117,7 @@ class PathDisplay:
         return self
 
     def plot_panels(self, panels: int) -> Self:
-        """One small picture for each of some steps: the mistake, and the line before and after."""
+        """Draw a panel for each of some steps: the mistake, and the line before and after."""
         chosen = [1 + i for i in _spread(len(self.steps) - 1, panels)]
         if not chosen:
             raise DataError("the training made no correction: there is no step to show")
@@ -135,7 +135,7 @@ class PathDisplay:
         return self
 
     def draw_step(self, ax: Any, k: int) -> None:
-        """Correction k: the example that was mistaken, the line before it and the line after."""
+        """Draw correction k: the mistaken example, and the line before and after."""
         frame = style.frame_of(self.points)
         look: dict[str, Any]
         before, after = self.steps[k - 1] if k else None, self.steps[k]
@@ -167,21 +167,21 @@ def plot_path(
     features: tuple[int, int] | None = None,
     ax: Any = None,
 ) -> PathDisplay:
-    """Draw the hyperplanes that a training went through, from its mistake log.
+    """Draw the sequence of hyperplanes of a training, from its mistake log.
 
     Parameters
     ----------
     estimator : fitted learner or model
         Trained on two classes with keep="vote".
     X, y
-        The examples that it was trained on, in their order. More than two features are projected
-        as in `plot_boundary`; a line is then where a hyperplane meets the plane of the picture.
+        The examples that it was trained on, in the same order. More than two features are
+        projected as in `plot_boundary`; a line is then where a hyperplane meets the plane.
     panels : int
-        0: all lines in one picture. Otherwise a small picture for each of so many steps.
+        0 draws all lines in one plot; otherwise, draw one panel for each of this many steps.
     features : (int, int), optional
-        A slice along two features instead of a projection.
+        Show a slice along two features instead of a projection.
     ax : matplotlib axes, optional
-        Where to draw (without panels).
+        Where to draw, if there are no panels.
     """
     return PathDisplay.from_estimator(estimator, X, y, panels=panels, features=features, ax=ax)
 
@@ -196,10 +196,10 @@ def animate(
     features: tuple[int, int] | None = None,
     seconds: float = 0.8,
 ) -> int:
-    """Write a film of a training: one frame for every correction.
+    """Write an animation of a training, with one frame per correction.
 
-    Every frame shows the example that was mistaken, the line before and after, and the mistakes so
-    far beside the bound. Nothing is trained for it: it is drawn from the mistake log.
+    Every frame shows the mistaken example, the line before and after, and the mistakes so far
+    next to the bound. Nothing is trained: the frames are drawn from the mistake log.
 
     Parameters
     ----------
@@ -208,18 +208,18 @@ def animate(
     path : path
         Where to write: a .gif, or an .html page with buttons that needs no network.
     certificate : RunCertificate or Certificate, optional
-        What `widemargin.certify` says, for its bound on the mistakes.
+        The result of `widemargin.certify`, for its bound on the mistakes.
     seconds : float
-        How long a frame stays.
+        How long each frame is shown.
 
     Returns
     -------
     int
-        How many frames there are: of very many corrections some are left out.
+        The number of frames; if there are very many corrections, some are left out.
     """
     kind = os.fspath(path).lower().rpartition(".")[2]
     if kind not in ("gif", "html", "htm"):
-        raise ValueError(f"{os.fspath(path)}: a film must be called .gif or .html")
+        raise ValueError(f"{os.fspath(path)}: the name of an animation must end in .gif or .html")
     shown = PathDisplay.of(estimator, X, y, features=features)
     bound = getattr(certificate, "bound", None)
     frames = [0, *(1 + i for i in _spread(len(shown.steps) - 1, _FRAMES - 1))]
@@ -244,7 +244,7 @@ def _frame(shown: PathDisplay, k: int, bound: float | None) -> bytes:
     upper.set_title(upper.get_title(loc="left"), fontsize=style.SMALL, loc="left")
     total = len(shown.steps) - 1
     most = bound if bound is not None and np.isfinite(bound) else None
-    # A bound far beyond what happened is told by its number, not by an empty bar.
+    # A bound far above the mistakes made is shown as a number, not as a mostly empty bar.
     scale = most if most is not None and most <= 4 * max(total, 1) else max(total, 1)
     lower.barh([0], [k], color=style.WRONG, height=0.6)
     lower.set_xlim(0, scale * 1.02)
@@ -259,7 +259,7 @@ def _frame(shown: PathDisplay, k: int, bound: float | None) -> bytes:
 
 
 def _caption(shown: PathDisplay, k: int, bound: float | None) -> str:
-    """What happens in a frame, in words."""
+    """A caption for a frame."""
     step = shown.steps[k]
     if k == 0:
         return "the start" + ("" if np.any(step.w) else ": all weights are zero")
@@ -269,7 +269,7 @@ def _caption(shown: PathDisplay, k: int, bound: float | None) -> str:
 
 
 def _fewer_colours(png: io.BytesIO) -> bytes:
-    """The same picture in 64 colours, which are enough for lines and take a fifth of the room."""
+    """The same image in 64 colours, which are enough for lines and take a fifth of the bytes."""
     from PIL import Image
 
     room = io.BytesIO()
@@ -321,7 +321,7 @@ play.onclick = () => {{
 
 
 def _spread(n: int, most: int) -> list[int]:
-    """At most so many of the numbers 0 ... n - 1, evenly, with the first and the last.
+    """At most `most` of the numbers 0 ... n - 1, evenly spaced, with the first and the last.
 
     Examples
     --------
@@ -346,7 +346,7 @@ def _number(ax: Any, frame: Any, line: Any, k: int, colour: Any) -> None:
 
 
 def _arrow(ax: Any, frame: Any, foot: np.ndarray, w: np.ndarray) -> None:
-    """The direction of the weights."""
+    """Draw the direction of the weights."""
     reach = 0.14 * min(frame[1] - frame[0], frame[3] - frame[2])
     tip = foot + reach * w / np.linalg.norm(w)
     look = {"arrowstyle": "-|>", "color": style.INK, "linewidth": 1.2}

@@ -1,4 +1,4 @@
-"""What all pictures share: colours that everybody can tell apart, markers, and axes to draw on."""
+"""Shared by all plots: colours that everybody can tell apart, markers, and axes."""
 
 from __future__ import annotations
 
@@ -25,42 +25,42 @@ MARKERS = ("o", "x", "^", "s", "v", "D", "P", "*")
 INK, GREY, PALE = "#222222", "#777777", "#CCCCCC"
 RIGHT, WRONG = "#0072B2", "#D55E00"
 
-#: Inches at 100 dots each: readable when it is 400 dots wide.
+#: Inches, at 100 dots per inch: readable at a width of 400 dots.
 SIZE = (4.0, 3.2)
 SMALL, NORMAL = 8, 9
 
 #: Left, right, bottom, top.
 Frame = tuple[float, float, float, float]
-#: Width over height of a picture, and how far from it examples may be to be drawn true to scale.
+#: Width over height of a plot, and the ratios of the data that are still drawn true to scale.
 _SHAPE, _LEAST_RATIO, _MOST_RATIO = 1.3, 0.35, 4.0
 
 
 def pyplot() -> Any:
-    """Matplotlib's pyplot, or an error that says how to get it."""
+    """Matplotlib's pyplot, or an error that says how to install it."""
     try:
         import matplotlib.pyplot
     except ImportError:
         raise ImportError(
-            "pictures need matplotlib, which is not installed: pip install 'widemargin[plot]'"
+            "plots need matplotlib, which is not installed: pip install 'widemargin[plot]'"
         ) from None
     return matplotlib.pyplot
 
 
 def new_axes(ax: Any = None, size: tuple[float, float] = SIZE) -> Any:
-    """The axes given, or new ones in a figure of their own."""
+    """The given axes, or new ones in a new figure."""
     if ax is not None:
         return ax
     return pyplot().subplots(figsize=size, layout="constrained")[1]
 
 
 def new_panels(rows: int, columns: int, size: tuple[float, float], **options: Any) -> Any:
-    """A figure of its own with several axes, as an array (rows, columns)."""
+    """The axes of a new figure, as an array (rows, columns)."""
     options = {"layout": "constrained", "squeeze": False, **options}
     return pyplot().subplots(rows, columns, figsize=size, **options)[1]
 
 
 def dress(ax: Any, title: str = "", x: str = "", y: str = "") -> None:
-    """Words in one size, no box around the picture."""
+    """Set the title and axis labels in one font size, and remove the box around the plot."""
     ax.set_title(title, fontsize=NORMAL, color=INK, loc="left")
     ax.set_xlabel(x, fontsize=NORMAL)
     ax.set_ylabel(y, fontsize=NORMAL)
@@ -69,13 +69,13 @@ def dress(ax: Any, title: str = "", x: str = "", y: str = "") -> None:
 
 
 def legend(ax: Any, **options: Any) -> None:
-    """A legend without a frame of its own, where it hides least."""
+    """Add a legend without a frame, where it hides least."""
     options = {"fontsize": SMALL, "framealpha": 0.85, "edgecolor": "none", **options}
     ax.legend(**options)
 
 
 def legend_above(ax: Any, columns: int = 3) -> None:
-    """A legend between the picture and its title, where it hides nothing."""
+    """Add a legend between the plot and its title, where it hides nothing."""
     handles, labels = ax.get_legend_handles_labels()
     if not handles:
         return
@@ -94,7 +94,7 @@ def colour_of(code: int) -> str:
 
 
 def draw_points(ax: Any, points: np.ndarray, codes: np.ndarray, labels: Sequence[Any]) -> None:
-    """Every class with its own marker and colour."""
+    """Draw every class with its own marker and colour."""
     size = 42.0 if len(points) <= 60 else 20.0 if len(points) <= 400 else 8.0
     for code, label in enumerate(labels):
         mine = points[codes == code]
@@ -108,7 +108,7 @@ def draw_points(ax: Any, points: np.ndarray, codes: np.ndarray, labels: Sequence
 
 
 def ring(ax: Any, points: np.ndarray, label: str) -> None:
-    """A ring around points that matter."""
+    """Draw a ring around each of these points."""
     if len(points):
         look = {"facecolors": "none", "edgecolors": INK, "linewidths": 0.9}
         size = 130.0 if len(points) <= 60 else 55.0
@@ -116,10 +116,10 @@ def ring(ax: Any, points: np.ndarray, label: str) -> None:
 
 
 def frame_of(points: np.ndarray, room: float = 0.12) -> Frame:
-    """Left, right, bottom and top around points, with some room.
+    """Left, right, bottom and top of a frame around points, with some space.
 
-    Where both directions have about the same scale the frame has the shape of a picture, so that
-    it can be drawn true to scale and a weight vector stands upright on its line.
+    If both directions have about the same scale, the frame has the aspect ratio of the plot, so
+    that it can be drawn true to scale and a weight vector is perpendicular to its line.
     """
     low, high = points.min(axis=0), points.max(axis=0)
     span = np.maximum(high - low, 1e-9 * np.maximum(1.0, np.abs(high)))
@@ -132,7 +132,7 @@ def frame_of(points: np.ndarray, room: float = 0.12) -> Frame:
 
 
 def set_frame(ax: Any, frame: Frame) -> None:
-    """Show this part of the plane, true to scale where it has the shape for it."""
+    """Show this part of the plane, true to scale if its aspect ratio allows."""
     ax.set_xlim(frame[:2])
     ax.set_ylim(frame[2:])
     if abs((frame[1] - frame[0]) / (frame[3] - frame[2]) - _SHAPE) < 1e-6:
@@ -140,7 +140,7 @@ def set_frame(ax: Any, frame: Frame) -> None:
 
 
 def draw_line(ax: Any, frame: Frame, w: np.ndarray, b: float, **look: Any) -> Any:
-    """The line w.p + b = 0 within a frame; nothing if it does not pass through it."""
+    """Draw the line w.p + b = 0 within a frame; nothing if it does not cross the frame."""
     ends = line_ends(frame, w, b)
     if ends is None:
         return None
@@ -175,7 +175,7 @@ def line_ends(frame: Frame, w: np.ndarray, b: float) -> np.ndarray | None:
 
 
 def plain_model(fitted: Any) -> Any:
-    """The model inside an estimator, or what was given if there is none inside."""
+    """The model inside an estimator, or the argument itself if it is not an estimator."""
     return getattr(fitted, "model_", fitted)
 
 
@@ -184,6 +184,6 @@ def need_log(model: Any) -> Any:
     log = getattr(getattr(model, "state", None), "log", None)
     if log is None:
         raise DataError(
-            "this picture is drawn from the mistake log, which was not kept: train with keep='vote'"
+            "this plot is drawn from the mistake log, which was not kept: train with keep='vote'"
         )
     return log

@@ -1,4 +1,4 @@
-"""Tables as pictures: confusions, weights, and the tags of a sentence."""
+"""Plots of tables: confusion matrices, weights, and the tags of a sentence."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _NUMBERED = 12
 
 @dataclass
 class ConfusionDisplay:
-    """How often each class was taken for each.
+    """How often each class was predicted as each other class.
 
     Attributes
     ----------
     measures : Measures
-        With the table of counts, `confusion`, and what follows from it.
+        The confusion matrix, `confusion`, and the scores derived from it.
     """
 
     measures: Measures
@@ -34,7 +34,7 @@ class ConfusionDisplay:
 
     @classmethod
     def from_estimator(cls, estimator: Any, X: Any, y: Any, *, ax: Any = None) -> Self:
-        """Ask a fitted classifier about examples."""
+        """Plot the predictions of a fitted classifier."""
         classes = np.asarray(getattr(estimator, "classes_", getattr(estimator, "classes", None)))
         return cls.from_predictions(y, estimator.predict(X), labels=classes, ax=ax)
 
@@ -42,7 +42,7 @@ class ConfusionDisplay:
     def from_predictions(
         cls, y: Any, predicted: Any, *, labels: Any = None, ax: Any = None
     ) -> Self:
-        """Compare answers that were given before."""
+        """Plot predictions that were made before."""
         if labels is None:
             labels = np.unique(np.concatenate([np.asarray(y), np.asarray(predicted)]))
         labels = np.asarray(labels)
@@ -50,7 +50,7 @@ class ConfusionDisplay:
         return cls(Measures(labels.tolist(), counts)).plot(ax=ax)
 
     def plot(self, ax: Any = None) -> Self:
-        """Draw it: rows are the right answers, shaded by the part of the row."""
+        """Draw it: one row per right answer, shaded by the share of the row."""
         counts = self.measures.confusion[:-1]
         k = len(counts)
         side = 4.0 if k <= _NUMBERED else 5.0
@@ -91,7 +91,7 @@ class ConfusionDisplay:
 
 
 def plot_confusion(estimator: Any, X: Any, y: Any, *, ax: Any = None) -> ConfusionDisplay:
-    """Draw how often a fitted classifier takes each class for each.
+    """Draw the confusion matrix of a fitted classifier.
 
     Parameters
     ----------
@@ -106,12 +106,12 @@ def plot_confusion(estimator: Any, X: Any, y: Any, *, ax: Any = None) -> Confusi
 
 @dataclass
 class WeightsDisplay:
-    """The features that speak for each class most, or the weights as images.
+    """The features with the largest weights for each class, or the weights as images.
 
     Attributes
     ----------
     top : dict
-        For each class (name, weight), the strongest first.
+        For each class a list of (name, weight), strongest first.
     images : array (k, height, width) or None
         The weights of each class as an image.
     labels : list
@@ -134,14 +134,14 @@ class WeightsDisplay:
         classes: Sequence[Any] | None = None,
         ax: Any = None,
     ) -> Self:
-        """Look at the weights of a linear model."""
+        """Plot the weights of a linear model."""
         model = style.plain_model(estimator)
         if not hasattr(model, "top_features"):
             raise DataError(f"{type(estimator).__name__} has no weights of features to draw")
         labels = model.classes.tolist() if classes is None else list(classes)
         strange = [label for label in labels if label not in model.classes.tolist()]
         if strange:
-            raise DataError(f"{strange[0]!r} is no class of the model")
+            raise DataError(f"{strange[0]!r} is not a class of the model")
         if shape is None:
             top = model.top_features(n)
             return cls({label: top[label] for label in labels}, labels=labels).plot(ax=ax)
@@ -160,7 +160,7 @@ class WeightsDisplay:
         return self._draw_bars(ax) if self.images is None else self._draw_images(ax)
 
     def _draw_bars(self, ax: Any) -> Self:
-        """Two classes share one picture, the first to the left; several have one each."""
+        """Two classes share one panel, the first to the left; more have one panel each."""
         if len(self.top) <= 2 or ax is not None:
             lines = [
                 (
@@ -200,7 +200,7 @@ class WeightsDisplay:
         assert self.images is not None
         k = len(self.images)
         if ax is not None and k > 1:
-            raise DataError("several images do not fit one pair of axes: leave ax out")
+            raise DataError("several images do not fit into one set of axes: leave out ax")
         columns = min(5, k)
         rows = -(-k // columns)
         axes = (
@@ -213,7 +213,7 @@ class WeightsDisplay:
         for panel in axes.flat:
             panel.set_axis_off()
         for panel, image, label in zip(axes.flat, self.images, self.labels, strict=False):
-            # Purple speaks for the class, orange against it: everybody can tell the two apart.
+            # Purple is for the class, orange against it: everybody can tell the two apart.
             drawn = panel.imshow(image, cmap="PuOr", vmin=-most, vmax=most)
             panel.set_title(short(label, 12), fontsize=style.NORMAL)
         bar = self.figure_.colorbar(drawn, ax=axes, orientation="horizontal", shrink=0.6, pad=0.03)
@@ -230,18 +230,18 @@ def plot_weights(
     classes: Sequence[Any] | None = None,
     ax: Any = None,
 ) -> WeightsDisplay:
-    """Draw the features that speak for each class most; weights of pixels as images.
+    """Draw the features with the largest weights for each class, or weights of pixels as images.
 
     Parameters
     ----------
     estimator : fitted learner or model
-        A linear one.
+        A linear model.
     n : int
-        Features a class.
+        Features per class.
     shape : (int, int), optional
-        Height and width, if rows are images.
+        Height and width, if the examples are images.
     classes : list, optional
-        Some of the classes.
+        The classes to show; by default all.
     ax : matplotlib axes, optional
         Where to draw, for two classes.
     """
@@ -250,15 +250,15 @@ def plot_weights(
 
 @dataclass
 class TagsDisplay:
-    """A sentence, the tag of every word, and by how much it won.
+    """A sentence, with the tag of every word and its margin.
 
     Attributes
     ----------
     words, tags : list of str
     margins : array
-        By how much each tag leads the next best; small ones are doubtful.
+        The lead of each tag over the next best; tags with a small lead are doubtful.
     right : list of str or None
-        The right tags, if they are known.
+        The right tags, if known.
     """
 
     words: Sequence[str]
@@ -269,7 +269,7 @@ class TagsDisplay:
     figure_: Any = None
 
     def plot(self, ax: Any = None, across: int = 46) -> Self:
-        """Draw it, in lines of about so many letters."""
+        """Draw it, in lines of about `across` letters."""
         lines: list[list[tuple[int, float, float]]] = [[]]
         used = 0.0
         for i, (word, tag) in enumerate(zip(self.words, self.tags, strict=True)):
@@ -298,7 +298,7 @@ class TagsDisplay:
         return self.right is not None and self.right[i] != self.tags[i]
 
     def _note(self, i: int) -> str:
-        """The margin; of a wrong tag also the right one."""
+        """The margin and, if the tag is wrong, the right tag."""
         if not self._is_wrong(i):
             return f"{self.margins[i]:.2g}"
         assert self.right is not None
@@ -332,16 +332,16 @@ def plot_tags(
     right: Sequence[str] | None = None,
     ax: Any = None,
 ) -> TagsDisplay:
-    """Draw a tagged sentence: every word, its tag, and by how much the tag won.
+    """Draw a tagged sentence: every word, its tag, and the margin of the tag.
 
     Parameters
     ----------
     words, tags : sequences of str
-        As many of each.
+        The words and one tag per word.
     margins : sequence of numbers
         The lead of every tag over the next best.
     right : sequence of str, optional
-        The right tags: others are boxed.
+        The right tags; tags that differ are boxed.
     ax : matplotlib axes, optional
         Where to draw.
     """
@@ -356,7 +356,7 @@ def plot_tags(
 
 
 def _bars(ax: Any, lines: list[tuple[str, float, int]]) -> None:
-    """Horizontal bars, the first on top."""
+    """Draw horizontal bars, the first on top."""
     for at, (_, weight, code) in enumerate(lines):
         hatch = None if code % 2 else "///"
         look = {"color": style.colour_of(code), "hatch": hatch, "edgecolor": "white"}

@@ -1,7 +1,7 @@
-"""Planes on which examples are seen: their own two features, a slice, or a projection.
+"""Planes on which examples are shown: their own two features, a slice, or a projection.
 
-A view says where on the picture an example lies, what the axes mean, and what a hyperplane of the
-full space looks like on it.
+A view defines where an example lies in the plot, what the axes mean, and what a hyperplane of the
+full space looks like there.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ import numpy as np
 from widemargin.data.rows import Rows
 from widemargin.errors import DataError
 
-#: More rows than this are not all needed to find a direction.
+#: A sample of this many rows is enough to find a direction.
 _SAMPLED = 2000
 
 
 class Line(NamedTuple):
-    """w.p + b = 0 on a picture."""
+    """The line w.p + b = 0 in a plot."""
 
     w: np.ndarray
     b: float
@@ -33,11 +33,11 @@ class View:
     ----------
     origin : array (d,)
     basis : array (2, d)
-        Rows of unit length, at right angles.
+        Orthonormal rows.
     axes : (str, str)
-        What the two directions are called.
+        The labels of the two axes.
     story : str
-        What was done to the examples, in words; empty if they have two features.
+        How the examples were projected; empty if they have two features.
     """
 
     origin: np.ndarray
@@ -46,11 +46,11 @@ class View:
     story: str = ""
 
     def place(self, X: Any) -> np.ndarray:
-        """Where examples lie on the picture: (n, 2)."""
+        """The coordinates of examples in the plot: (n, 2)."""
         return np.asarray(X @ self.basis.T) - self.basis @ self.origin
 
     def lift(self, points: np.ndarray) -> np.ndarray:
-        """The examples that lie at these points of the plane."""
+        """The points of the full space at these points of the plane."""
         return self.origin + points @ self.basis
 
     def line(self, w: np.ndarray, b: float) -> Line:
@@ -80,32 +80,32 @@ def make_view(
     at: Any = None,
     names: Any = None,
 ) -> View:
-    """The plane on which to look at examples.
+    """Make the plane on which to show examples.
 
     Parameters
     ----------
     X : array or CSR matrix (n, d)
         The examples.
     W : array (k, d) or None
-        The weights that are looked at, one row for two classes.
+        The weights of the model, one row for two classes.
     b : float
-        With one row of weights, the bias: the picture's first axis is then the distance to the
-        hyperplane.
+        With one row of weights, the bias: the first axis is then the distance to the hyperplane.
     features : (int, int), optional
-        A slice: look along these two features, the others held at `at`.
+        Show a slice along these two features, with the others held at `at`.
     at : array (d,), optional
-        Where a slice is made; the medians unless given.
+        Values of the other features in a slice; by default their medians.
     names : callable, optional
-        From column to name.
+        Gives the name of a column.
     """
     d = X.shape[1]
     call = names or (lambda column: f"x{column}")
     if d == 1:
-        raise DataError("a picture needs two features, found 1: add a constant one")
+        raise DataError("a plot needs two features, found 1: add a constant one")
     if features is None and d > 2:
         if W is None:
             raise DataError(
-                f"examples have {d} features and the model no weights: choose two, features=(0, 1)"
+                f"examples have {d} features and the model has no weights: choose two features,"
+                " as in features=(0, 1)"
             )
         return _projection(X, W, b)
     i, j = features or (0, 1)
@@ -117,7 +117,7 @@ def make_view(
     if d > 2:
         origin = _medians(X) if at is None else np.array(at, dtype=np.float64)
         if origin.shape != (d,):
-            raise DataError(f"at= must hold {d} values, one a feature, found {origin.shape}")
+            raise DataError(f"at= must hold {d} values, one per feature, found {origin.shape}")
         origin[[i, j]] = 0.0
         held = "their medians" if at is None else "the values given"
         story = f"slice: the other {d - 2} features held at {held}"
@@ -125,12 +125,12 @@ def make_view(
 
 
 def _projection(X: Any, W: np.ndarray, b: float) -> View:
-    """Onto w and the main remaining direction; several classes: the main directions of W."""
+    """Project onto w and the main remaining direction; several classes: main directions of W."""
     W = np.asarray(W, np.float64)
     if len(W) == 1:
         length = float(np.linalg.norm(W[0]))
         if length == 0.0:
-            raise DataError("all weights are zero: there is no hyperplane to look along")
+            raise DataError("all weights are zero: there is no hyperplane to project along")
         first = W[0] / length
         second = _main_direction(X, first)
         axes = ("distance to the hyperplane, along w", "main direction across w")
@@ -154,7 +154,7 @@ def _projection(X: Any, W: np.ndarray, b: float) -> View:
 
 
 def _main_direction(X: Any, first: np.ndarray) -> np.ndarray:
-    """The unit vector at right angles to `first` along which examples vary most."""
+    """The unit vector orthogonal to `first` along which examples vary most."""
     n, d = X.shape
     X = X[np.unique(np.linspace(0, n - 1, min(n, _SAMPLED)).astype(int))]
     mean = np.asarray(X.mean(axis=0)).ravel()

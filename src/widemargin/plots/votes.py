@@ -13,22 +13,22 @@ from widemargin.online.scores import best_class
 from widemargin.plots import style
 from widemargin.plots.hypotheses import scores_along
 
-#: So many classes are named, those with most votes.
+#: Only this many classes are named: those with the most votes.
 _NAMED = 6
 
 
 @dataclass
 class VotesDisplay:
-    """All hypotheses of a training in order, each as wide as it has votes.
+    """All hypotheses of a training in order, each drawn as wide as its number of votes.
 
     Attributes
     ----------
     codes : array
-        The class that each votes for.
+        The class that each hypothesis votes for.
     leads : array
-        By how much: the score, or the best class's lead over the next.
+        Its score, or the lead of the best class over the next.
     votes : array
-        How many votes each has.
+        How many votes it has.
     labels : list
         The classes.
     """
@@ -42,7 +42,7 @@ class VotesDisplay:
 
     @classmethod
     def from_estimator(cls, estimator: Any, x: Any, *, ax: Any = None) -> Self:
-        """Look at the votes on one example."""
+        """Plot the votes on one example."""
         model = style.plain_model(estimator)
         if isinstance(x, str):
             x = texts_of([x])
@@ -59,7 +59,7 @@ class VotesDisplay:
 
     @property
     def shares(self) -> dict[Any, float]:
-        """The part of all votes that each class has."""
+        """The share of all votes that each class has."""
         total = float(self.votes.sum())
         counted = np.bincount(self.codes, weights=self.votes, minlength=len(self.labels))
         return {label: float(v) / total for label, v in zip(self.labels, counted, strict=True)}
@@ -110,6 +110,6 @@ def plot_votes(estimator: Any, x: Any, *, ax: Any = None) -> VotesDisplay:
     Returns
     -------
     VotesDisplay
-        With `shares`, what part of the votes each class has.
+        With `shares`, the share of the votes of each class.
     """
     return VotesDisplay.from_estimator(estimator, x, ax=ax)

@@ -1,4 +1,4 @@
-"""Structured prediction: tags, trees and whatever else an argmax can find."""
+"""Structured prediction: tags, trees and anything else that has an argmax."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The structured perceptron: whatever an argmax can find, learned from mistakes."""
+"""The structured perceptron: learns from mistakes to predict anything that has an argmax."""
 
 from __future__ import annotations
 
@@ -52,27 +52,27 @@ class StructuredPerceptron:
     task : Task
         What is predicted: its features and its argmax.
     keep : {"last", "average", "vote"}
-        What answers: the last weights, their average, or all of them by vote.
+        What to predict with: the last weights, their average, or a vote of all weights.
     rule : {"perceptron", "pa", "pa1", "pa2"}
-        "perceptron" steps eta. The others step just far enough for the right answer to lead by
-        what the wrong one costs (MIRA): uncapped, capped at C, softened by 1/2C.
+        "perceptron" takes steps of eta. The others (MIRA) step just far enough for the right
+        answer to lead by the cost of the wrong one: uncapped, capped at C, softened by 1/2C.
     C : float
-        What an error may cost (pa1, pa2).
+        The aggressiveness of pa1 and pa2.
     eta : float or (float, float)
         Step size, or (eta0, power): eta0 / t ** power at example t.
     epochs : int
-        Passes over the examples at the most.
+        Maximum number of passes over the examples.
     shuffle : bool or "once"
-        Whether the examples come in a new order every epoch.
+        Whether the examples come in a new order in every epoch.
     augmented : bool
-        Look for the answer with the best score plus cost, so that it learns from leads that are
-        too small. The task must have `argmax_with_cost` or `candidates`.
+        Search for the answer with the best score plus cost, and so also learn from answers that
+        lead by too little. The task must have `argmax_with_cost` or `candidates`.
     beam : int
-        Search with a beam of this width; 0: with the task's argmax.
+        Width of the beam search; 0 uses the task's argmax.
     update : {"max-violation", "early", "standard"}
-        What to learn from a beam: see `widemargin.structured.beam`.
+        How to update after a beam search: see `widemargin.structured.beam`.
     validation : float
-        The part of the examples that is held out if none are given for that.
+        Share of the examples to hold out if `fit` is given no held-out examples.
     patience : int
         Epochs to wait for a better score on held-out examples.
     max_seconds : float
@@ -80,16 +80,16 @@ class StructuredPerceptron:
     log : bool
         Keep every correction, for the certificate; "vote" always does.
     random_state : int
-        The seed of chance.
+        Seed of the random generator.
     progress : bool or None
-        Show a progress line; None: if standard error is a terminal.
+        Show a progress line; None shows it if standard error is a terminal.
 
     Attributes
     ----------
     history_ : History
         What happened in each epoch.
     log_ : list of StructuredCorrection
-        Every correction: the example, the difference of the features, how far the step went.
+        Every correction: the example, the feature difference and the step size.
 
     Examples
     --------
@@ -159,7 +159,7 @@ class StructuredPerceptron:
         self._rule = make_rule(self.rule, eta=self.eta, C=self.C)
 
     def _uses(self, held_out: bool) -> dict[str, Use]:
-        """Which parameters have an effect, given whether there are examples to score besides."""
+        """Which parameters have an effect, given whether there are held-out examples."""
         return {
             **uses_of_rule(self.rule, RULES),
             **uses_of_held_out(self.validation, held_out),
@@ -177,17 +177,17 @@ class StructuredPerceptron:
         *,
         checkpoint: str | os.PathLike[str] | None = None,
     ) -> Self:
-        """Learn from examples, beginning with weights that were set by hand, if any.
+        """Learn from examples, starting from weights that were set by hand, if any.
 
         Parameters
         ----------
         X, Y : sequences of the same length
-            What to predict from, and the right answers.
+            The inputs and the right answers.
         X_val, Y_val : sequences
-            Examples that are scored after every epoch; the best weights are given back.
+            Held-out examples that are scored after every epoch; the best weights are kept.
         checkpoint : path, optional
-            A folder where the training is saved now and then. If the same training was interrupted
-            there before, it goes on to the same bits.
+            A folder where the training is saved regularly. An interrupted run of the same training
+            is resumed from there, with bit-for-bit the same result.
         """
         self._check()
         refuse_unused(changed(self), self._uses(held_out=X_val is not None))
@@ -199,12 +199,12 @@ class StructuredPerceptron:
             return self._learn(X, Y, X_val, Y_val, self.epochs, checkpoints)
 
     def _task(self, X: list[Any], Y: list[Any]) -> dict[str, Any]:
-        """What a checkpoint must be of to go on from."""
+        """Identify the training, so that only its own checkpoints are resumed."""
         params = {name: repr(getattr(self, name)) for name in _PARAMS}
         return {"learner": ["StructuredPerceptron", params], "examples": digest_of(X, Y)}
 
     def partial_fit(self, X: Sequence[Any], Y: Sequence[Any]) -> Self:
-        """Go on learning: one epoch over more examples."""
+        """Continue learning with one epoch over more examples."""
         return self._learn(X, Y, None, None, 1)
 
     def _learn(
@@ -258,7 +258,7 @@ class StructuredPerceptron:
         return self
 
     def _settings(self) -> StructuredSettings:
-        """How to learn, as the training takes it."""
+        """The parameters in the form that the training takes."""
         return StructuredSettings(
             self._rule, self.keep, self.log, self.augmented, self.beam, self.update
         )
@@ -275,33 +275,36 @@ class StructuredPerceptron:
 
     @property
     def _asked(self) -> Answers:
-        """What answers; made anew when the weights have changed."""
+        """The current predictor; rebuilt when the weights have changed."""
         if self._answers is None:
             self._answers = Answers(self.task, self._weights, self.keep, self.beam)
         return self._answers
 
     def rank(self, x: Any) -> list[tuple[float, Any]]:
-        """All candidates of a task that lists them, the best first, with their scores."""
+        """All candidates with their scores, best first; the task must list its candidates."""
         score = Score(self.weights_)
         scored = [(score(self.task.features(x, y)), y) for y in self.task.candidates(x)]
         return sorted(scored, key=lambda one: -one[0])
 
     def explain(self, x: Any, y: Any = None) -> list[tuple[str, float, float]]:
-        """Of an answer (the predicted one) the features, values and weights, strongest first."""
+        """The features of an answer (default: the predicted one) as (name, value, weight).
+
+        The strongest come first.
+        """
         weights = self.weights_
         features = count_features(self.task.features(x, self.predict_one(x) if y is None else y))
         found = [(name, value, weights.get(name, 0.0)) for name, value in features.items()]
         return sorted(found, key=lambda one: -abs(one[1] * one[2]))
 
     def score(self, X: Sequence[Any], Y: Sequence[Any]) -> float:
-        """The mean quality of the answers: how many are right, unless the task says otherwise."""
+        """The mean quality of the answers: accuracy, unless the task defines another quality."""
         return self._asked.quality(X, Y)
 
     # Weights by name
 
     @property
     def weights_(self) -> dict[str, float]:
-        """The weights that answer, by the names of their features (of votes: the average)."""
+        """The weights used to predict, by feature name; with keep="vote", the average."""
         return self._asked.weights
 
     @property
@@ -311,7 +314,7 @@ class StructuredPerceptron:
 
     @property
     def log_(self) -> list[StructuredCorrection]:
-        """Every correction, in order; empty unless they are kept."""
+        """Every correction, in order; empty unless corrections are kept."""
         return self._weights.log
 
     def __getitem__(self, name: str) -> float:
@@ -321,9 +324,9 @@ class StructuredPerceptron:
     def __setitem__(self, name: str, weight: float) -> None:
         """Set the weight of a feature by hand."""
         if self.keep == "vote" and self._weights.log:
-            raise ValueError("weights that vote cannot be set; keep the last or the average")
+            raise ValueError("weights cannot be set with keep='vote'; use 'last' or 'average'")
         if not isinstance(name, str):
-            raise TypeError(f"{name!r} is no name of a feature: names are strings")
+            raise TypeError(f"{name!r} is not a feature name: feature names are strings")
         self._weights.put(name, weight)
         self._answers = None
 
@@ -334,7 +337,7 @@ class StructuredPerceptron:
         return self
 
     def top_features(self, n: int = 10) -> list[tuple[str, float]]:
-        """The strongest features, whichever their sign."""
+        """The features with the largest weights, whatever their sign."""
         return sorted(self.weights_.items(), key=lambda one: (-abs(one[1]), one[0]))[:n]
 
     # Trust
@@ -345,16 +348,16 @@ class StructuredPerceptron:
         X: Sequence[Any] = (),
         Y: Sequence[Any] = (),
     ) -> RunCertificate:
-        """Mistakes beside the bound (R / gamma)^2, where R is the longest feature difference.
+        """The number of mistakes and its bound (R / gamma)^2; R: the longest feature difference.
 
         Parameters
         ----------
         separator : dict of str to float
-            Weights known to put every right answer first; None: the last ones learned.
+            Weights known to rank every right answer first; by default the last learned weights.
         X, Y : sequences
-            The training examples: with a task that lists its candidates the margin is measured
-            over all wrong answers. Without them over those that were corrected (`log=True`),
-            which is all that the theorem needs.
+            The training examples. With them, and a task that lists its candidates, the margin is
+            measured over all wrong answers; otherwise only over those that were corrected
+            (`log=True`), which is all that the theorem needs.
         """
         return certify_run(
             self.task,
@@ -367,7 +370,7 @@ class StructuredPerceptron:
         )
 
     def _without_bound(self) -> str:
-        """Why the theorem does not speak of this training, if so."""
+        """Why the theorem does not apply to this training; empty if it does."""
         if self.rule != "perceptron":
             return f"the rule {self.rule} takes steps of different lengths"
         if isinstance(self.eta, tuple):
@@ -375,15 +378,15 @@ class StructuredPerceptron:
         if self.augmented:
             return "it also learns from right answers whose lead is small"
         if self.beam and self.update == "standard":
-            return "with a beam, what it learns from may be no mistake of its weights"
+            return "with a beam, an update may be made where the weights are not at fault"
         if any(self._weights.start.values()):
-            return "it did not begin with zero weights"
+            return "it did not start from zero weights"
         return ""
 
     # Files
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model to a file; the task is named in it, not stored."""
+        """Save the model to a file, which names the task but does not store it."""
         params = {name: getattr(self, name) for name in _PARAMS}
         about = {"longest": self._longest, "seen": self._seen, "count": self._weights.count}
         write_task_model(path, self.task, self._weights, params, self.history_, about)
@@ -395,10 +398,10 @@ class StructuredPerceptron:
         Parameters
         ----------
         path : path
-            What `save` wrote.
+            A file that `save` wrote.
         task : Task
-            The task; None: the class that the file names, if it is a shipped task or its module
-            is imported already, made with the parameters that it gave.
+            The task. By default the class that the file names, made with its saved parameters; it
+            must come with widemargin, or its module must be imported already.
         """
         task, weights, params, history, about = read_task_model(path, task)
         model = cls(task, **params)

@@ -1,4 +1,4 @@
-"""How good a tagger or a parser is: figures, confusions, and the commonest errors with examples."""
+"""How good a tagger or a parser is: scores, confusions and the commonest errors with examples."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from widemargin.structured.resample import Ratio
 from widemargin.structured.spans import SpanMeasures, measure_spans
 from widemargin.structured.tagger.model import TaggerModel
 
-#: Examples kept of every kind of error, and words shown on each side.
+#: Examples kept for each kind of error, and words shown on each side.
 _EXAMPLES, _AROUND = 3, 2
 
 
 class Confusion(NamedTuple):
-    """A kind of error: what was right, what was said, how often, and some places."""
+    """A kind of error: the right answer, the answer given, how often, and some examples."""
 
     right: str
     found: str
@@ -35,16 +35,16 @@ class Report(NamedTuple):
     Attributes
     ----------
     figures : dict of str to Ratio
-        By name: accuracy, unseen_accuracy; or uas, las and those of the tags. Of a Ratio, f1 is
-        the figure; for tokens precision, recall and F1 are all the accuracy.
+        For a tagger accuracy and unseen_accuracy; for a parser uas, las and the accuracy of its
+        tags. The figure is the f1 of the Ratio, which for tokens equals the accuracy.
     spans : SpanMeasures or None
-        Of tags that are of spans.
+        Scores of spans, if the tags are span tags.
     mistakes : list of Confusion
         All kinds of errors, the commonest first.
     notes : list of str
-        What else should be known.
+        Anything else worth knowing.
     confusion : Measures
-        How often each tag (of a parser: each label of an arc) was taken for each.
+        The confusion matrix of the tags, or of the arc labels of a parser.
     """
 
     sentences: int
@@ -64,9 +64,9 @@ def measure_tagger(
     Parameters
     ----------
     model : TaggerModel
-        What tags.
+        The tagger to measure.
     corpus : Corpus
-        With the right tags, in the column that was learned unless another is named.
+        Sentences with the right tags, in the column that was learned unless another is named.
     """
     right = corpus.column(model.column if column is None else column)
     _check_tokens(corpus)
@@ -124,14 +124,14 @@ def _check_tokens(corpus: Corpus) -> None:
 
 
 def _some(hits: np.ndarray, which: np.ndarray, starts: np.ndarray) -> Ratio:
-    """Which of some tokens are right."""
+    """The accuracy on some of the tokens."""
     counts = np.diff(np.concatenate([[0], np.cumsum(which)])[starts])
     right = np.diff(np.concatenate([[0], np.cumsum(hits & which)])[starts])
     return Ratio.of(right, counts, counts)
 
 
 def _unknown_tags(model: TaggerModel, corpus: Corpus, right: list[str]) -> list[str]:
-    """Right answers that the model cannot give; an error if it can give none of them."""
+    """A note about right tags that the model does not know; an error if it knows none of them."""
     new = set(right) - set(model.tags)
     if model.given_scheme is not None:  # it has learned other tags for the same types of spans
         kinds = {tag.partition("-")[2] for tag in model.tags}
@@ -141,7 +141,7 @@ def _unknown_tags(model: TaggerModel, corpus: Corpus, right: list[str]) -> list[
     first = next(token for token, tag in enumerate(right) if tag in new)
     told = f"{corpus.where(first)}: the tag {right[first]!r} was never seen in training"
     if new == set(right):
-        raise DataError(f"{told}, nor was any other of this column: name the right one")
+        raise DataError(f"{told}, nor was any other tag of this column: name the right column")
     count = sum(tag in new for tag in right)
     return [f"{told}; {count} such token{'s' * (count != 1)} counted as mistakes"]
 
@@ -170,7 +170,7 @@ def _mistakes(
 
 
 def _in_context(corpus: Corpus, token: int) -> str:
-    """A token between its neighbours, and where it stands."""
+    """A token with its neighbours, and where it is."""
     sentence = int(np.searchsorted(corpus.starts, token, "right")) - 1
     start, end = int(corpus.starts[sentence]), int(corpus.starts[sentence + 1])
     words, a, b = corpus.words, max(start, token - _AROUND), min(end, token + 1 + _AROUND)

@@ -8,12 +8,12 @@ from typing import Any
 
 from widemargin.errors import DataError
 
-#: Features by name with their values; or their names only, each as often as it counts.
+#: Feature values by name; or only names, repeated as often as they count.
 Features = Mapping[str, float] | Iterable[str]
 
 
 def count_features(features: Features) -> dict[str, float]:
-    """Features as names with values.
+    """Feature values by name.
 
     Examples
     --------
@@ -28,7 +28,7 @@ def count_features(features: Features) -> dict[str, float]:
 
 
 class Score:
-    """Scores a part of an answer, or all of it: the sum of its features times their weights.
+    """Scores an answer or a part of it: the sum of its feature values times their weights.
 
     Examples
     --------
@@ -51,50 +51,50 @@ class Score:
 
 
 class Task:
-    """What is predicted, and how. Write `features` and `argmax`; the rest is optional.
+    """What to predict, and how. Implement `features` and `argmax`; the rest is optional.
 
         score(x, y) = sum of the weights of f(x, y);  the answer is the y that maximises it
 
-    A task whose answers are few may write `candidates` instead of `argmax`. One that has a beam
-    search writes `start`, `steps`, `is_done`, `is_right` and `answer`.
+    A task with few possible answers may implement `candidates` instead of `argmax`. For beam
+    search, implement `start`, `steps`, `is_done`, `is_right` and `answer`.
     """
 
-    # What every task has
+    # Required of every task
 
     def features(self, x: Any, y: Any) -> Features:
         """The features f(x, y) of an answer: names with values, or names that count 1 each."""
         raise NotImplementedError(f"{type(self).__name__} has no features(x, y)")
 
     def argmax(self, x: Any, score: Score) -> Any:
-        """The best answer. `score` takes features, of a part of an answer or of all of it."""
+        """The best answer. `score` takes the features of an answer or of a part of it."""
         best, most = None, float("-inf")
         for y in self.candidates(x):
             reached = score(self.features(x, y))
-            if reached > most or best is None:  # the first best
+            if reached > most or best is None:  # the first of the best
                 best, most = y, reached
         if best is None:
             raise DataError("there is no candidate to choose from")
         return best
 
     def candidates(self, x: Any) -> Iterable[Any]:
-        """All answers that are possible for x: for few, and to check `argmax` on small inputs."""
+        """All possible answers for x, if they are few; also used to check `argmax`."""
         raise NotImplementedError(f"{type(self).__name__} has neither argmax nor candidates")
 
     # Costs
 
     def cost(self, y: Any, found: Any) -> float:
-        """What it costs to answer `found` where y is right; 0 only for what is as good as y."""
+        """The cost of answering `found` where y is right; 0 only if it is as good as y."""
         return float(y != found)
 
     def argmax_with_cost(self, x: Any, score: Score, y: Any) -> Any:
-        """The answer that maximises its score plus its cost where y is right."""
+        """The answer that maximises its score plus its cost, where y is the right answer."""
         return max(
             self.candidates(x),
             key=lambda found: score(self.features(x, found)) + self.cost(y, found),
         )
 
     def quality(self, y: Any, found: Any) -> float:
-        """How good an answer is, from 0 to 1: what is averaged over held-out examples."""
+        """How good an answer is, from 0 to 1; scores are averages of it."""
         return float(y == found)
 
     # Beam search
@@ -104,11 +104,11 @@ class Task:
         raise NotImplementedError(f"{type(self).__name__} has no beam search: it needs start(x)")
 
     def steps(self, x: Any, state: Any) -> Iterable[tuple[Features, Any]]:
-        """The steps from a state: the features that each adds, and the state it leads to."""
+        """The steps from a state: for each, the features it adds and the state it leads to."""
         raise NotImplementedError(f"{type(self).__name__} has no beam search: it needs steps()")
 
     def is_done(self, x: Any, state: Any) -> bool:
-        """Whether a state is a whole answer."""
+        """Whether a state is a complete answer."""
         raise NotImplementedError(f"{type(self).__name__} has no beam search: it needs is_done()")
 
     def is_right(self, x: Any, y: Any, state: Any) -> bool:
@@ -116,13 +116,13 @@ class Task:
         raise NotImplementedError(f"{type(self).__name__} has no beam search: it needs is_right()")
 
     def answer(self, x: Any, state: Any) -> Any:
-        """The answer that a last state stands for."""
+        """The answer that a final state stands for."""
         raise NotImplementedError(f"{type(self).__name__} has no beam search: it needs answer()")
 
     # Files
 
     def params(self) -> dict[str, Any]:
-        """What `type(task)(**params)` needs to make this task again: plain values, for a file."""
+        """The parameters to make this task again with `type(task)(**params)`; saved to files."""
         return {}
 
 
@@ -138,15 +138,15 @@ def check_decoder(
     Parameters
     ----------
     task : Task
-        What to check; also its `argmax_with_cost`, if it has its own.
+        The task to check; its `argmax_with_cost` is checked too, if it defines one.
     examples : iterable
         Small inputs x.
     candidates : callable
-        All answers that are possible for x; None: the task's own `candidates`.
+        Gives all possible answers for x; by default the task's own `candidates`.
     rounds : int
-        How many random weights to try for every example.
+        How many random weight vectors to try for each example.
     seed : int
-        Of the random weights: small whole numbers, so that sums are exact and ties occur.
+        Seed of the random weights, which are small integers so that sums are exact and ties occur.
 
     Returns
     -------
@@ -156,7 +156,7 @@ def check_decoder(
     Raises
     ------
     DataError
-        If an answer scores less than the best candidate, or is no candidate.
+        If an answer scores less than the best candidate, or is not a candidate.
     """
     import random
 
@@ -182,7 +182,7 @@ def check_decoder(
 def _compare(found: Any, x: Any, answers: list[Any], scores: list[float], name: str) -> None:
     best = max(range(len(answers)), key=scores.__getitem__)
     if found not in answers:
-        raise DataError(f"{name}({x!r}): {found!r} is none of the {len(answers)} candidates")
+        raise DataError(f"{name}({x!r}): {found!r} is not one of the {len(answers)} candidates")
     reached = scores[answers.index(found)]
     if reached < scores[best] - 1e-9 * max(1.0, abs(scores[best])):
         raise DataError(

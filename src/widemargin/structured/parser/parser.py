@@ -1,4 +1,4 @@
-"""Parser: words to dependency trees, by transitions or by the best tree of scored arcs."""
+"""Parser: dependency trees of sentences, transition-based or graph-based."""
 
 from __future__ import annotations
 
@@ -63,15 +63,15 @@ from widemargin.training.checkpoints import Checkpoints, digest_of, open_checkpo
 from widemargin.training.history import History
 from widemargin.training.run import Stops, Watch
 
-#: Epochs, if nobody says: of transitions greedily and under a beam, and of arcs.
+#: Default epochs: for greedy transitions, for transitions with a beam, and for arcs.
 _EPOCHS = {"greedy": 10, "beam": 10, "arcs": 10}
-#: A beam starts from what a greedy parser has learned in so many epochs.
+#: Beam training starts from the weights of a greedy parser trained for this many epochs.
 _GREEDY_START = 5
-#: What own taggers are like, if nobody says.
+#: Default parameters of the parser's own taggers.
 _TAGGER: dict[str, Any] = {"C": 0.02, "epochs": 10, "bits": 19}
 #: Labels need a smaller table, and their features are fewer.
 _LABEL_BITS, _LABEL_EPOCHS, _LABEL_MARGIN = 18, 8, 30.0
-#: A column of more different tags than this is not made of tags.
+#: A column with more distinct values than this does not hold tags.
 _MOST_TAGS = 512
 _PARAMETERS = (
     "system",
@@ -96,49 +96,49 @@ class Parser:
     Parameters
     ----------
     system : {"arc-hybrid", "eisner", "cle"}
-        "arc-hybrid": a tree is made by transitions, each chosen by features of what has been made
-        so far; fast and accurate, projective trees. "eisner" and "cle": every arc has a score, and
-        the best tree is found exactly; "cle" lets arcs cross.
+        "arc-hybrid" builds a projective tree by transitions, each chosen by features of the
+        partial tree; it is fast and accurate. "eisner" and "cle" score every arc and find the
+        best tree exactly; "cle" allows crossing arcs.
     beam : int
-        How many states the search keeps (arc-hybrid). 1 is greedy: fastest.
+        How many states the search keeps (arc-hybrid); 1 is greedy, and fastest.
     epochs : int or None
-        Passes over the sentences; None chooses by system. A beam starts from what a greedy parser
-        learns in five passes.
+        Passes over the sentences; None chooses by system. Beam training starts from the weights
+        that a greedy parser learns in five passes.
     margin : float
-        A right transition must lead by so much, or it is learned from.
+        Learn from a transition unless the right one leads by at least this much.
     C : float
-        The longest step of an arc's weights (MIRA); infinite: the perceptron.
+        The longest step of the arc weights (MIRA); infinity gives the perceptron.
     explore : float
         How often the greedy parser follows its own choice while learning, from the second pass on.
     actions : int
-        How many transitions are told apart while the tree is made. Rarer labels are chosen when
-        the tree is known.
+        How many distinct transitions there are. The rarer labels share a transition and are
+        chosen once the tree is known.
     bits : int
         Features are hashed into 2^bits rows of weights.
-    tags : "own", "gold", a column, or a sequence of one or two
-        "own": the parser learns taggers for the tags that it needs, and needs only words then.
-        "gold": upos and xpos are taken from the corpus; or these columns are.
+    tags : "own", "gold", a column, or a sequence of one or two columns
+        "own": the parser trains the taggers it needs, so that it can parse plain words.
+        "gold": take upos and xpos from the corpus. Otherwise, take the tags from these columns.
     tagger : Tagger or None
-        What own taggers should be like; it is not changed.
+        A tagger with the parameters for the parser's own taggers; it is not changed.
     jackknife : int
-        Own tags of the sentences that are learned from come from taggers that have not seen them,
-        in so many parts; 0 or 1: from the taggers that have.
+        Split the training sentences into this many parts, and tag each part with taggers trained
+        on the others; with 0 or 1, tag them with taggers trained on all.
     validation : path, Corpus or None
         Sentences with trees whose UAS is measured after every epoch; the best weights are kept.
     patience : int
         Epochs to wait for a better UAS on the sentences of `validation`.
     max_seconds : float or None
-        Stop after this time, the taggers included; what was learned until then is kept.
+        Stop after this time, the taggers included, and keep what was learned until then.
     random_state : int, Generator or None
-        Where chance comes from.
+        Seed of the random generator, or the generator itself.
 
     Attributes
     ----------
     model_ : ParserModel
-        What was learned; it can be saved and pruned.
+        The trained model; it can be saved and pruned.
     labels_ : list of str
     history_ : History
-        Of the last stage; mistakes are wrong transitions, sentences (beam) or arcs.
+        History of the last stage; mistakes are wrong transitions, sentences (beam) or arcs.
     certificate_ : RunCertificate
 
     References
@@ -227,13 +227,13 @@ class Parser:
         Parameters
         ----------
         sentences : Corpus, path or dict of columns
-            With the columns head (numbers of words, 0 for the root) and deprel, and those of the
-            tags.
+            With the columns head (word numbers, 0 for the root) and deprel, and the columns of
+            the tags.
         watch : callable
-            Told how learning goes; stops it by answering True.
+            Called with the progress so far; return True to stop.
         checkpoint : path
-            A folder where the training is saved now and then. If the same training was interrupted
-            there before, it goes on to the same bits.
+            A folder where the training is saved regularly. An interrupted run of the same training
+            is resumed from there, with bit-for-bit the same result.
         """
         self._check_parameters()
         corpus = corpus_of(sentences)
@@ -247,7 +247,7 @@ class Parser:
         return self
 
     def _task(self, corpus: Corpus) -> dict[str, Any]:
-        """What a checkpoint must be of to go on from."""
+        """Identify the training, so that only its own checkpoints are resumed."""
         cells = [corpus.column(name) for name in corpus.names]
         return {
             "learner": ["Parser", {name: repr(value) for name, value in self.get_params().items()}],
@@ -269,7 +269,7 @@ class Parser:
         refuse_unused(changed(self), uses_of_parser(self))
 
     def _columns(self, corpus: Corpus) -> tuple[str, ...]:
-        """The columns of the tags: the first and, if it tells more, a second."""
+        """The columns of the tags: one, and a second if it is informative."""
         if isinstance(self.tags, str) and self.tags not in ("own", "gold"):
             return (corpus.name_of(self.tags),)
         if not isinstance(self.tags, str):
@@ -288,7 +288,7 @@ class Parser:
     def _tag(
         self, corpus: Corpus, columns: tuple[str, ...], rng: np.random.Generator, stages: Stages
     ) -> tuple[tuple[TaggerModel, ...], list[list[str]]]:
-        """Own taggers, and the tags of the sentences to learn from."""
+        """The parser's own taggers, and the tags of the training sentences."""
         if self.tags != "own":
             return (), [corpus.column(name) for name in columns]
         usual = (self.tagger or Tagger(**_TAGGER)).get_params()
@@ -306,7 +306,7 @@ class Parser:
     def _jackknifed(
         self, usual: dict[str, Any], tagged: Corpus, whole: TaggerModel, stages: Stages
     ) -> list[str]:
-        """Tags of sentences as of taggers that have not seen them."""
+        """The tags that taggers give to sentences they were not trained on."""
         parts = min(int(self.jackknife), len(tagged))
         if parts < 2:
             return _flat_tags(whole, tagged)
@@ -327,7 +327,7 @@ class Parser:
         columns: tuple[str, ...],
         taggers: tuple[TaggerModel, ...],
     ) -> ParserModel:
-        """A model that knows the labels, and nothing else."""
+        """A model with its labels and actions, but without weights."""
         places = Places.of(corpus.starts)
         heads, codes = given.heads[places.rows], given.labels[places.rows]
         number = places.rows - np.repeat(places.starts[:-1].astype(np.int64), corpus.lengths)
@@ -393,7 +393,7 @@ class Parser:
         score: Callable[[np.ndarray], float] | None,
         stages: Stages,
     ) -> tuple[ParserTraining, int, str]:
-        """What learns the arcs, for how many epochs, and why no theorem bounds its mistakes."""
+        """The training of the arcs, its epochs, and why no theorem bounds its mistakes."""
         if self.system != "arc-hybrid":
             arc_templates = compile_templates(
                 model.features, COLUMNS, self.bits, ARC_NODES, ARC_COUNTS
@@ -420,14 +420,14 @@ class Parser:
         return beam, self.epochs or _EPOCHS["beam"], "a beam may miss the best tree"
 
     def restore(self, model: ParserModel) -> Parser:
-        """Go on with a model that was trained before."""
+        """Use a model that was trained before."""
         self.model_ = model
         return self
 
     @property
     def _fitted(self) -> ParserModel:
         if not hasattr(self, "model_"):
-            raise DataError("this Parser has not learned yet; call fit first")
+            raise DataError("this Parser is not fitted yet: call fit first")
         return self.model_
 
     @property
@@ -442,7 +442,7 @@ class Parser:
 
     @property
     def certificate_(self) -> RunCertificate | None:
-        """What is known of the training."""
+        """The number of mistakes, and what theory says about it."""
         return self._fitted.certificate
 
     def parse(self, words: Sequence[str], **tags: Sequence[str]) -> Tree:
@@ -462,7 +462,7 @@ class Parser:
         return self._fitted.score(sentences, subtypes)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write what was learned into one file."""
+        """Save the model to a file."""
         self._fitted.save(path)
 
 

@@ -1,4 +1,4 @@
-"""Tagger: words to tags, by Viterbi and learning from mistakes."""
+"""Tagger: assigns tags to words by Viterbi search, and learns from mistakes."""
 
 from __future__ import annotations
 
@@ -62,10 +62,10 @@ from widemargin.training.history import History
 from widemargin.training.run import Stops, Watch
 
 _UPDATES = {"whole": WHOLE, "early": EARLY, "max-violation": VIOLATION}
-#: Schemes that turn into IOB2 tag by tag.
+#: Schemes whose tags can be converted to IOB2 one at a time.
 _LEARNED_AS = ("IOBES", "BILOU", "IOB2")
 _RULES = ("perceptron", "pa", "pa1", "pa2")
-#: More labels than this make no sense, and would need very wide rows.
+#: More tags than this are surely a mistake, and would need very wide rows.
 _MOST_TAGS = 4096
 
 
@@ -79,66 +79,67 @@ class Tagger:
     Parameters
     ----------
     order : {1, 2}
-        How many tags before a tag decide on it.
+        How many previous tags the score of a tag depends on.
     templates : "auto" or list of str
-        What features are made of, as in "word[0]", "suffix3[-1]" or "pos[-1]|pos[0]"; see
-        `widemargin.data.encode.templates`. "auto" looks at the tags and at the columns of the
-        input.
+        Feature templates such as "word[0]", "suffix3[-1]" or "pos[-1]|pos[0]"; see
+        `widemargin.data.encode.templates`. "auto" chooses them by the tags and the input columns.
     rule : {"perceptron", "pa", "pa1", "pa2"}
-        How far to step after a mistake. The pa rules (MIRA) step just so far that the right tags
-        lead by the number of tags that were wrong; pa1 at most C.
+        How far to step after a mistake. The pa rules (MIRA) step just far enough for the right
+        tags to lead by the number of wrong tags; pa1 steps at most C.
     C : float
-        The longest step of pa1, the softness of pa2.
+        The longest step of pa1; the softness of pa2.
     epochs : int
-        Passes over the sentences at the most.
+        Maximum number of passes over the sentences.
     keep : {"average", "last"}
-        Which weights answer.
+        Which weights to predict with.
     committee : int
-        Learn so many times, in different orders, and keep the mean of the weights: half as much
-        of what chance does to them remains with 4.
+        Train this many times, in different orders, and average the weights. A committee of 4
+        halves the random variation of the weights.
     bits : int or None
-        Features are hashed into 2^bits rows of weights; None keeps an exact dictionary of all.
+        Features are hashed into 2^bits rows of weights; None keeps an exact dictionary instead.
     scheme : {"IOBES", "BILOU", "IOB2", None}
-        Tags of spans in IOB1 or IOB2 are learned in this scheme, and given back as they came; None
-        learns them as they are.
+        Span tags in IOB1 or IOB2 are converted to this scheme for training, and predictions are
+        converted back; None trains on the tags as they are.
     constraints : {"auto", "seen", None}
-        Which tags may follow which: "auto" never breaks the scheme of tags of spans (but allows
-        whatever was seen in training), "seen" allows only what was seen.
+        Which tags may follow which. "auto" never breaks the scheme of span tags (but allows
+        whatever was seen in training); "seen" allows only what was seen.
     tag_dictionary : None, True, int or dict
-        The tags that words may have: from words to tags (of spans: in IOB2); or a number: words
-        that were seen so often have the tags that they were seen with (True: 20).
+        The tags that a word may have. A dict maps words to tags (span tags in IOB2). With a
+        number, a word seen at least that often in training may only have the tags it was seen
+        with; True means 20.
     search : {"exact", "beam"}
-        Viterbi, or a beam.
+        Viterbi search or beam search.
     beam : int
-        How many tags (order 2: pairs of tags) a beam keeps at a token.
+        How many tags (for order 2: pairs of tags) the beam keeps per token.
     update : {"max-violation", "early", "whole"}
-        What is corrected when a beam has lost the right tags: the beginning of the sentence for
-        which they are furthest behind, that up to where they were lost, or all of it.
+        What to correct when the beam has lost the right tags: the prefix of the sentence where
+        they are furthest behind, the prefix up to where they were lost, or the whole sentence.
     cost_augmented : bool
-        While learning, look for the tags that are best after each wrong one was given 1.
+        While learning, search with a bonus of 1 for each wrong tag.
     shuffle : bool
-        Whether every epoch has an order of its own.
+        Whether to visit the sentences in a new order in every epoch.
     validation : float, path, Corpus or (sentences, tags)
-        A share of the sentences, or others, that are scored after every epoch; then the best
-        weights are given back.
+        A share of the sentences to hold out, or other sentences; they are scored after every
+        epoch, and the best weights are kept.
     patience : int
-        Stop when that score has not improved for so many epochs.
+        Stop when that score has not improved for this many epochs.
     max_seconds : float or None
         Stop after this time.
     n_jobs : int or None
-        How many members of a committee learn side by side; -1 for one on every core. What is
-        learned is the same.
+        How many members of a committee to train in parallel; -1 for one per core. The result
+        does not depend on it.
     random_state : int, Generator or None
-        Where chance comes from.
+        Seed of the random generator, or the generator itself.
 
     Attributes
     ----------
     model_ : TaggerModel
-        What was learned; it can be saved, pruned and rounded.
+        The trained model; it can be saved, pruned and rounded.
     tags_ : list of str
     history_ : History
     certificate_ : RunCertificate
-        Mistakes (sentences), and R, the longest difference of features that was stepped along.
+        The number of mistakes (sentences), and R, the norm of the longest feature difference
+        used in an update.
 
     References
     ----------
@@ -233,17 +234,17 @@ class Tagger:
         Parameters
         ----------
         sentences : list of lists of str, Corpus, path or dict of columns
-            The words of sentences; or tuples of a word and what is known of it beside (pos, chunk);
+            The words of each sentence; or tuples of a word and its other columns (pos, chunk);
             or columns by name, the words first; or a file that `read_conll` can read.
         tags : list of lists of str
             A tag for each word, unless a column of the corpus has them.
         column : str or int
             The column of the tags in a corpus; by default upos in CoNLL-U, else the last.
         watch : callable
-            Told how learning goes; stops it by answering True.
+            Called with the progress so far; return True to stop.
         checkpoint : path
-            A folder where the training is saved now and then. If the same training was interrupted
-            there before, it goes on to the same bits.
+            A folder where the training is saved regularly. An interrupted run of the same training
+            is resumed from there, with bit-for-bit the same result.
         """
         corpus = corpus_of(sentences, tags)
         name = "tag" if tags is not None else corpus.name_of(column)
@@ -256,7 +257,7 @@ class Tagger:
         return self
 
     def _task(self, corpus: Corpus, column: str) -> dict[str, Any]:
-        """What a checkpoint must be of to go on from."""
+        """Identify the training, so that only its own checkpoints are resumed."""
         cells = [corpus.column(name) for name in corpus.names]
         return {
             "learner": ["Tagger", {name: repr(value) for name, value in self.get_params().items()}],
@@ -265,7 +266,7 @@ class Tagger:
         }
 
     def _check(self, corpus: Corpus, column: str) -> list[str]:
-        """The columns beside the words that templates may use."""
+        """The columns besides the words that templates may use."""
         if not corpus.tokens:
             raise DataError(f"{corpus.source}: there is no token to learn from")
         if column == corpus.names[0]:
@@ -278,7 +279,7 @@ class Tagger:
     def _hold_out(
         self, corpus: Corpus, column: str, rng: np.random.Generator
     ) -> tuple[Corpus, tuple[Corpus, list[str]] | None]:
-        """The sentences to learn from, and those to score with their tags, if any."""
+        """The sentences to learn from, and the held-out ones with their tags, if any."""
         asked = self.validation
         if asked is None or (isinstance(asked, (int, float)) and asked == 0):
             return corpus, None
@@ -357,7 +358,7 @@ class Tagger:
         templates: Templates,
         encoded: EncodedCorpus,
     ) -> TaggerModel:
-        """A model that knows its tags and which may follow which, and has no weights yet."""
+        """A model with its tags and allowed transitions, but without weights."""
         counts = count_transitions(labels, corpus.starts, len(tags))
         allowed, scheme = allowed_transitions(tags, counts, self.constraints)
         width = row_width(len(tags), self.order)
@@ -378,7 +379,7 @@ class Tagger:
         )
 
     def _labels(self, cells: list[str], corpus: Corpus) -> tuple[np.ndarray, list[str], str | None]:
-        """The tags as codes, what the codes mean, and the scheme they were given in if another."""
+        """Codes of the tags, the tags they stand for, and the original scheme if converted."""
         tags = sorted(set(cells))
         codes = {tag: code for code, tag in enumerate(tags)}
         labels = np.fromiter(map(codes.__getitem__, cells), np.uint32, len(cells))
@@ -392,7 +393,7 @@ class Tagger:
         return *recode(cells, corpus.starts, self.scheme), given
 
     def _settings(self, tags: int) -> TaggerSettings:
-        """The parameters as training takes them, or an error that names the one that is wrong."""
+        """The checked parameters in the form that training takes; wrong ones are named."""
         if self.bits is not None:
             check_whole("bits", self.bits, least=1, most=30, other="None")
         check_choice("order", self.order, (1, 2))
@@ -417,13 +418,13 @@ class Tagger:
         )
 
     def restore(self, model: TaggerModel) -> Tagger:
-        """Take over a model, as from a file."""
+        """Use an existing model, such as one loaded from a file."""
         self.model_ = model
         return self
 
     def _fitted(self) -> TaggerModel:
         if not hasattr(self, "model_"):
-            raise AttributeError("this Tagger has not learned yet: call fit first")
+            raise AttributeError("this Tagger is not fitted yet: call fit first")
         return self.model_
 
     @property
@@ -438,7 +439,7 @@ class Tagger:
 
     @property
     def certificate_(self) -> RunCertificate | None:
-        """Mistakes, and what they are worth."""
+        """The number of mistakes, and what theory says about it."""
         return self._fitted().certificate
 
     def tag(self, words: Sequence[Any], **columns: Sequence[str]) -> list[str]:
@@ -458,22 +459,22 @@ class Tagger:
         return self._fitted().n_best(words, n, **columns)
 
     def margins(self, words: Sequence[Any], **columns: Sequence[str]) -> np.ndarray:
-        """How sure every tag of a sentence is; see `TaggerModel.margins`."""
+        """How certain each tag of a sentence is; see `TaggerModel.margins`."""
         return self._fitted().margins(words, **columns)
 
     def certify(
         self, sentences: Any, tags: Any = None, *, column: str | int | None = None
     ) -> RunCertificate:
-        """What the mistakes are worth, given the sentences that were learned from (L35).
+        """Bound the number of mistakes, given the training sentences (L35).
 
-        If the weights put the right tags of every sentence before all others, by a margin gamma
-        (the smallest lead over the length of the weights), then the perceptron can have made at
+        If the weights rank the right tags of every sentence above all others by a margin gamma
+        (the smallest lead divided by the norm of the weights), the perceptron can have made at
         most (R / gamma)^2 mistakes.
 
         Returns
         -------
         RunCertificate
-            With the margin on these sentences, negative if some tags are wrong, and the bound.
+            With the margin on these sentences (negative if some tags are wrong) and the bound.
         """
         model = self._fitted()
         corpus = corpus_of(sentences, tags)
@@ -498,11 +499,11 @@ class Tagger:
         return replace(run, margin=margin, bound=(run.R / margin) ** 2)
 
     def top_features(self, n: int = 20, tag: str | None = None) -> list[Weight]:
-        """The features that weigh most."""
+        """The features with the largest weights."""
         return self._fitted().top_features(n, tag)
 
     def save(self, path: str | os.PathLike[str], names: bool = True) -> None:
-        """Write what was learned to a file, from which `widemargin.load` reads it."""
+        """Save the model to a file; load it with `widemargin.load`."""
         self._fitted().save(path, names)
 
 
@@ -510,7 +511,7 @@ _PARAMETERS = ("order", *(Tagger.__init__.__kwdefaults__ or ()))
 
 
 class _HeldOutScore:
-    """Scores weights on sentences that are not learned from: by spans, if tags are of spans."""
+    """Scores weights on held-out sentences: by spans if the tags are span tags."""
 
     def __init__(self, model: TaggerModel, corpus: Corpus, tags: list[str]) -> None:
         self.model, self.corpus, self.tags = model, corpus, tags
@@ -525,12 +526,12 @@ class _HeldOutScore:
 
 
 def _replaced(model: TaggerModel, **changes: Any) -> TaggerModel:
-    """The same model with other content; what was worked out from the old is forgotten."""
+    """A copy of the model with these changes, without anything cached from the old content."""
     return TaggerModel(**{**model.__getstate__(), **changes})
 
 
 def _plain(value: Any) -> Any:
-    """A parameter that can be saved: examples to score are not kept."""
+    """A parameter in a form that can be saved: validation examples are not kept."""
     return value if isinstance(value, (str, int, float, dict, list, type(None))) else None
 
 
