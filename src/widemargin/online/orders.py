@@ -9,6 +9,7 @@ import numpy as np
 
 from widemargin.data.rows import frozen
 from widemargin.loops.linear.orders import RUN, keep_awake, stir
+from widemargin.modelfile import pack_value, unpack_value
 
 #: False: as given. "once": permuted once. "rows": every epoch in a fresh permutation.
 #: True: the same, but drawn so that rows are read from memory in short runs (see `mixed`).
@@ -74,6 +75,44 @@ class Turns:
                 rng.bit_generator.state = chance["run"]
             self._orders = orders(self.which, self.shuffle, rng)
         return next(self._orders)
+
+
+class EpochOrders:
+    """The order of each epoch of one training, and what a checkpoint needs to draw it again.
+
+    Parameters
+    ----------
+    which, shuffle
+        See `Turns`.
+    rng : numpy Generator
+        Source of randomness. The training may draw from it too, within an epoch.
+    """
+
+    def __init__(self, which: np.ndarray, shuffle: Shuffle, rng: np.random.Generator) -> None:
+        self._turns, self._rng = Turns(which, shuffle), rng
+        self._chance: dict[str, Any] = {"run": rng.bit_generator.state}
+
+    def begin(self, resumed: bool) -> np.ndarray:
+        """The order of the next epoch, or of the one that was interrupted."""
+        now = self._rng.bit_generator.state
+        if resumed:
+            self._rng.bit_generator.state = self._chance["epoch"]
+        else:
+            self._chance["epoch"] = now
+        order = self._turns.next(self._chance, self._rng)
+        if resumed:
+            self._rng.bit_generator.state = now
+        return order
+
+    def about(self) -> dict[str, Any]:
+        """Where the generator stands and stood, as JSON can hold it."""
+        now = self._rng.bit_generator.state
+        return {"chance": pack_value(self._chance), "generator": pack_value(now)}
+
+    def resume(self, about: dict[str, Any]) -> None:
+        """Undo `about`."""
+        self._chance = unpack_value(about["chance"])
+        self._rng.bit_generator.state = unpack_value(about["generator"])
 
 
 def mixed(which: np.ndarray, rng: np.random.Generator) -> np.ndarray:

@@ -12,7 +12,7 @@ import numpy as np
 
 from widemargin.certificates.certificate import RunCertificate
 from widemargin.errors import DataError
-from widemargin.online.orders import Shuffle, Turns
+from widemargin.online.orders import EpochOrders, Shuffle
 from widemargin.online.rules import Eta, make_rule, uses_of_rule
 from widemargin.parameters import (
     Use,
@@ -235,8 +235,7 @@ class StructuredPerceptron:
             self._weights,
             self._settings(),
             (X, Y),
-            Turns(which, self.shuffle),
-            rng,
+            EpochOrders(which, self.shuffle, rng),
             held_out,
         )
         training.longest = self._longest

@@ -12,8 +12,7 @@ import numpy as np
 
 from widemargin.errors import DataError
 from widemargin.loops.steps import Rule, eta_at, step
-from widemargin.modelfile import pack_value, unpack_value
-from widemargin.online.orders import Turns
+from widemargin.online.orders import EpochOrders
 from widemargin.structured.answers import Answers
 from widemargin.structured.beam import find_violation
 from widemargin.structured.task import Score, Task, count_features
@@ -53,10 +52,8 @@ class StructuredTraining(Training):
         How to learn.
     examples : (list, list)
         What to predict from, and the right answers.
-    turns : Turns
+    orders : EpochOrders
         The order of the examples, epoch by epoch.
-    rng : numpy Generator
-        Where chance comes from.
     held_out : (list, list), optional
         Examples to score after each epoch.
 
@@ -72,14 +69,12 @@ class StructuredTraining(Training):
         weights: Weights,
         settings: StructuredSettings,
         examples: tuple[Sequence[Any], Sequence[Any]],
-        turns: Turns,
-        rng: np.random.Generator,
+        orders: EpochOrders,
         held_out: tuple[Sequence[Any], Sequence[Any]] | None = None,
     ) -> None:
         self.task, self.weights, self.settings = task, weights, settings
-        self.examples, self.turns, self.rng, self.held_out = examples, turns, rng, held_out
+        self.examples, self.orders, self.held_out = examples, orders, held_out
         self.longest = 0.0
-        self._chance: dict[str, Any] = {"run": rng.bit_generator.state}
         self._order: list[int] = []
         self._done = 0
         self._before: dict[str, float] = {}
@@ -88,12 +83,9 @@ class StructuredTraining(Training):
 
     def begin_epoch(self, epoch: int, resumed: bool) -> None:
         """Put the examples in order."""
-        if resumed:
-            self.rng.bit_generator.state = self._chance["epoch"]
-        else:
-            self._chance["epoch"], self._done = self.rng.bit_generator.state, 0
-            self._before = dict(self.weights.last)
-        self._order = self.turns.next(self._chance, self.rng).tolist()
+        self._order = self.orders.begin(resumed).tolist()
+        if not resumed:
+            self._done, self._before = 0, dict(self.weights.last)
 
     def learn(self, counts: Counts) -> Generator[float, None, None]:
         """Learn from one example after the other; yields every tenth of a second."""
@@ -182,7 +174,7 @@ class StructuredTraining(Training):
         about |= {
             "done": self._done,
             "longest": self.longest,
-            "chance": pack_value(self._chance),
+            **self.orders.about(),
         }
         return arrays, about
 
@@ -191,7 +183,7 @@ class StructuredTraining(Training):
         self.weights = self.unpack_snapshot(arrays, about)
         self._before = Weights.unpack(without_prefix("before", arrays), 1).last
         self._done, self.longest = about["done"], about["longest"]
-        self._chance = unpack_value(about["chance"])
+        self.orders.resume(about)
 
     def pack_snapshot(self, snapshot: Weights) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
         """Weights as arrays."""

@@ -14,10 +14,9 @@ from widemargin.kernel_machines.perceptron.online import Lesson, Online
 from widemargin.kernel_machines.perceptron.settings import KernelSettings
 from widemargin.kernels.points import Points
 from widemargin.loops.linear.passes import Log
-from widemargin.modelfile import pack_value, unpack_value
 from widemargin.models.kernel import RunningScores
 from widemargin.online.mistake_log import NO_LOG
-from widemargin.online.orders import Turns
+from widemargin.online.orders import EpochOrders
 from widemargin.online.scores import best_class
 from widemargin.training.checkpoints import prefixed, without_prefix
 from widemargin.training.run import Counts, Training
@@ -53,15 +52,14 @@ class KernelTraining(Training):
         rng: np.random.Generator,
         held_out: tuple[Points, np.ndarray] | None,
     ) -> None:
-        self.lesson, self.settings, self.rng, self.held_out = lesson, settings, rng, held_out
+        self.lesson, self.settings, self.held_out = lesson, settings, held_out
         self.learner: Online | Budget
         if settings.budget is None:
             self.learner = Online(lesson, settings.epochs, settings.memory)
         else:
             self.learner = Budget(lesson, settings, rng)
         self.R = math.sqrt(max(0.0, float(np.max(self.learner.q[which.astype(np.int64)]))))
-        self._turns = Turns(which, settings.shuffle)
-        self._chance: dict[str, Any] = {"run": rng.bit_generator.state}
+        self._orders = EpochOrders(which, settings.shuffle, rng)
         self._order, self._complete, self._done = which, True, 0
         self._running: RunningScores | None = None
         if held_out is not None and isinstance(self.learner, Online):
@@ -72,14 +70,9 @@ class KernelTraining(Training):
 
     def begin_epoch(self, epoch: int, resumed: bool) -> None:
         """Put the examples in order; a fraction of an epoch looks at the first of them."""
-        now = self.rng.bit_generator.state
-        if resumed:
-            self.rng.bit_generator.state = self._chance["epoch"]
-        else:
-            self._chance["epoch"], self._done = now, 0
-        order = self._turns.next(self._chance, self.rng)
-        if resumed:
-            self.rng.bit_generator.state = now
+        order = self._orders.begin(resumed)
+        if not resumed:
+            self._done = 0
         part = min(1.0, self.settings.epochs - (epoch - 1))
         examples = max(1, round(part * len(order)))
         self._order, self._complete = frozen(order[:examples]), examples == len(order)
@@ -127,20 +120,14 @@ class KernelTraining(Training):
         arrays, about = self.learner.contents()
         if self._running is not None:
             arrays |= prefixed("running", self._running.arrays())
-        about |= {
-            "done": self._done,
-            "heard": self._heard,
-            "chance": pack_value(self._chance),
-            "generator": pack_value(self.rng.bit_generator.state),
-        }
+        about |= {"done": self._done, "heard": self._heard, **self._orders.about()}
         return arrays, about
 
     def resume(self, arrays: dict[str, np.ndarray], about: dict[str, Any]) -> None:
         """Undo `contents`."""
         self.learner.resume(arrays, about)
-        self._done, self._chance = about["done"], unpack_value(about["chance"])
-        self.rng.bit_generator.state = unpack_value(about["generator"])
-        self._heard = about["heard"]
+        self._orders.resume(about)
+        self._done, self._heard = about["done"], about["heard"]
         if self._running is not None:
             self._running.resume(without_prefix("running", arrays))
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Generator, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -15,8 +15,6 @@ from widemargin.loops.trees.beam import learn_beam
 from widemargin.loops.trees.contexts import Templates
 from widemargin.loops.trees.greedy import Actions, Sentences, learn_greedy
 from widemargin.loops.trees.labels import learn_labels
-from widemargin.modelfile import pack_value, unpack_value
-from widemargin.online.orders import Turns
 from widemargin.structured.parser.buffers import (
     arc_room,
     beam_room,
@@ -25,7 +23,8 @@ from widemargin.structured.parser.buffers import (
     merger_room,
     work,
 )
-from widemargin.training.run import Counts, Training
+from widemargin.structured.sentence_training import SentenceTraining
+from widemargin.training.run import Counts
 
 #: Words of a piece of work, so that learning can be watched and stopped.
 _PIECE = 10_000
@@ -60,7 +59,7 @@ class Average:
         return mean
 
 
-class ParserTraining(Training):
+class ParserTraining(SentenceTraining):
     """A parser, or one stage of it, in training; subclasses say how to learn from sentences.
 
     Parameters
@@ -82,93 +81,30 @@ class ParserTraining(Training):
         rng: np.random.Generator,
         score: Callable[[np.ndarray], float] | None = None,
     ) -> None:
-        self.sentences, self.weights, self.rng, self._score = sentences, weights, rng, score
-        self._turns = Turns(np.arange(len(sentences.starts) - 1, dtype=np.uint64), "rows")
-        self._chance: dict[str, Any] = {"run": rng.bit_generator.state}
-        self._pieces: list[np.ndarray] = []
-        self._epoch, self._done = 0, 0
-        self._scored: np.ndarray | None = None
-        self._best: np.ndarray | None = None
+        super().__init__(len(sentences.starts) - 1, True, rng, score)
+        self.sentences, self.weights = sentences, weights
 
     def run(self, order: np.ndarray, epoch: int) -> Outcome:
         """Learn from sentences in an order, in the epoch with this number from 1."""
         raise NotImplementedError
 
-    # An epoch
-
-    def begin_epoch(self, epoch: int, resumed: bool) -> None:
-        """Put the sentences in order, and cut them into pieces."""
-        now, self._epoch = self.rng.bit_generator.state, epoch
-        if resumed:
-            self.rng.bit_generator.state = self._chance["epoch"]
-        else:
-            self._chance["epoch"], self._done = now, 0
-        order = self._turns.next(self._chance, self.rng)
-        if resumed:
-            self.rng.bit_generator.state = now
+    def cut(self, order: np.ndarray) -> list[np.ndarray]:
+        """Cut the order of an epoch into pieces of about as many sentences."""
         pieces = max(1, min(len(order), int(self.sentences.starts[-1]) // _PIECE))
-        self._pieces = np.array_split(order, pieces)
+        return np.array_split(order, pieces)
 
-    def learn(self, counts: Counts) -> Generator[float, None, None]:
-        """Learn from piece after piece."""
-        sentences = sum(map(len, self._pieces))
-        behind = sum(map(len, self._pieces[: self._done]))
-        for piece in self._pieces[self._done :]:
-            found = self.run(frozen(piece), self._epoch)
-            counts.add(found.decisions, found.mistakes, found.updates, found.mistakes)
-            self._done += 1
-            behind += len(piece)
-            yield behind / sentences
+    def learn_piece(self, piece: np.ndarray, epoch: int, counts: Counts) -> None:
+        """Learn from some sentences; the loss is the number of mistakes."""
+        found = self.run(piece, epoch)
+        counts.add(found.decisions, found.mistakes, found.updates, found.mistakes)
 
-    # Held-out sentences
+    def deployed(self) -> np.ndarray:
+        """The average."""
+        return self.weights.mean()
 
-    def score(self) -> float:
-        """The held-out score of the average."""
-        assert self._score is not None
-        self._scored = self.weights.mean()
-        return self._score(self._scored)
-
-    def snapshot(self) -> np.ndarray:
-        """The average that was scored last."""
-        assert self._scored is not None
-        return self._scored
-
-    def restore(self, snapshot: np.ndarray) -> None:
-        """Answer with this average."""
-        self._best = snapshot
-
-    def answer(self) -> np.ndarray:
-        """The weights to deploy when learning is over."""
-        return self.weights.mean() if self._best is None else self._best
-
-    # Checkpoints
-
-    def contents(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-        """The weights, what makes their average, and the place in the epoch."""
-        arrays = {"W": self.weights.W, "U": self.weights.U, "clock": self.weights.clock}
-        about = {
-            "done": self._done,
-            "chance": pack_value(self._chance),
-            "generator": pack_value(self.rng.bit_generator.state),
-        }
-        return arrays, about
-
-    def resume(self, arrays: dict[str, np.ndarray], about: dict[str, Any]) -> None:
-        """Undo `contents`."""
-        weights = self.weights
-        weights.W[:], weights.U[:], weights.clock[:] = (
-            arrays[name] for name in ("W", "U", "clock")
-        )
-        self._done, self._chance = about["done"], unpack_value(about["chance"])
-        self.rng.bit_generator.state = unpack_value(about["generator"])
-
-    def pack_snapshot(self, snapshot: np.ndarray) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-        """Weights as arrays."""
-        return {"W": snapshot}, {}
-
-    def unpack_snapshot(self, arrays: dict[str, np.ndarray], about: dict[str, Any]) -> np.ndarray:
-        """Undo `pack_snapshot`."""
-        return arrays["W"]
+    def carried(self) -> dict[str, np.ndarray]:
+        """The weights, and what makes their average."""
+        return {"W": self.weights.W, "U": self.weights.U, "clock": self.weights.clock}
 
 
 def _longest(sentences: Sentences) -> int:

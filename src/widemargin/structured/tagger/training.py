@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import threading
 import time
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -31,14 +31,13 @@ from widemargin.loops.sequences.tagging import (
 )
 from widemargin.loops.sequences.templates import Index, enter_keys
 from widemargin.loops.steps import ERROR, Rule
-from widemargin.modelfile import pack_value, unpack_value
-from widemargin.online.orders import Turns
+from widemargin.structured.sentence_training import SentenceTraining
 from widemargin.structured.sentences import word_columns
 from widemargin.structured.tagger.weights import row_width, transition_rows, transition_table
 from widemargin.threads import run_all
 from widemargin.training.checkpoints import Checkpoints
 from widemargin.training.history import History
-from widemargin.training.run import Counts, Moment, Run, Stops, Training, Watch
+from widemargin.training.run import Counts, Moment, Run, Stops, Watch
 
 #: Tokens between two looks at the clock: less than a tenth of a second.
 _PIECE = 1 << 16
@@ -105,7 +104,7 @@ def read_again(encoded: EncodedCorpus, templates: Templates) -> np.ndarray:
     return frozen(ids)
 
 
-class TaggerTraining(Training):
+class TaggerTraining(SentenceTraining):
     """A tagger in training: weights that learn from an encoded corpus.
 
     Parameters
@@ -139,10 +138,10 @@ class TaggerTraining(Training):
         rng: np.random.Generator,
         score: Callable[[np.ndarray], float] | None = None,
     ) -> None:
+        super().__init__(len(encoded.starts) - 1, settings.shuffle, rng, score)
         n, order = settings.search.n, settings.search.order
         width = row_width(n, order)
-        self.settings, self.allowed, self.encoded = settings, allowed, encoded
-        self.rng, self._score = rng, score
+        self.settings, self.encoded = settings, encoded
         self.W = aligned((encoded.size + transition_rows(n, order), width), np.float32)
         self.U = aligned(self.W.shape if settings.keep == "average" else (0, width), np.float32)
         self.D = transition_table(self.W, allowed, n, order)
@@ -160,40 +159,22 @@ class TaggerTraining(Training):
         longest = int(np.diff(encoded.starts.astype(np.int64)).max(initial=1))
         most = 1 << (4 * longest * (templates + 3)).bit_length()
         self._room = np.full(most, ~np.uint64(0)), np.empty(most), np.empty(most, np.uint64)
-        everything = np.arange(len(encoded.starts) - 1, dtype=np.uint64)
-        self._turns = Turns(everything, "rows" if settings.shuffle else False)
-        self._chance: dict[str, Any] = {"run": rng.bit_generator.state}
-        self._pieces: list[np.ndarray] = []
-        self._done = 0  # pieces of this epoch
-        self._scored: np.ndarray | None = None
-        self._best: np.ndarray | None = None
 
-    # An epoch
-
-    def begin_epoch(self, epoch: int, resumed: bool) -> None:
-        """Put the sentences in order, and cut them into pieces."""
-        if resumed:
-            self.rng.bit_generator.state = self._chance["epoch"]
-        else:
-            self._chance["epoch"], self._done = self.rng.bit_generator.state, 0
-        order = self._turns.next(self._chance, self.rng)
+    def cut(self, order: np.ndarray) -> list[np.ndarray]:
+        """Cut the order of an epoch into pieces of about as many tokens."""
         lengths = np.diff(self.encoded.starts.astype(np.int64))
-        self._pieces = np.split(order, _cuts(lengths[order.astype(np.int64)]))
+        return np.split(order, _cuts(lengths[order.astype(np.int64)]))
 
-    def learn(self, counts: Counts) -> Generator[float, None, None]:
-        """Learn from piece after piece."""
-        sentences = sum(map(len, self._pieces))
-        for piece in self._pieces[self._done :]:
-            tally = self.run(piece)
-            counts.add(len(piece), int(tally.mistakes), int(tally.updates), float(tally.loss))
-            self._done += 1
-            yield counts.examples / sentences
+    def learn_piece(self, piece: np.ndarray, epoch: int, counts: Counts) -> None:
+        """Learn from some sentences."""
+        tally = self.run(piece)
+        counts.add(len(piece), int(tally.mistakes), int(tally.updates), float(tally.loss))
 
     def run(self, order: np.ndarray) -> Tally:
         """Learn from sentences in an order."""
         tally = tagging_pass(
             self.given,
-            frozen(order),
+            order,
             self.settings.rule,
             self.settings.search,
             self.W,
@@ -221,53 +202,23 @@ class TaggerTraining(Training):
             np.subtract(self.W[a : a + _BLOCK], block, out=out[a : a + _BLOCK], casting="same_kind")
         return out
 
-    # Held-out sentences
-
-    def score(self) -> float:
-        """The held-out score of the weights that would answer."""
-        assert self._score is not None
-        self._scored = self.deployed()
-        return self._score(self._scored)
-
-    def snapshot(self) -> np.ndarray:
-        """The weights that were scored last."""
-        assert self._scored is not None
-        return self._scored
-
-    def restore(self, snapshot: np.ndarray) -> None:
-        """Answer with these weights."""
-        self._best = snapshot
-
     def answer(self) -> np.ndarray:
         """The weights to deploy when learning is over; those that learned are used up."""
         return self.deployed(in_place=True) if self._best is None else self._best
 
-    # Checkpoints
+    def carried(self) -> dict[str, np.ndarray]:
+        """The weights, the table of transitions, and what makes the average."""
+        return {"W": self.W, "D": self.D, "U": self.U, "clock": self.clock}
 
     def contents(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-        """The weights, what makes their average, and the place in the epoch."""
-        arrays = {"W": self.W, "D": self.D, "U": self.U, "clock": self.clock}
-        about = {
-            "longest": float(self.longest),
-            "done": self._done,
-            "chance": pack_value(self._chance),
-        }
-        return arrays, about
+        """As of every such training, and the length of the longest step's direction."""
+        arrays, about = super().contents()
+        return arrays, {**about, "longest": float(self.longest)}
 
     def resume(self, arrays: dict[str, np.ndarray], about: dict[str, Any]) -> None:
         """Undo `contents`."""
-        for mine, name in ((self.W, "W"), (self.D, "D"), (self.U, "U"), (self.clock, "clock")):
-            mine[:] = arrays[name]
-        self.longest, self._done = about["longest"], about["done"]
-        self._chance = unpack_value(about["chance"])
-
-    def pack_snapshot(self, snapshot: np.ndarray) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-        """Weights as arrays."""
-        return {"W": snapshot}, {}
-
-    def unpack_snapshot(self, arrays: dict[str, np.ndarray], about: dict[str, Any]) -> np.ndarray:
-        """Undo `pack_snapshot`."""
-        return arrays["W"]
+        super().resume(arrays, about)
+        self.longest = about["longest"]
 
 
 class Learned(NamedTuple):

@@ -1,0 +1,122 @@
+"""What taggers and parsers in training share: sentences in pieces, and weights to give back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from typing import Any
+
+import numpy as np
+
+from widemargin.data.rows import frozen
+from widemargin.online.orders import EpochOrders
+from widemargin.training.run import Counts, Training
+
+
+class SentenceTraining(Training):
+    """Learns from sentences in compiled passes over pieces of an epoch.
+
+    Parameters
+    ----------
+    sentences : int
+        How many there are.
+    shuffle : bool
+        Whether they come in a new order in each epoch.
+    rng : numpy Generator
+        Source of randomness.
+    score : callable, optional
+        The held-out score of weights.
+    """
+
+    def __init__(
+        self,
+        sentences: int,
+        shuffle: bool,
+        rng: np.random.Generator,
+        score: Callable[[np.ndarray], float] | None,
+    ) -> None:
+        everything = np.arange(sentences, dtype=np.uint64)
+        self.rng, self._score = rng, score
+        self._orders = EpochOrders(everything, "rows" if shuffle else False, rng)
+        self._pieces: list[np.ndarray] = []
+        self._epoch, self._done = 0, 0  # the epoch from 1, and pieces of it that are behind
+        self._scored: np.ndarray | None = None
+        self._best: np.ndarray | None = None
+
+    # What subclasses say
+
+    def cut(self, order: np.ndarray) -> list[np.ndarray]:
+        """Cut the order of an epoch into pieces of less than a tenth of a second."""
+        raise NotImplementedError
+
+    def learn_piece(self, piece: np.ndarray, epoch: int, counts: Counts) -> None:
+        """Learn from some sentences in order, in the epoch with this number from 1."""
+        raise NotImplementedError
+
+    def deployed(self) -> np.ndarray:
+        """A copy of the weights that would answer now."""
+        raise NotImplementedError
+
+    def carried(self) -> dict[str, np.ndarray]:
+        """The arrays that learning changes in place."""
+        raise NotImplementedError
+
+    # An epoch
+
+    def begin_epoch(self, epoch: int, resumed: bool) -> None:
+        """Put the sentences in order, and cut them into pieces."""
+        self._epoch = epoch
+        self._pieces = self.cut(self._orders.begin(resumed))
+        if not resumed:
+            self._done = 0
+
+    def learn(self, counts: Counts) -> Generator[float, None, None]:
+        """Learn from piece after piece."""
+        sentences = sum(map(len, self._pieces))
+        behind = sum(map(len, self._pieces[: self._done]))
+        for piece in self._pieces[self._done :]:
+            self.learn_piece(frozen(piece), self._epoch, counts)
+            self._done += 1
+            behind += len(piece)
+            yield behind / sentences
+
+    # Held-out sentences
+
+    def score(self) -> float:
+        """The held-out score of the weights that would answer."""
+        assert self._score is not None
+        self._scored = self.deployed()
+        return self._score(self._scored)
+
+    def snapshot(self) -> np.ndarray:
+        """The weights that were scored last."""
+        assert self._scored is not None
+        return self._scored
+
+    def restore(self, snapshot: np.ndarray) -> None:
+        """Answer with these weights."""
+        self._best = snapshot
+
+    def answer(self) -> np.ndarray:
+        """The weights to deploy when learning is over."""
+        return self.deployed() if self._best is None else self._best
+
+    # Checkpoints
+
+    def contents(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+        """The arrays that learning changes, and the place in the epoch."""
+        return self.carried(), {"done": self._done, **self._orders.about()}
+
+    def resume(self, arrays: dict[str, np.ndarray], about: dict[str, Any]) -> None:
+        """Undo `contents`."""
+        for name, mine in self.carried().items():
+            mine[:] = arrays[name]
+        self._done = about["done"]
+        self._orders.resume(about)
+
+    def pack_snapshot(self, snapshot: np.ndarray) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+        """Weights as arrays."""
+        return {"W": snapshot}, {}
+
+    def unpack_snapshot(self, arrays: dict[str, np.ndarray], about: dict[str, Any]) -> np.ndarray:
+        """Undo `pack_snapshot`."""
+        return arrays["W"]
