@@ -91,8 +91,8 @@ def _tell(found: Certificate, places: _Places) -> None:
             f" and {found.classes[1]}{asked}"
         )
         click.echo(
-            f"the proof: the convex hulls of the classes meet, as {len(found.examples)} examples show:"
-            f" {places.listed(found.examples)}"
+            "the proof: the convex hulls of the classes meet, as"
+            f" {len(found.examples)} examples show: {places.listed(found.examples)}"
         )
     else:
         click.echo("undecided: neither a hyperplane nor a proof against one was found")
