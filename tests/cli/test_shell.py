@@ -596,7 +596,7 @@ BAD = [
     (["test", "c.wm", "less.csv"], 1, "less.csv: no column"),
     (["update", "m.wm", "f.txt"], 1, "f.txt: is labelled-text, where svmlight is needed"),
     (["update", "m.wm", "strings.svm"], 1, "strings.svm:1"),
-    (["explain", "m.wm", "f.svm", "--row", "61"], 1, "has 60 rows, none of them is row 61"),
+    (["explain", "m.wm", "f.svm", "--row", "61"], 1, "has 60 rows, so there is no row 61"),
     (["explain", "m.wm", "f.svm", "--row", "0"], 2, "--row"),
     (["inspect", "m.wm", "--top", "-1"], 2, "--top"),
     (["convert", "t.wm", "t.liblinear"], 1, "LIBLINEAR"),

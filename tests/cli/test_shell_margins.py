@@ -28,10 +28,10 @@ def run(tmp_path, monkeypatch):
 def test_a_separable_file_has_a_margin_and_support_by_line(run, tmp_path):
     (tmp_path / "and.svm").write_text(AND)
     told = run("certify", "and.svm", "--verify")
-    assert told.startswith("separable: a hyperplane has all 4 examples of -1 and 1 on their sides")
+    assert told.startswith("separable: a hyperplane separates the 4 examples of -1 and 1")
     assert "margin: 0.353553" in told
     assert "on the margin: and.svm lines 3, 5, 6" in told
-    assert "checked again in exact arithmetic: right" in told
+    assert "verified in exact arithmetic" in told
     found = json.loads(run("certify", "and.svm", "--json"))
     assert found["verdict"] == "separable"
     low, high = found["margin"]
@@ -43,7 +43,9 @@ def test_a_file_that_is_not_separable_names_the_lines_that_clash(run, tmp_path):
     (tmp_path / "xor.svm").write_text(XOR)
     told = run("certify", "xor.svm", "--verify")
     assert told.startswith("not separable")
-    assert "4 examples whose classes' hulls meet: xor.svm lines 2, 3, 5, 6" in told
+    assert (
+        "the convex hulls of the classes meet, as 4 examples show: xor.svm lines 2, 3, 5, 6" in told
+    )
     assert json.loads(run("certify", "xor.svm", "--json"))["shares"] == ["1/4"] * 4
 
 
@@ -51,7 +53,7 @@ def test_a_kernel_separates_what_no_plane_does(run, tmp_path):
     (tmp_path / "xor.svm").write_text(XOR)
     told = run("certify", "xor.svm", "--kernel", "poly", "--degree", "2", "--verify")
     assert told.startswith("in the feature space of (x.z + 1)^2, without bias:\nseparable")
-    assert "checked again in exact arithmetic: right" in told
+    assert "verified in exact arithmetic" in told
     found = json.loads(run("certify", "xor.svm", "--kernel", "poly", "--degree", "2", "--json"))
     X, y = [[0, 0], [0, 1], [1, 0], [1, 1]], [-1, 1, 1, -1]
     expected = widemargin.certify(X, y, kernel="poly", degree=2)
@@ -64,7 +66,7 @@ def test_a_kernel_separates_what_no_plane_does(run, tmp_path):
 def test_numbers_of_a_kernel_need_one(run, tmp_path):
     (tmp_path / "xor.svm").write_text(XOR)
     for words, said in [
-        (["--gamma", "2"], "--gamma is a number of a kernel: give --kernel, too"),
+        (["--gamma", "2"], "--gamma has no effect without --kernel"),
         (["--kernel", "rbf", "--gamma", "big"], "--gamma big: expected a number, scale or auto"),
     ]:
         done = CliRunner().invoke(main, ["certify", "xor.svm", *words])

@@ -60,12 +60,14 @@ class Question:
         learner = learner_of(path)
         if learner in SENTENCE_LEARNERS:
             asks = f"widemargin {SENTENCE_LEARNERS[learner]}"
-            raise DataError(f"{path}: is a {learner}, which {asks} asks")
+            raise DataError(f"{path}: is a {learner}: use {asks}")
         if learner == TASK_LEARNER:
-            raise DataError(f"{path}: is a model of a task of its own, which only Python can ask")
+            raise DataError(
+                f"{path}: is a model of a task that is written in Python: load it there"
+            )
         self.model = load_model(path)
         if self.model.by_name:
-            raise DataError(f"{path}: was trained on dicts, which no file holds")
+            raise DataError(f"{path}: was trained on dicts in Python, so it cannot read files")
         encoder: Any = self.model.encoder or self._plain_encoder(given)
         among = _FORMATS[encoder.kind]
         table: dict[str, Any] = {"need_label": False}

@@ -16,10 +16,9 @@ from widemargin.data.readers.files import Files
 from widemargin.errors import DataError
 from widemargin.kernels.gram import gram_matrix
 from widemargin.kernels.kernel import make_kernel, uses_of_kernel
-from widemargin.parameters import refuse_unused
 from widemargin.separability.examples import certify_examples
 
-#: Examples that are named at the most.
+#: The largest number of examples that are listed.
 _SHOWN = 10
 
 
@@ -27,10 +26,8 @@ def certify(patterns: Sequence[str], given: Mapping[str, Any]) -> None:
     """Read examples, decide, and tell."""
     params = options.kernel_params(given)
     if params and "kernel" not in params:
-        raise click.UsageError(
-            f"--{next(iter(params))} is a number of a kernel: give --kernel, too"
-        )
-    refuse_unused(params, uses_of_kernel(params.get("kernel", "")))
+        raise click.UsageError(f"--{next(iter(params))} has no effect without --kernel")
+    options.refuse_unused(uses_of_kernel(params.get("kernel", "")), options.typed_options())
     files = Files(patterns, options.read_options({**given, "double": True}))
     options.check_meaning(given, files.format)
     classes = Classes()
@@ -71,36 +68,36 @@ def certify(patterns: Sequence[str], given: Mapping[str, Any]) -> None:
         assert isinstance(found, Certificate)
         _tell(found, places)
     if given["verify"]:
-        click.echo("checked again in exact arithmetic: right")
+        click.echo("verified in exact arithmetic")
 
 
 def _tell(found: Certificate, places: _Places) -> None:
     """One verdict in plain words."""
     if found.verdict == "separable":
         click.echo(
-            f"separable: a hyperplane has all {found.n} examples of"
-            f" {found.classes[0]} and {found.classes[1]} on their sides"
+            f"separable: a hyperplane separates the {found.n} examples of"
+            f" {found.classes[0]} and {found.classes[1]}"
         )
         if found.margin is not None:
-            click.echo(f"margin: {found.margin} (the largest distance that all of them can keep)")
+            click.echo(f"margin: {found.margin} (the largest that a hyperplane can have)")
         if found.extended is not None:
-            click.echo(f"a perceptron makes at most {found.bound:.6g} mistakes, in whatever order")
+            click.echo(f"a perceptron makes at most {found.bound:.6g} mistakes, in any order")
         if len(found.support):
             click.echo(f"on the margin: {places.listed(found.support)}")
     elif found.verdict == "not separable":
         asked = f" with a margin of {found.asked:g}" if found.asked else ""
         click.echo(
-            f"not separable: no hyperplane has the {found.n} examples of {found.classes[0]} and"
-            f" {found.classes[1]} on their sides{asked}"
+            f"not separable: no hyperplane separates the {found.n} examples of {found.classes[0]}"
+            f" and {found.classes[1]}{asked}"
         )
         click.echo(
-            f"the proof: {len(found.examples)} examples whose classes' hulls meet:"
-            f" {places.listed(found.examples)}"
+            "the proof: the convex hulls of the classes meet, as"
+            f" {len(found.examples)} examples show: {places.listed(found.examples)}"
         )
     else:
         click.echo("undecided: neither a hyperplane nor a proof against one was found")
         if found.margin is not None:
-            click.echo(f"if there is a margin, it is in {found.margin}")
+            click.echo(f"the margin, if there is one, is in {found.margin}")
     click.echo(f"found by {found.found_by or '-'} in {found.seconds:.3f} s")
 
 

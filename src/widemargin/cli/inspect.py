@@ -21,7 +21,7 @@ _WIDTH = 40
 _BLOCKS = " ▏▎▍▌▋▊▉█"
 #: Charts of more rows than this are thinned out.
 _ROWS = 20
-#: Of many classes only so many are shown.
+#: The largest number of classes that are shown.
 _CLASSES = 20
 
 
@@ -53,7 +53,9 @@ def inspect(path: str, top: int, as_json: bool) -> None:
     click.echo(f"{len(labels)} classes: {shown}")
     click.echo(f"{state.width} features, {encoder_story(model)}; bias: {_bias(model)}")
     given = {name: value for name, value in model.params.items() if value is not None}
-    click.echo("told: " + (", ".join(f"{name}={value!r}" for name, value in given.items()) or "-"))
+    click.echo(
+        "parameters: " + (", ".join(f"{name}={value!r}" for name, value in given.items()) or "-")
+    )
     click.echo(f"file: {os.stat(path).st_size:,} bytes, weights {state.W.dtype}")
     show_history(model.history)
     if model.certificate is not None:
@@ -105,7 +107,7 @@ def _chart(
     best: int | None = None,
     powers: bool = False,
 ) -> None:
-    """One bar a row; of scores that lie close together, from just below the least.
+    """One bar per row; of scores that lie close together, from just below the least.
 
     With `powers` a bar is as long as the value's power of ten is above the least one's.
     """
@@ -154,7 +156,7 @@ def explain(
     question = Question(path, files, given)
     if isinstance(question.model, KernelModel):
         raise DataError(
-            f"{path}: a kernel model has no features to explain; inspect shows its rows"
+            f"{path}: a kernel model has no weights of features; widemargin inspect shows its rows"
         )
     passed = 0
     for chunk in question.files.chunks():
@@ -169,7 +171,7 @@ def explain(
         asked = raw if question.model.encoder is not None else question.rows(raw)
         click.echo(str(question.model.explain(asked, top)))
         return
-    raise DataError(f"{', '.join(files)}: has {passed} rows, none of them is row {row}")
+    raise DataError(f"{', '.join(files)}: has {passed} rows, so there is no row {row}")
 
 
 def one_example(raw: Any, i: int) -> Any:

@@ -13,7 +13,7 @@ from widemargin.cli.inspect import show_history
 from widemargin.models.kernel import KernelModel
 from widemargin.pages.reportable import encoder_story
 
-#: Of many classes only so many are shown.
+#: The largest number of classes that are shown.
 _CLASSES = 20
 
 
@@ -29,7 +29,9 @@ def inspect_kernel(path: str, model: KernelModel, top: int, as_json: bool) -> No
     click.echo(f"kernel {model.kernel}, longest example {model.R:.6g} in its space")
     click.echo(f"{model.width} features, {encoder_story(model)}")
     given = {name: value for name, value in model.params.items() if value is not None}
-    click.echo("told: " + (", ".join(f"{name}={value!r}" for name, value in given.items()) or "-"))
+    click.echo(
+        "parameters: " + (", ".join(f"{name}={value!r}" for name, value in given.items()) or "-")
+    )
     click.echo(f"file: {os.stat(path).st_size:,} bytes")
     show_history(model.history)
     if model.certificate is not None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from widemargin.cli.row_trainer import RowTrainer
-from widemargin.cli.trainer import Job, Told
+from widemargin.cli.trainer import Job, Section
 from widemargin.kernel_machines.perceptron.fit import HeldOutPoints, fit_kernel_perceptron
 from widemargin.kernel_machines.perceptron.settings import KernelSettings
 from widemargin.kernel_machines.svm.fit import KernelSVMSettings, fit_kernel_svm
@@ -29,17 +29,17 @@ class KernelTrainer(RowTrainer):
             encoder=self.examples.encoder,
         )
 
-    def tell_learner(self, model: Any) -> Told:
+    def describe_learner(self, model: Any) -> Section:
         """The kernel, the step rule, and what answers."""
         figures = {"kernel": str(model.kernel), "rule": model.rule, "keep": model.keep}
         line = f"{self.estimator}, {model.rule} rule, {model.keep} kept, kernel {model.kernel}"
-        return Told(figures, [line])
+        return Section(figures, [line])
 
-    def tell_result(self, model: Any) -> Told:
+    def describe_result(self, model: Any) -> Section:
         """How many examples the model is made of."""
-        told, vectors = super().tell_result(model), model.support.n
-        lines = [f"support vectors: {vectors}", *told.lines]
-        return Told({"support_vectors": vectors, **told.figures}, lines)
+        rest, vectors = super().describe_result(model), model.support.n
+        lines = [f"support vectors: {vectors}", *rest.lines]
+        return Section({"support_vectors": vectors, **rest.figures}, lines)
 
 
 class KernelPerceptronTrainer(KernelTrainer):
@@ -117,8 +117,8 @@ class KernelSVMTrainer(KernelTrainer):
         )
         return self._fitted(trained.model)
 
-    def tell_result(self, model: Any) -> Told:
+    def describe_result(self, model: Any) -> Section:
         """The duality gap, and how many examples the model is made of."""
-        found, told = model.certificate, super().tell_result(model)
+        found, rest = model.certificate, super().describe_result(model)
         figures = {"primal": found.primal, "dual": found.dual, "gap": found.gap}
-        return Told({**figures, **told.figures}, [*str(found).split("\n"), *told.lines])
+        return Section({**figures, **rest.figures}, [*str(found).split("\n"), *rest.lines])

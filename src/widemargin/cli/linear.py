@@ -10,7 +10,7 @@ import click
 import numpy as np
 
 from widemargin.cli.row_trainer import RowTrainer
-from widemargin.cli.trainer import Job, Told
+from widemargin.cli.trainer import Job, Section
 from widemargin.cli.training_data import Examples, read_examples, read_held_out
 from widemargin.data.datasets import Classes, Encoded, make_encoder
 from widemargin.data.readers.files import Files
@@ -185,10 +185,10 @@ class LinearTrainer(RowTrainer):
             encoder=encoder,
         )
 
-    def tell_learner(self, model: Any) -> Told:
+    def describe_learner(self, model: Any) -> Section:
         """The step rule, and what answers."""
         figures = {"rule": model.rule, "keep": model.keep}
-        return Told(figures, [f"{self.estimator}, {model.rule} rule, {model.keep} kept"])
+        return Section(figures, [f"{self.estimator}, {model.rule} rule, {model.keep} kept"])
 
 
 def _describe(checkpoints: Checkpoints | None, model: Any) -> None:

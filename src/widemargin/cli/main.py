@@ -60,9 +60,7 @@ def train(files: tuple[str, ...], learner: str, **given: object) -> None:
 @options.reading
 @click.option("--text", multiple=True, help="Tables: the column of texts.")
 @click.option("--scores", is_flag=True, help="Also print the score of every class.")
-@click.option(
-    "--proba", is_flag=True, help="Also print probabilities (only models of the learner logistic)."
-)
+@click.option("--proba", is_flag=True, help="Also print probabilities (logistic models only).")
 def predict(model: str, files: tuple[str, ...], **given: object) -> None:
     """Print the label that MODEL predicts for each example of FILES, or of standard input.
 

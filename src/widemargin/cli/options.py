@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
+
+if TYPE_CHECKING:
+    from widemargin.parameters import Use
 
 #: As in `widemargin.data.readers.formats`, which is not imported before a command runs.
 FORMATS = (
@@ -39,6 +42,8 @@ class _Number(click.ParamType):
 
 
 NUMBER = _Number()
+#: Options that belong to a parameter of another name.
+_PARAMETER = {"power": "eta", "dictionary": "tag_dictionary"}
 #: Options that say which kernel.
 KERNEL = ("kernel", "degree", "gamma", "coef0", "sigma")
 _KERNELS = [
@@ -172,6 +177,22 @@ def typed_options() -> dict[str, str]:
             off = option.secondary_opts and not context.params.get(name)
             typed[name] = max(option.secondary_opts if off else option.opts, key=len)
     return typed
+
+
+def refuse_unused(uses: Mapping[str, Use], typed: Mapping[str, str]) -> None:
+    """Refuse options on the command line that have no effect, given the others.
+
+    Parameters
+    ----------
+    uses : dict
+        The uses of parameters that do not always have an effect.
+    typed : dict
+        The options on the command line, as they are written there.
+    """
+    for option, written in typed.items():
+        use = uses.get(_PARAMETER.get(option, option))
+        if use is not None and not use.here:
+            raise click.UsageError(f"{written} has no effect {use.now}, only {use.needs}")
 
 
 _OF_TABLES = {"label", "header", "text", "columns", "drop", "scale"}

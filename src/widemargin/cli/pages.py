@@ -33,7 +33,9 @@ def report(path: str, files: Sequence[str], target: str, given: Mapping[str, Any
     elif learner_of(path) in SENTENCE_LEARNERS:
         model = load_sentence_model(path)
     elif learner_of(path) == TASK_LEARNER:
-        raise DataError(f"{path}: is a model of a task of its own; inspect tells about it")
+        raise DataError(
+            f"{path}: is a model of a task that is written in Python: use widemargin inspect"
+        )
     else:
         model = load_model(path)
     subject = subject_of(model)
@@ -50,7 +52,7 @@ def _examine(question: Question, files: Sequence[str]) -> Exam:
     classes, exam = Classes(model.classes), Exam(model.classes)
     for chunk, rows in question.chunks():
         if chunk.labels is None:
-            raise DataError(f"{chunk.source}: has no labels to compare answers with")
+            raise DataError(f"{chunk.source}: has no labels to compare the predictions with")
         codes = classes.codes(chunk.labels)
         scores = np.asarray(model.decision_function(rows, question.threads))
         found = best_class(scores)

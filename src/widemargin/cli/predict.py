@@ -18,7 +18,7 @@ def predict(path: str, files: Sequence[str], given: Mapping[str, Any]) -> None:
     if given["proba"] and not model.has_probabilities:
         raise click.UsageError(
             f"--proba: {path} has no probabilities, which come from --learner logistic with"
-            " --keep last or average; --scores gives what it has"
+            " --keep last or average; use --scores instead"
         )
     for _, rows in question.chunks():
         labels = [str(label) for label in model.predict(rows, threads).tolist()]

@@ -8,10 +8,10 @@ from typing import Any
 
 import click
 
-from widemargin.cli.trainer import Told, Trainer
+from widemargin.cli.trainer import Section, Trainer
 
 
-def report(trainer: Trainer, model: Any, measured: Told, seconds: float) -> None:
+def report(trainer: Trainer, model: Any, measured: Section, seconds: float) -> None:
     """Print what came of a training.
 
     Parameters
@@ -20,14 +20,14 @@ def report(trainer: Trainer, model: Any, measured: Told, seconds: float) -> None
         What trained.
     model
         What was learned, saved.
-    measured : Told
+    measured : Section
         How good it is on held-out examples.
     seconds : float
         How long everything took.
     """
     job, history = trainer.job, model.history
-    learner, data = trainer.tell_learner(model), trainer.tell_data(model)
-    result = trainer.tell_result(model)
+    learner, data = trainer.describe_learner(model), trainer.describe_data(model)
+    result = trainer.describe_result(model)
     epochs = len({epoch.epoch for epoch in history})
     figures: dict[str, Any] = {
         "learner": trainer.estimator,
@@ -39,7 +39,7 @@ def report(trainer: Trainer, model: Any, measured: Told, seconds: float) -> None
         **result.figures,
         **measured.figures,
         "seconds": seconds,
-        "bytes": os.stat(job.model).st_size,
+        **({"bytes": os.stat(job.model).st_size} if trainer.shows_size else {}),
         "model": os.path.abspath(job.model),
     }
     if job.as_json:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from widemargin.cli import options
-from widemargin.cli.trainer import NOTHING, Job, Told, Trainer
+from widemargin.cli.trainer import NOTHING, Job, Section, Trainer
 from widemargin.cli.training_data import (
     Examples,
     answered_right,
@@ -79,21 +79,21 @@ class RowTrainer(Trainer):
         """Examples to measure the model on."""
         return self.examples.measured
 
-    def tell_data(self, model: Any) -> Told:
+    def describe_data(self, model: Any) -> Section:
         """How many rows, features and classes there were."""
         figures = {"rows": self.rows, "features": model.width, "classes": len(model.classes)}
         name = ", ".join(map(name_of, self.job.files)) or "digits"
         told = ", ".join(f"{count} {what}" for what, count in figures.items())
-        return Told(figures, [f"{name}: {told}"])
+        return Section(figures, [f"{name}: {told}"])
 
-    def tell_result(self, model: Any) -> Told:
+    def describe_result(self, model: Any) -> Section:
         """How many bad lines there were."""
         skipped = 0 if self.files is None else self.files.patience.skipped
         if not skipped:
             return NOTHING
-        return Told({"skipped_lines": skipped}, [f"bad lines skipped: {skipped}"])
+        return Section({"skipped_lines": skipped}, [f"bad lines skipped: {skipped}"])
 
-    def measure(self, model: Any) -> Told:
+    def measure(self, model: Any) -> Section:
         """The accuracy on held-out rows."""
         if self.measured is None:
             return NOTHING
@@ -102,4 +102,4 @@ class RowTrainer(Trainer):
         low, high = wilson(count, n)
         figures = {"held_out_rows": n, "accuracy": count / n, "accuracy_interval": (low, high)}
         line = f"held-out accuracy: {count / n:.4f} on {n} rows"
-        return Told(figures, [f"{line} (95 % interval {low:.4f} to {high:.4f})"])
+        return Section(figures, [f"{line} (95 % interval {low:.4f} to {high:.4f})"])

@@ -23,7 +23,7 @@ def load_sentence_model(path: str, wanted: str | None = None) -> Any:
     learner = about.get("learner")
     if learner not in SENTENCE_LEARNERS or wanted not in (None, learner):
         kind = wanted.lower() if wanted else "tagger or parser"
-        raise ModelFileError(f"{path}: is no {kind} but was made by the learner {learner}")
+        raise ModelFileError(f"{path}: is not a {kind}: it was made by the learner {learner}")
     if learner == "Tagger":
         from widemargin.structured.tagger.model import TaggerModel
 
@@ -47,7 +47,9 @@ def read_sentences(files: Sequence[str], given: Mapping[str, Any], plain: bool =
     """
     format = given.get("format")
     if format is not None and format not in _FORMATS:
-        raise click.UsageError(f"--format {format}: sentences are {', '.join(_FORMATS)}")
+        raise click.UsageError(
+            f"--format {format}: expected one of {', '.join(_FORMATS)} for sentences"
+        )
     corpus = read_conll(
         list(files),
         format=format,

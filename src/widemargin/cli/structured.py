@@ -9,7 +9,7 @@ import click
 
 from widemargin.cli.sentences import read_sentences
 from widemargin.cli.structured_test import figure_lines, figures_of
-from widemargin.cli.trainer import NOTHING, Job, Told, Trainer
+from widemargin.cli.trainer import NOTHING, Job, Section, Trainer
 from widemargin.data.readers.corpus import Corpus
 from widemargin.parameters import Use
 from widemargin.structured.parser.parser import Parser, uses_of_parser
@@ -73,17 +73,17 @@ class SentenceTrainer(Trainer):
         """Ask a model about sentences whose answers are known."""
         raise NotImplementedError
 
-    def tell_data(self, model: Any) -> Told:
+    def describe_data(self, model: Any) -> Section:
         """How many sentences and tokens there were."""
         figures = {"sentences": len(self.corpus), "tokens": self.corpus.tokens}
         told = ", ".join(f"{count} {what}" for what, count in figures.items())
-        return Told(figures, [f"{self.corpus.source}: {told}"])
+        return Section(figures, [f"{self.corpus.source}: {told}"])
 
-    def tell_result(self, model: Any) -> Told:
+    def describe_result(self, model: Any) -> Section:
         """Nothing more than its history tells."""
         return NOTHING
 
-    def measure(self, model: Any) -> Told:
+    def measure(self, model: Any) -> Section:
         """How good the model is on held-out sentences, and what it lost by being made smaller."""
         figures: dict[str, Any] = {}
         lines: list[str] = []
@@ -94,11 +94,11 @@ class SentenceTrainer(Trainer):
             figures |= {k: v for k, v in figures_of(found).items() if k not in counted}
             lines = [f"on {found.sentences} held-out sentences:", *figure_lines(found)]
         if model is not self.whole:
-            cost = self._tell_cost(model)
+            cost = self._describe_cost(model)
             figures, lines = {**figures, **cost.figures}, [*lines, *cost.lines]
-        return Told(figures, lines)
+        return Section(figures, lines)
 
-    def _tell_cost(self, model: Any) -> Told:
+    def _describe_cost(self, model: Any) -> Section:
         """What a smaller model loses, on held-out sentences or else on those it learned from."""
         corpus = self.corpus if self.held_out is None else self.held_out
         before, after = (figures_of(self.examine(one, corpus)) for one in (self.whole, model))
@@ -111,7 +111,7 @@ class SentenceTrainer(Trainer):
             "after_smaller": after[name],
         }
         line = f"what the smaller model costs: {name} {before[name]:.4f} -> {after[name]:.4f}"
-        return Told(figures, [f"{line} on the {where} sentences"])
+        return Section(figures, [f"{line} on the {where} sentences"])
 
 
 class TaggerTrainer(SentenceTrainer):
@@ -168,15 +168,15 @@ class TaggerTrainer(SentenceTrainer):
         """Compare tags."""
         return measure_tagger(model, corpus)
 
-    def tell_learner(self, model: Any) -> Told:
+    def describe_learner(self, model: Any) -> Section:
         """The column of the tags, how many there are, and their scheme."""
         tags = len(set(self.corpus.column(self.column)))
         figures: dict[str, Any] = {"column": self.column, "tags": tags}
         scheme, line = model.given_scheme or model.scheme, f"tagger of {self.column!r}: {tags} tags"
         if scheme is None:
-            return Told(figures, [line])
+            return Section(figures, [line])
         figures |= {"scheme": scheme, "illegal_tags": self.illegal}
-        return Told(figures, [f"{line}, {scheme}"])
+        return Section(figures, [f"{line}, {scheme}"])
 
 
 class ParserTrainer(SentenceTrainer):
@@ -212,8 +212,8 @@ class ParserTrainer(SentenceTrainer):
         """Compare trees."""
         return measure_parser(model, corpus)
 
-    def tell_learner(self, model: Any) -> Told:
+    def describe_learner(self, model: Any) -> Section:
         """The transition system, and how many labels there are."""
         labels = len(model.labels)
         figures = {"system": model.system, "beam": model.beam, "labels": labels}
-        return Told(figures, [f"parser, {model.system}: {labels} labels"])
+        return Section(figures, [f"parser, {model.system}: {labels} labels"])

@@ -30,7 +30,7 @@ _TITLES = {
 
 
 def test(path: str, files: Sequence[str], given: Mapping[str, Any]) -> None:
-    """Print figures, confusions and the commonest errors."""
+    """Print figures, confusions and the most frequent errors."""
     model = load_sentence_model(path)
     corpus = read_sentences(files, given)
     threads = thread_count(given.get("threads") or -1)
@@ -88,7 +88,7 @@ def figure_lines(report: Report) -> list[str]:
         lines.append(_line("span F1", overall.f1, overall.interval()))
         lines.append(
             f"precision {overall.precision:.4f}, recall {overall.recall:.4f}: {overall.right} right"
-            f" of {overall.found} found, {overall.wanted} there are"
+            f" of {overall.found} predicted and {overall.wanted} expected"
         )
     for name, ratio in report.figures.items():
         if ratio.wanted:
@@ -107,18 +107,18 @@ def _print_spans(report: Report) -> None:
     assert report.spans is not None
     kinds = report.spans.by_kind
     width = max([5, *map(len, kinds)])
-    click.echo(f"\n{'spans':<{width}}  precision  recall      F1   there   found   right")
+    click.echo(f"\n{'spans':<{width}}  precision  recall      F1  expected  predicted  right")
     for kind, ratio in kinds.items():
         click.echo(
             f"{kind:<{width}}  {ratio.precision:>9.4f}  {ratio.recall:.4f}  {ratio.f1:.4f}"
-            f"  {ratio.wanted:>6}  {ratio.found:>6}  {ratio.right:>6}"
+            f"  {ratio.wanted:>8}  {ratio.found:>9}  {ratio.right:>5}"
         )
 
 
 def _print_mistakes(report: Report) -> None:
     if not report.mistakes:
         return
-    click.echo("\nthe commonest errors")
+    click.echo("\nthe most frequent errors")
     for mistake in report.mistakes[:_ERRORS]:
         click.echo(f"{mistake.times:>6}  {mistake.right} taken for {mistake.found}")
         for example in mistake.examples:
@@ -148,7 +148,7 @@ def inspect(path: str, top: int, as_json: bool) -> None:
         click.echo(f"{len(model.labels)} labels: {shown}")
         own = "its own" if model.taggers else "given"
         click.echo(f"tags: {', '.join(model.columns)} ({own})")
-    click.echo(f"told: {given or '-'}")
+    click.echo(f"parameters: {given or '-'}")
     click.echo(f"file: {told['bytes']:,} bytes")
     show_history(model.history)
     if model.certificate is not None:

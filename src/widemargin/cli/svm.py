@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from widemargin.cli.row_trainer import RowTrainer
-from widemargin.cli.trainer import Job, Told
+from widemargin.cli.trainer import Job, Section
 from widemargin.linear_svm.fit import SVMSettings, fit_svm
 from widemargin.models.linear import LinearModel
 from widemargin.training.checkpoints import Checkpoints
@@ -55,21 +55,21 @@ class SVMTrainer(RowTrainer):
             encoder=examples.encoder,
         )
 
-    def tell_learner(self, model: Any) -> Told:
+    def describe_learner(self, model: Any) -> Section:
         """The loss and its cost, and how long it took."""
         settings, history = self.settings, model.history
         line = f"{self.estimator}, {settings.loss} loss, C = {settings.C:g}, {len(history)} epochs"
-        return Told(
+        return Section(
             {"loss": settings.loss, "C": settings.C}, [f"{line}; stopped: {history.stopped}"]
         )
 
-    def tell_result(self, model: Any) -> Told:
+    def describe_result(self, model: Any) -> Section:
         """The duality gap."""
-        found, told = model.certificate, super().tell_result(model)
+        found, rest = model.certificate, super().describe_result(model)
         figures = {
             "primal": found.primal,
             "dual": found.dual,
             "gap": found.gap,
             "support_vectors": found.support_vectors,
         }
-        return Told({**figures, **told.figures}, [*str(found).split("\n"), *told.lines])
+        return Section({**figures, **rest.figures}, [*str(found).split("\n"), *rest.lines])

@@ -116,7 +116,7 @@ def print_confusion(measures: Measures) -> None:
 def _print_commonest(measures: Measures) -> None:
     wrong = measures.confusion[:-1].copy()
     np.fill_diagonal(wrong, 0)
-    click.echo("\nthe commonest mistakes")
+    click.echo("\nthe most frequent mistakes")
     for at in np.argsort(-wrong, axis=None, kind="stable")[:10]:
         i, j = np.unravel_index(at, wrong.shape)
         if wrong[i, j]:

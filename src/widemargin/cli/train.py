@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from widemargin.cli.learners import LEARNERS, refuse_others
+from widemargin.cli.options import refuse_unused
 from widemargin.cli.report import report
 from widemargin.cli.trainer import Job, Trainer
 from widemargin.loops.jit import is_cold
@@ -34,7 +35,7 @@ def train(
     """
     refuse_others(learner, typed, files)
     trainer = LEARNERS[learner].load()(learner, given, Job.of(files, given))
-    trainer.refuse_unused(typed)
+    refuse_unused(trainer.uses(), typed)
     return run(trainer)
 
 

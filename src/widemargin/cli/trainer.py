@@ -19,8 +19,6 @@ from widemargin.training.checkpoints import Checkpoints
 from widemargin.training.progress import Watcher
 
 _SHUFFLES = {"blocks": True, "no": False}
-#: Options that belong to a parameter of another name.
-_PARAMETER = {"power": "eta", "dictionary": "tag_dictionary", "seed": "random_state"}
 #: Options that do not change what is learned, so that a checkpoint is good for others, too.
 _INDIFFERENT = {
     *("path", "checkpoint", "checkpoint_every", "resume", "cache", "threads", "as_json", "quiet"),
@@ -107,15 +105,15 @@ def _read_valid(given: str | None) -> tuple[str | None, float | None]:
     return given, None
 
 
-class Told(NamedTuple):
-    """A part of the report: figures for programs, and lines for people."""
+class Section(NamedTuple):
+    """A section of the report: figures for programs, and lines for people."""
 
     figures: Mapping[str, Any]
     lines: Sequence[str]
 
 
-#: Nothing to tell.
-NOTHING = Told({}, ())
+#: A section without anything to report.
+NOTHING = Section({}, ())
 
 
 class Trainer:
@@ -166,14 +164,6 @@ class Trainer:
         """Which parameters have an effect, given the others."""
         return {}
 
-    def refuse_unused(self, typed: Mapping[str, str]) -> None:
-        """Refuse options that have no effect."""
-        uses = self.uses()
-        for option, written in typed.items():
-            use = uses.get(_PARAMETER.get(option, option))
-            if use is not None and not use.here:
-                raise click.UsageError(f"{written} has no effect {use.now}, only {use.needs}")
-
     @property
     def epochs(self) -> int:
         """How many epochs there are at most."""
@@ -203,19 +193,19 @@ class Trainer:
         """Learn; returns the model."""
         raise NotImplementedError
 
-    def tell_data(self, model: Any) -> Told:
+    def describe_data(self, model: Any) -> Section:
         """What was learned from."""
         raise NotImplementedError
 
-    def tell_learner(self, model: Any) -> Told:
+    def describe_learner(self, model: Any) -> Section:
         """What learned, and how."""
         raise NotImplementedError
 
-    def tell_result(self, model: Any) -> Told:
+    def describe_result(self, model: Any) -> Section:
         """What came of it, apart from the history."""
         raise NotImplementedError
 
-    def measure(self, model: Any) -> Told:
+    def measure(self, model: Any) -> Section:
         """How good the model is on held-out examples, if there are any."""
         raise NotImplementedError
 

@@ -28,12 +28,12 @@ def update(path: str, files: Sequence[str], target: str, given: Mapping[str, Any
     question = Question(path, files, given)
     model, encoder = question.model, question.encoder
     if isinstance(model, KernelModel):
-        raise DataError(f"{path}: a kernel model does not go on learning: train it again on all")
+        raise DataError(f"{path}: a kernel model cannot be updated: train it again on all examples")
     if model.certificate is not None:
-        raise DataError(f"{path}: an SVM does not go on learning: train it again on all examples")
+        raise DataError(f"{path}: an SVM cannot be updated: train it again on all examples")
     if given.get("text") and encoder.kind == "text":
         raise click.UsageError(
-            "update reads texts as the model did: give it fastText or label<TAB>text"
+            "the model was trained on fastText or label<TAB>text: update it with the same"
         )
     settings = settings_of(model, epochs=given["epochs"] or 1, validation=0.0, start="zero")
     rng = np.random.default_rng(model.params.get("random_state"))
