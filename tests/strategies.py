@@ -3,7 +3,14 @@
 import numpy as np
 from hypothesis import strategies as st
 
-from widemargin import OnlineLogistic, PassiveAggressive, Perceptron
+from widemargin import (
+    KernelPerceptron,
+    KernelSVM,
+    LinearSVM,
+    OnlineLogistic,
+    PassiveAggressive,
+    Perceptron,
+)
 
 #: Every learner, by name, unshuffled: a law that wants chance asks for it. The steps of the
 #: logistic ones are short enough for rounding errors to shrink from one example to the next.
@@ -22,10 +29,30 @@ LEARNERS = {
         **{"eta": (0.05, 0.5), "l2": 0.01, "shuffle": False, **how}
     ),
 }
+#: One of each kind, for laws that take long; the others are repetitions.
+KINDS = ("perceptron", "pa1", "logistic-l2")
 #: Those whose sums are exact on whole numbers, so that "equal" means the same bits.
 EXACT = ("perceptron", "margin")
 #: Those whose predictions do not change when all inputs are scaled.
 SCALE_FREE = ("perceptron", "perceptron-pa", "pa")
+
+_POLYNOMIAL = {"kernel": "poly", "degree": 2, "gamma": 1.0, "coef0": 1.0, "random_state": 0}
+#: Learners that solve a problem or see examples through a kernel, which is exact on whole numbers.
+MACHINES = {
+    "kernel-perceptron": lambda **how: KernelPerceptron(
+        **{**_POLYNOMIAL, "shuffle": False, "epochs": 3, **how}
+    ),
+    "kernel-perceptron-budget": lambda **how: KernelPerceptron(
+        **{**_POLYNOMIAL, "budget": 8, "shuffle": False, "epochs": 3, **how}
+    ),
+    "kernel-svm": lambda **how: KernelSVM(**{**_POLYNOMIAL, "tol": 1e-6, **how}),
+    "linear-svm": lambda **how: LinearSVM(
+        **{"random_state": 0, "tol": 1e-9, "epochs": 10_000, **how}
+    ),
+    "linear-svm-joint": lambda **how: LinearSVM(
+        **{"multiclass": "joint", "random_state": 0, "tol": 1e-9, "epochs": 10_000, **how}
+    ),
+}
 
 KEEPS = ("last", "average", "vote")
 

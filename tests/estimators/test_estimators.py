@@ -38,6 +38,16 @@ SVMS = [
     LinearSVM(loss="squared_hinge", bias="free", random_state=0),
     LinearSVM(multiclass="joint", random_state=0),
 ]
+#: One of each class for the plain run; CI takes the others, too.
+FIRST = {type(learner): learner for learner in reversed([*LEARNERS, *SVMS])}.values()
+each_class = pytest.mark.parametrize(
+    "learner",
+    [
+        pytest.param(learner, marks=() if learner in FIRST else pytest.mark.exhaustive)
+        for learner in [*LEARNERS, *SVMS]
+    ],
+    ids=str,
+)
 NEARLY = "both are within tol of the optimum, not equal"
 NEARLY_EQUAL = {
     "check_sample_weight_equivalence_on_dense_data": NEARLY,
@@ -59,7 +69,7 @@ def digits():
     return load_digits(return_X_y=True)
 
 
-@pytest.mark.parametrize("learner", [*LEARNERS, *SVMS], ids=str)
+@each_class
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_works_in_pipelines_searches_and_calibration(learner, digits):
     X, y = digits[0][:600], digits[1][:600]

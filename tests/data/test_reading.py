@@ -1,0 +1,113 @@
+"""`read` and `stream`: files as matrices and labels."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from file_samples import FILES, loaded, prepared, vectors
+
+import widemargin
+from widemargin import DataError, OnlineLogistic, PassiveAggressive, Perceptron
+from widemargin.data.rows import Rows
+
+
+def test_read_gives_a_matrix_and_labels(tmp_path):
+    path = tmp_path / "f.svm"
+    path.write_text("+1 1:0.5 3:2\n-1 2:1\n")
+    X, y = widemargin.read(path)
+    assert sp.issparse(X)
+    assert X.format == "csr"
+    assert X.indices.dtype == X.indptr.dtype == np.int32
+    assert X.toarray().tolist() == [[0.5, 0, 2], [0, 1, 0]]
+    assert y.tolist() == [1, -1]
+    assert y.dtype == np.int64
+    assert widemargin.read(path, n_features=5)[0].shape == (2, 5)
+    with pytest.raises(DataError, match="found 3 features, more than n_features=2"):
+        widemargin.read(path, n_features=2)
+    assert widemargin.read(path, dtype=np.float32, n_jobs=None)[0].dtype == np.float32
+    (tmp_path / "g.svm").write_text("2 1:1\nbad\n")
+    X, y = widemargin.read([path, tmp_path / "g.svm"], skip_bad=1)
+    assert y.tolist() == [1, -1, 2]
+    assert widemargin.read(str(tmp_path / "*.svm"), skip_bad=1)[0].shape == (3, 3)
+
+
+def test_read_of_other_formats(tmp_path):
+    expected = {
+        "f.svm": ((60, 8), int),
+        "f.vw": ((40, 256), int),
+        "f.ft": ((40, 512), str),
+    }
+    for name, (shape, kind) in expected.items():
+        files, encoding = prepared(tmp_path, name)
+        X, y = widemargin.read(files.paths, **encoding.text)
+        assert X.shape == shape
+        assert {type(label) for label in y.tolist()} == {kind}
+    files, _ = prepared(tmp_path, "f.csv")
+    X, y = widemargin.read(files.paths, text="c", bits=6)
+    assert len(X.toarray() if sp.issparse(X) else X) == 40
+    assert set(y) == {"yes", "no"}
+    copied = tmp_path / "data"
+    copied.write_text(FILES["f.svm"][0])
+    assert widemargin.read(copied, format="svmlight")[0].shape == (60, 8)
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "message"),
+    [
+        ("f.svm", {"label": "y"}, "'label' is no option for svmlight files"),
+        ("f.svm", {"bits": 5}, "'bits' is no option for svmlight files"),
+        ("f.svm", {"scale": "standard"}, "'scale' is no option for svmlight files"),
+        ("f.vw", {"ngrams": 2}, "'ngrams' is no option for vw files"),
+        ("f.ft", {"nonsense": 2}, "nonsense"),
+    ],
+)
+def test_options_that_mean_nothing_are_refused(name, options, message, tmp_path):
+    prepared(tmp_path, name)
+    for reader in (widemargin.read, lambda *given, **how: list(widemargin.stream(*given, **how))):
+        with pytest.raises(TypeError, match=message):
+            reader(tmp_path / name, **options)
+
+
+@pytest.mark.parametrize("name", ["f.svm", "f.vw", "f.ft"])
+def test_the_chunks_of_a_stream_are_what_read_gives(name, tmp_path):
+    files, encoding = prepared(tmp_path, name)
+    how = {k: v for k, v in encoding.text.items() if k != "idf"}
+    X, y = widemargin.read(files.paths, **how)
+    for block in (1, 100, 1 << 20):
+        chunks = list(widemargin.stream(files.paths, n_features=X.shape[1], block=block, **how))
+        assert len(chunks) > 1 or block > 100
+        np.testing.assert_array_equal(
+            sp.vstack([part for part, _ in chunks]).toarray(), X.toarray()
+        )
+        assert np.concatenate([labels for _, labels in chunks]).tolist() == y.tolist()
+
+
+def test_a_stream_judges_the_first_index_by_its_first_chunk(tmp_path):
+    path = tmp_path / "f.svm"
+    path.write_text("1 1:1\n1 0:1\n")
+    with pytest.raises(DataError, match="found the index 0 where indices seemed to begin at 1"):
+        list(widemargin.stream(path, block=5))
+    shapes = [X.shape for X, _ in widemargin.stream(path, block=5, zero_based=True)]
+    assert shapes == [(1, 2), (1, 2)]
+
+
+@pytest.mark.parametrize("kind", [Perceptron, PassiveAggressive, OnlineLogistic])
+def test_learning_from_a_stream_is_one_unshuffled_epoch(kind, tmp_path):
+    path = tmp_path / "f.svm"
+    path.write_text(vectors(width=6, n=30) + vectors(seed=5, width=12))
+    X, y = widemargin.read(path)
+    expected = kind(epochs=1, shuffle=False).fit(X, y)
+    learner = kind(shuffle=False, grow=True)
+    widths = set()
+    for part, labels in widemargin.stream(path, block=200):
+        widths.add(part.shape[1])
+        learner.partial_fit(part, labels)
+    assert len(widths) > 1
+    np.testing.assert_array_equal(learner.coef_, expected.coef_)
+    np.testing.assert_array_equal(learner.intercept_, expected.intercept_)
+
+
+def test_rows_of_what_was_read_are_rows_of_the_matrix(tmp_path):
+    files, encoding = prepared(tmp_path, "f.svm")
+    data, *_ = loaded(files, encoding)
+    X, _ = widemargin.read(files.paths)
+    np.testing.assert_array_equal(Rows.of(X).to_matrix().toarray(), data.rows.to_matrix().toarray())
