@@ -219,11 +219,11 @@ class LinearTraining(Training):
         if proof:
             whose = "the classes are" if self.state.joint else "some class against the rest is"
             told = (
-                f"the corrections between add up to zero, which proves that {whose} not linearly"
+                f"the corrections in between add up to zero, which proves that {whose} not linearly"
                 f" separable; {told}"
             )
         warnings.warn(
-            f"the weights after epoch {epoch} are those after epoch {first}: {told}",
+            f"the weights after epoch {epoch} are the same as after epoch {first}: {told}",
             NotSeparableWarning,
             stacklevel=5,
         )

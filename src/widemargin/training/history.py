@@ -153,7 +153,7 @@ class History:
             wanted["held-out accuracy"] = "held_out"
             if self.best is not None:
                 at = int(np.flatnonzero(self["epoch"] == self.best)[-1])
-                mark = Mark(x[at], float(scores[at]), f"given back: {scores[at]:.4f}")
+                mark = Mark(x[at], float(scores[at]), f"returned: {scores[at]:.4f}")
         charts = [
             line_chart(
                 name,
@@ -200,7 +200,7 @@ class History:
         if self.stopped:
             lines.append(f"stopped: {self.stopped}")
         if self.best is not None:
-            lines.append(f"given back: the weights after epoch {self.best}")
+            lines.append(f"returned: the weights after epoch {self.best}")
         return "\n".join(lines)
 
 
