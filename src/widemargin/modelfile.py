@@ -1,17 +1,17 @@
-"""One file for a model: arrays and a description, sealed by a digest. No pickle.
+"""Model files: arrays and a description in one file, protected by a digest. No pickle.
 
 The layout is that of safetensors: the length of a JSON header, the header, the arrays. Under
 `__metadata__` the header holds one JSON string, `model`, that describes the model. The last array
-of the file, `sha256`, is the digest of all bytes before it, so that a file that was cut short or
-altered anywhere is refused before anything in it is believed.
+of the file, `sha256`, is the digest of all bytes before it, so that a truncated or modified file is
+rejected before any of its contents is used.
 
-The description holds the number of its format and the version of widemargin that wrote it:
+The description holds its format number and the version of widemargin that wrote it:
 
     1    widemargin 0.1, which did not write its version
     2    widemargin 0.2
 
-A change that an older widemargin would misread gets a new number. This one reads every number up to
-its own; what an older file lacks is filled in where the model is restored.
+A change that an older widemargin would misread gets a new number. This version reads all formats up
+to its own; what an older file lacks is filled in when the model is restored.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from widemargin import __version__
 from widemargin.errors import ModelFileError
 
 Model = TypeVar("Model")
-#: Written into every file. Files of a higher format are refused.
+#: Written to every file. Files of a higher format are rejected.
 FORMAT = 2
 _SEAL, _SEAL_BYTES = "sha256", 32
 #: Types of numbers, as safetensors calls them.
@@ -47,12 +47,12 @@ KINDS = {
     "U8": "|u1",
 }
 _KINDS = {numpy: name for name, numpy in KINDS.items()}
-#: Longer headers than this are not believed.
+#: Headers longer than this are rejected.
 _LONGEST_HEADER = 1 << 28
 
 
 def write_model_file(path: str | os.PathLike[str], arrays: dict[str, Any], about: dict) -> None:
-    """Write arrays and a description, whole or not at all."""
+    """Write arrays and a description atomically."""
     versions = {"format": FORMAT, "widemargin": __version__}
     described = json.dumps({**about, **versions}, ensure_ascii=False)
     pieces = pack({**arrays, _SEAL: np.zeros(_SEAL_BYTES, np.uint8)}, {"model": described})
@@ -63,10 +63,10 @@ def write_model_file(path: str | os.PathLike[str], arrays: dict[str, Any], about
 
 
 def pack(arrays: dict[str, Any], about: dict[str, str]) -> list[Any]:
-    """Arrays and strings in the layout of safetensors, as pieces to be written one by one.
+    """Lay out arrays and strings as safetensors does, as pieces to be written one by one.
 
-    The last array given is the last in the file; of the others the wide numbers come first, so
-    that all lie where they can be mapped into memory.
+    The last array given is the last in the file; among the others, wide types come first, so that
+    all are aligned and can be mapped into memory.
     """
     plain = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
     *others, last = plain
@@ -87,9 +87,9 @@ def pack(arrays: dict[str, Any], about: dict[str, str]) -> list[Any]:
 
 
 def write_file(path: str | os.PathLike[str], pieces: Sequence[Any]) -> None:
-    """Write a file, whole or not at all.
+    """Write a file atomically.
 
-    It is written beside its target, brought safely to the disk, and then put in its place.
+    It is written to a temporary file in the same folder, synced to disk, and then renamed.
     """
     path = os.path.realpath(path)
     if os.path.exists(path) and not stat.S_ISREG(os.stat(path).st_mode):
@@ -106,16 +106,16 @@ def write_file(path: str | os.PathLike[str], pieces: Sequence[Any]) -> None:
         if os.path.exists(beside):
             os.unlink(beside)
         if isinstance(error, OSError):
-            error.filename = path  # nobody knows the name of the file beside it
+            error.filename = path  # the user does not know the name of the temporary file
         raise
     _sync_folder(os.path.dirname(path))
 
 
 def _sync_folder(folder: str) -> None:
-    """Make sure that the new name, too, is on the disk."""
+    """Sync the folder, so that the new name is on disk too."""
     try:
         handle = os.open(folder, os.O_RDONLY)
-    except OSError:  # not every system lets a folder be opened
+    except OSError:  # some systems cannot open folders
         return
     try:
         os.fsync(handle)
@@ -124,7 +124,7 @@ def _sync_folder(folder: str) -> None:
 
 
 def read_model_file(path: str | os.PathLike[str]) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-    """Read back what `write_model_file` wrote, or say why the file cannot be trusted."""
+    """Read a file written by `write_model_file`, or raise an error that says why it is invalid."""
     from safetensors.numpy import load
 
     path = os.fspath(path)
@@ -142,7 +142,7 @@ def restore(
     about: dict[str, Any],
     make: Callable[[dict[str, np.ndarray], dict[str, Any]], Model],
 ) -> Model:
-    """What `make` makes of the contents of a file, or an error that names the file."""
+    """Apply `make` to the contents of a file; errors name the file."""
     try:
         return make(arrays, about)
     except (KeyError, TypeError, ValueError, IndexError) as error:
@@ -150,7 +150,7 @@ def restore(
 
 
 def learner_of(path: str | os.PathLike[str]) -> str:
-    """Which learner a file says that it comes from; nothing is checked yet. "" if it does not."""
+    """The learner named in a file, without checking anything else; "" if none is named."""
     with open(path, "rb") as file:
         size = int.from_bytes(file.read(8), "little")
         if size > min(os.fstat(file.fileno()).st_size, _LONGEST_HEADER):
@@ -163,7 +163,7 @@ def learner_of(path: str | os.PathLike[str]) -> str:
 
 
 def _check(path: str, file: BinaryIO) -> dict[str, Any]:
-    """Believe nothing before sizes, format and digest fit; returns the description."""
+    """Check sizes, format and digest, and return the description."""
     length = os.fstat(file.fileno()).st_size
     size = int.from_bytes(file.read(8), "little")
     if length < 8 + _SEAL_BYTES or size > min(length - 8, _LONGEST_HEADER):
@@ -190,7 +190,7 @@ def _check(path: str, file: BinaryIO) -> dict[str, Any]:
 
 
 def say_newer(form: int, known: int, about: dict[str, Any]) -> str:
-    """What is wrong with a file of a format above the known ones, and what to do."""
+    """The error message for a file of a newer format."""
     version = about.get("widemargin", "")
     return (
         f"written by a newer widemargin{f' ({version})' if version else ''}; upgrade"
@@ -199,7 +199,7 @@ def say_newer(form: int, known: int, about: dict[str, Any]) -> str:
 
 
 def _digest(file: BinaryIO, length: int) -> bytes:
-    """SHA-256 of the first `length` bytes, leaving the file just behind them."""
+    """SHA-256 of the first `length` bytes; the file position is left right after them."""
     digest = hashlib.sha256()
     file.seek(0)
     while length and (piece := file.read(min(length, 1 << 20))):
@@ -209,7 +209,7 @@ def _digest(file: BinaryIO, length: int) -> bytes:
 
 
 def pack_strings(name: str, strings: Sequence[str]) -> dict[str, np.ndarray]:
-    """Strings as arrays: their UTF-8 bytes end to end, and where each ends."""
+    """Convert strings to arrays: their concatenated UTF-8 bytes, and where each ends."""
     encoded = [string.encode("utf-8", "surrogatepass") for string in strings]
     return {
         f"{name}.bytes": np.frombuffer(b"".join(encoded), np.uint8),
@@ -227,9 +227,9 @@ def unpack_strings(name: str, arrays: dict[str, np.ndarray]) -> list[str]:
 
 
 def pack_value(value: Any) -> Any:
-    """A parameter as JSON can hold it: what JSON lacks is put under its name.
+    """Convert a parameter to JSON; types that JSON lacks are tagged with their names.
 
-    A generator of random numbers, or any other object, cannot be kept and becomes None.
+    A random generator, or any other object, cannot be stored and becomes None.
     """
     if isinstance(value, np.generic):
         return pack_value(value.item())

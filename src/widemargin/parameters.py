@@ -1,7 +1,7 @@
-"""What a parameter may be. A value that is not allowed is refused in one line that names both.
+"""Validation of parameters. An error names the parameter and the value in one line.
 
-Booleans are not numbers here, numpy's numbers are, and NaN is refused wherever a number is asked
-for. Every error is a ValueError, which the shell prints with exit code 2.
+Booleans do not count as numbers here, numpy's numbers do, and NaN is rejected wherever a number is
+expected. Every error is a ValueError, which the shell program prints with exit code 2.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
 
 def is_number(value: Any) -> bool:
-    """Whether a value is a real number: no boolean, no NaN; infinity is one.
+    """Whether a value is a real number; infinity is one, booleans and NaN are not.
 
     Examples
     --------
@@ -29,7 +29,7 @@ def is_number(value: Any) -> bool:
 
 
 def is_whole(value: Any) -> bool:
-    """Whether a value is a whole number by its type: 3 is one, 3.0 and True are not.
+    """Whether a value is of an integer type: 3 is, 3.0 and True are not.
 
     Examples
     --------
@@ -40,16 +40,16 @@ def is_whole(value: Any) -> bool:
 
 
 def check_choice(name: str, value: Any, choices: Iterable[Any], other: str = "") -> None:
-    """Refuse a value that is none of the choices; the nearest of them is suggested.
+    """Reject a value that is not one of the choices; the error suggests the nearest one.
 
     Parameters
     ----------
     name : str
-        The parameter, as the user calls it.
+        The name of the parameter, as the user knows it.
     choices : iterable of str, bool, int or None
-        The values that are allowed.
+        The allowed values.
     other : str
-        What is allowed besides, in words.
+        What else is allowed, in words.
 
     Examples
     --------
@@ -74,7 +74,7 @@ def check_choice(name: str, value: Any, choices: Iterable[Any], other: str = "")
 def check_whole(
     name: str, value: Any, least: int, most: int | None = None, other: str = ""
 ) -> None:
-    """Refuse what is not a whole number from `least` to `most`.
+    """Reject a value that is not a whole number from `least` to `most`.
 
     Examples
     --------
@@ -93,7 +93,7 @@ def check_whole(
 
 
 def check_positive(name: str, value: Any, *, infinite: bool = False, other: str = "") -> None:
-    """Refuse what is not a number above zero, and infinity unless it is allowed.
+    """Reject a value that is not a positive number; infinity only if `infinite`.
 
     Examples
     --------
@@ -111,7 +111,7 @@ def check_positive(name: str, value: Any, *, infinite: bool = False, other: str 
 
 
 def check_not_negative(name: str, value: Any, *, infinite: bool = False, other: str = "") -> None:
-    """Refuse what is not a number of at least zero, and infinity unless it is allowed.
+    """Reject a value that is not a number of at least zero; infinity only if `infinite`.
 
     Examples
     --------
@@ -126,7 +126,7 @@ def check_not_negative(name: str, value: Any, *, infinite: bool = False, other: 
 
 
 def check_fraction(name: str, value: Any) -> None:
-    """Refuse what is not a number from 0 up to 1, where 1 itself is too much.
+    """Reject a value that is not a number of at least 0 and less than 1.
 
     Examples
     --------
@@ -140,7 +140,7 @@ def check_fraction(name: str, value: Any) -> None:
 
 
 def check_probability(name: str, value: Any) -> None:
-    """Refuse what is not a number from 0 to 1, both included.
+    """Reject a value that is not a number from 0 to 1, inclusive.
 
     Examples
     --------
@@ -154,7 +154,7 @@ def check_probability(name: str, value: Any) -> None:
 
 
 def check_seconds(name: str, value: Any) -> None:
-    """Refuse what is neither None nor a positive number; infinity is as good as None.
+    """Reject a value that is neither None nor a positive number; infinity is allowed.
 
     Examples
     --------
@@ -168,7 +168,7 @@ def check_seconds(name: str, value: Any) -> None:
 
 
 def check_constant(name: str, value: Any, *words: str) -> None:
-    """Refuse what is no constant feature: True (1), False (none), a number, or one of the words.
+    """Reject a value other than True (1), False (none), a number, or one of the words.
 
     Examples
     --------
@@ -187,7 +187,7 @@ def check_constant(name: str, value: Any, *words: str) -> None:
 
 
 def parse_bytes(name: str, value: int | float | str) -> int:
-    """Turn a number of bytes, or a size such as "500MB", into bytes.
+    """Convert a number of bytes, or a size such as "500MB", to bytes.
 
     Examples
     --------
@@ -207,12 +207,12 @@ def parse_bytes(name: str, value: int | float | str) -> int:
 
 
 class Use(NamedTuple):
-    """Whether a parameter has an effect, and what decides that, in words for the error."""
+    """Whether a parameter has an effect, and the condition for it, in words for the error."""
 
     here: bool
-    #: How things are, such as "with rule='pa'".
+    #: The current condition, such as "with rule='pa'".
     now: str
-    #: With what it has an effect, such as "with rule='pa1' or 'pa2'".
+    #: The condition under which it has an effect, such as "with rule='pa1' or 'pa2'".
     needs: str
 
 
@@ -230,7 +230,7 @@ def used_with(name: str, value: Any, *values: Any) -> Use:
 
 
 def uses_of_held_out(validation: Any, given: bool) -> dict[str, Use]:
-    """The uses of `validation` and `patience`, given whether `fit` was given examples to score."""
+    """The uses of `validation` and `patience`; `given` says whether `fit` got held-out examples."""
     return {
         "validation": Use(not given, "if X_val is given", "without it"),
         "patience": Use(
@@ -242,7 +242,7 @@ def uses_of_held_out(validation: Any, given: bool) -> dict[str, Use]:
 def changed(learner: Any) -> dict[str, Any]:
     """The parameters of a learner that differ from the defaults of its class.
 
-    They are attributes with the names of the parameters, as scikit-learn and dataclasses have it.
+    Parameters are attributes of the same names, as in scikit-learn and dataclasses.
     """
     from inspect import signature
 
@@ -254,17 +254,17 @@ def changed(learner: Any) -> dict[str, Any]:
 
 
 def refuse_unused(given: Mapping[str, Any], uses: Mapping[str, Use]) -> None:
-    """Refuse parameters that were given but have no effect.
+    """Reject parameters that were given but have no effect.
 
-    What changes how long learning takes or what is shown, never what is learned, is always allowed
-    (`n_jobs`, `progress`), and so is a seed that nobody asks for a random number.
+    Parameters that affect only speed or display, never what is learned (`n_jobs`, `progress`), are
+    always allowed, and so is an unused seed.
 
     Parameters
     ----------
     given : dict
-        The parameters that the user gave: `changed(learner)`, or the options of the command line.
+        The parameters given by the user: `changed(learner)`, or the options of the command line.
     uses : dict
-        The use of every parameter that does not always have one.
+        The use of every parameter that does not always have an effect.
 
     Examples
     --------
@@ -285,14 +285,14 @@ def _equal(value: Any, default: Any) -> bool:
 
 
 def _is_choice(value: Any, choice: Any) -> bool:
-    """Whether they are the same; 1 is not True."""
+    """Whether the value equals the choice; 1 does not equal True."""
     if isinstance(choice, str):
         return isinstance(value, str) and value == choice
     return value is choice or (is_whole(value) and is_whole(choice) and value == choice)
 
 
 def _nearest(value: Any, choices: tuple[Any, ...]) -> str | None:
-    """The choice that a misspelt word probably means."""
+    """The choice that a misspelt word most likely means."""
     from difflib import get_close_matches
 
     if not isinstance(value, str) or not value:
@@ -309,5 +309,5 @@ def _refuse(name: str, value: Any, allowed: str, other: str = "") -> None:
 
 
 def _said(name: str, value: Any) -> str:
-    """What was given, as the user would write it: a number of numpy like any other."""
+    """The parameter as the user would write it; numpy numbers look like Python numbers."""
     return f"{name}={value.item() if isinstance(value, np.generic) else value!r}"

@@ -1,4 +1,4 @@
-"""Compiled loops on several threads: they let go of the interpreter's lock."""
+"""Run compiled loops, which release the interpreter lock, on several threads."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ _POOLS: dict[Any, Any] = {}
 
 
 def thread_count(n_jobs: int | None) -> int:
-    """How many threads n_jobs means: None is one, -1 is every core, -2 all but one."""
+    """The number of threads for n_jobs: None means one, -1 all cores, -2 all but one."""
     if n_jobs is None:
         return 1
     if n_jobs == 0:
-        raise ValueError("n_jobs=0 has no meaning; use None or 1 for one thread, -1 for every core")
+        raise ValueError("n_jobs=0 is invalid; use None or 1 for one thread, -1 for all cores")
     if n_jobs < 0:
         cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
         return max(1, (cores or 1) + 1 + n_jobs)
@@ -33,16 +33,16 @@ def run_all(
     threads: int,
     stop: Callable[[], None] | None = None,
 ) -> list[Any]:
-    """Call `work` on every part, side by side, and return the results in order.
+    """Call `work` on every part in parallel, and return the results in order.
 
-    If waiting ends by an error or Ctrl-C, `stop` is called, which should make long work end early.
+    If waiting is ended by an error or Ctrl-C, `stop` is called, which should end long work early.
     """
     parts = list(parts)
     if threads == 1 or len(parts) < 2 or getattr(_HERE, "at_work", False):
         return [work(part) for part in parts]
 
     def alone(part: Any) -> Any:
-        _HERE.at_work = True  # a thread that waits for threads of the same pool waits for ever
+        _HERE.at_work = True  # a thread that waits for its own pool would deadlock
         try:
             return work(part)
         finally:
@@ -62,15 +62,15 @@ def run_all(
 
 
 def _pool(threads: int) -> ThreadPoolExecutor:
-    """Threads that stay: to start them costs as much as a short piece of work."""
+    """A persistent thread pool: starting threads costs as much as a short piece of work."""
     if os.getpid() != _POOLS.get("process"):
-        _POOLS.clear()  # threads are not there any more in a copy of the process
+        _POOLS.clear()  # a forked process does not inherit the threads
         _POOLS["process"] = os.getpid()
     return _POOLS.setdefault(threads, ThreadPoolExecutor(threads))
 
 
 def split(n: int, threads: int, least: int = 1000) -> list[slice]:
-    """Cut n rows into one slice a thread, none much smaller than `least`."""
+    """Cut n rows into one slice per thread, none much smaller than `least`."""
     parts = max(1, min(threads, n // least))
     edges = [n * part // parts for part in range(parts + 1)]
     return [slice(a, b) for a, b in pairwise(edges)]
@@ -78,14 +78,14 @@ def split(n: int, threads: int, least: int = 1000) -> list[slice]:
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
-    """Let every thread of ours do its own products, and BLAS start none besides."""
+    """Limit BLAS to one thread, so that each of our threads computes its own products."""
     with _controller().limit(limits=1, user_api="blas"):
         yield
 
 
 @cache
 def _controller() -> Any:
-    """What controls the BLAS in use; to find it takes milliseconds, so it is done once."""
+    """The controller of the BLAS in use, cached because finding it takes milliseconds."""
     from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController()

@@ -99,7 +99,7 @@ def test_train_tag_and_test_a_tagger(folder):
     said = run(*TAGGER, *words).output
     assert "40 sentences" in said
     assert "tagger of 'upos': 4 tags" in said
-    assert "given back: the weights after epoch" in said
+    assert "returned: the weights after epoch" in said
     assert "token accuracy  1.0000" in said
     dev = (folder / "dev.conllu").read_text(encoding="utf-8")
     blind = dev.replace("\tNOUN\t", "\t_\t").replace("\tVERB\t", "\t_\t")

@@ -243,7 +243,7 @@ def test_words_of_a_made_up_table():
     assert told[0] == "The highest accuracy is that of a, 0.9033."
     assert told[1].startswith("B (by ")
     assert told[-1] == (
-        "The fastest to train is b (0.1 s a fold), the slowest a (1 s, 10 times as long)."
+        "The fastest to train is b (0.1 s per fold), the slowest a (1 s, 10 times as long)."
     )
     assert "left out" in str(made)
 

@@ -209,7 +209,7 @@ def test_tf_idf_is_that_of_scikit_learn(sublinear, norm):
 def test_idf_before_any_document_is_an_error():
     with pytest.raises(DataError, match="observe"):
         TextEncoder(idf=True).encode(texts_of(["a"]), 0.0)
-    with pytest.raises(ValueError, match="begin with fit"):
+    with pytest.raises(ValueError, match="call fit first"):
         TextClassifier(idf=True).partial_fit(["one", "two"], [0, 1])
 
 

@@ -511,7 +511,7 @@ def test_held_out_examples_must_look_like_the_others():
     X, y = np.arange(8.0).reshape(4, 2), [0, 1, 0, 1]
     with pytest.raises(ValueError, match="3 features"):
         KernelPerceptron().fit(X, y, X_val=np.ones((2, 3)), y_val=[0, 1])
-    with pytest.raises(ValueError, match="belong together"):
+    with pytest.raises(ValueError, match="both X_val and y_val"):
         KernelPerceptron().fit(X, y, X_val=X)
 
 

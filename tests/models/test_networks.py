@@ -69,7 +69,7 @@ def test_goes_into_a_file_and_back(tmp_path):
     assert np.array_equal(back.predict(every_input(3)), network.predict(every_input(3)))
     assert back.explain([1, 1, 1]) == network.explain([1, 1, 1])
     Perceptron().fit([[0.0], [1.0]], [0, 1]).save(tmp_path / "other.wm")
-    with pytest.raises(ModelFileError, match="no boolean network"):
+    with pytest.raises(ModelFileError, match="not a network"):
         BooleanNetwork.load(tmp_path / "other.wm")
 
 

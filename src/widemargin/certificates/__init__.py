@@ -1,1 +1,1 @@
-"""What certificates say, duality gaps, and the verifier, which shares no code with the solvers."""
+"""Certificates, duality gaps, and the verifier, which shares no code with the solvers."""

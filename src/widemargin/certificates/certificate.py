@@ -16,14 +16,14 @@ from widemargin.markup.html import Markup, fragment, lines_of, tag
 
 
 class Bracket(NamedTuple):
-    """Two numbers between which the true one lies."""
+    """A lower and an upper bound on a number."""
 
     low: float
     high: float
 
     @property
     def gap(self) -> float:
-        """How far apart they are, as a fraction of the larger one."""
+        """The distance between the bounds, as a fraction of the upper one."""
         if self.low == self.high:
             return 0.0
         return (self.high - self.low) / self.high if 0.0 < self.high < math.inf else math.inf
@@ -99,7 +99,7 @@ class Certificate:
 
     @property
     def bound(self) -> float:
-        """The most mistakes that a perceptron can make, (R / gamma)^2; infinite if unknown."""
+        """Maximum number of mistakes of a perceptron, (R / gamma)^2; infinite if unknown."""
         if self.extended is None or not self.extended.low > 0.0:
             return math.inf
         return (self.R / self.extended.low) ** 2
@@ -155,7 +155,7 @@ class CertificateTable:
     Attributes
     ----------
     verdict : str
-        "separable" if all are, "not separable" if one is proved not to be, else "undecided".
+        "separable" if all parts are, "not separable" if one is proved not to be, else "undecided".
     parts : dict
         Certificates by pair of labels, or by label.
     """
@@ -243,7 +243,7 @@ class RunCertificate:
 
     @property
     def strict_margin(self) -> float | None:
-        """The margin if the hyperplane separates, else minus infinity (the other convention)."""
+        """The margin if the hyperplane separates the classes, else minus infinity."""
         if self.margin is None or self.margin > 0.0:
             return self.margin
         return -math.inf

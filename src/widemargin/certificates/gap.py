@@ -19,10 +19,10 @@ _ROUNDING = 1e-12
 
 @dataclass(frozen=True)
 class GapCertificate:
-    """How far an SVM is from the best one can be.
+    """How far an SVM is from the optimum.
 
     The primal is the objective of the given weights. No weights have an objective below the dual,
-    so the best is at most `gap` (a fraction of the primal) below that of the given weights.
+    so the optimum is at most `gap` (a fraction of the primal) below that of the given weights.
 
     Attributes
     ----------
@@ -33,7 +33,7 @@ class GapCertificate:
     support_vectors : int
         The number of examples whose dual value is not zero.
     violation : float
-        The largest slope of the dual along which it could still grow.
+        The largest slope along which the dual could still be increased.
     margin : (float, float) or None
         With C = inf: the smallest distance of an example from the plane, and a bound that no
         separator can exceed. The first is 0 if no separator was found.

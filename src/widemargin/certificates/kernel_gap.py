@@ -32,7 +32,7 @@ class LowRank:
 
 @dataclass(frozen=True)
 class KernelCertificate:
-    """How far a kernel SVM is from the best one can be.
+    """How far a kernel SVM is from the optimum.
 
     All figures are about the kernel values as they were computed, in the precision of the data.
 

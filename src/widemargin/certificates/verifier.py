@@ -236,7 +236,7 @@ def _check_bracket(bracket: Any, evidence: Any, examples: _Examples, extended: b
     """Check that the hyperplane reaches the lower end and the combination caps the upper end."""
     one_class = len(set(examples.signs.tolist())) < 2
     if one_class and not extended:
-        return  # a hyperplane can be as far away as one likes
+        return  # the margin is unbounded
     if evidence is None:
         if bracket.low > -math.inf or bracket.high < math.inf:
             raise CertificateError("a bracket has no evidence")

@@ -1,4 +1,4 @@
-"""Several learners on the same examples: which differences are real, and what each one costs."""
+"""Compare learners on the same examples: which differences are real, and what each costs."""
 
 from widemargin.comparison.compare_learners import compare
 from widemargin.comparison.paired import Pair

@@ -1,4 +1,4 @@
-"""Train and ask several learners on shared folds."""
+"""Train and test several learners on shared folds."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from widemargin.data.encode.labels import encode_labels
 from widemargin.errors import DataError
 from widemargin.parameters import check_whole
 
-#: Rows on which every learner is tried before it is timed: loops are compiled then.
+#: Number of rows on which every learner is run before it is timed, so that loops are compiled.
 _TRIED = 60
 
 Watch = Callable[[int, int, str], None]
@@ -36,35 +36,35 @@ def compare(
 ) -> Comparison:
     """Compare learners on the same folds: accuracy, time, memory, and which differences are real.
 
-    The perceptron (last, averaged, voted), passive-aggressive learning, the linear and the kernel
-    SVM, and scikit-learn's logistic regression, untuned. Every two are compared by the corrected
-    resampled t-test on paired folds (Nadeau and Bengio 2003), all pairs together by Holm's method.
+    The learners are the perceptron (last, averaged, voted), passive-aggressive learning, the linear
+    and the kernel SVM, and scikit-learn's logistic regression, all untuned. Each pair is compared
+    by the corrected resampled t-test on paired folds (Nadeau and Bengio 2003), with Holm's
+    correction for multiple comparisons.
 
     Parameters
     ----------
     X : array, sparse matrix, or list of texts
         The examples. Texts become hashed words and pairs of words.
     y : array of labels
-        Their classes.
+        Their labels.
     learners : list of names or dict of estimators, optional
-        Some of those above by name, or others, unfitted, under names of their own.
+        The names of some of the learners above, or a dict of other unfitted estimators by name.
     folds, repeats : int
-        Cut the examples into so many parts, so many times; every part is asked once, by learners
-        that were trained on the others.
+        Number of cross-validation folds, and how often the examples are split anew.
     C : float
-        What an error costs, where a learner has such a price.
+        Cost of an error, for learners that have one.
     epochs : int
-        Passes of the learners from mistakes.
+        Number of epochs of the online learners.
     random_state : int or None
-        The seed of the folds and of the learners.
+        Seed of the folds and of the learners.
     watch : callable, optional
-        Called with how many trainings are done, of how many, and the next learner.
+        Called with the number of finished trainings, their total number, and the next learner.
 
     Returns
     -------
     Comparison
-        A table that prints itself and says in words which differences are real; `report(path)`
-        writes a page.
+        A printable table that also says in words which differences are real; `report(path)` writes
+        an HTML page.
 
     Examples
     --------
@@ -81,7 +81,7 @@ def compare(
     asked = choose(learners, n, C, epochs, random_state)
     taking_part = [one for one in asked if not one.left_out]
     if not taking_part:
-        raise ValueError("there is no learner left to compare")
+        raise ValueError("there are no learners to compare")
     records = {one.name: _Record() for one in taking_part}
     _try_out(taking_part, X, y, codes)
     cuts = _cuts(codes, folds, repeats, random_state)
@@ -114,7 +114,7 @@ def compare(
 
 
 class _Record:
-    """What one learner did, fold after fold."""
+    """The results of one learner, fold by fold."""
 
     def __init__(self) -> None:
         self.scores: list[float] = []
@@ -124,7 +124,7 @@ class _Record:
         self.notes: set[str] = set()
 
     def run(self, one: Contender, X: Any, y: Any, X_test: Any, y_test: Any) -> None:
-        """Train and ask it once."""
+        """Train and test it once."""
         assert one.make is not None
         model = one.make()
         with warnings.catch_warnings(record=True) as said:
@@ -141,7 +141,7 @@ class _Record:
         self.memory += [max(peaks)] if peaks else []
 
     def entry(self, one: Contender) -> Entry:
-        """The line of the table."""
+        """The row of the table."""
         said = min(self.notes)[:120] if self.notes else ""
         return Entry(
             one.name,
@@ -154,7 +154,7 @@ class _Record:
 
 
 def _examples(X: Any) -> Any:
-    """Examples as a matrix; texts are hashed."""
+    """Convert examples to a matrix; texts are hashed."""
     if hasattr(X, "tocsr"):
         return X.tocsr()
     if not hasattr(X, "shape") and len(X) and isinstance(X[0], str):
@@ -181,14 +181,14 @@ def _check(n: int, classes: np.ndarray, codes: np.ndarray, folds: int, repeats: 
     if counts[rarest] < folds:
         raise DataError(
             f"class {classes[rarest]!r} has {counts[rarest]} examples, fewer than {folds} folds:"
-            " ask for fewer folds or leave the class out"
+            " use fewer folds or remove the class"
         )
 
 
 def _cuts(
     codes: np.ndarray, folds: int, repeats: int, seed: int | None
 ) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Training and test rows of every fold, each class spread evenly."""
+    """Training and test rows of every fold, stratified by class."""
     from sklearn.model_selection import RepeatedStratifiedKFold
 
     cut = RepeatedStratifiedKFold(n_splits=folds, n_repeats=repeats, random_state=seed)
@@ -196,7 +196,7 @@ def _cuts(
 
 
 def _try_out(some: list[Contender], X: Any, y: np.ndarray, codes: np.ndarray) -> None:
-    """Let every learner work on a few rows of every class: loops are compiled, modules loaded."""
+    """Run every learner on a few rows of every class, to compile loops and load modules."""
     order = np.argsort(codes, kind="stable")
     starts = np.searchsorted(codes[order], np.unique(codes))
     few = max(2, _TRIED // len(starts))

@@ -1,4 +1,4 @@
-"""The learners that are compared, and the settings that they are compared with."""
+"""The learners to compare, and their settings."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ from typing import Any
 import widemargin
 from widemargin.parameters import check_choice
 
-#: A kernel machine needs time and memory that grow with the square of the rows.
+#: Row limit of the kernel SVM, whose time and memory grow with the square of the rows.
 KERNEL_ROWS = 10_000
 
 
 @dataclass(frozen=True)
 class Contender:
-    """One learner.
+    """One learner to compare.
 
     Attributes
     ----------
     name : str
-        What it is called.
+        Its name.
     make : callable or None
-        Makes it, unfitted.
+        Returns a new, unfitted estimator.
     left_out : str
-        Why it does not take part; empty if it does.
+        Why it is left out; empty if it takes part.
     note : str
-        What is to be known when reading its figures.
+        A remark on its figures.
     """
 
     name: str
@@ -36,9 +36,9 @@ class Contender:
 
 
 def contenders(rows: int, C: float, epochs: int, seed: int | None) -> dict[str, Contender]:
-    """All of them, by name, for so many rows.
+    """All learners by name, for this number of rows.
 
-    Nothing is tuned: all errors cost C, all learners from mistakes take the same epochs.
+    Nothing is tuned: an error costs C for all, and all online learners run the same epochs.
     """
     from sklearn.linear_model import LogisticRegression
 
@@ -49,13 +49,13 @@ def contenders(rows: int, C: float, epochs: int, seed: int | None) -> dict[str, 
     makers: dict[str, Callable[[], Any]] = {
         "last perceptron": lambda: Perceptron(keep="last", **online),
         "averaged perceptron": lambda: Perceptron(keep="average", **online),
-        # Its answers ask thousands of hypotheses: alone of all learners it takes every core.
+        # Its predictions evaluate thousands of hypotheses, so it alone uses all cores.
         "voted perceptron": lambda: Perceptron(keep="vote", n_jobs=-1, **online),
         "passive-aggressive": lambda: PassiveAggressive(C=C, **online),
         "linear SVM": lambda: LinearSVM(C=C, **chance),
         "logistic regression": lambda: LogisticRegression(C=C, max_iter=1000),
     }
-    notes = {"voted perceptron": "answers on every core"}
+    notes = {"voted perceptron": "predicts on all cores"}
     found = {name: Contender(name, make, note=notes.get(name, "")) for name, make in makers.items()}
     found["kernel SVM"] = _kernel_svm(rows, C)
     return found
@@ -76,7 +76,7 @@ def choose(
     epochs: int,
     seed: int | None,
 ) -> list[Contender]:
-    """Those that were asked for: all, some by name, or others that are given themselves."""
+    """Select the learners: all, some by name, or estimators given by the user."""
     if isinstance(learners, Mapping):
         from sklearn.base import clone
 

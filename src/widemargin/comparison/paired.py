@@ -1,7 +1,7 @@
 """Is one learner better than another? Paired differences over shared folds.
 
-Scores of folds are not independent: the training parts overlap. The plain t-test takes them as if
-they were and finds differences that are not there. The corrected resampled t-test widens the
+Scores of folds are not independent, as the training parts overlap. The plain t-test assumes that
+they are, and finds differences that do not exist. The corrected resampled t-test increases the
 variance by the ratio of test to training examples (Nadeau and Bengio 2003):
 
     t = mean(d) / sqrt((1/J + n_test/n_train) var(d)),        J - 1 degrees of freedom
@@ -16,26 +16,26 @@ from typing import NamedTuple
 
 import numpy as np
 
-#: The confidence of intervals, and the chance of one false claim among all pairs.
+#: Confidence of the intervals; 1 minus it limits the chance of any false claim among all pairs.
 CONFIDENCE = 0.95
 
 
 class Pair(NamedTuple):
-    """Two learners and by how much the first is better.
+    """Two learners, and by how much the first is better.
 
     Attributes
     ----------
     better, worse : str
-        The one with the higher mean, and the other.
+        The learner with the higher mean, and the other.
     difference, low, high : float
         The mean difference in accuracy, and its 95 % interval, for this pair alone.
     p : float
-        How probable so large a difference is if there is none.
+        p-value: the probability of a difference at least this large if there is none.
     adjusted : float
-        The same with all pairs in mind (Holm 1979).
+        p-value adjusted for all pairs (Holm 1979).
     real : bool
-        Whether that is below 5 %: among all claims that are made, one that is false has at most
-        that chance.
+        Whether the adjusted p-value is below 5 %: the probability of any false claim among all
+        pairs is at most that.
     """
 
     better: str
@@ -54,7 +54,7 @@ def interval(differences: np.ndarray, ratio: float) -> tuple[float, float, float
     Parameters
     ----------
     differences : array (J,)
-        One a fold.
+        One difference per fold.
     ratio : float
         Test examples over training examples of a fold.
 
@@ -76,12 +76,12 @@ def interval(differences: np.ndarray, ratio: float) -> tuple[float, float, float
 
 
 def compare_pairs(scores: Mapping[str, np.ndarray], ratio: float) -> list[Pair]:
-    """Every two learners, the surest difference first.
+    """Compare all pairs of learners, most significant difference first.
 
     Parameters
     ----------
     scores : dict
-        By learner, one score a fold; the folds are the same for all.
+        Maps each learner to its scores, one per fold; the folds are the same for all.
     ratio : float
         Test examples over training examples of a fold.
     """
@@ -99,7 +99,7 @@ def compare_pairs(scores: Mapping[str, np.ndarray], ratio: float) -> list[Pair]:
 
 
 def holm(p: Sequence[float]) -> list[float]:
-    """Probabilities such that claiming all below 5 % makes a false claim in 5 % of cases.
+    """Adjust p-values by Holm's method, which controls the probability of any false claim.
 
     Examples
     --------

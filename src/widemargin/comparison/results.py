@@ -1,4 +1,4 @@
-"""What a comparison found, as a table, in words, as JSON and as a page."""
+"""The results of a comparison, as a table, in words, as JSON and as an HTML page."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ _HEADS = ("learner", "accuracy", "below the best by", "fit s", "answer s", "memo
 
 @dataclass(frozen=True)
 class Entry:
-    """One learner.
+    """The results of one learner.
 
     Attributes
     ----------
     name : str
     scores : array
-        Its accuracy on every fold; empty if it did not take part, and `note` says why.
+        Its accuracy on every fold; empty if it was left out, and `note` says why.
     fit_seconds, predict_seconds : float
-        For one fold, on the average.
+        Mean time per fold.
     memory : int or None
-        Bytes that a training or an asking needed at its peak, beyond what was there before.
+        Peak additional memory of training or prediction, in bytes.
     note : str
-        A warning that it gave, or why it did not take part.
+        A warning that it gave, or why it was left out.
     """
 
     name: str
@@ -43,27 +43,27 @@ class Entry:
 
     @property
     def accuracy(self) -> float:
-        """The mean of all folds."""
+        """Mean accuracy over all folds."""
         return float(np.mean(self.scores)) if len(self.scores) else float("nan")
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """Learners on shared folds.
+    """The results of learners on shared folds.
 
     Attributes
     ----------
     entries : list of Entry
-        The best first; those that did not take part last.
+        Best first; learners that were left out come last.
     pairs : list of Pair
-        Every two, the surest difference first.
+        All pairs, most significant difference first.
     rows, features : int
     classes : list
     folds, repeats : int
     settings : dict
-        What the learners were told.
+        The settings of the learners.
     commonest : float
-        The part of the rows that are of the commonest class.
+        Fraction of the rows in the most frequent class.
     """
 
     entries: Sequence[Entry]
@@ -78,11 +78,11 @@ class Comparison:
 
     @property
     def best(self) -> Entry:
-        """The learner with the highest mean; whether it is really better, `words` tells."""
+        """The learner with the highest mean; `words` says whether it is really better."""
         return self.entries[0]
 
     def pair(self, one: str, other: str) -> Pair:
-        """What is known of two learners."""
+        """The comparison of two learners."""
         for pair in self.pairs:
             if {pair.better, pair.worse} == {one, other}:
                 return pair
@@ -131,22 +131,22 @@ class Comparison:
         slowest = max(ran, key=lambda entry: entry.fit_seconds)
         times = slowest.fit_seconds / max(fastest.fit_seconds, 1e-9)
         return (
-            f"The fastest to train is {fastest.name} ({fastest.fit_seconds:.3g} s a fold), the"
+            f"The fastest to train is {fastest.name} ({fastest.fit_seconds:.3g} s per fold), the"
             f" slowest {slowest.name} ({slowest.fit_seconds:.3g} s, {times:.3g} times as long)."
         )
 
     def method(self) -> str:
-        """How it was measured, in one paragraph."""
+        """The method of measurement, in one paragraph."""
         told = ", ".join(f"{name}={value}" for name, value in self.settings.items())
         return (
             f"{self.folds} folds x {self.repeats}, the same for all; nothing was tuned"
             f" ({told}). Intervals: 95 %, paired by fold, corrected resampled t (Nadeau and Bengio"
             " 2003). A difference is called real if it stands among all pairs at 5 % (Holm 1979)."
-            f" Always answering the commonest class: {self.commonest:.4f}."
+            f" Always predicting the most frequent class: {self.commonest:.4f}."
         )
 
     def lines(self) -> list[list[str]]:
-        """The table, cell by cell."""
+        """The cells of the table."""
         found = []
         for entry in self.entries:
             if not len(entry.scores):
@@ -208,7 +208,7 @@ class Comparison:
         return table(_HEADS, self.lines(), "* really worse than the best")
 
     def _chart(self) -> Markup:
-        """How far each is below the best, with its interval."""
+        """How far each learner is below the best, with its interval."""
         ran = [entry for entry in self.entries[1:] if len(entry.scores)]
         pairs = [(entry.name, self.pair(self.best.name, entry.name)) for entry in ran]
         lines = [(name, -pair.high, -pair.difference, -pair.low) for name, pair in pairs]
@@ -219,18 +219,18 @@ class Comparison:
         return fragment(self._table(), *words, tag("figure", self._chart()))
 
     def report(self, path: str | os.PathLike[str], data: str = "") -> None:
-        """Write everything into one self-contained HTML page.
+        """Write everything to one self-contained HTML page.
 
         Parameters
         ----------
         path : path
             Where to write.
         data : str
-            What the examples are called.
+            A name for the examples.
         """
         title = f"Learners compared{f' on {data}' if data else ''}"
         told = tag("div", *(tag("p", line) for line in self.words()), kind="verdict")
-        heads = ["better", "worse", "difference", "95 % interval", "p", "p among all", "real"]
+        heads = ["better", "worse", "difference", "95 % interval", "p", "adjusted p", "real"]
         rows = [
             [
                 pair.better,
@@ -253,7 +253,7 @@ class Comparison:
                 tag("h1", title),
                 section("verdict", "Verdict", told),
                 section("learners", "Learners", self._table(), tag("figure", self._chart())),
-                section("pairs", "Every two", table(heads, rows)),
+                section("pairs", "All pairs", table(heads, rows)),
                 section("data", "Examples", facts(shape)),
                 section("method", "How it was measured", tag("p", self.method())),
             ]
@@ -263,7 +263,7 @@ class Comparison:
 
 
 def _and(names: Sequence[str]) -> str:
-    """Names in a sentence.
+    """Join names as in a sentence.
 
     Examples
     --------

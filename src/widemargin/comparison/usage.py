@@ -1,4 +1,4 @@
-"""What a piece of work costs: seconds, and how much more memory it needed."""
+"""Measure the time and the additional memory of a piece of work."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ _KILO = 1024
 
 
 class Usage:
-    """Filled in when the work is done.
+    """Time and memory used, filled in when the work is done.
 
     Attributes
     ----------
     seconds : float
-        By the clock on the wall.
+        Wall-clock time.
     memory : int or None
-        Bytes by which the resident memory of the process grew at its peak; None where the system
-        cannot tell (it is Linux that can).
+        Peak growth of the resident memory of the process, in bytes; None on systems other than
+        Linux.
     """
 
     seconds: float = 0.0
@@ -29,11 +29,11 @@ class Usage:
 
 @contextlib.contextmanager
 def cheap_collections() -> Iterator[None]:
-    """Make `measured`, which collects garbage before every piece of work, quick.
+    """Speed up `measured`, which collects garbage before every piece of work.
 
-    A collection looks at every object that Python knows: with scikit-learn and numba imported that
-    took a tenth of a second, 13 of the 16 seconds of a comparison. What exists now is set aside,
-    so that only what the measured work leaves behind is looked at.
+    A collection visits every Python object: with scikit-learn and numba imported that took a tenth
+    of a second, 13 of the 16 seconds of a comparison. Existing objects are frozen, so that only
+    those left behind by the measured work are visited.
     """
     gc.collect()
     gc.freeze()
@@ -45,7 +45,7 @@ def cheap_collections() -> Iterator[None]:
 
 @contextlib.contextmanager
 def measured() -> Iterator[Usage]:
-    """Measure what is done within."""
+    """Measure the work done in the `with` block."""
     usage = Usage()
     gc.collect()
     _give_back()
@@ -61,13 +61,13 @@ def measured() -> Iterator[Usage]:
 
 
 def _give_back() -> None:
-    """Let the C library return what it keeps for later, or the next one would get it for free."""
+    """Let the C library release free memory, or the next work would reuse it at no cost."""
     with contextlib.suppress(OSError, AttributeError):
         ctypes.CDLL(None).malloc_trim(0)
 
 
 def _forget_peak() -> bool:
-    """Begin to measure the peak of the resident memory anew; whether that is possible."""
+    """Reset the peak of the resident memory; return whether that is possible."""
     try:
         with open("/proc/self/clear_refs", "w") as file:
             file.write("5")
@@ -81,7 +81,7 @@ def _resident() -> int | None:
 
 
 def _status(name: str) -> int | None:
-    """A figure of the process, in bytes."""
+    """Read a memory figure of the process, in bytes."""
     try:
         with open("/proc/self/status") as file:
             for line in file:

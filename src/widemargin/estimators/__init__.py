@@ -1,4 +1,4 @@
-"""The scikit-learn face of widemargin."""
+"""The scikit-learn estimators of widemargin."""
 
 from widemargin.estimators.files import load
 from widemargin.estimators.kernel_perceptron import KernelPerceptron

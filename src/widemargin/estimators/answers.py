@@ -1,4 +1,4 @@
-"""What every estimator with a linear model can be asked, however it was trained."""
+"""Scores, predictions and attributes of every estimator with a linear model."""
 
 from __future__ import annotations
 
@@ -26,49 +26,51 @@ def html_of(estimator: Any, diagram: str) -> str:
 class LinearAnswers(ClassifierMixin, BaseEstimator):
     """Scores, predictions and explanations of a fitted linear model, `model_`."""
 
-    # Asking
+    # Prediction
 
     def decision_function(self, X: Any) -> np.ndarray:
-        """The score of every row: positive for the second of two classes, else one for each class.
+        """Compute the scores of all rows.
 
-        With `keep="vote"` the mean vote of all hypotheses, from -1 to 1, or each class's share.
+        Two classes: one score per row, positive for the second class. More: one score per row and
+        class. With `keep="vote"`, a score is the mean vote of all hypotheses, from -1 to 1, or the
+        share of the votes for each class.
         """
         return self._fitted().decision_function(self._rows_to_ask(X), thread_count(self.n_jobs))
 
     def predict(self, X: Any) -> np.ndarray:
-        """The label of every row."""
+        """Predict the label of every row."""
         return self._fitted().predict(self._rows_to_ask(X), thread_count(self.n_jobs))
 
     def explain(self, x: Any, top: int = 10) -> Explanation:
-        """The features that decided the prediction of one example, the strongest first.
+        """Return the features that decided the prediction for one example, strongest first.
 
-        If the log of mistakes was kept, also the rows whose mistakes made their weights.
+        If the mistake log was kept, also the rows whose mistakes produced their weights.
         """
         if not (hasattr(x, "tocsr") or hasattr(x, "columns")):
             x = np.atleast_2d(x)
         return self._fitted().explain(self._rows_to_ask(x), top)
 
     def equation(self, digits: int = 4) -> str:
-        """The hyperplane that divides two classes, as an equation w.x + b = 0."""
+        """Return the hyperplane that separates two classes as an equation w.x + b = 0."""
         return self._fitted().equation(digits)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write what was learned into one file; `widemargin.load` reads it back."""
+        """Save the model to one file; `widemargin.load` reads it back."""
         self._fitted().save(path)
 
     def report(
         self, path: str | os.PathLike[str], X: Any = None, y: Any = None, **options: Any
     ) -> None:
-        """Write an HTML page about what was learned; see `widemargin.report`."""
+        """Write an HTML page about the model; see `widemargin.report`."""
         from widemargin.pages.reports import report
 
         report(self, path, X, y, **options)
 
     def _html_repr(self) -> str:
-        """What a notebook shows: the parameters and, once fitted, what was learned."""
+        """HTML for notebooks: the parameters and, once fitted, the model."""
         return html_of(self, super()._html_repr())
 
-    # What was learned
+    # Learned attributes
 
     @property
     def classes_(self) -> np.ndarray:
@@ -77,7 +79,10 @@ class LinearAnswers(ClassifierMixin, BaseEstimator):
 
     @property
     def coef_(self) -> np.ndarray:
-        """The weights: one row for two classes, else one a class. (For a vote, its average's.)"""
+        """The weights: one row for two classes, otherwise one row per class.
+
+        With `keep="vote"`, the averaged weights.
+        """
         return self._fitted().coef
 
     @property
@@ -87,12 +92,12 @@ class LinearAnswers(ClassifierMixin, BaseEstimator):
 
     @property
     def history_(self) -> History:
-        """What happened in each epoch."""
+        """The training history, one row per epoch."""
         return self._fitted().history
 
     @property
     def n_iter_(self) -> int:
-        """Epochs that were run."""
+        """Number of epochs run."""
         return len(self._fitted().history)
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -106,7 +111,7 @@ class LinearAnswers(ClassifierMixin, BaseEstimator):
     def _rows_to_ask(self, X: Any) -> Rows:
         model = self._fitted()
         if model.by_name:
-            raise ValueError("this learner was trained on dicts: ask it with predict_one")
+            raise ValueError("this learner was trained on dicts: use predict_one")
         if isinstance(X, Rows):
             return X
         X = validate_data(

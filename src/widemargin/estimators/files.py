@@ -1,4 +1,4 @@
-"""From a model file back to the estimator that was saved."""
+"""Load saved estimators from model files."""
 
 from __future__ import annotations
 
@@ -42,16 +42,16 @@ _LEARNERS: dict[str, Any] = {
 def load(
     path: str | os.PathLike[str],
 ) -> LinearAnswers | KernelAnswers | TextClassifier | Tagger | Parser | StructuredPerceptron:
-    """Read a trained learner from the file that `save` or the shell wrote.
+    """Load a trained learner from a file written by `save` or by the shell program.
 
-    It predicts exactly as the one that was saved; learners from mistakes can go on learning. A
-    model of texts takes strings; one that the shell trained on other files takes rows as
-    `widemargin.read` gives them.
+    It predicts exactly as the saved learner did; online learners can continue training. A text
+    model takes strings; a model that the shell program trained on other files takes rows as
+    returned by `widemargin.read`.
 
     Raises
     ------
     ModelFileError
-        If the file is not a model, was cut short or altered, or comes from a newer version.
+        If the file is not a model, is truncated or modified, or was written by a newer version.
     """
     arrays, about = read_model_file(path)
     if about.get("learner") == Tagger.__name__:

@@ -1,4 +1,4 @@
-"""What every estimator with a kernel model can be asked, however it was trained."""
+"""Scores, predictions and attributes of every estimator with a kernel model."""
 
 from __future__ import annotations
 
@@ -27,34 +27,35 @@ class KernelAnswers(ClassifierMixin, BaseEstimator):
     model_: KernelModel
 
     def decision_function(self, X: Any) -> np.ndarray:
-        """The score of every example: positive for the second of two classes, else one a class.
+        """Compute the scores of all examples.
 
-        With `keep="vote"` the mean vote of all hypotheses, from -1 to 1, or each class's share.
-        For a precomputed kernel X holds the values of these examples (rows) with all training
-        examples (columns).
+        Two classes: one score per example, positive for the second class. More: one score per
+        example and class. With `keep="vote"`, a score is the mean vote of all hypotheses, from -1
+        to 1, or the share of the votes for each class. For a precomputed kernel, X holds the kernel
+        values of these examples (rows) with all training examples (columns).
         """
         return self._fitted().decision_function(self._to_ask(X), thread_count(self.n_jobs))
 
     def predict(self, X: Any) -> np.ndarray:
-        """The label of every example."""
+        """Predict the label of every example."""
         return self._fitted().predict(self._to_ask(X), thread_count(self.n_jobs))
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write what was learned into one file; `widemargin.load` reads it back.
+        """Save the model to one file; `widemargin.load` reads it back.
 
-        Of a kernel that is a function of yours only the name is kept: give it back to the learner
-        that `load` returns with `with_kernel`.
+        If the kernel is a Python function, only its name is saved: pass the function to
+        `with_kernel` of the loaded learner.
         """
         self._fitted().save(path)
 
     def with_kernel(self, function: Any) -> Self:
-        """The same learner with a function for its kernel, which a file cannot hold."""
+        """Return the same learner with its kernel function, which a file cannot store."""
         other = copy.copy(self)
         other.kernel = function
         other.model_ = self._fitted().with_kernel(function)
         return other
 
-    # What was learned
+    # Learned attributes
 
     @property
     def classes_(self) -> np.ndarray:
@@ -63,40 +64,40 @@ class KernelAnswers(ClassifierMixin, BaseEstimator):
 
     @property
     def support_(self) -> np.ndarray:
-        """The rows of the training data that the model is made of."""
+        """Indices of the support vectors in the training data."""
         return self._fitted().support.index
 
     @property
     def support_vectors_(self) -> Any:
-        """The examples that the model is made of: a matrix, or a list of objects."""
+        """The support vectors: a matrix, or a list of objects."""
         support = self._fitted().support
         return support.objects if support.rows is None else support.rows.to_matrix()
 
     @property
     def dual_coef_(self) -> np.ndarray:
-        """What each of them adds to the score: one row for two classes, else one a class.
+        """Coefficients of the support vectors: one row for two classes, otherwise one per class.
 
-        (Of what answers; for a vote, of the last hypothesis.)
+        They are those of the deployed hypothesis; for a vote, of the last one.
         """
         model = self._fitted()
         return (model.summed / model.count if model.keep == "average" else model.coef).T
 
     @property
     def kernel_(self) -> Kernel:
-        """The kernel with its numbers."""
+        """The kernel with its parameters."""
         return self._fitted().kernel
 
     @property
     def history_(self) -> History:
-        """What happened in each epoch."""
+        """The training history, one row per epoch."""
         return self._fitted().history
 
     @property
     def n_iter_(self) -> int:
-        """Epochs that were run."""
+        """Number of epochs run."""
         return len(self._fitted().history)
 
-    # Within
+    # Internals
 
     def _fitted(self) -> Any:
         if "model_" not in vars(self):
@@ -104,7 +105,7 @@ class KernelAnswers(ClassifierMixin, BaseEstimator):
         return self.model_
 
     def _validate(self, X: Any, y: Any) -> tuple[Any, np.ndarray]:
-        """Training examples and labels, as scikit-learn checks them; objects as they are."""
+        """Validate training examples and labels as scikit-learn does; objects pass unchanged."""
         if isinstance(X, Rows) or self._takes_objects(X):
             y = check_labels(column_or_1d(y, warn=True))
             if len(y) != len_of(X):
@@ -116,12 +117,12 @@ class KernelAnswers(ClassifierMixin, BaseEstimator):
         return X, check_labels(column_or_1d(y, warn=True))
 
     def _to_ask(self, X: Any) -> Any:
-        """Examples to answer on."""
+        """Validate examples to predict."""
         self._fitted()
         return self._more(X)
 
     def _more(self, X: Any) -> Any:
-        """Other examples than those of the training, which must look like them."""
+        """Validate further examples, which must have the same features as the training data."""
         if isinstance(X, Rows) or self._takes_objects(X):
             return X
         return validate_data(
@@ -129,7 +130,7 @@ class KernelAnswers(ClassifierMixin, BaseEstimator):
         )
 
     def _takes_objects(self, X: Any) -> bool:
-        """Whether examples are no vectors, of which scikit-learn would know nothing."""
+        """Whether the examples are objects rather than vectors; scikit-learn cannot check those."""
         if not (callable(self.kernel) or self.kernel == "ngrams"):
             return False
         if hasattr(X, "tocsr"):

@@ -1,4 +1,4 @@
-"""The perceptron in feature space."""
+"""The kernel perceptron."""
 
 from __future__ import annotations
 
@@ -35,61 +35,62 @@ from widemargin.training.progress import watched
 def _has_no_budget(learner: KernelPerceptron) -> bool:
     """Let scikit-learn see `partial_fit` only where it works.
 
-    (A model does not keep how the examples within a budget depend on each other.)
+    (A model does not store the linear dependencies among the examples within a budget.)
     """
     if learner.budget is not None:
-        raise AttributeError("within a budget all examples must come at once: use fit")
+        raise AttributeError("partial_fit does not support a budget: use fit on all examples")
     return True
 
 
 class KernelPerceptron(KernelAnswers):
-    """The perceptron in feature space: the examples that were mistakes are the model.
+    """Kernel perceptron: the model consists of the examples that were mistakes.
 
         for each example (x, y):
             if y sum_j a_j K(x_j, x) <= 0:
                 store x with a = eta y
 
-    It makes the same mistakes, in the same order, as a perceptron that is given all features of the
-    kernel's space one by one. There is no bias: for "poly" `coef0` serves as one.
+    It makes the same mistakes, in the same order, as a linear perceptron on the explicit features
+    of the kernel. There is no bias; for "poly", `coef0` acts as one.
 
     Parameters
     ----------
     kernel : str or callable
         "rbf" exp(-gamma |x-z|^2), "poly" (gamma x.z + coef0)^degree, "linear", "laplace"
         exp(-gamma |x-z|), "laplacian" exp(-gamma sum |x_j-z_j|), "ngrams" (of strings),
-        "precomputed" (X is the matrix of kernel values), or a function of two examples: vectors,
-        or any objects.
+        "precomputed" (X is the matrix of kernel values), or a function of two examples, which may
+        be vectors or any other objects.
     degree, gamma, coef0, sigma
-        The kernel's numbers, see `widemargin.kernels.kernel.make_kernel`. gamma may be "scale" or
-        "auto"; sigma instead of gamma means gamma = 1 / (2 sigma^2).
+        Parameters of the kernel, see `widemargin.kernels.kernel.make_kernel`. gamma may be "scale"
+        or "auto"; sigma can be given instead of gamma and means gamma = 1 / (2 sigma^2).
     rule : {"perceptron", "margin", "pa", "pa1", "pa2"}
-        When to step and how far, as for `Perceptron`.
+        When to update and by how much, as for `Perceptron`.
     keep : {"average", "last", "vote"}
-        What answers. "vote" keeps the log of mistakes and can answer as all three (`using`).
+        Which hypothesis predicts. "vote" stores the mistake log and can predict as any of the three
+        (see `using`).
     epochs : float
-        Passes over the examples at the most; 0.1 is the first tenth of them.
+        Maximum number of passes over the examples; 0.1 means the first tenth of them.
     eta, C, target, shuffle, ties, validation, patience, max_seconds, class_weight, multiclass
         As for `Perceptron`.
     budget : int or None
-        Store at most so many examples.
+        Maximum number of examples to store.
     forget : {"projectron", "forgetron", "random"}
-        What happens when the budget is used up: a new example is projected on those that are stored
-        (Projectron++); the oldest is forgotten, all fade (Forgetron); one drawn at random is
-        replaced. The last two can only keep "last".
+        What to do when the budget is used up: project a new example onto the stored ones
+        (Projectron++); shrink all coefficients and drop the oldest example (Forgetron); or replace
+        a randomly chosen example. The last two require keep="last".
     max_memory : int or str
-        Bytes for kernel values. If all of them fit, and there are enough epochs for it to pay, they
-        are computed once.
+        Memory for kernel values in bytes. If all of them fit, and there are enough epochs to make
+        it worthwhile, they are computed once.
     n_jobs : int or None
-        Threads for what is not a matrix product (these have the threads of BLAS).
+        Threads for everything except matrix products, which use the threads of BLAS.
     random_state, progress
         As for `Perceptron`.
 
     Attributes
     ----------
     classes_, support_, support_vectors_, dual_coef_
-        The labels; the rows that were learned from, the examples in them, and what they add.
+        The labels; the indices of the support vectors, the vectors, and their coefficients.
     mistakes_, n_iter_, history_, kernel_
-        Mistakes made, epochs run, a table with a row an epoch, the kernel with its numbers.
+        Mistakes made, epochs run, a table with one row per epoch, the kernel with its parameters.
 
     Examples
     --------
@@ -168,27 +169,27 @@ class KernelPerceptron(KernelAnswers):
         y_val: Any = None,
         checkpoint: str | os.PathLike[str] | None = None,
     ) -> Self:
-        """Learn from examples.
+        """Train on examples.
 
         Parameters
         ----------
         X : array, sparse matrix or data frame of shape (n, d), or a list of n objects
             The examples; with kernel="precomputed" their Gram matrix, of shape (n, n).
         y : array of n labels
-            Their classes: whole numbers or strings.
+            Their labels: integers or strings.
         sample_weight : array of n numbers, optional
-            What an error on each example costs; an example that costs 0 is not looked at.
+            Cost of an error on each example; examples with weight 0 are skipped.
         X_val, y_val : optional
-            Examples to score after each epoch instead of a part of X; the hypothesis with the best
-            score is given back.
+            Held-out examples to score after each epoch, instead of a part of X; the hypothesis with
+            the best score is returned.
         checkpoint : path, optional
-            A folder where the training is saved now and then. If the same training was interrupted
-            there before, it goes on to the same bits.
+            Folder for periodic checkpoints. If it holds a checkpoint of the same training, training
+            resumes from it and gives exactly the same result as without the interruption.
 
         Returns
         -------
         self
-            Also after Ctrl-C, which raises KeyboardInterrupt once what was learned is in place.
+            After Ctrl-C, the model learned so far is stored before KeyboardInterrupt is raised.
         """
         settings = self._settings()
         refuse_unused(changed(settings), settings.uses(held_out=X_val is not None))
@@ -200,7 +201,7 @@ class KernelPerceptron(KernelAnswers):
         self._rng = self._generator()
         held_out = None
         if (X_val is None) != (y_val is None):
-            raise ValueError("X_val and y_val belong together: give both or neither")
+            raise ValueError("give both X_val and y_val, or neither")
         if X_val is not None:
             held_out = HeldOutPoints(self._more(X_val), codes_of(y_val, classes))
         with (
@@ -225,22 +226,22 @@ class KernelPerceptron(KernelAnswers):
 
     @available_if(_has_no_budget)
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Go on learning: one epoch over more examples.
+        """Continue training with one epoch over more examples.
 
-        Rows in `support_` and `log_` are counted over all examples seen. The kernel is that of the
-        first call, whose examples also decide what gamma="scale" means.
+        Row numbers in `support_` and `log_` count all examples seen so far. The kernel is that of
+        the first call, whose examples also determine gamma="scale".
 
         Parameters
         ----------
         X, y, sample_weight
-            As for `fit`. Labels that were never seen before make new classes.
+            As for `fit`. New labels create new classes.
         classes : array, optional
-            At the first call: all labels that will come, if they are known.
+            In the first call: all labels that will occur, if known.
         """
         settings = replace(self._settings(), epochs=1, validation=0.0)
         if isinstance(settings.class_weight, str):
             raise ValueError(
-                "class_weight='balanced' needs all examples at once; give partial_fit a dict"
+                "class_weight='balanced' needs all examples at once; use a dict with partial_fit"
             )
         first = "model_" not in vars(self)
         if first:
@@ -275,7 +276,7 @@ class KernelPerceptron(KernelAnswers):
         return self
 
     def _adopt(self, model: KernelModel) -> None:
-        """Take over what was learned."""
+        """Store the trained model."""
         names = getattr(self, "feature_names_in_", None)
         self.model_ = replace(
             model,
@@ -285,7 +286,7 @@ class KernelPerceptron(KernelAnswers):
         )
 
     def _task(self, X: Any, codes: np.ndarray, X_val: Any) -> dict[str, Any]:
-        """What a checkpoint must be of to go on from."""
+        """Describe the training, so that only a checkpoint of the same training is resumed."""
         params = {name: repr(value) for name, value in self.get_params(deep=False).items()}
         parts = [codes]
         for given in (X, X_val):
@@ -296,14 +297,14 @@ class KernelPerceptron(KernelAnswers):
         return {"learner": [type(self).__name__, params], "examples": digest_of(*parts)}
 
     def using(self, keep: str) -> Self:
-        """The same training, answering as another perceptron: "last", "average" or "vote"."""
+        """Return the same training with another `keep`: "last", "average" or "vote"."""
         other = copy.copy(self)
         other.keep = keep
         other.model_ = self._fitted().using(keep)
         return other
 
     def restore(self, model: KernelModel) -> Self:
-        """Take over a model that was read from a file."""
+        """Adopt a model that was read from a file."""
         self.model_ = model
         if not model.kernel.on_objects:
             self.n_features_in_ = model.width
@@ -313,17 +314,17 @@ class KernelPerceptron(KernelAnswers):
 
     @property
     def mistakes_(self) -> int:
-        """Mistakes made while learning, in all epochs."""
+        """Mistakes made during training, over all epochs."""
         return self._fitted().history.mistakes
 
     @property
     def certificate_(self) -> RunCertificate:
-        """What the fit alone tells; `widemargin.certify(learner, X, y)` tells the rest."""
+        """What the fit alone proves; `widemargin.certify(learner, X, y)` proves the rest."""
         return begin_kernel_run(self._fitted())
 
     @property
     def log_(self) -> list[Correction]:
-        """Every correction in order, if the log was kept (`keep="vote"`)."""
+        """All corrections in order, if the mistake log was kept (`keep="vote"`)."""
         model = self._fitted()
         if model.log is None:
             raise AttributeError("the mistake log was not kept: train with keep='vote'")
@@ -334,7 +335,7 @@ class KernelPerceptron(KernelAnswers):
         ]
 
     def _settings(self) -> KernelSettings:
-        """The parameters as settings, checked."""
+        """The parameters as validated settings."""
         names = {field.name for field in fields(KernelSettings)}
         params = self.get_params(deep=False)
         settings = KernelSettings(**{name: params[name] for name in params if name in names})

@@ -26,77 +26,80 @@ from widemargin.training.progress import watched
 
 
 def _wants_probabilities(svm: KernelSVM) -> bool:
-    """Let scikit-learn see `predict_proba` only where it was asked for."""
+    """Let scikit-learn see `predict_proba` only with `probability=True`."""
     if not svm.probability:
         raise AttributeError("probabilities need probability=True, which fits on held-out folds")
     return True
 
 
 class KernelSVM(KernelAnswers):
-    """The widest margin in feature space, errors allowed at a price, with the proof of its worth.
+    """Kernel support vector machine, with a certificate of how close to optimal the solution is.
 
         min  1/2 |w|^2 + C sum_i max(0, 1 - y_i (w . phi(x_i) + b)),    phi(x) . phi(z) = K(x, z)
 
     It is solved in the dual, where every example has a value alpha from 0 to C: a working set grows
     by the worst violators and is solved by sequential minimal optimisation, until no violation is
-    larger than `tol` (as LIBSVM means it). Two classes are one problem; of more, every pair of
-    classes is one, and pairs share the kernel values of their classes.
+    larger than `tol` (as defined in LIBSVM). Two classes are one problem; with more, each pair of
+    classes is a problem, and pairs share the kernel values of their classes.
 
     Parameters
     ----------
     C : float
-        What an error costs. Infinity forbids errors (the hard margin): the answer is the separator
-        with the largest margin in feature space, or a warning with a bound on the margin that there
-        can be; `widemargin.certify(X, y, kernel=...)` then decides.
+        Cost of an error. Infinity forbids errors (hard margin): the result is the separator with
+        the largest margin in feature space, or a warning with an upper bound on any margin;
+        `widemargin.certify(X, y, kernel=...)` then decides separability.
     kernel : str or callable
         "rbf" exp(-gamma |x-z|^2), "poly" (gamma x.z + coef0)^degree, "linear", "laplace"
         exp(-gamma |x-z|), "laplacian" exp(-gamma sum |x_j-z_j|), "ngrams" (of strings),
-        "precomputed" (X is the matrix of kernel values), or a function of two examples: vectors,
-        or any objects. What is no kernel (not symmetric, negative eigenvalues) is refused.
+        "precomputed" (X is the matrix of kernel values), or a function of two examples, which may
+        be vectors or any other objects. Functions and matrices that are not valid kernels (not
+        symmetric, or with negative eigenvalues) are rejected.
     degree, gamma, coef0, sigma
-        The kernel's numbers. gamma may be "scale" (1 / (features x variance)) or "auto"
-        (1 / features); sigma instead of a number for gamma means gamma = 1 / (2 sigma^2).
+        Parameters of the kernel. gamma may be "scale" (1 / (features x variance)) or "auto"
+        (1 / features); sigma can be given instead of gamma and means gamma = 1 / (2 sigma^2).
     tol : float
-        The largest violation of the optimality conditions that is left.
+        Largest violation of the optimality conditions at which to stop.
     multiclass : {"ovo", "ovr"}
-        More than two classes: a machine for every two, or one for each against the rest.
+        More than two classes: one machine per pair of classes, or one per class against the rest.
     decision_function_shape : {"ovr", "ovo"}
-        Of pairs: whether `decision_function` counts wins for every class, or gives the scores of
-        the pairs (a, b), a < b, which are positive for a.
+        For pairs: whether `decision_function` returns the number of wins of each class, or the
+        scores of the pairs (a, b), a < b, which are positive for a.
     class_weight : dict, "balanced" or None
-        What multiplies C for the examples of each class.
+        Factor that multiplies C for the examples of each class.
     max_memory : int or str
-        Bytes for kernel values, such as "500MB". If all fit they are computed at most once; else
-        the rows used last are kept. If not even a small working set fits, landmarks stand for the
-        examples (`low_rank`), and the certificate tells what they miss.
+        Memory for kernel values, such as "500MB". If all of them fit, each is computed at most
+        once; otherwise the most recently used rows are kept. If not even a small working set fits,
+        a low-rank approximation is used (see `low_rank`), and the certificate reports its error.
     low_rank : int or None
-        Use so many landmarks (Nystrom) and linear machines whatever fits. None: only if it must be.
+        Approximate the kernel with this many landmarks (Nystrom) and train linear machines. None:
+        only if memory does not suffice otherwise.
     max_seconds : float or None
-        Stop after so much time, with the true gap of what was found.
+        Stop after this many seconds; the certificate then holds the true gap of the solution found.
     warm_start : bool
-        Begin with the dual values of the last fit, on the same examples and labels: after a
-        deadline or Ctrl-C to go on, or with another C.
+        Start from the dual values of the last fit on the same examples and labels, to continue
+        after a deadline or Ctrl-C, or with another C.
     probability : bool
-        Whether `predict_proba` is there: scikit-learn's sigmoid calibration on five held-out folds.
+        Whether to provide `predict_proba`: scikit-learn's sigmoid calibration on five held-out
+        folds.
     n_jobs : int or None
-        Threads; BLAS gets one in each. The result is the same.
+        Number of threads, each with one BLAS thread. The result does not depend on it.
     random_state : int, Generator or None
-        Nothing in the fit is random; the folds of `probability` are.
+        Seed of the folds for `probability`; nothing else in the fit is random.
     progress : bool or None
-        Show a progress line; None: on a terminal.
+        Whether to show a progress line; None: only on a terminal.
 
     Attributes
     ----------
     support_, support_vectors_, n_support_, dual_coef_, intercept_
-        As scikit-learn's SVC has them: support vectors class by class; for pairs, of k classes, the
-        k - 1 values of a support vector are those of its machines with the other classes. (With
-        `multiclass="ovr"` one row a class. After `low_rank` the support are the landmarks.)
+        As in scikit-learn's SVC: support vectors are grouped by class; for pairs of k classes, the
+        k - 1 values of a support vector belong to its machines against the other classes. (With
+        `multiclass="ovr"`, one row per class. With `low_rank`, the support are the landmarks.)
     certificate_ : KernelCertificate
-        Primal, dual, relative gap, largest violation, margin in feature space; `parts` has one for
-        each machine. The figures are about the kernel values in the precision of the data: rows of
-        float64 are computed in float64.
+        Primal, dual, relative gap, largest violation, margin in feature space; `parts` has one
+        certificate per machine. Kernel values are computed in the precision of the data: float64
+        for rows of float64.
     kernel_, history_, n_iter_
-        The kernel with its numbers, one row of figures, and the steps of every machine.
+        The kernel with its parameters, a history of one row, and the steps of every machine.
 
     Examples
     --------
@@ -164,14 +167,14 @@ class KernelSVM(KernelAnswers):
         X : array, sparse matrix or data frame of shape (n, d), or a list of n objects
             The examples; with kernel="precomputed" their Gram matrix, of shape (n, n).
         y : array of n labels
-            Their classes: whole numbers or strings.
+            Their labels: integers or strings.
         sample_weight : array of n numbers, optional
-            What multiplies C for every example; one of weight 0 is not looked at.
+            Factor that multiplies C for each example; examples with weight 0 are skipped.
 
         Returns
         -------
         self
-            Also after Ctrl-C, which raises KeyboardInterrupt once what was found is in place.
+            After Ctrl-C, the solution found so far is stored before KeyboardInterrupt is raised.
         """
         params = self.get_params(deep=False)
         known = {field.name for field in fields(KernelSVMSettings)}
@@ -212,18 +215,19 @@ class KernelSVM(KernelAnswers):
 
     @available_if(_wants_probabilities)
     def predict_proba(self, X: Any) -> np.ndarray:
-        """The probability of every class, calibrated on folds that were held out.
+        """Estimate the probability of every class, calibrated on held-out folds.
 
-        Its largest may be another class than `predict` says, whose machine was trained on all.
+        The most probable class may differ from that of `predict`, whose machine was trained on all
+        examples.
         """
         self._fitted()
         if vars(self).get("_calibrated") is None:
-            raise AttributeError("a model from a file has no probabilities: they are not kept")
+            raise AttributeError("a loaded model has no probabilities: files do not store them")
         return self._calibrated.predict_proba(X)
 
     @property
     def certificate_(self) -> KernelCertificate:
-        """What the machines are worth."""
+        """The certificate of the solution: objectives, duality gap and violations."""
         found = self._fitted().certificate
         if found is None:
             raise AttributeError("this model has no certificate")
@@ -236,13 +240,13 @@ class KernelSVM(KernelAnswers):
 
     @property
     def n_iter_(self) -> Any:
-        """Steps of every machine; a model from a file knows only their sum."""
+        """Steps of every machine; a loaded model has only their sum."""
         whole = [epoch.updates for epoch in self._fitted().history]
         return vars(self).get("_steps", np.array(whole))
 
     @property
     def n_support_(self) -> np.ndarray:
-        """Support vectors of every class."""
+        """Number of support vectors of every class."""
         return self._fitted().support_sizes
 
     @property
@@ -251,7 +255,7 @@ class KernelSVM(KernelAnswers):
         return self._fitted().dual_coef
 
     def restore(self, model: KernelSVMModel) -> Self:
-        """Take over a model that was read from a file."""
+        """Adopt a model that was read from a file."""
         self.model_ = model
         if not model.kernel.on_objects:
             self.n_features_in_ = model.width
@@ -260,7 +264,7 @@ class KernelSVM(KernelAnswers):
         return self
 
     def _start(self, classes: np.ndarray, codes: np.ndarray) -> KernelDualStart | None:
-        """Where the last fit ended, if this one is to begin there."""
+        """The dual values of the last fit, if this one can start from them."""
         if not self.warm_start or "_last" not in vars(self):
             return None
         before, labels, start = self._last
@@ -271,7 +275,7 @@ class KernelSVM(KernelAnswers):
         return start
 
     def _warn(self) -> None:
-        """Say what is true of the model if it is not what was asked for."""
+        """Warn if the data are not separable, the kernel was approximated or `tol` not reached."""
         found, stopped = self.certificate_, self.model_.history.stopped
         if found.separates is False:
             warnings.warn(str(found).splitlines()[2], NotSeparableWarning, stacklevel=3)
@@ -280,8 +284,8 @@ class KernelSVM(KernelAnswers):
         elif stopped not in ("converged", "gap reached"):
             warnings.warn(
                 f"stopped ({stopped}) with a violation of {found.violation:.2g} and a relative gap"
-                f" of {found.gap:.2g}: the objective {found.primal:.6g} may be so much above the"
-                " least",
+                f" of {found.gap:.2g}: the objective {found.primal:.6g} may be that far above the"
+                " optimum",
                 ConvergenceWarning,
                 stacklevel=3,
             )

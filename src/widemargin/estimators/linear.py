@@ -1,4 +1,4 @@
-"""What all learners from mistakes do: fit, go on learning, answer as another keep."""
+"""Training that all linear online learners share: fit, partial_fit, using."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ from widemargin.training.progress import watched
 
 
 class LinearLearner(LinearAnswers):
-    """A linear classifier that learns from mistakes. Its subclasses choose the rules."""
+    """Base class of linear classifiers that learn from mistakes. Subclasses choose the rules."""
 
-    #: The rules a subclass offers; a subclass without the parameter `rule` offers one.
+    #: The rules that a subclass offers; exactly one if it has no parameter `rule`.
     _rules: tuple[str, ...] = ()
     _rng: np.random.Generator
 
-    # Learning
+    # Training
 
     def fit(
         self,
@@ -53,33 +53,33 @@ class LinearLearner(LinearAnswers):
         y_val: Any = None,
         checkpoint: str | os.PathLike[str] | None = None,
     ) -> Self:
-        """Learn from examples.
+        """Train on examples.
 
         Parameters
         ----------
         X : array, sparse matrix or data frame of shape (n, d)
-            The examples, one a row.
+            The examples, one per row.
         y : array of n labels
-            Their classes: whole numbers or strings.
+            Their labels: integers or strings.
         sample_weight : array of n numbers, optional
-            What an error on each example costs; an example that costs 0 is not looked at.
+            Cost of an error on each example; examples with weight 0 are skipped.
         X_val, y_val : optional
-            Examples to score after each epoch instead of a part of X; the weights with the best
-            score are given back.
+            Held-out examples to score after each epoch, instead of a part of X; the weights with
+            the best score are returned.
         checkpoint : path, optional
-            A folder where the training is saved now and then. If the same training was interrupted
-            there before, it goes on to the same bits.
+            Folder for periodic checkpoints. If it holds a checkpoint of the same training, training
+            resumes from it and gives exactly the same result as without the interruption.
 
         Returns
         -------
         self
-            Also after Ctrl-C, which raises KeyboardInterrupt once what was learned is in place.
+            After Ctrl-C, the model learned so far is stored before KeyboardInterrupt is raised.
         """
         settings = self._settings()
         refuse_unused(changed(settings), settings.uses(held_out=X_val is not None))
         again = self.warm_start and hasattr(self, "model_")
         if again and self.model_.by_name:
-            raise ValueError("this learner was trained on dicts with learn_one; go on with those")
+            raise ValueError("this learner was trained on dicts; continue with learn_one")
         X, y = self._validate(X, y, reset=not again)
         classes, codes = encode_labels(y)
         rows = settings.extend(Rows.of(X), self.model_.bias if again else None)
@@ -121,25 +121,25 @@ class LinearLearner(LinearAnswers):
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Go on learning: one epoch over more examples.
+        """Continue training with one epoch over more examples.
 
         Parameters
         ----------
         X, y, sample_weight
-            As for `fit`. Labels that were never seen before make new classes. With `grow=True`
-            rows may be wider than before; their new features begin with weight zero.
+            As for `fit`. New labels create new classes. With `grow=True`, rows may have more
+            features than before; new features start with weight zero.
         classes : array, optional
-            At the first call: all labels that will come, if they are known.
+            In the first call: all labels that will occur, if known.
         """
         settings = self._settings()
         first = not hasattr(self, "model_")
         if first:
             refuse_unused(changed(settings), uses_of_rule(settings.rule))
         if not first and self.model_.by_name:
-            raise ValueError("this learner was trained on dicts with learn_one; go on with those")
+            raise ValueError("this learner was trained on dicts; continue with learn_one")
         if isinstance(settings.class_weight, str):
             raise ValueError(
-                "class_weight='balanced' needs all examples at once; give partial_fit a dict"
+                "class_weight='balanced' needs all examples at once; use a dict with partial_fit"
             )
         X, y = self._validate(X, y, reset=first)
         rows = settings.extend(Rows.of(X), None if first else self.model_.bias)
@@ -155,7 +155,7 @@ class LinearLearner(LinearAnswers):
             state, history = begin(rows, len(known), settings, rng), History()
         else:
             if classes is not None and not set(self.classes_) <= set(np.asarray(classes).tolist()):
-                raise ValueError(f"classes={classes!r} lacks classes that were already learned")
+                raise ValueError(f"classes={classes!r} lacks classes that were learned before")
             known, codes = self._known_classes(y, also=classes)
             rng, history = self._rng, copy.deepcopy(self.model_.history)
             state = self._state_for(rows, known, settings)
@@ -179,13 +179,13 @@ class LinearLearner(LinearAnswers):
         self._adopt(self._model(known, state, history, settings, rng, bias=rows.bias), rng)
         return self
 
-    # Asking
+    # Other hypotheses of the same training
 
     def using(self, keep: str) -> Self:
-        """The same training, answering as another perceptron: "last", "average" or "vote".
+        """Return the same training with another `keep`: "last", "average" or "vote".
 
-        What was learned is shared, not copied; nothing is trained again. A log (`keep="vote"`)
-        can answer as all three.
+        The model is shared, not copied, and nothing is retrained. A training with `keep="vote"`
+        can predict as any of the three.
         """
         self._shared = True
         other = copy.copy(self)
@@ -194,7 +194,7 @@ class LinearLearner(LinearAnswers):
         return other
 
     def restore(self, model: LinearModel) -> Self:
-        """Take over a model that was read from a file."""
+        """Adopt a model that was read from a file."""
         self.model_ = model
         self.n_features_in_ = model.state.width
         self._rng = self._generator()
@@ -210,30 +210,30 @@ class LinearLearner(LinearAnswers):
             self.feature_names_in_ = np.array(model.feature_names, dtype=object)
         return self
 
-    # What was learned
+    # Learned attributes
 
     @property
     def mistakes_(self) -> int:
-        """Mistakes made while learning, in all epochs."""
+        """Mistakes made during training, over all epochs."""
         return self._fitted().history.mistakes
 
     @property
     def certificate_(self) -> RunCertificate:
-        """What the fit alone tells; `widemargin.certify(learner, X, y)` tells the rest."""
+        """What the fit alone proves; `widemargin.certify(learner, X, y)` proves the rest."""
         return begin_run(self._fitted())
 
     @property
     def log_(self) -> list[Correction]:
-        """Every correction in order, if the log was kept (`keep="vote"`)."""
+        """All corrections in order, if the mistake log was kept (`keep="vote"`)."""
         log = self._fitted().state.log
         if log is None:
             raise AttributeError("the mistake log was not kept: train with keep='vote'")
         return list(log)
 
-    # Within
+    # Internals
 
     def _settings(self) -> Settings:
-        """The parameters as settings, checked."""
+        """The parameters as validated settings."""
         params = self.get_params(deep=False)
         rule = params.get("rule", self._rules[0])
         check_choice("rule", rule, self._rules)
@@ -244,8 +244,8 @@ class LinearLearner(LinearAnswers):
         return settings
 
     def _validate(self, X: Any, y: Any, reset: bool) -> tuple[Any, np.ndarray]:
-        """X as an array or CSR matrix and y as an array, as scikit-learn checks them."""
-        if isinstance(X, Rows):  # an encoder of ours has made and so checked them
+        """Validate X (an array or CSR matrix) and y (an array) as scikit-learn does."""
+        if isinstance(X, Rows):  # made, and so already checked, by one of our encoders
             y = column_or_1d(y, warn=True)
             if len(y) != X.n:
                 raise DataError(f"found {X.n} examples, but {len(y)} labels")
@@ -255,7 +255,7 @@ class LinearLearner(LinearAnswers):
             "accept_sparse": "csr",
             "dtype": (np.float64, np.float32),
             "order": "C",
-            # A NaN or infinity shows in the scores, so looking for it here would be wasted time.
+            # The training loops detect NaN and infinity in the scores; no extra pass is needed.
             "ensure_all_finite": False,
         }
         if not reset and self.grow:
@@ -265,14 +265,14 @@ class LinearLearner(LinearAnswers):
         return X, check_labels(column_or_1d(y, warn=True))
 
     def _known_classes(self, y: np.ndarray, also: Any = None) -> tuple[np.ndarray, np.ndarray]:
-        """The classes so far with those of y added, and the codes of y."""
+        """The known classes extended by those of y, and the codes of y."""
         known = join_classes(self.model_.classes, y, also)
         return known, codes_of(y, known)
 
     def _state_for(self, rows: Rows, classes: np.ndarray, settings: Settings) -> State:
-        """The state so far, with room for these classes and features.
+        """The current state, with room for these classes and features.
 
-        The learner's own is not changed, save that learning goes on in the same arrays.
+        The learner's own state object is not changed, but training continues in the same arrays.
         """
         state = replace(self.model_.state)
         if vars(self).get("_shared"):
@@ -281,11 +281,11 @@ class LinearLearner(LinearAnswers):
         return state
 
     def _held_out(self, X_val: Any, y_val: Any, classes: np.ndarray, bias: float) -> HeldOut | None:
-        """The user's own examples to score after each epoch."""
+        """The user's held-out examples."""
         if X_val is None and y_val is None:
             return None
         if X_val is None or y_val is None:
-            raise ValueError("X_val and y_val belong together: give both or neither")
+            raise ValueError("give both X_val and y_val, or neither")
         X_val, y_val = self._validate(X_val, y_val, reset=False)
         rows = Rows.of(X_val, bias=bias)
         rows.check_finite()
@@ -299,7 +299,7 @@ class LinearLearner(LinearAnswers):
         held_out: HeldOut | None,
         start: State | None,
     ) -> dict[str, Any]:
-        """What a checkpoint must be of to go on from."""
+        """Describe the training, so that only a checkpoint of the same training is resumed."""
         params = {name: repr(value) for name, value in self.get_params(deep=False).items()}
         asked = () if held_out is None else (*held_out.rows.stored, held_out.y)
         parts = (*rows.stored, codes, sample_weight, *asked, None if start is None else start.W)
@@ -315,7 +315,7 @@ class LinearLearner(LinearAnswers):
         rng: np.random.Generator,
         **more: Any,
     ) -> LinearModel:
-        """What was learned, as a model."""
+        """Build the model from the trained state."""
         names = getattr(self, "feature_names_in_", None)
         given = {
             "classes": classes,
@@ -331,5 +331,5 @@ class LinearLearner(LinearAnswers):
         return LinearModel(**{**given, **more})
 
     def _adopt(self, model: LinearModel, rng: np.random.Generator) -> None:
-        """Take over what was learned."""
+        """Store the trained model."""
         self.model_, self._rng = model, rng

@@ -25,46 +25,48 @@ from widemargin.training.progress import watched
 
 
 class LinearSVM(LinearAnswers):
-    """The widest margin, errors allowed at a price, with a proof of how good the answer is.
+    """Linear support vector machine, with a certificate of how close to optimal the solution is.
 
         min  1/2 w.w + C sum_i loss(1 - y_i (w.x_i + b)),      loss(s) = max(0, s) or max(0, s)^2
 
-    It is solved in the dual, one example at a time, with the step of `PassiveAggressive`; but each
-    example remembers how much of it is in w. Where that would take many passes and features are
-    few, Newton steps for w take over. Training stops when the gap between the two sides is at most
-    `tol` of the objective: then no weights can be better by more than that.
+    It is solved by dual coordinate ascent: the step of `PassiveAggressive` on one example at a
+    time, where each example also keeps its dual value. Where that would take many passes and there
+    are few features, Newton steps on w take over. Training stops when the duality gap is at most
+    `tol` times the objective: no weights can then be better by more than that.
 
     Parameters
     ----------
     C : float
-        What an error costs. Infinity forbids errors (the hard margin): the answer is the separator
-        with the largest margin, or a warning with a bound on the margin that there can be.
+        Cost of an error. Infinity forbids errors (hard margin): the result is the separator with
+        the largest margin, or a warning with an upper bound on any margin.
     loss : {"hinge", "squared_hinge"}
-        The cost of an example short of its margin by s: s or s^2, times C.
+        Loss of an example that falls short of its margin by s: s or s^2, times C.
     tol : float
-        The relative duality gap to reach.
+        Relative duality gap at which to stop.
     fit_intercept : bool or float
-        Whether there is a bias b. A number is the constant feature of a regularised bias (True: 1).
+        Whether to fit a bias b. A number is the value of the constant feature of a regularised bias
+        (True means 1).
     bias : {"regularised", "free"}
         Regularised: b = B v, where v is the weight of a constant feature B (`fit_intercept`) and
-        costs 1/2 v^2 like the others, so b costs 1/2 (b/B)^2 (scikit-learn's LinearSVC has
-        intercept_scaling for B). Free: b costs nothing, as in LIBSVM, whatever the number is.
+        is penalised by 1/2 v^2 like the other weights, so b is penalised by 1/2 (b/B)^2 (B is
+        intercept_scaling in scikit-learn's LinearSVC). Free: b is not penalised, as in LIBSVM,
+        whatever the number is.
     multiclass : {"ovr", "joint"}
         More than two classes: each against the rest, or all together (Crammer and Singer: the
-        right class must lead the others by 1; its C is LIBLINEAR's). Two classes are always one
-        problem.
+        correct class must lead the others by 1, with the same C as in LIBLINEAR). Two classes are
+        always one problem.
     epochs : int
-        Passes over the examples at the most; a Newton step counts as one.
+        Maximum number of passes over the examples; a Newton step counts as one pass.
     max_seconds : float or None
-        Stop after so much time, with the true gap of what was found.
+        Stop after this many seconds; the certificate then holds the true gap of the solution found.
     class_weight : dict, "balanced" or None
-        What multiplies C for the examples of each class.
+        Factor that multiplies C for the examples of each class.
     n_jobs : int or None
-        Threads for one-vs-rest problems; the result is the same.
+        Threads for one-vs-rest problems; the result does not depend on it.
     random_state : int, Generator or None
-        Where the order of the examples comes from.
+        Seed of the random order of the examples.
     progress : bool or None
-        Show a progress line; None: on a terminal.
+        Whether to show a progress line; None: only on a terminal.
 
     Attributes
     ----------
@@ -72,7 +74,7 @@ class LinearSVM(LinearAnswers):
         Primal, dual, relative gap, support vectors, largest violation, recomputed from scratch in
         float64.
     history_ : History
-        A row an epoch; `loss` is the primal objective and `gap` the relative gap as they looked
+        One row per epoch; `loss` is the primal objective and `gap` the relative gap as estimated
         during the pass.
 
     Examples
@@ -129,16 +131,16 @@ class LinearSVM(LinearAnswers):
         Parameters
         ----------
         X : array, sparse matrix or data frame of shape (n, d)
-            The examples, one a row. float32 is not copied to float64.
+            The examples, one per row. float32 is not copied to float64.
         y : array of n labels
-            Their classes: whole numbers or strings.
+            Their labels: integers or strings.
         sample_weight : array of n numbers, optional
-            What multiplies C for each example.
+            Factor that multiplies C for each example.
 
         Returns
         -------
         self
-            Also after Ctrl-C, which raises KeyboardInterrupt once what was found is in place.
+            After Ctrl-C, the solution found so far is stored before KeyboardInterrupt is raised.
         """
         self._fit(X, y, sample_weight, None)
         return self
@@ -146,7 +148,7 @@ class LinearSVM(LinearAnswers):
     def path(
         self, X: Any, y: Any, Cs: Sequence[float], sample_weight: Any = None
     ) -> list[LinearSVM]:
-        """Train for several C, each from where the one before ended.
+        """Train for several values of C, each starting from the solution of the previous one.
 
         Parameters
         ----------
@@ -158,7 +160,8 @@ class LinearSVM(LinearAnswers):
         Returns
         -------
         list of LinearSVM
-            A fitted one for every C, each with its own certificate. This one is not changed.
+            One fitted estimator per C, each with its own certificate. This estimator is not
+            changed.
         """
         fitted, start = [], None
         for C in Cs:
@@ -169,14 +172,14 @@ class LinearSVM(LinearAnswers):
 
     @property
     def certificate_(self) -> GapCertificate:
-        """What the model is worth."""
+        """The certificate of the solution: objectives, duality gap and violations."""
         found = self._fitted().certificate
         if found is None:
             raise AttributeError("this model has no certificate")
         return found
 
     def restore(self, model: LinearModel) -> Self:
-        """Take over a model that was read from a file."""
+        """Adopt a model that was read from a file."""
         self.model_ = model
         self.n_features_in_ = model.state.width
         if model.feature_names is not None:
@@ -184,13 +187,13 @@ class LinearSVM(LinearAnswers):
         return self
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, start: DualStart | None) -> TrainedSVM:
-        """Fit, from dual values of another C if there are some."""
+        """Fit, starting from the dual values of another C if given."""
         params = self.get_params(deep=False)
         known = {field.name for field in fields(SVMSettings)}
         settings = SVMSettings(**{name: params[name] for name in params if name in known})
         settings.check()
         refuse_unused(changed(settings), settings.uses())
-        if isinstance(X, Rows):  # an encoder of ours has made and so checked them
+        if isinstance(X, Rows):  # made, and so already checked, by one of our encoders
             self.n_features_in_ = X.width
         else:
             X, y = validate_data(
@@ -200,7 +203,7 @@ class LinearSVM(LinearAnswers):
                 accept_sparse="csr",
                 dtype=(np.float64, np.float32),
                 order="C",
-                ensure_all_finite=False,  # a NaN or infinity shows in the norms
+                ensure_all_finite=False,  # NaN and infinity are detected in the norms
             )
         classes, codes = encode_labels(check_labels(column_or_1d(y, warn=True)))
         check_classes(classes)
@@ -237,7 +240,7 @@ class LinearSVM(LinearAnswers):
 
 
 def _warn(trained: TrainedSVM) -> None:
-    """Say what is true of the model if it is not what was asked for."""
+    """Warn if the data are not separable or the requested gap was not reached."""
     certificate = trained.certificate
     if certificate.separates is False:
         warnings.warn(str(certificate).splitlines()[2], NotSeparableWarning, stacklevel=4)
@@ -245,7 +248,7 @@ def _warn(trained: TrainedSVM) -> None:
         epochs = len(trained.history)
         warnings.warn(
             f"relative gap {certificate.gap:.2g} after {epochs} epochs: the objective"
-            f" {certificate.primal:.6g} may be so much above the least",
+            f" {certificate.primal:.6g} may be that far above the optimum",
             ConvergenceWarning,
             stacklevel=4,
         )

@@ -1,4 +1,4 @@
-"""Logistic regression, learned online by the perceptron's own driver."""
+"""Logistic regression, trained online with the same driver as the perceptron."""
 
 from __future__ import annotations
 
@@ -15,32 +15,32 @@ from widemargin.threads import thread_count
 
 
 def _has_probabilities(learner: OnlineLogistic) -> bool:
-    """A vote counts hypotheses, which is no probability."""
+    """Let scikit-learn see `predict_proba` only where scores are probabilities, not votes."""
     if learner.keep == "vote":
         raise AttributeError(
-            "predict_proba needs keep='last' or 'average': votes are no probabilities"
+            "predict_proba needs keep='last' or 'average': votes are not probabilities"
         )
     return True
 
 
 class OnlineLogistic(StreamLearner):
-    """Logistic regression by stochastic gradient, one example at a time.
+    """Logistic regression by stochastic gradient descent, one example at a time.
 
         for each example (x, y):
             w += eta y x / (1 + exp(y w.x))         (minus 2 eta l2 w, with a penalty)
 
-    Several classes: w_c += eta (1 if c is right, minus P(c | x)) x, observed minus expected.
+    Several classes: w_c += eta ([c is correct] - P(c | x)) x, observed minus expected.
 
-    Without a penalty, weights on separable data grow as long as learning goes on: the likelihood
-    has no maximum there. `l2` or few epochs keep them small. The bias is the weight of a constant
-    feature and is penalised like the others.
+    Without a penalty, the weights grow without bound on separable data, where the likelihood has no
+    maximum. `l2` or few epochs keep them small. The bias is the weight of a constant feature and is
+    penalised like the other weights.
 
     Parameters
     ----------
     eta : float or (float, float)
-        Step size, or (eta0, power) for eta0 / t ** power at turn t.
+        Step size, or (eta0, power) for eta0 / t ** power at step t.
     l2 : float
-        Adds l2 |w|^2 to the loss of every example.
+        L2 penalty: adds l2 |w|^2 to the loss of every example.
     keep, epochs, batch, shuffle, ties, start, tol, validation, patience, max_seconds, \
 class_weight, fit_intercept, multiclass, grow, warm_start, n_jobs, random_state, progress
         As for `Perceptron`.
@@ -107,5 +107,5 @@ class_weight, fit_intercept, multiclass, grow, warm_start, n_jobs, random_state,
 
     @available_if(_has_probabilities)
     def predict_proba(self, X: Any) -> np.ndarray:
-        """The probability of every class, in the order of `classes_`."""
+        """Estimate the probability of every class, in the order of `classes_`."""
         return self._fitted().predict_proba(self._rows_to_ask(X), thread_count(self.n_jobs))

@@ -1,4 +1,4 @@
-"""Passive-aggressive learning: the smallest change that puts the last example right."""
+"""Passive-aggressive learning: the smallest change that corrects the current example."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from widemargin.online.orders import Shuffle
 
 
 class PassiveAggressive(StreamLearner):
-    """Passive while an example has margin 1, aggressive enough to reach it when it has not.
+    """Passive-aggressive classifier: the smallest update that gives each example margin 1.
 
         for each example (x, y):
             tau = (1 - y w.x) / |x|^2, at least 0, at most C        (pa1)
@@ -19,14 +19,15 @@ class PassiveAggressive(StreamLearner):
     Parameters
     ----------
     rule : {"pa1", "pa", "pa2"}
-        At most `C`; at any cost; softened: tau = (1 - y w.x) / (|x|^2 + 1/2C).
+        "pa1": tau is at most `C`; "pa": tau is unbounded; "pa2": tau is softened,
+        tau = (1 - y w.x) / (|x|^2 + 1/2C).
     C : float
-        What an error may cost. Several classes learn with half the lead over the best wrong class
-        as their margin, so that two classes are the binary case; in the paper's notation their C
-        is twice this one.
+        Aggressiveness: how much an error may cost. With several classes, the margin is half the
+        lead over the best wrong class, so that two classes give the binary case; C in the paper's
+        notation is then twice this value.
     keep, epochs, batch, shuffle, ties, start, tol, validation, patience, max_seconds, \
 class_weight, fit_intercept, multiclass, grow, warm_start, n_jobs, random_state, progress
-        As for `Perceptron`. A batch makes the mean of its examples' steps.
+        As for `Perceptron`. A batch makes the mean of the steps of its examples.
 
     Examples
     --------

@@ -11,80 +11,81 @@ from widemargin.online.rules import RULES, Eta
 
 
 class Perceptron(StreamLearner):
-    """The perceptron: correct the weights after every mistake, and only then.
+    """Perceptron: the weights are corrected after every mistake, and only then.
 
         for each example (x, y):
             if y (w.x + b) <= 0:
                 w += eta y x;  b += eta y
 
-    Several classes have a weight vector each; the right one gains x and the best wrong one loses
-    it. What is deployed is the average of all weights on the way (`keep="average"`), the last
-    ones, or a vote of all of them.
+    With several classes there is one weight vector per class; x is added to that of the correct
+    class and subtracted from that of the best wrong class. Predictions use the average of all
+    weights during training (`keep="average"`), the last weights, or a vote of all of them.
 
     Parameters
     ----------
     rule : {"perceptron", "margin", "pa", "pa1", "pa2", "logistic"}
-        When to step and how far: `eta` after a mistake; `eta` while y w.x <= `target`; just far
-        enough to reach y w.x = 1 (at any cost, at most `C`, softened by 1/2C); or by the
+        When to update and by how much: by `eta` after a mistake; by `eta` if y w.x <= `target`;
+        just enough to reach y w.x = 1 (unbounded, at most `C`, softened by 1/2C); or by the
         gradient of the logistic loss.
     keep : {"average", "last", "vote"}
-        What answers. "vote" keeps the log of mistakes and can answer as all three (`using`).
+        Which weights predict. "vote" stores the mistake log and can predict as any of the three
+        (see `using`).
     epochs : int
-        Passes over the examples at the most; an epoch without a mistake is the last.
+        Maximum number of passes over the examples; training stops after an epoch without mistakes.
     eta : float or (float, float)
-        Step size, or (eta0, power) for eta0 / t ** power at turn t.
+        Step size, or (eta0, power) for eta0 / t ** power at step t.
     C, target : float
-        What an error may cost (pa1, pa2); the margin to aim at (margin).
+        How much an error may cost (pa1, pa2); the margin to aim for (margin).
     batch : int or "full"
-        Examples that correct the same weights at once.
+        Number of examples per update (mini-batch size).
     shuffle : bool or {"once", "rows", "draw"}
-        True: a new order every epoch, chosen so that memory can keep up; "rows": a new
-        permutation of single rows; "once": permuted once; "draw": drawn with replacement;
-        False: as given.
+        True: a new order every epoch that reads memory efficiently; "rows": a new permutation of
+        single rows every epoch; "once": one permutation for all epochs; "draw": drawn with
+        replacement; False: the given order.
     ties : {"mistake", "predict"}
-        Whether a score of exactly 0 is a mistake, or only if the label predicted there is wrong.
+        Whether a score of exactly 0 is always a mistake, or only if the predicted label is wrong.
     start : {"zero", "random"}, array or (array, array)
-        The first weights, alone or with the first biases.
+        Initial weights, alone or with the initial biases.
     tol : float
-        Stop when the weights move less than this in an epoch.
+        Stop when the weights change by less than this in an epoch.
     validation : float
-        The fraction of the examples to hold out. They are scored after each epoch with what would
-        be deployed; learning stops after `patience` epochs without a better score, and the best
-        weights are given back.
+        Fraction of the examples to hold out. They are scored after each epoch; training stops after
+        `patience` epochs without a better score, and the best weights are returned.
     patience : int
         See `validation`.
     max_seconds : float or None
-        Stop after this time with what was learned.
+        Stop after this many seconds and keep what was learned.
     class_weight : dict, "balanced" or None
-        What errors on each class cost.
+        Cost of an error on each class.
     fit_intercept : bool, float or "auto"
-        Learn a bias, as the weight of a constant feature 1, or of the value given. "auto" makes
-        it as large as the values in the rows typically are (the power of two nearest to the
-        median size of those that are not zero; in a stream, of the first examples). It suits rows
-        of many small values, such as texts, whose bias would else take steps as long as the rows.
+        Whether to learn a bias, as the weight of a constant feature. A number is the value of that
+        feature (True means 1). "auto" gives it the typical size of the values in the rows: the
+        power of two nearest to the median absolute value of the nonzeros (in a stream, those of the
+        first examples). This suits rows of many small values, such as texts, where the steps of the
+        bias would otherwise be as long as the rows.
     multiclass : {"joint", "ovr"}
         Learn all classes together, or each against the rest.
     grow : bool
-        Let `partial_fit` take rows with more features than before.
+        Whether `partial_fit` accepts rows with more features than before.
     warm_start : bool
-        Let `fit` go on from what was learned before.
+        Whether `fit` continues from the previous fit.
     n_jobs : int or None
-        Threads for independent work (one-vs-rest classes, prediction); -1 is every core.
+        Threads for independent work (one-vs-rest classes, prediction); -1 means all cores.
     random_state : int, Generator, RandomState or None
-        The seed of all that is random.
+        Seed of the random generator.
     progress : bool or None
-        Show a progress line on stderr; None: if it is a terminal.
+        Whether to show a progress line on stderr; None: only if it is a terminal.
 
     Attributes
     ----------
     classes_, coef_, intercept_ : arrays
-        The labels, and the weights of what is deployed.
+        The labels, and the weights and biases used for prediction.
     n_iter_, mistakes_ : int
         Epochs run and mistakes made.
     history_ : History
-        A table with a row an epoch.
+        A table with one row per epoch.
     n_features_in_, feature_names_in_
-        The width of the rows, and the names of their columns if they had names.
+        The number of features, and their names if the columns had names.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Learning from dicts, one at a time: names instead of columns."""
+"""Learning from dicts, one example at a time, with feature names instead of columns."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ from widemargin.training.history import Epoch, History
 
 
 class StreamLearner(LinearLearner):
-    """A linear learner that also takes examples one by one, as dicts from name to value.
+    """A linear learner that also takes single examples, as dicts from feature name to value.
 
-    A learner keeps to one kind of input: dicts bring a vocabulary of their own, which grows as
-    names appear, and do not mix with arrays.
+    One learner takes one kind of input: dicts have a vocabulary of their own, which grows as names
+    appear, and cannot be mixed with arrays.
     """
 
     def learn_one(self, x: Mapping[str, Any], y: Any) -> Self:
@@ -36,10 +36,10 @@ class StreamLearner(LinearLearner):
         Parameters
         ----------
         x : dict
-            Feature name to number; what is not named is zero. A string or True counts as the
-            feature "name=value" or "name" with value 1.
+            Maps feature names to numbers; features not named are zero. A string value stands for
+            the feature "name=value" with value 1, True for the feature "name" with value 1.
         y : label
-            A whole number or a string; new labels make new classes.
+            An integer or a string; new labels create new classes.
         """
         settings = self._settings()
         label = np.asarray([y])
@@ -52,14 +52,14 @@ class StreamLearner(LinearLearner):
             rng, history = self._generator(), History()
             state = begin(rows.widened(len(self._names)), 1, settings, rng)
         elif not self.model_.by_name:
-            raise ValueError("this learner was trained on arrays; go on with partial_fit")
+            raise ValueError("this learner was trained on arrays; continue with partial_fit")
         else:
             rows = self._row(x, learn=True)
             classes, codes = self._known_classes(label)
             rng, history = self._rng, self.model_.history
             room = len(self._names)
             if room > self.model_.state.width:
-                room *= 2  # so that growing costs no more than learning
+                room *= 2  # amortised: growing costs no more than learning
             state = self._state_for(rows.widened(room), classes, settings)
         if len(classes) > 1:
             _count(history, learn_stream(rows, codes, state, settings), state.seen)
@@ -71,26 +71,26 @@ class StreamLearner(LinearLearner):
         return self
 
     def predict_one(self, x: Mapping[str, Any]) -> Any:
-        """The label of one example; names never seen before count for nothing."""
+        """Predict the label of one example; unknown feature names are ignored."""
         model = self._fitted()
         if not model.by_name:
-            raise ValueError("this learner was trained on arrays: ask it with predict")
+            raise ValueError("this learner was trained on arrays: use predict")
         code = 0
         if len(model.classes) > 1:
             code = int(best_class(state_scores(model.state, model.keep, self._row(x)))[0])
         return model.classes[code : code + 1].tolist()[0]
 
     def explain(self, x: Any, top: int = 10) -> Explanation:
-        """The features that decided the prediction of one example, the strongest first.
+        """Return the features that decided the prediction for one example, strongest first.
 
-        If the log of mistakes was kept, also the examples whose mistakes made their weights.
+        If the mistake log was kept, also the examples whose mistakes produced their weights.
         """
         if isinstance(x, Mapping) and self._fitted().by_name:
             return self.model_.explain(self._row(x), top)
         return super().explain(x, top)
 
     def _row(self, x: Mapping[str, Any], learn: bool = False) -> Rows:
-        """One example as a sparse row; with `learn`, new names get a column."""
+        """Convert one example to a sparse row; with `learn`, new names get a column."""
         columns, values = [], []
         for name, value in x.items():
             if isinstance(value, str):
@@ -119,7 +119,7 @@ class StreamLearner(LinearLearner):
 
 
 def _count(history: History, tally: Tally, seen: int) -> None:
-    """Bring the one row of a stream's history up to date."""
+    """Update the single row of a stream's history."""
     so_far = history.epochs.pop() if history.epochs else Epoch(1, 0, 0, 0.0, None, None, 0.0)
     history.add(
         so_far._replace(

@@ -1,4 +1,4 @@
-"""Text: a hashing transformer, and a classifier that takes strings."""
+"""Text: a hashing transformer, and a classifier of strings."""
 
 from __future__ import annotations
 
@@ -39,46 +39,46 @@ _BIAS = 0.1
 
 
 class HashedText(TransformerMixin, BaseEstimator):
-    """Documents as sparse rows of hashed words or n-grams.
+    """Convert documents to sparse rows of hashed words or n-grams.
 
-    Gives what scikit-learn's HashingVectorizer gives, in float32, where the options coincide:
-    `n_features=2**bits`, `ngram_range=ngrams`, `alternate_sign=signed`, `binary` is
-    weighting="binary"; with weighting="sublinear" or `idf` also what a TfidfTransformer makes of
-    it. It is an order of magnitude faster and remembers names.
+    Where the options coincide, the result is that of scikit-learn's HashingVectorizer, in float32:
+    `n_features=2**bits`, `ngram_range=ngrams`, `alternate_sign=signed`, and `binary` is
+    weighting="binary"; with weighting="sublinear" or `idf`, that of a TfidfTransformer after it.
+    It is an order of magnitude faster and keeps feature names.
 
     Parameters
     ----------
     analyzer : {"word", "char", "char_wb"}
-        What n-grams are made of: words; characters; characters within words, each word with a
+        What n-grams consist of: words; characters; or characters within words, each word with a
         blank before and after it.
     ngrams : int or (int, int)
-        The longest n-gram (of words: beginning with single ones; of characters: only this long),
-        or the shortest and the longest; up to 5.
+        Length of the longest n-gram, or of the shortest and the longest; at most 5. A single number
+        n means 1 to n for words, and exactly n for characters.
     lowercase : bool
-        Fold upper case.
+        Whether to convert to lower case.
     min_length : int
-        Words with fewer characters are left out. (Only for "word".)
+        Words with fewer characters are ignored. (Only for "word".)
     bits : int
-        There are 2 ** bits columns.
+        The number of columns is 2 ** bits.
     signed : bool
-        Let the sign of the hash decide whether a feature adds 1 or -1.
+        Whether the sign of the hash decides if a feature adds 1 or -1.
     weighting : {"count", "binary", "sublinear"}
-        The value of a feature that a document has c times: c, 1, or 1 + log c.
+        Value of a feature that occurs c times in a document: c, 1, or 1 + log c.
     idf : bool
-        Multiply by how rare a column is in the documents given to `fit`.
+        Whether to multiply by the inverse document frequency in the documents given to `fit`.
     norm : {"l2", None}
         Whether rows are scaled to length 1.
     errors : {"strict", "replace"}
-        What to do with bytes that are not UTF-8. (Strings never have such.)
+        What to do with bytes that are not UTF-8. (Does not concern strings.)
     names : int
-        How many names of features `fit` keeps; 0 keeps none.
+        Maximum number of feature names that `fit` keeps; 0 keeps none.
     n_jobs : int or None
-        Threads; -1 is every core.
+        Number of threads; -1 means all cores.
 
     Attributes
     ----------
     encoder_ : TextEncoder
-        Knows the names of columns: `encoder_.feature_name(column)`.
+        Gives the names of columns: `encoder_.feature_name(column)`.
 
     Examples
     --------
@@ -124,7 +124,7 @@ class HashedText(TransformerMixin, BaseEstimator):
         self.n_jobs = n_jobs
 
     def fit(self, X: Iterable[str], y: Any = None) -> Self:
-        """Count documents a column if `idf` asks for it, and write down names."""
+        """Count document frequencies if `idf` is set, and record feature names."""
         if self.names:
             self._learn(X)
             return self
@@ -133,11 +133,11 @@ class HashedText(TransformerMixin, BaseEstimator):
         return self
 
     def fit_transform(self, X: Iterable[str], y: Any = None) -> Any:
-        """As `fit`, then `transform`, with one look at the documents less."""
+        """Do `fit` and `transform` with one pass fewer over the documents."""
         return _sorted_matrix(self._learn(X))
 
     def transform(self, X: Iterable[str]) -> Any:
-        """Documents as a CSR matrix. Without `idf` this needs no `fit`."""
+        """Convert documents to a CSR matrix. Without `idf` this needs no `fit`."""
         encoder = vars(self).get("encoder_")
         if encoder is None:
             if self.idf:
@@ -169,26 +169,26 @@ def _has_probabilities(classifier: TextClassifier) -> bool:
 
 
 class TextClassifier(ClassifierMixin, BaseEstimator):
-    """Hashed text and a linear learner in one model, trained on strings and saved in one file.
+    """Text classifier: hashed text and a linear learner in one model, saved in one file.
 
     Parameters
     ----------
     learner : Perceptron, PassiveAggressive, OnlineLogistic or None
-        Who learns. None is an averaged perceptron with 5 epochs and a small bias: rows have
-        length 1, and a constant feature of 1 would drown them.
+        The learner. None means an averaged perceptron with 5 epochs and a small bias: rows have
+        length 1, and a constant feature of 1 would dominate them.
     analyzer, ngrams, lowercase, min_length, bits, signed, weighting, idf, norm, errors, names
         As for `HashedText`.
     n_jobs : int or None
-        Threads for hashing and for the default learner; -1 is every core.
+        Threads for hashing and for the default learner; -1 means all cores.
     random_state : int, Generator, RandomState or None
-        The seed of the default learner.
+        Seed of the default learner.
 
     Attributes
     ----------
     learner_ : estimator
-        The learner, fitted.
+        The fitted learner.
     encoder_ : TextEncoder
-        What turns documents into rows.
+        Converts documents to rows.
     classes_, history_
         Those of the learner.
 
@@ -237,19 +237,19 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
     learner_: Any
     encoder_: Any
 
-    # Learning
+    # Training
 
     def fit(self, X: Iterable[str], y: Any, sample_weight: Any = None) -> Self:
-        """Learn from documents.
+        """Train on documents.
 
         Parameters
         ----------
         X : list of str
             The documents.
         y : array of labels
-            Their classes.
+            Their labels.
         sample_weight : array of numbers, optional
-            What an error on each document costs.
+            Cost of an error on each document.
         """
         learner, encoder, texts = self._learner(), _encoder(self), texts_of(X)
         threads = thread_count(self.n_jobs)
@@ -264,71 +264,71 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
     def partial_fit(
         self, X: Iterable[str], y: Any, classes: Any = None, sample_weight: Any = None
     ) -> Self:
-        """Go on learning: one epoch over more documents.
+        """Continue training with one epoch over more documents.
 
-        `idf` stays what `fit` has counted, so with it the first call must be `fit`.
+        Document frequencies are those counted by `fit`, so with `idf` the first call must be `fit`.
         """
         if not hasattr(self, "learner_"):
             if self.idf:
-                raise ValueError("idf=True needs all documents at once: begin with fit")
+                raise ValueError("idf=True needs all documents at once: call fit first")
             self.learner_, self.encoder_ = self._learner(), _encoder(self)
         rows = self.encoder_.encode(texts_of(X), 0.0, thread_count(self.n_jobs), note=True)
         self.learner_.partial_fit(rows, y, classes=classes, sample_weight=sample_weight)
         return self
 
-    # Asking
+    # Prediction
 
     def decision_function(self, X: Iterable[str]) -> np.ndarray:
-        """The score of every document, as of the learner."""
+        """Compute the scores of all documents, as the learner does."""
         return self._fitted().decision_function(self._rows(X))
 
     def predict(self, X: Iterable[str]) -> np.ndarray:
-        """The label of every document."""
+        """Predict the label of every document."""
         return self._fitted().predict(self._rows(X))
 
     @available_if(_has_probabilities)
     def predict_proba(self, X: Iterable[str]) -> np.ndarray:
-        """The probability of every class, if the learner gives any."""
+        """Estimate the probability of every class, if the learner supports it."""
         return self._fitted().predict_proba(self._rows(X))
 
     def explain(self, text: str, top: int = 10) -> Explanation:
-        """The words that decided the prediction of one document, the strongest first."""
+        """Return the words that decided the prediction for one document, strongest first."""
         return self.model_.explain(texts_of([text]), top)
 
     def top_features(self, n: int = 10) -> dict[Any, list[tuple[str, float]]]:
-        """For each class the n features that speak for it most, with their weights.
+        """Return for each class the n features with the largest weights for it.
 
-        Of two classes the first has the weights of the second with their signs turned. A name with
+        With two classes, the first has the weights of the second with opposite signs. A name with
         "~" shares its column with others; a column without a name is "#" and its number.
         """
         return self.model_.top_features(n)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write encoder and learner into one file; `widemargin.load` reads it back."""
+        """Save encoder and learner to one file; `widemargin.load` reads it back."""
         self.model_.save(path)
 
     def report(
         self, path: str | os.PathLike[str], X: Any = None, y: Any = None, **options: Any
     ) -> None:
-        """Write an HTML page about what was learned; see `widemargin.report`."""
+        """Write an HTML page about the model; see `widemargin.report`."""
         from widemargin.pages.reports import report
 
         report(self, path, X, y, **options)
 
     def _html_repr(self) -> str:
-        """What a notebook shows: the parameters and, once fitted, what was learned."""
+        """HTML for notebooks: the parameters and, once fitted, the model."""
         return html_of(self, super()._html_repr())
 
     def __sklearn_is_fitted__(self) -> bool:
         return "learner_" in vars(self)
 
     def restore(self, model: LinearModel) -> Self:
-        """Take over a model that was read from a file."""
+        """Adopt a model that was read from a file."""
         self.learner_ = clone(self.learner).restore(model)
         self.encoder_ = model.encoder
         return self
 
-    # What was learned
+    # Learned attributes
 
     @property
     def model_(self) -> LinearModel:
@@ -342,10 +342,10 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
 
     @property
     def history_(self) -> History:
-        """What happened in each epoch."""
+        """The training history, one row per epoch."""
         return self._fitted().history_
 
-    # Within
+    # Internals
 
     def _fitted(self) -> Any:
         if "learner_" not in vars(self):
@@ -380,7 +380,7 @@ def _encoder(options: Any) -> TextEncoder:
 
 
 def _sorted_matrix(rows: Rows) -> Any:
-    """The rows as scikit-learn gives them: columns in order."""
+    """Convert rows to a matrix with sorted columns, as scikit-learn returns it."""
     matrix = rows.to_matrix().copy()
     matrix.sort_indices()
     matrix.indptr = matrix.indptr.astype(matrix.indices.dtype)

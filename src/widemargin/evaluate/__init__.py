@@ -1,1 +1,1 @@
-"""How good predictions are: measures, intervals, worst mistakes."""
+"""The quality of predictions: measures, intervals, worst mistakes."""

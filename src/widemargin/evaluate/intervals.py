@@ -1,4 +1,4 @@
-"""How far a measured rate may be from the truth."""
+"""Confidence intervals of proportions."""
 
 from __future__ import annotations
 

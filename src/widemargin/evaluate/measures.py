@@ -1,4 +1,4 @@
-"""How good predictions are: accuracy, precision, recall, F1, each with an interval."""
+"""The quality of predictions: accuracy, precision, recall, F1, each with an interval."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ import numpy as np
 
 from widemargin.evaluate.intervals import wilson
 
-#: Confusion tables drawn to see how far F1 may lie off.
+#: Number of confusion tables drawn for the intervals of F1.
 _DRAWS = 1000
 
 
 @dataclass(frozen=True)
 class Measures:
-    """What a table of answers says.
+    """Quality measures of a confusion table.
 
     Parameters
     ----------
     labels : list
         The classes.
     confusion : array (k + 1, k) of int
-        How often class i was predicted as class j. The last row is for examples whose label is no
-        class of the model: they count as mistakes.
+        How often class i was predicted as class j. The last row is for examples whose label is not
+        a class of the model: they count as mistakes.
 
     Examples
     --------
@@ -38,27 +38,27 @@ class Measures:
 
     @property
     def n(self) -> int:
-        """How many examples there were."""
+        """Number of examples."""
         return int(self.confusion.sum())
 
     @property
     def right(self) -> int:
-        """How many of them were predicted right."""
+        """Number of correct predictions."""
         return int(np.trace(self.confusion))
 
     @property
     def accuracy(self) -> float:
-        """The part that was predicted right."""
+        """Fraction of correct predictions."""
         return self.right / self.n
 
     @property
     def accuracy_interval(self) -> tuple[float, float]:
-        """95 % interval (Wilson)."""
+        """95 % interval of the accuracy (Wilson)."""
         return wilson(self.right, self.n)
 
     @property
     def support(self) -> np.ndarray:
-        """How many examples each class has."""
+        """Number of examples of each class."""
         return self.confusion.sum(axis=1)[:-1]
 
     @property
@@ -68,17 +68,17 @@ class Measures:
 
     @property
     def precision(self) -> list[float]:
-        """Of each class: how much of what was predicted as it is right. 0 if nothing was."""
+        """Precision of each class; 0 if it was never predicted."""
         return _parts(np.diag(self.confusion), self.predicted)
 
     @property
     def recall(self) -> list[float]:
-        """Of each class: how much of it was found. 0 if there is none of it."""
+        """Recall of each class; 0 if it has no examples."""
         return _parts(np.diag(self.confusion), self.support)
 
     @property
     def f1(self) -> list[float]:
-        """Of each class the harmonic mean of precision and recall."""
+        """F1 of each class: the harmonic mean of precision and recall."""
         return _f1(self.confusion).tolist()
 
     @property
@@ -87,7 +87,7 @@ class Measures:
         return float(_macro(self.confusion))
 
     def f1_intervals(self) -> tuple[tuple[float, float], list[tuple[float, float]]]:
-        """95 % intervals of the mean F1 and of each class's, by drawing tables like this one."""
+        """95 % intervals of the mean F1 and of the F1 of each class, by resampling this table."""
         rng = np.random.default_rng(0)
         drawn = rng.multinomial(self.n, self.confusion.ravel() / self.n, size=_DRAWS)
         tables = drawn.reshape(_DRAWS, *self.confusion.shape)
@@ -116,7 +116,7 @@ def _macro(confusion: np.ndarray) -> np.ndarray:
 
 
 def confusion_of(answers: np.ndarray, found: np.ndarray, classes: int) -> np.ndarray:
-    """Count how often code `answers[i]` (-1: none of the classes) was predicted as `found[i]`."""
+    """Count how often class `answers[i]` (-1: not a class) was predicted as `found[i]`."""
     rows = np.where(answers < 0, classes, answers)
     counts = np.bincount(rows * classes + found, minlength=(classes + 1) * classes)
     return counts.reshape(classes + 1, classes)

@@ -1,4 +1,4 @@
-"""Asking a model about labelled examples: how often it is right, and its worst mistakes."""
+"""Test a model on labelled examples: how often it is right, and its worst mistakes."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from widemargin.errors import DataError
 from widemargin.evaluate.measures import Measures, confusion_of
 from widemargin.online.scores import best_class
 
-#: Worst mistakes that are kept, and letters of each that are shown.
+#: Number of worst mistakes to keep, and number of characters of each to show.
 _KEPT, _LETTERS = 10, 600
-#: Features of an example that are told.
+#: Number of features of an example to show.
 _REASONS = 6
 
 
@@ -33,11 +33,11 @@ class Mistake(NamedTuple):
     right, predicted
         The two labels.
     lead : float
-        How far the right label was behind, as a negative number.
+        How far the correct label was behind, as a negative number.
     text : str
-        The example itself, if it is a text; cut if it is long.
+        The example itself, if it is a text; truncated if it is long.
     reasons : list of (feature, value, share)
-        What spoke for the wrong label most.
+        The features that contributed most to the wrong label.
     """
 
     place: str
@@ -49,7 +49,7 @@ class Mistake(NamedTuple):
 
 
 class Exam:
-    """Answers, counted; the worst mistakes are kept.
+    """Counts predictions, and keeps the worst mistakes.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ class Exam:
 
     @property
     def mistakes(self) -> list[Mistake]:
-        """The worst first."""
+        """The worst mistakes, worst first."""
         return [mistake for _, _, mistake in sorted(self._worst, reverse=True)]
 
     def add(
@@ -82,16 +82,16 @@ class Exam:
         leads: np.ndarray,
         describe: Callable[[int], Mistake],
     ) -> None:
-        """Count answers.
+        """Count predictions.
 
         Parameters
         ----------
         codes, found : arrays
-            The right classes (-1: none that the model knows) and the answers.
+            The correct classes (-1: unknown to the model) and the predicted ones.
         leads : array
-            How far the right label leads; negative for mistakes.
+            How far the correct label leads; negative for mistakes.
         describe : callable
-            From an example's place in these arrays to what is told about it.
+            Maps the index of an example in these arrays to its description.
         """
         self._confusion += confusion_of(codes, found, len(self.classes))
         self.rows += len(codes)
@@ -105,25 +105,25 @@ class Exam:
 
 
 def examine(model: Any, X: Any, y: Any) -> Exam:
-    """Ask a model about labelled examples in memory.
+    """Test a model on labelled examples in memory.
 
     Parameters
     ----------
     model : LinearModel, or anything with `classes` (or `classes_`), `predict` and
         `decision_function`
     X, y
-        What it takes, and the right labels.
+        The examples, and their correct labels.
     """
     classes = np.asarray(getattr(model, "classes", getattr(model, "classes_", None)))
     if classes.ndim == 0:
-        raise DataError(f"{type(model).__name__} says nothing of classes to be examined in")
+        raise DataError(f"{type(model).__name__} has no classes: it is not a fitted classifier")
     codes = codes_of(y, classes)
     texts = list(X) if _is_texts(X) else None
     asked = model.rows(texts_of(texts) if texts is not None else X) if _is_ours(model) else X
     scores = np.asarray(model.decision_function(asked), np.float64)
     if len(scores) != len(codes):
         raise DataError(f"there are {len(scores)} rows but {len(codes)} labels")
-    # Ties are broken by the model; other models may score pairs of classes.
+    # Models break ties in their own way, and other models may score pairs of classes.
     found = best_class(scores) if _is_ours(model) else codes_of(model.predict(X), classes)
     exam = Exam(classes)
     leads = leads_of(scores, codes, found, len(classes))
@@ -146,15 +146,15 @@ def examine(model: Any, X: Any, y: Any) -> Exam:
 
 
 def leads_of(scores: np.ndarray, codes: np.ndarray, found: np.ndarray, classes: int) -> np.ndarray:
-    """By how much the right class of every example leads the best other one.
+    """How far the correct class of every example leads the best other class.
 
-    An example whose label is no class lags as far behind as the answer leads.
+    If the label is not a class, the lead is minus that of the predicted class.
     """
     each = np.arange(len(codes))
     if scores.ndim == 1:
         leads = np.where(codes == 1, scores, -scores)
         return np.where(codes < 0, -np.abs(scores), leads)
-    if scores.shape[1] != classes:  # scores of pairs of classes: only right or wrong is known
+    if scores.shape[1] != classes:  # scores of pairs: only correct or wrong is known
         return np.where(codes == found, 1.0, -1.0)
     right = scores[each, np.maximum(codes, 0)]
     others = scores.copy()
@@ -177,14 +177,14 @@ def describe_mistake(
     row: Rows | None = None,
     raw: Any = None,
 ) -> Mistake:
-    """What is told about one mistake.
+    """Describe one mistake.
 
     Parameters
     ----------
     row : Rows, optional
         The example as the model reads it.
     raw : optional
-        The example as its encoder takes it, which knows the names of its features best.
+        The example in raw form, from which its encoder gets exact feature names.
     """
     reasons: list[tuple[str, float, float]] = []
     if hasattr(model, "explain") and (row is not None or raw is not None):
@@ -202,7 +202,7 @@ def text_at(texts: Texts, i: int) -> str:
 
 
 def _is_ours(model: Any) -> bool:
-    """Whether it takes rows as our encoders make them."""
+    """Whether the model takes rows from our encoders."""
     return hasattr(model, "rows") and hasattr(model, "state")
 
 

@@ -1,1 +1,1 @@
-"""What was trained: linear models, kernel models, kernel SVMs, and their explanations."""
+"""Trained models: linear models, kernel models, kernel SVMs, and their explanations."""

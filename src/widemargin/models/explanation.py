@@ -1,4 +1,4 @@
-"""Why a model predicted what it did, as data that prints itself."""
+"""Explanations of predictions, as printable data."""
 
 from __future__ import annotations
 
@@ -7,30 +7,30 @@ from typing import Any, NamedTuple
 
 
 class Reason(NamedTuple):
-    """One feature's part in a prediction."""
+    """The contribution of one feature to a prediction."""
 
     feature: str
     value: float
     weight: float
-    share: float  # value times weight: what it added to the score
-    mistakes: list[tuple[int, float]] | None  # (row, what it added to the weight), if logged
+    share: float  # value times weight: its contribution to the score
+    mistakes: list[tuple[int, float]] | None  # (row, amount added to the weight), if logged
 
 
 @dataclass(frozen=True)
 class Explanation:
-    """What decided a prediction.
+    """The explanation of one prediction.
 
     Attributes
     ----------
     prediction, instead_of
-        The label that won, and the one that came second.
+        The predicted label, and the one that came second.
     score : float
-        By how much it won.
+        By how much the first won.
     reasons : list of Reason
-        The features that had a part in it, the largest first. If the log of mistakes was kept,
-        each names the rows whose mistakes made its weight.
+        The features that contributed, largest first. If the mistake log was kept, each names the
+        rows whose mistakes produced its weight.
     voted : bool
-        Whether the prediction was voted; the weights are then those of the average.
+        Whether the prediction is a vote; the weights are then those of the average.
     """
 
     prediction: Any

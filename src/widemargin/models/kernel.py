@@ -1,4 +1,4 @@
-"""A trained model that sees examples only through a kernel."""
+"""A trained kernel model."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ from widemargin.online.state import KEEPS
 from widemargin.parameters import check_choice
 from widemargin.training.history import History
 
-#: Kernel values are computed in blocks of about so many bytes: what the processor's cache holds.
+#: Kernel values are computed in blocks of about this many bytes, which fit in the processor cache.
 BLOCK_BYTES = 1 << 23
-#: Examples that are answered together.
+#: Number of examples that are scored together.
 _TOGETHER = 512
 
 
@@ -45,21 +45,21 @@ class KernelModel:
     Attributes
     ----------
     classes : array
-        The labels, sorted. Of two, the second is the positive one.
+        The labels, sorted. With two classes, the second is the positive one.
     kernel : Kernel
-        The product in feature space.
+        The inner product in feature space.
     support : Points
-        The examples that were learned from; `support.index` are their rows in the training data.
+        The support vectors; `support.index` holds their rows in the training data.
     coef : array (support, k)
-        What each of them adds to each class, by the last hypothesis; k is 1 for two classes.
+        Their coefficients for each class in the last hypothesis; k is 1 for two classes.
     summed : array (support, k), or (0, k)
-        The same summed over all hypotheses, which makes the average.
+        The coefficients summed over all hypotheses, for the average.
     log : Log or None
-        Every correction, in which `example` counts within `support`: what a vote needs.
+        All corrections, for a vote; their `example` is an index into `support`.
     count : float
-        How many hypotheses there were: examples seen, plus one.
+        The number of hypotheses: examples seen, plus one.
     intercept : array (k,)
-        What is added to every score.
+        The bias of every score.
     joint : bool
         Whether all classes were learned together.
     keep, rule, learner, params, history, feature_names, encoder
@@ -87,7 +87,7 @@ class KernelModel:
     R: float = 0.0
     width: int = 0
 
-    #: What the faces ask every model: it has no constant feature, dicts or certificate.
+    #: Attributes that estimators expect of every model: no constant feature, dicts or certificate.
     bias = 0.0
     by_name = False
     has_probabilities = False
@@ -95,11 +95,11 @@ class KernelModel:
 
     @property
     def dtype(self) -> np.dtype:
-        """The type of the numbers that it reads."""
+        """The type of the numbers in its examples."""
         return self.support.dtype
 
     def points(self, X: Any) -> Points:
-        """Examples as this model reads them; with an encoder, raw ones are encoded."""
+        """Convert examples to points; with an encoder, raw examples are encoded."""
         if self.encoder is not None and isinstance(X, Vectors):
             X = self.encoder.encode(X, 0.0)
         if self.kernel.on_objects:
@@ -115,9 +115,9 @@ class KernelModel:
         return points_of(self.kernel, rows)
 
     def meeting(self, points: Points) -> tuple[Points, np.ndarray | None]:
-        """The support as these points meet it, and the columns of them that count; None: all.
+        """The support in the form these points need, and the columns to use; None means all.
 
-        Columns that are zero in the whole support add nothing to any product.
+        Columns that are zero in the whole support contribute nothing to any product.
         """
         if not self.kernel.is_precomputed:
             points.prepare(self.kernel)
@@ -127,10 +127,10 @@ class KernelModel:
         return self.support.narrow, self.support.used
 
     def decision_function(self, X: Any, threads: int = 1) -> np.ndarray:
-        """One score a row for two classes (positive: the second), else one a row and class.
+        """Compute one score per row for two classes (positive: the second), else one per class.
 
-        A voted model answers with the mean vote, from -1 to 1, or with each class's share of votes.
-        However many rows there are, kernel values take no more than some megabytes at a time.
+        The score of a voted model is the mean vote, from -1 to 1, or the share of the votes for
+        each class. Kernel values take only a few megabytes at a time, however many rows there are.
         """
         points = self.points(X)
         support, columns = self.meeting(points)
@@ -158,11 +158,14 @@ class KernelModel:
         return found[:, 0] if found.shape[1] == 1 else found
 
     def predict(self, X: Any, threads: int = 1) -> np.ndarray:
-        """The label of every row. Ties go to the second of two classes, to the first of several."""
+        """Predict the label of every row.
+
+        Ties go to the second of two classes, and to the first of more than two.
+        """
         return self.classes[best_class(self.decision_function(X, threads))]
 
     def using(self, keep: str) -> KernelModel:
-        """The same training, answering as the last, averaged or voted perceptron."""
+        """Return the same training as the last, averaged or voted perceptron."""
         check_choice("keep", keep, KEEPS)
         if keep == "vote" and self.log is None:
             raise ValueError("the mistake log was not kept: train with keep='vote'")
@@ -171,15 +174,15 @@ class KernelModel:
         return replace(self, keep=keep)
 
     def with_kernel(self, function: Any) -> KernelModel:
-        """The same model with a function for its kernel, which a file cannot hold."""
+        """Return the same model with its kernel function, which a file cannot store."""
         return replace(self, kernel=make_kernel(function))
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model into one file."""
+        """Save the model to one file."""
         write_model_file(path, *self.contents())
 
     def contents(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-        """Arrays and description, as they go into a file."""
+        """The arrays and the description to store in a file."""
         labels, kind = plain_labels(self.classes)
         arrays = {
             "coef": self.coef,
@@ -244,17 +247,17 @@ class KernelModel:
 
 
 class RunningScores:
-    """The scores of every hypothesis so far on some examples, as running sums over a log.
+    """The scores of all hypotheses so far on some examples, as running sums over a log.
 
     Parameters
     ----------
     kernel : Kernel
     points : Points
-        The examples that are scored.
+        The examples to score.
     k : int
-        Scores an example has: 1 for two classes.
+        Number of scores per example: 1 for two classes.
     joint : bool
-        Whether a vote goes to one class, rather than every class being voted on by itself.
+        Whether each vote goes to one class; otherwise every class is voted on separately.
     """
 
     def __init__(self, kernel: Kernel, points: Points, k: int, joint: bool) -> None:
@@ -264,8 +267,8 @@ class RunningScores:
         self._work = np.empty(0)
 
     def hear(self, support: Points, log: Log, threads: int = 1) -> None:
-        """Let the hypotheses of a stretch of the log vote; its `example` counts in `support`."""
-        # Only some examples at a time fit the cache, and these need their kernel with all others.
+        """Add the votes of a part of the log; its `example` is an index into `support`."""
+        # Only some examples fit in the cache at a time, and they need their kernel with all others.
         dtype = np.promote_types(support.dtype, self.points.dtype)
         room = max(16, BLOCK_BYTES * 4 // max(1, support.n * dtype.itemsize))
         before = self.last.copy()
@@ -283,7 +286,7 @@ class RunningScores:
             self.S[:, each], self.U[:, each], self.votes[:, each] = S, U, votes
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """Everything heard so far, for a file."""
+        """The running sums so far, for a file."""
         return {"S": self.S, "U": self.U, "votes": self.votes, "last": self.last}
 
     def resume(self, arrays: dict[str, np.ndarray]) -> None:
@@ -293,7 +296,7 @@ class RunningScores:
         )
 
     def result(self, keep: str, count: float) -> np.ndarray:
-        """The scores (examples, k) when the clock says `count`."""
+        """The scores (examples, k) at clock time `count`."""
         if keep == "last":
             return self.S.T.copy()
         if keep == "average":
@@ -315,9 +318,9 @@ def combine(
     threads: int = 1,
     work: np.ndarray | None = None,
 ) -> np.ndarray:
-    """The scores (k, points) of some examples: sum_j coef[j] K(x_j, x), in float64.
+    """Compute the scores (k, points) of some examples: sum_j coef[j] K(x_j, x), in float64.
 
-    Kernel values are computed some at a time, in `work` if it is given and large enough.
+    Kernel values are computed in blocks, in the buffer `work` if it is given and large enough.
     """
     dtype = np.promote_types(support.dtype, points.dtype)
     scores = np.zeros((coef.shape[1], points.n))
@@ -330,13 +333,13 @@ def combine(
         part = support if step == support.n else support.take(slice(begin, begin + step))
         K = work[: part.n * points.n].reshape(part.n, points.n)
         block(kernel, part, points, K, threads)
-        with np.errstate(over="ignore", invalid="ignore"):  # who asked looks at the scores
+        with np.errstate(over="ignore", invalid="ignore"):  # the caller checks the scores
             scores += weights[:, begin : begin + part.n] @ K
     return scores
 
 
 def _pack_support(support: Points, kernel: Kernel) -> dict[str, np.ndarray]:
-    """The support as arrays; of a precomputed kernel only the row numbers are needed."""
+    """The support as arrays; a precomputed kernel needs only the row numbers."""
     if kernel.is_precomputed:
         return {}
     if support.objects is not None:
@@ -347,7 +350,7 @@ def _pack_support(support: Points, kernel: Kernel) -> dict[str, np.ndarray]:
         except (TypeError, ValueError):
             found = type(support.objects[0]).__name__
             raise DataError(
-                f"examples of the type {found} cannot go into a file, only vectors and strings"
+                f"examples of type {found} cannot be saved to a file, only vectors and strings"
             ) from None
         return {"support.vectors": matrix}
     assert support.rows is not None

@@ -1,4 +1,4 @@
-"""A trained kernel SVM: one machine for two classes, else one a pair of classes or one a class."""
+"""A trained kernel SVM: one machine for two classes, else one per pair of classes or per class."""
 
 from __future__ import annotations
 
@@ -15,27 +15,27 @@ from widemargin.models.kernel import KernelModel, combine
 from widemargin.online.scores import best_class
 from widemargin.threads import one_blas_thread, run_all
 
-#: Examples that are answered together.
+#: Number of examples that are scored together.
 _TOGETHER = 1024
 
 
 @dataclass(frozen=True)
 class KernelSVMModel(KernelModel):
-    """A `KernelModel` whose scores are those of machines, which may be about pairs of classes.
+    """A `KernelModel` of several machines, which may separate pairs of classes.
 
-    `coef` has a column for every machine. The machine of classes a < b is positive for a; that of
-    the only two classes is positive for the second, and that of one against the rest for the one.
+    `coef` has one column per machine. The machine for classes a < b is positive for a; with only
+    two classes, it is positive for the second; one-vs-rest machines are positive for the one class.
 
     Attributes
     ----------
     pairs : bool
-        Whether there is a machine for every pair of at least three classes.
+        Whether there are three or more classes and one machine per pair of them.
     support_sizes : array
-        How many examples of every class are in `support`, which is in the order of classes.
+        Number of support vectors of every class; `support` is ordered by class.
     shape : {"ovr", "ovo"}
-        Whether `decision_function` gives a score for every class, or one for every pair.
+        Whether `decision_function` returns one score per class, or one per pair.
     worth : KernelCertificate or None
-        What the machines are worth.
+        The certificate of the machines.
     """
 
     pairs: bool = False
@@ -45,14 +45,14 @@ class KernelSVMModel(KernelModel):
 
     @property
     def certificate(self) -> KernelCertificate | None:  # type: ignore[override]
-        """What the machines are worth."""
+        """The certificate of the machines."""
         return self.worth
 
     @property
     def dual_coef(self) -> np.ndarray:
-        """What each support vector (column) adds to the machines that it has a part in.
+        """The coefficients of each support vector (column) in its machines.
 
-        Of pairs, row r is its machine with the r-th of the other classes.
+        With pairs, row r belongs to its machine against the r-th of the other classes.
         """
         if not self.pairs:
             return self.coef.T
@@ -65,9 +65,9 @@ class KernelSVMModel(KernelModel):
         return found
 
     def machine_scores(self, X: Any, threads: int = 1) -> np.ndarray:
-        """The score of every machine (columns) on every example.
+        """Compute the score of every machine (column) on every example.
 
-        However many examples there are, kernel values take some megabytes a thread at a time.
+        Kernel values take a few megabytes per thread at a time, however many examples there are.
         """
         points = self.points(X)
         support, columns = self.meeting(points)
@@ -97,10 +97,10 @@ class KernelSVMModel(KernelModel):
         return found
 
     def decision_function(self, X: Any, threads: int = 1) -> np.ndarray:
-        """One score a row for two classes (positive: the second), else one a row and class.
+        """Compute one score per row for two classes (positive: the second), else one per class.
 
-        Of pairs, the score of a class is the number of its wins and, to break ties, a fraction
-        that grows with how clear they are. With `shape="ovo"` the scores of the pairs themselves.
+        With pairs, the score of a class is the number of its wins plus, to break ties, a fraction
+        that grows with their margins. With `shape="ovo"`, the scores of the pairs themselves.
         """
         scores = self.machine_scores(X, threads)
         if self.pairs:
@@ -108,14 +108,17 @@ class KernelSVMModel(KernelModel):
         return scores[:, 0] if len(self.classes) == 2 else scores
 
     def predict(self, X: Any, threads: int = 1) -> np.ndarray:
-        """The label of every row. Ties go to the second of two classes, to the first of several."""
+        """Predict the label of every row.
+
+        Ties go to the second of two classes, and to the first of more than two.
+        """
         scores = self.machine_scores(X, threads)
         if self.pairs:
             scores = votes_of_pairs(scores, len(self.classes))
         return self.classes[best_class(scores[:, 0] if len(self.classes) == 2 else scores)]
 
     def contents(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-        """Arrays and description, as they go into a file."""
+        """The arrays and the description to store in a file."""
         arrays, about = super().contents()
         arrays["support.sizes"] = self.support_sizes
         worth = None if self.worth is None else self.worth.to_dict()
@@ -137,9 +140,9 @@ class KernelSVMModel(KernelModel):
 
 
 def votes_of_pairs(scores: np.ndarray, classes: int) -> np.ndarray:
-    """Scores of classes from those of pairs: wins, and less than half a win for how clear they are.
+    """Compute class scores from pair scores: wins plus a tie-breaking fraction below one half.
 
-    (The form that scikit-learn gives them.)
+    (The same form as in scikit-learn.)
     """
     votes, sums = np.zeros((len(scores), classes)), np.zeros((len(scores), classes))
     for column, (a, b) in enumerate(combinations(range(classes), 2)):

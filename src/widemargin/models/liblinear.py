@@ -1,4 +1,4 @@
-"""LIBLINEAR's model files: a linear model from there, or for there."""
+"""Read and write LIBLINEAR's model files."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ from widemargin.modelfile import write_file
 from widemargin.models.linear import LinearModel
 from widemargin.online.state import State
 
-#: Solvers whose models we can be: LIBLINEAR predicts alike with all of them, but gives
-#: probabilities with logistic regression only.
+#: Solver names that we write: LIBLINEAR predicts in the same way with all of them, but gives
+#: probabilities only with logistic regression.
 _LOGISTIC, _JOINT, _OVR = "L2R_LR", "MCSVM_CS", "L2R_L1LOSS_SVC_DUAL"
 _REGRESSIONS = ("L2R_L2LOSS_SVR", "L2R_L2LOSS_SVR_DUAL", "L2R_L1LOSS_SVR_DUAL", "ONECLASS_SVM")
 
 
 def is_liblinear(path: str | os.PathLike[str]) -> bool:
-    """Whether a file begins like one of LIBLINEAR's models."""
+    """Whether a file starts like a LIBLINEAR model."""
     with open(path, "rb") as file:
         return file.read(12) == b"solver_type "
 
 
 def write_liblinear(model: LinearModel, path: str | os.PathLike[str]) -> None:
-    """Write a model as LIBLINEAR's programs read it."""
+    """Write a model in the format of LIBLINEAR's programs."""
     labels = model.classes
     if labels.dtype.kind not in "iub":
-        raise DataError("LIBLINEAR knows only whole numbers as labels, this model has strings")
+        raise DataError("LIBLINEAR supports only integers as labels, but this model has strings")
     if model.keep == "vote":
-        raise DataError("a voted model has no single weights: LIBLINEAR cannot hold it")
+        raise DataError("a voted model has no single weights, so LIBLINEAR cannot represent it")
     binary = len(model.weights) == 1
     # LIBLINEAR's positive class is the first of two, ours is the second.
     order = labels[::-1] if binary else labels
@@ -50,7 +50,7 @@ def write_liblinear(model: LinearModel, path: str | os.PathLike[str]) -> None:
 
 
 def read_liblinear(path: str | os.PathLike[str]) -> LinearModel:
-    """Read a model that LIBLINEAR's `train` wrote."""
+    """Read a model written by LIBLINEAR's `train`."""
     head: dict[str, str] = {}
     with open(path, encoding="ascii", errors="replace") as file:
         for number, line in enumerate(file, 1):
@@ -71,14 +71,14 @@ def read_liblinear(path: str | os.PathLike[str]) -> LinearModel:
         except (ValueError, OverflowError) as error:
             raise ModelFileError(f"{path}: not a LIBLINEAR model ({error})") from None
     if solver in _REGRESSIONS:
-        raise ModelFileError(f"{path}: {solver} is no classifier")
+        raise ModelFileError(f"{path}: {solver} is not a classifier")
     vectors = 1 if classes == 2 and solver != _JOINT else classes
     if classes < 2 or len(np.unique(labels)) != classes or len(labels) != classes:
         raise ModelFileError(f"{path}: has the labels {head['label']} for {classes} classes")
     columns = width + (bias >= 0)
     if width < 0 or weights.size != columns * vectors:
         raise ModelFileError(
-            f"{path}: has {weights.size} weights where its head says {columns} x {vectors}"
+            f"{path}: has {weights.size} weights, but its header says {columns} x {vectors}"
         )
     if not (np.all(np.isfinite(weights)) and np.isfinite(bias)):
         raise ModelFileError(f"{path}: has weights that are not finite numbers")
@@ -93,7 +93,7 @@ def read_liblinear(path: str | os.PathLike[str]) -> LinearModel:
     params = {"keep": "last"} if logistic else {"keep": "last", "rule": "margin"}
     return LinearModel(
         np.sort(labels),
-        # Several logistic models were learned each for itself, and their probabilities say so.
+        # LIBLINEAR trains logistic models one-vs-rest, and their probabilities depend on that.
         State.begin(W, "last", joint=not logistic),
         keep="last",
         rule="logistic" if logistic else "margin",

@@ -1,4 +1,4 @@
-"""A trained linear model: it scores, predicts, explains itself, and goes into a file and back."""
+"""A trained linear model: scores, predictions, explanations, saving and loading."""
 
 from __future__ import annotations
 
@@ -38,35 +38,35 @@ from widemargin.training.history import History
 
 @dataclass(frozen=True)
 class LinearModel:
-    """What a linear learner has learned.
+    """A trained linear model.
 
     Attributes
     ----------
     classes : array
-        The labels, sorted. Of two, the second is the positive one.
+        The labels, sorted. With two classes, the second is the positive one.
     state : State
-        The weights and whatever was kept on the way to them.
+        The weights and whatever else was kept during training.
     keep : {"last", "average", "vote"}
-        What the model answers with.
+        Which hypothesis predicts.
     rule : str
-        The name of the step rule.
+        The name of the update rule.
     bias : float
-        The constant feature by which rows are extended; 0 means none.
+        The value of the constant feature added to rows; 0 means none.
     learner, params
-        The name of the learner and what it was told.
+        The name of the learner and its parameters.
     history : History
-        What happened while learning.
+        The training history.
     feature_names : list of str or None
         Names of the columns.
     by_name : bool
         Whether examples are given as dicts from feature name to value.
     certificate : GapCertificate or None
-        What the weights are worth, if they are the solution of a stated problem.
+        How close to optimal the weights are, if they solve an optimisation problem.
     chance : dict or None
-        Where the generator of random numbers stands, so that learning can go on as if it had
-        never stopped.
+        The state of the random generator, so that training can continue as if it had never
+        stopped.
     encoder : Encoder or None
-        What turns raw examples, such as texts, into rows.
+        Converts raw examples, such as texts, to rows.
     """
 
     classes: np.ndarray
@@ -85,22 +85,22 @@ class LinearModel:
 
     @cached_property
     def weights(self) -> np.ndarray:
-        """The weights that answer, bias last. A vote has no single ones: its average stands in."""
+        """The weights used for prediction, bias last; for a vote, the averaged weights."""
         return self.state.last() if self.keep == "last" else self.state.average()
 
     @property
     def coef(self) -> np.ndarray:
-        """The weights of the features: one row for two classes, else one a class."""
+        """The weights of the features: one row for two classes, else one row per class."""
         return self.weights[:, :-1]
 
     @property
     def intercept(self) -> np.ndarray:
-        """What is added to the score of every row."""
+        """The biases."""
         return self.weights[:, -1] * self.weights.dtype.type(self.bias)
 
     @property
     def width(self) -> int:
-        """How many features there are."""
+        """Number of features."""
         return self.state.width
 
     @property
@@ -113,7 +113,7 @@ class LinearModel:
         return self.state.deployed(self.keep)
 
     def rows(self, X: Any) -> Rows:
-        """Examples as this model reads them; with an encoder, raw ones are encoded."""
+        """Convert examples to rows; with an encoder, raw examples are encoded."""
         of_numbers = getattr(self.encoder, "kind", "numbers") == "numbers"
         encodes = isinstance(X, Vectors) or not (of_numbers or isinstance(X, Rows))
         if self.encoder is not None and encodes:
@@ -126,9 +126,10 @@ class LinearModel:
         return rows
 
     def decision_function(self, X: Any, threads: int = 1) -> np.ndarray:
-        """One score a row for two classes (positive: the second), else one a row and class.
+        """Compute one score per row for two classes (positive: the second), else one per class.
 
-        A voted model answers with the mean vote, from -1 to 1, or with each class's share of votes.
+        The score of a voted model is the mean vote, from -1 to 1, or the share of the votes for
+        each class.
         """
         rows = self.rows(X)
         if self.keep == "vote":
@@ -142,7 +143,10 @@ class LinearModel:
         return found
 
     def predict(self, X: Any, threads: int = 1) -> np.ndarray:
-        """The label of every row. Ties go to the second of two classes, to the first of several."""
+        """Predict the label of every row.
+
+        Ties go to the second of two classes, and to the first of more than two.
+        """
         found = self.decision_function(X, threads)
         if len(self.classes) == 1:  # a stream that has seen one class so far
             return np.repeat(self.classes, len(found))
@@ -150,11 +154,11 @@ class LinearModel:
 
     @property
     def has_probabilities(self) -> bool:
-        """Whether its scores say how probable classes are."""
+        """Whether the model can estimate probabilities."""
         return self.rule == "logistic" and self.keep != "vote"
 
     def predict_proba(self, X: Any, threads: int = 1) -> np.ndarray:
-        """The probability of every class, which only the logistic rule gives."""
+        """Estimate the probability of every class; only the logistic rule supports it."""
         if not self.has_probabilities:
             raise AttributeError(
                 "probabilities come from the logistic rule with keep='last' or 'average';"
@@ -163,9 +167,9 @@ class LinearModel:
         return probabilities(self.decision_function(X, threads), self.state.joint)
 
     def using(self, keep: str) -> LinearModel:
-        """The same training, answering as the last, averaged or voted perceptron.
+        """Return the same training as the last, averaged or voted perceptron.
 
-        All three need the log, `keep="vote"`; the average can also answer as the last.
+        With `keep="vote"` all three are available; with `keep="average"` also the last.
         """
         check_choice("keep", keep, KEEPS)
         if keep == "vote" and self.state.log is None:
@@ -175,7 +179,7 @@ class LinearModel:
         return replace(self, keep=keep)
 
     def feature_name(self, column: int) -> str:
-        """What a column is called; -1 is the bias."""
+        """The name of a column; -1 is the bias."""
         if column < 0:
             return "(bias)"
         if self.feature_names is not None:
@@ -183,9 +187,9 @@ class LinearModel:
         return f"x{column}" if self.encoder is None else self.encoder.feature_name(column)
 
     def top_features(self, n: int = 10) -> dict[Any, list[tuple[str, float]]]:
-        """For each class the n features that speak for it most, with their weights.
+        """Return for each class the n features with the largest weights for it.
 
-        Of two classes the first has the weights of the second with their signs turned.
+        With two classes, the first has the weights of the second with opposite signs.
         """
         weights = self.coef if len(self.coef) > 1 else np.concatenate([-self.coef, self.coef])
         signs = getattr(self.encoder, "signs", lambda: 1.0)()
@@ -197,9 +201,9 @@ class LinearModel:
         return best
 
     def equation(self, digits: int = 4) -> str:
-        """The hyperplane w.x + b = 0 that divides two classes, as an equation.
+        """Return the hyperplane w.x + b = 0 that separates two classes, as an equation.
 
-        Its normal is w, which points to the side of the second class; b moves it off the origin.
+        Its normal is w, which points to the side of the second class; b shifts it off the origin.
         """
         if len(self.weights) > 1:
             raise ValueError("several classes have no single hyperplane; look at `weights`")
@@ -212,18 +216,18 @@ class LinearModel:
         return " + ".join(terms).replace("+ -", "- ") + " = 0"
 
     def explain(self, x: Any, top: int = 10) -> Explanation:
-        """Say which features decided the prediction of one row, and which mistakes made them.
+        """Return the features that decided the prediction for one row, and their mistakes.
 
         Parameters
         ----------
-        x : row, matrix with one row, or what the encoder takes
+        x : row, matrix with one row, or a raw example for the encoder
             The example.
         top : int
-            How many features to name, those with the largest influence first.
+            Maximum number of features to return, the most influential first.
         """
         names: Mapping[int, str] = {}
         if self.encoder is not None and not isinstance(x, Rows):
-            # What the example itself says, which a table of names may have had no room for.
+            # Names from the example itself, which the table of names may have had no room for.
             names = getattr(self.encoder, "names_in", lambda raw: {})(x)
             x = self.rows(x)
         rows = self.rows(x if isinstance(x, Rows) or hasattr(x, "tocsr") else np.atleast_2d(x))
@@ -269,7 +273,7 @@ class LinearModel:
         turns: dict[int, float],
         names: Mapping[int, str],
     ) -> Reason:
-        """Feature j's part; `turns` are the classes that made it, with their signs."""
+        """The contribution of feature j; `turns` maps the classes involved to their signs."""
         column = -1 if j == self.state.width else j
         mistakes = None if self.state.log is None else self.state.log.behind(column, turns)
         name = names.get(column) or self.feature_name(column)
@@ -290,7 +294,7 @@ class LinearModel:
         return fragment(facts(parts), self.history.charts(), *found)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model into one file, whole or not at all."""
+        """Save the model to one file, atomically."""
         write_model_file(path, *self.contents())
 
     def contents(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
@@ -340,7 +344,7 @@ class LinearModel:
         )
 
 
-#: What a file's description calls a model, and what makes one of its contents.
+#: Maps the kind of model named in a file to the function that restores it.
 _KINDS: dict[str, Callable[..., Any]] = {
     "linear": LinearModel.of,
     "kernel": KernelModel.of,
@@ -354,7 +358,7 @@ def load_model(path: str | os.PathLike[str]) -> Any:
     Raises
     ------
     ModelFileError
-        If the file is not a model, is damaged, or comes from a newer version.
+        If the file is not a model, is damaged, or was written by a newer version.
     """
     return model_of(path, *read_model_file(path))
 
@@ -362,7 +366,7 @@ def load_model(path: str | os.PathLike[str]) -> Any:
 def model_of(
     path: str | os.PathLike[str], arrays: dict[str, np.ndarray], about: dict[str, Any]
 ) -> Any:
-    """The model that a file describes."""
+    """Restore the model from the contents of a file."""
     return restore(
         path,
         arrays,
@@ -372,13 +376,13 @@ def model_of(
 
 
 def probabilities(found: np.ndarray, joint: bool) -> np.ndarray:
-    """Turn logistic scores into probabilities whose largest is at the class that is predicted."""
+    """Convert logistic scores to probabilities; the largest is that of the predicted class."""
     if found.ndim == 2 and joint:
         P = np.exp(found - found.max(axis=1, keepdims=True))
     else:
         P = 1.0 / (1.0 + np.exp(-np.clip(found, -700.0, 700.0)))
     P = np.column_stack([1.0 - P, P]) if found.ndim == 1 else P / P.sum(axis=1, keepdims=True)
-    # Scores that differ may round to the same probability, of which an argmax takes the first.
+    # Different scores may round to the same probability, and argmax would then take the first.
     best = best_class(found)
     each = np.arange(len(P))
     tied = np.argmax(P, axis=1) != best

@@ -19,7 +19,7 @@ _MOST_INPUTS = 16
 
 @dataclass(frozen=True, eq=False)
 class BooleanNetwork:
-    """Perceptrons in two levels: a unit fires if its weighted sum is not negative (L1, L18).
+    """Two levels of perceptrons: a unit fires if its weighted sum is not negative (L1, L18).
 
     Attributes
     ----------
@@ -39,18 +39,18 @@ class BooleanNetwork:
 
     @property
     def inputs(self) -> int:
-        """How many inputs there are."""
+        """Number of inputs."""
         return self.hidden.shape[1]
 
     @property
     def units(self) -> int:
-        """How many hidden units there are."""
+        """Number of hidden units."""
         return len(self.hidden)
 
     def fired(self, X: Any) -> np.ndarray:
         """Which hidden units fire, for every row of inputs."""
         X = self._check(X)
-        # One unit's sums are small: int8 would do, but only floats are multiplied fast.
+        # The sums are small enough for int8, but only products of floats are fast.
         sums = X.astype(np.float32) @ self.hidden.T.astype(np.float32)
         return sums >= self.thresholds
 
@@ -65,7 +65,7 @@ class BooleanNetwork:
         return found
 
     def explain(self, x: Any) -> str:
-        """Say which hidden units fired on one row of inputs, and what the output made of it."""
+        """Say which hidden units fired on one row of inputs, and the resulting output."""
         x = self._check(np.atleast_2d(x))
         if len(x) != 1:
             raise DataError(f"explain takes one row of inputs, found {len(x)}")
@@ -77,7 +77,7 @@ class BooleanNetwork:
         return f"{int(self.predict(x)[0])}: {fired}; the output is 1 if {wants}"
 
     def describe(self, unit: int) -> str:
-        """What a hidden unit looks for, as a conjunction."""
+        """The condition on which a hidden unit fires, as a conjunction."""
         parts = [
             f"x{j}" if weight > 0 else f"not x{j}"
             for j, weight in enumerate(self.hidden[unit])
@@ -86,17 +86,17 @@ class BooleanNetwork:
         return " and ".join(parts) or "anything"
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the network into one file, whole or not at all."""
+        """Save the network to one file, atomically."""
         arrays = {"hidden": self.hidden, "thresholds": self.thresholds}
         about = {"model": "boolean network", "output": self.output, "bias": self.bias}
         write_model_file(path, arrays, about)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> BooleanNetwork:
-        """Read a network from the file that `save` wrote."""
+        """Read a network from a file written by `save`."""
         arrays, about = read_model_file(path)
         if about.get("model") != "boolean network":
-            raise ModelFileError(f"{path}: holds a {about.get('model')} model, no boolean network")
+            raise ModelFileError(f"{path}: holds a {about.get('model')} model, not a network")
         try:
             return cls(arrays["hidden"], arrays["thresholds"], about["output"], about["bias"])
         except KeyError as error:
@@ -120,20 +120,20 @@ def boolean_network(
 ) -> BooleanNetwork:
     """Build the two-level network of perceptrons that computes a boolean function (L18).
 
-        a hidden unit for every conjunction:  +1 for an input that must be 1, -1 for one that must
-                                              be 0, the threshold being the number of the first
-        the output fires if any does (or, if there are fewer zeros in the table, if none does)
+        one hidden unit per conjunction:  +1 for an input that must be 1, -1 for one that must be 0;
+                                          the threshold is the number of inputs that must be 1
+        the output fires if any unit does (or, if the table has fewer zeros, if none does)
 
-    Conjunctions that differ in one input are joined, as long as that covers the table with fewer.
-    There are never more hidden units than half the table.
+    Conjunctions that differ in one input are merged as long as that reduces their number. There
+    are never more hidden units than half the entries of the table.
 
     Parameters
     ----------
     table : sequence of 2^n zeros and ones, or callable
-        The value for every input; the first input is the highest bit of the place in the table. A
-        callable is asked for the value of every row of inputs.
+        The value for every input; the first input is the highest bit of the index into the table. A
+        callable is called with every row of inputs.
     inputs : int
-        How many inputs a callable takes, 16 at the most.
+        Number of inputs of a callable, at most 16.
 
     Examples
     --------
@@ -177,9 +177,9 @@ def every_input(n: int) -> np.ndarray:
 
 
 def _conjunctions(wanted: np.ndarray, n: int) -> np.ndarray:
-    """Weights of conjunctions that together hold exactly where they should."""
-    # Each input in turn is dropped from all pairs that differ in it alone: what was covered by
-    # two is covered by one. Every place stays covered exactly once.
+    """Weights of conjunctions that together hold exactly where wanted."""
+    # Each input in turn is dropped from all pairs that differ only in it: one conjunction replaces
+    # two. Every entry stays covered exactly once.
     cells = every_input(n)[wanted] * 2 - 1
     for j in range(n):
         others = np.delete(cells, j, axis=1)

@@ -1,4 +1,4 @@
-"""What is learned from: windows of examples that are in memory together, one after the other."""
+"""Training examples, as a sequence of windows that each fit in memory."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ class Place:
     Attributes
     ----------
     window, rows, done : int
-        Windows of this epoch that are behind, the examples in them, and those of this window.
+        Windows finished in this epoch, the examples in them, and those done in this window.
     chance : dict
-        How the generator stood when the run, the epoch and the window began.
+        State of the random generator when the run, the epoch and the window began.
     """
 
     window: int = 0
@@ -35,26 +35,26 @@ class Place:
         self.window = self.rows = self.done = 0
 
     def leave(self, rows: int) -> None:
-        """Go on to the next window; this one had so many rows."""
+        """Move on to the next window; `rows` is the number of rows of this one."""
         self.window, self.rows, self.done = self.window + 1, self.rows + rows, 0
 
 
 class Examples(Protocol):
-    """What is learned from, epoch by epoch, in windows that are in memory one after the other."""
+    """Training examples, epoch by epoch, as a sequence of windows that each fit in memory."""
 
-    #: The window, if there is only one and it stays; its corrections are then logged at the end.
+    #: The window, if it is the only one; its corrections are then logged at the end.
     whole: Window | None
 
     def epoch(self, place: Place, rng: np.random.Generator) -> Iterator[Window]:
-        """Yield the windows of this epoch that are still to come.
+        """Yield the remaining windows of this epoch.
 
-        The generator is at the start of the run, the epoch or the window that the place says, or
-        is brought there with `place.chance`.
+        The random generator is in its state at the start of the run, epoch or window given by
+        `place`, or is reset to it from `place.chance`.
         """
 
 
 class InMemory:
-    """Examples that are in memory all at once: one window, in the orders of `orders.py`."""
+    """Examples that all fit in memory: one window, in the orders of `orders.py`."""
 
     def __init__(
         self,

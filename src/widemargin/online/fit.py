@@ -54,11 +54,11 @@ def make_room(
     settings: Settings,
     rng: np.random.Generator,
 ) -> None:
-    """Let a state that knows the classes `before` take in more classes, and rows such as these."""
+    """Extend a state with the classes `before` to more classes and to the width of these rows."""
     if settings.keep == "vote" and state.log is None:
-        raise ValueError("keep='vote' cannot go on from a training that kept no log")
+        raise ValueError("keep='vote' cannot continue a training that kept no log")
     if settings.keep == "average" and not len(state.U):
-        raise ValueError("keep='average' cannot go on from a training that kept no average")
+        raise ValueError("keep='average' cannot continue a training that kept no average")
     if rows.dtype != state.W.dtype:
         state.W = state.W.astype(np.promote_types(rows.dtype, state.W.dtype))
     if len(before) == 1 and len(classes) > 2:  # nothing was learned yet
@@ -89,10 +89,10 @@ def fit_linear(
     watch: Watch | None = None,
     checkpoints: Checkpoints | None = None,
 ) -> tuple[State, History]:
-    """Learn from rows whose labels are classes[codes], from the start or from a given state.
+    """Train on rows whose labels are classes[codes], from scratch or from a given state.
 
-    With `checkpoints` it goes on from where an interrupted run with the same arguments had come,
-    whose state it is given.
+    With `checkpoints`, it resumes an interrupted run with the same arguments; `state` is then the
+    state saved by that run.
     """
     price = prices(classes, codes, settings.class_weight, sample_weight)
     which = rows.everything
@@ -100,7 +100,7 @@ def fit_linear(
         train, kept_back = split(codes, settings.validation, rng)
         which, held_out = frozen(train), HeldOut(rows, frozen(kept_back), codes[kept_back])
     if price is not None and not np.all(price[which] > 0.0):
-        which = frozen(which[price[which] > 0.0])  # no weight: as if it were not there
+        which = frozen(which[price[which] > 0.0])  # rows with weight 0 are skipped
     if len(which) == 0:
         raise DataError("there are no examples to learn from")
     if state is None:
@@ -119,7 +119,7 @@ def fit_linear(
 
 
 def check_classes(classes: np.ndarray) -> None:
-    """Raise an error if there is nothing to tell apart."""
+    """Raise an error if there are fewer than two classes."""
     if len(classes) < 2:
         raise DataError(
             f"only one class ({classes.tolist()[0]!r}) is present: at least two are needed to learn"
@@ -132,7 +132,7 @@ def prices(
     class_weight: Mapping[Any, float] | str | None,
     sample_weight: np.ndarray | None,
 ) -> np.ndarray | None:
-    """What an error on each row costs, from class and sample weights; None if all cost 1."""
+    """Cost of an error on each row, from class and sample weights; None if all are 1."""
     if class_weight is None and sample_weight is None:
         return None
     price = np.ones(len(codes)) if sample_weight is None else np.array(sample_weight, np.float64)
@@ -155,17 +155,17 @@ def prices(
         known = set(classes.tolist())
         strange = [label for label in class_weight if label not in known]
         if strange:
-            raise ValueError(f"class_weight names {strange[0]!r}, which is no class")
+            raise ValueError(f"class_weight names {strange[0]!r}, which is not a class")
         weight_of = np.array([float(class_weight.get(c, 1.0)) for c in classes.tolist()])
         if not np.all(np.isfinite(weight_of)) or np.any(weight_of < 0.0):
-            raise ValueError("class_weight must hold finite numbers that are not negative")
+            raise ValueError("class_weight must hold finite, nonnegative numbers")
     return price * weight_of[codes]
 
 
 def split(
     codes: np.ndarray, fraction: float, rng: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Rows to learn from and rows to hold out, the same fraction of every class, each ascending."""
+    """Split rows into training and held-out rows, stratified by class, each in ascending order."""
     order = rng.permutation(len(codes))
     by_class = order[np.argsort(codes[order], kind="stable")]
     sizes = np.bincount(codes)

@@ -1,4 +1,4 @@
-"""Examples that are read anew in every epoch: files and pipes that do not fit the memory."""
+"""Examples that are read again in every epoch: files and pipes that do not fit in memory."""
 
 from __future__ import annotations
 
@@ -21,25 +21,26 @@ from widemargin.online.passes import Window
 from widemargin.online.settings import Settings
 from widemargin.online.state import State
 
-#: Parsed rows take about this many times the bytes of their text, at the most.
+#: Parsed rows take at most about this many times the bytes of their text.
 _SPREAD = 3
 
 
 class FromFiles:
-    """Examples that are read anew in every epoch, in windows that fit the memory.
+    """Examples that are read again in every epoch, in windows that fit in memory.
 
-    Files that can be entered anywhere are cut into blocks, which are taken in a new random order
-    in every epoch; others are read from the front. The rows of a window are then shuffled. In the
-    given order a window is a chunk.
+    Seekable files are cut into blocks, which are read in a new random order in every epoch; other
+    files are read from the start. The rows of a window are then shuffled. Without shuffling, a
+    window is a chunk.
 
     Parameters
     ----------
     files, encoder, classes
-        What to read, how to encode it, and the labels known so far; both learn as they go.
+        What to read, how to encode it, and the labels known so far; encoder and labels are
+        extended while reading.
     settings : Settings
         How to learn.
     budget : int
-        About how many bytes the rows of a window may take.
+        Approximate limit on the bytes of the rows of a window.
     """
 
     whole: Window | None = None
@@ -56,9 +57,9 @@ class FromFiles:
         self._rest: Iterator[Chunk] | None = None
 
     def start(self, rng: np.random.Generator) -> State:
-        """Look at the first examples (where the encoder needs it, at all): the state to begin with.
+        """Make the initial state from the first examples, or from all if the encoder needs them.
 
-        What can be read only once is judged by its first chunk.
+        Of input that can be read only once, only the first chunk is used.
         """
         chunks = self.files.chunks()
         first = next(chunks, None)
@@ -76,11 +77,11 @@ class FromFiles:
         return self.state
 
     def go_on(self, state: State, bias: float) -> None:
-        """Go on with a state that was begun before, perhaps with fewer classes and features."""
+        """Continue from an earlier state, which may have fewer classes and features."""
         self.state, self.bias, self._known = state, bias, self.classes.values
 
     def epoch(self, place: Place, rng: np.random.Generator) -> Iterator[Window]:
-        """Yield the windows of this epoch that are still to come."""
+        """Yield the remaining windows of this epoch."""
         resumed = place.window > 0 or place.done > 0
         for number, chunks in enumerate(self._groups(rng)):
             if number < place.window:
@@ -101,13 +102,13 @@ class FromFiles:
             price = prices(self._known, codes, self.settings.class_weight, chunk.weights)
             order = rows.everything
             if price is not None and not np.all(price > 0.0):
-                order = frozen(order[price > 0.0])  # no weight: as if it were not there
+                order = frozen(order[price > 0.0])  # rows with weight 0 are skipped
             if self.settings.shuffle is not False:
                 order = frozen(mixed(order, rng))
             yield Window(rows.widened(self.state.width), codes, price, order, place.rows)
 
     def _groups(self, rng: np.random.Generator) -> Iterator[list[Chunk]]:
-        """The chunks of one epoch, those of one window together."""
+        """Yield the chunks of one epoch, grouped by window."""
         shuffled = self.settings.shuffle is not False
         ranges = self.files.ranges() if shuffled else None
         if ranges is not None:
@@ -137,7 +138,7 @@ class FromFiles:
         return chain(first, rest)
 
     def _encode(self, chunks: list[Chunk]) -> tuple[Rows, Chunk]:
-        """Some chunks as one: their rows, and the rest of it."""
+        """Join chunks into one; return its rows and the chunk itself."""
         threads, parts, labels, weights = self.files.options.threads, [], [], []
         for chunk in chunks:
             if chunk.labels is None:

@@ -1,4 +1,4 @@
-"""Examples that are held out: how well what would be deployed answers them."""
+"""Held-out examples, and the accuracy of the deployed hypothesis on them."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ class HeldOut(NamedTuple):
 
     rows: Rows
     which: np.ndarray
-    y: np.ndarray  # their class codes, one for each of `which`; -1 for a label that is no class
+    y: np.ndarray  # class codes, one per entry of `which`; -1 for a label that is not a class
 
 
 class HeldOutScore:
-    """Scores after each epoch what would be deployed.
+    """Scores the hypothesis that would be deployed after each epoch.
 
     Parameters
     ----------
     held_out : HeldOut
-        What to score.
+        The held-out examples.
     state : State
-        What learns.
+        The state being trained.
     keep : {"last", "average", "vote"}
-        What would be deployed.
+        Which hypothesis would be deployed.
     threads : int
         Threads to score with.
     """
@@ -42,16 +42,16 @@ class HeldOutScore:
 
     @property
     def _rows(self) -> Rows:
-        # In a stream new features may turn up after the held-out examples were read.
+        # In a stream, new features may appear after the held-out examples were read.
         return self.held_out.rows.widened(max(self.state.width, self.held_out.rows.width))
 
     def count_votes(self, part: Part) -> None:
-        """Let the hypotheses of an epoch vote, if votes are what would be deployed."""
+        """Add the votes of the hypotheses of an epoch, if the vote would be deployed."""
         if self.keep == "vote":
             self.votes.update(part, self.threads)
 
     def accuracy(self) -> float:
-        """The accuracy on the held-out examples of what would be deployed now."""
+        """Accuracy on the held-out examples of the hypothesis that would be deployed now."""
         if self.keep == "vote":
             found = self.votes.result(self.state.count)
         else:

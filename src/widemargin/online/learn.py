@@ -38,20 +38,20 @@ def learn(
     watch: Watch | None = None,
     checkpoints: Checkpoints | None = None,
 ) -> History:
-    """Learn from examples, changing `state` in place.
+    """Train on examples, changing `state` in place.
 
     Parameters
     ----------
     examples : Examples
-        What to learn from.
+        The training examples.
     state : State
-        Where to go on from.
+        The state to start from.
     settings : Settings
         How to learn.
     rng : numpy Generator
-        Where chance comes from.
+        Random generator.
     held_out : HeldOut, optional
-        Scored after each epoch; then the best state is given back, not the last.
+        Examples to score after each epoch; the best state is then returned instead of the last.
     every, watch, checkpoints
         See `Run`.
     """
@@ -68,7 +68,7 @@ def learn(
 
 
 def learn_stream(rows: Rows, y: np.ndarray, state: State, settings: Settings) -> Tally:
-    """Learn from a few rows as they come, once, without the book-keeping of an epoch."""
+    """Learn once from a few rows of a stream, without the bookkeeping of an epoch."""
     state.lay_out(rows.is_sparse)
     tallies, logs, first_row = [], [], state.seen
     window = Window(rows, y, None, rows.everything)
@@ -90,20 +90,20 @@ class LinearTraining(Training):
     Parameters
     ----------
     examples, state, settings, rng
-        What to learn from, where to go on from, how to learn, and where chance comes from.
+        The training examples, the state to start from, how to learn, and the random generator.
     held_out : HeldOut, optional
         Examples to score after each epoch.
     every : int
-        In a stream that is read once, pieces end after this many examples; 0: anywhere.
+        In a stream that is read once, pieces end after this many examples; 0 means anywhere.
 
     Attributes
     ----------
     place : Place
         How far the epoch has come.
     before : array or None
-        The weights when the epoch began.
+        The weights at the start of the epoch.
     logs : list of list of Log
-        Of every epoch the corrections that are not yet in the log of the state.
+        For every epoch, the corrections that are not yet in the log of the state.
     """
 
     def __init__(
@@ -133,7 +133,7 @@ class LinearTraining(Training):
     # An epoch
 
     def begin_epoch(self, epoch: int, resumed: bool) -> None:
-        """Take note of the weights, and of how the generator stands."""
+        """Record the weights and the state of the random generator."""
         if resumed:
             self.rng.bit_generator.state = self.place.chance["epoch"]
             return
@@ -143,7 +143,7 @@ class LinearTraining(Training):
         self.before = None if self.settings.epochs == 1 and self.every else self.state.last()
 
     def learn(self, counts: Counts) -> Generator[float, None, None]:
-        """Learn from window after window, each in pieces."""
+        """Learn from one window after another, each in pieces."""
         for window in self.examples.epoch(self.place, self.rng):
             yield from self._learn_from(window, counts)
             self.place.leave(window.rows.n)
@@ -173,7 +173,7 @@ class LinearTraining(Training):
     def _run(
         self, passes: list[Pass], piece: np.ndarray, ends: bool, rows: Rows, counts: Counts
     ) -> None:
-        """Learn from a piece of a window; classes that are independent learn side by side."""
+        """Learn from a piece of a window; independent classes learn in parallel."""
         found = run_all(lambda one: one.run(piece, ends), passes, self.settings.threads)
         counts.examples += len(piece)
         for tally, log in found:
@@ -191,18 +191,16 @@ class LinearTraining(Training):
             self.held_out.count_votes(part)
 
     def end_epoch(self) -> float | None:
-        """How far the weights moved; an error if they are not finite."""
+        """Return how far the weights moved; raise an error if they are not finite."""
         last, change = self.state.W, None
         if self.before is not None and self.before.shape == last.shape:
             change = math.sqrt(np.sum(np.square(self.state.last() - self.before, dtype=float)))
         if not math.isfinite(change if change is not None else np.sum(last, dtype=np.float64)):
-            raise DataError(
-                "the weights grew beyond what a float can hold; scale the features down"
-            )
+            raise DataError("the weights are too large for a float; scale the features down")
         return change
 
     def missed_mistakes(self) -> bool:
-        """Who draws examples may have missed some: look at all of them, without learning."""
+        """Whether random draws missed a mistake: checks all examples, without learning."""
         window, settings = self.examples.whole, self.settings
         if window is None or settings.shuffle != "draw":
             return False
@@ -210,7 +208,7 @@ class LinearTraining(Training):
         return any(one.run(window.order, True)[0].updates for one in passes)
 
     def find_cycle(self, epoch: int, updates: int) -> Cycle | None:
-        """Whether the weights are where they were, and what that proves."""
+        """Find out whether earlier weights have recurred, and what that proves."""
         if self.cycles is None:
             return None
         first = self.cycles.look(self.state.W, epoch, updates)
@@ -221,18 +219,18 @@ class LinearTraining(Training):
         if proof:
             whose = "the classes are" if self.state.joint else "some class against the rest is"
             told = (
-                f"the corrections between add up to zero, which proves that {whose} not linearly"
+                f"the corrections in between add up to zero, which proves that {whose} not linearly"
                 f" separable; {told}"
             )
         warnings.warn(
-            f"the weights after epoch {epoch} are those after epoch {first}: {told}",
+            f"the weights after epoch {epoch} are the same as after epoch {first}: {told}",
             NotSeparableWarning,
             stacklevel=5,
         )
         return Cycle(first, epoch, proof)
 
     def _was_exact(self, cycles: CycleFinder) -> bool:
-        """Whether every number on the way was a whole number that the weights hold exactly."""
+        """Whether every number in the run was an integer that the weights represent exactly."""
         window = self.examples.whole
         assert window is not None
         limit = 2.0**24 if self.state.W.dtype == np.float32 else 2.0**53
@@ -245,7 +243,7 @@ class LinearTraining(Training):
     # Held-out examples
 
     def score(self) -> float:
-        """The accuracy on the held-out examples of what would be deployed now."""
+        """Accuracy on the held-out examples of the hypothesis that would be deployed now."""
         assert self.held_out is not None
         whole = self.examples.whole
         if whole is not None and self.settings.keep == "vote":
@@ -259,7 +257,7 @@ class LinearTraining(Training):
         return self.state.copy(), len(self.logs)
 
     def restore(self, snapshot: tuple[State, int]) -> None:
-        """Bring the state back."""
+        """Restore the state of a snapshot."""
         state, epochs = snapshot
         self.state.become(state)
         del self.logs[epochs:]
@@ -271,10 +269,10 @@ class LinearTraining(Training):
             flat = [log for epoch in self.logs for log in epoch]
             self.state.log.append(Part.of(whole.rows, flat, whole.first_row))
 
-    # Checkpoints. The state itself is in the model that is stored beside what follows.
+    # Checkpoints. The state itself is in the model that is stored with them.
 
     def contents(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-        """The place, the corrections of this run, and what is needed to find a cycle."""
+        """The place, the corrections of this run, and the data needed to find a cycle."""
         place = self.place
         about: dict[str, Any] = {
             "place": [place.window, place.rows, place.done],
@@ -323,7 +321,7 @@ class LinearTraining(Training):
 
 
 def _repeats(settings: Settings) -> bool:
-    """Whether the same weights at the end of an epoch mean the same epochs for ever."""
+    """Whether the same weights at the end of an epoch imply that all later epochs repeat."""
     fixed_order = settings.shuffle in (False, "once") or (
         settings.batch_size == 0 and settings.shuffle != "draw"
     )

@@ -1,7 +1,7 @@
 """Losses as functions of the margin m = y g(x), to evaluate and to plot.
 
 0/1            1 where m <= 0            piecewise constant: no useful gradient
-perceptron     max(0, -m)                piecewise linear, zero when all is right
+perceptron     max(0, -m)                piecewise linear, zero without mistakes
 hinge          max(0, h - m)             h = 0 is the perceptron's, h = 1 the SVM's
 logistic       log(1 + exp(-m))          smooth, never quite zero
 """
@@ -28,7 +28,7 @@ def zero_one(m: Any) -> np.ndarray:
 
 
 def perceptron(m: Any) -> np.ndarray:
-    """How far on the wrong side: max(0, -m).
+    """Perceptron loss, the distance on the wrong side: max(0, -m).
 
     Examples
     --------
@@ -39,7 +39,7 @@ def perceptron(m: Any) -> np.ndarray:
 
 
 def hinge(m: Any, h: float = 1.0) -> np.ndarray:
-    """How far from having margin h: max(0, h - m).
+    """Hinge loss, the shortfall from margin h: max(0, h - m).
 
     Examples
     --------
@@ -50,7 +50,7 @@ def hinge(m: Any, h: float = 1.0) -> np.ndarray:
 
 
 def logistic(m: Any) -> np.ndarray:
-    """The surprise -log P(y | x) = log(1 + exp(-m)).
+    """Logistic loss: -log P(y | x) = log(1 + exp(-m)).
 
     Examples
     --------
@@ -75,7 +75,7 @@ def average_loss(loss: Loss, w: Any, X: Any, y: Any, b: float = 0.0) -> float:
 def along_weight(
     loss: Loss, w: Any, X: Any, y: Any, j: int, values: Any, b: float = 0.0
 ) -> np.ndarray:
-    """The average loss as weight j runs over some values and the others stay.
+    """Average loss as weight j takes the given values and the other weights are fixed.
 
     Examples
     --------
@@ -93,7 +93,8 @@ def along_weight(
 def perceptron_subgradient(w: Any, x: Any, y: float) -> np.ndarray:
     """A subgradient of the perceptron loss: 0 where y w . x > 0, else -y x.
 
-    At the kink, y w . x = 0, any mixture of the two serves; this one makes the perceptron step.
+    At the kink, y w . x = 0, any convex combination of the two is a subgradient; this choice gives
+    the perceptron step.
 
     Examples
     --------

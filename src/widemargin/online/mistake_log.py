@@ -1,8 +1,8 @@
 """The mistake log: which examples corrected the weights, by how much, and how long each lasted.
 
-From it follow all perceptrons: the last weights are the sum of the corrections, their average
-weighs each by how long it lasted, and the voted perceptron asks every hypothesis that was ever
-current. None of those hypotheses is stored; their scores on x are the running sum of the
+All perceptrons follow from it: the last weights are the sum of the corrections, their average
+weighs each hypothesis by how long it lasted, and the voted perceptron takes the votes of all
+hypotheses. None of those hypotheses is stored; their scores on x are the running sum of the
 corrections times the similarity x_e . x.
 """
 
@@ -25,7 +25,7 @@ NO_LOG = Log(np.empty(0, np.uint64), np.empty(0, np.int64), np.empty(0), np.empt
 
 
 def log_buffer(entries: int) -> Log:
-    """Room for so many entries."""
+    """Allocate a log of this many entries."""
     return Log(
         np.empty(entries, np.uint64),
         np.empty(entries, np.int64),
@@ -38,28 +38,28 @@ class Correction(NamedTuple):
     """One entry of the log: the weights of class `label` gained `amount` times a row."""
 
     row: int
-    label: int  # the class code; 0 for the one vector of two classes
+    label: int  # the class code; 0 for the single vector of two classes
     amount: float
-    clock: float  # before it: examples seen so far, plus one
+    clock: float  # number of examples seen before it, plus one
 
 
 class Part(NamedTuple):
-    """The corrections of one stretch of learning, and the examples they came from."""
+    """The corrections of one part of the training, and the examples they came from."""
 
-    support: Rows  # only rows that were learned from
-    origin: np.ndarray  # their numbers in the data that was given
-    entries: Log  # `example` counts within `support`
+    support: Rows  # only rows that caused a correction
+    origin: np.ndarray  # their row numbers in the training data
+    entries: Log  # `example` is an index into `support`
 
     @property
     def size(self) -> int:
-        """How many corrections there are."""
+        """Number of corrections."""
         return len(self.entries.example)
 
     @classmethod
     def of(cls, rows: Rows, logs: list[Log], first_row: int = 0) -> Part:
-        """Gather corrections whose `example` counts within `rows`, the first of which is given."""
+        """Collect corrections on `rows`; the log numbers these rows from `first_row`."""
         entries = Log(*(np.concatenate(column) for column in zip(NO_LOG, *logs, strict=True)))
-        # Classes that are learned each for itself come one after the other: put them in time.
+        # The corrections of independent classes come class by class: sort them by time.
         in_time = np.argsort(entries.count, kind="stable")
         entries = Log(*(column[in_time] for column in entries))
         origin, example = np.unique(entries.example, return_inverse=True)
@@ -79,9 +79,9 @@ class MistakeLog:
         return MistakeLog(list(self.parts))
 
     def append(self, part: Part) -> None:
-        """Go on with later corrections.
+        """Append later corrections.
 
-        Short parts are joined, so that a long stream of single examples has few of them.
+        Short parts are joined, so that a long stream of single examples has few parts.
         """
         if not len(part.entries.example):
             return
@@ -132,9 +132,9 @@ class MistakeLog:
         return cls([Part(Rows.of(values, bias=bias), arrays["log.origin"], entries)])
 
     def relabelled(self, places: np.ndarray, spread: float | None) -> MistakeLog:
-        """The log after classes moved to `places`.
+        """Return the log after classes have moved to `places`.
 
-        With `spread` the log is that of two classes, whose single vector w becomes the rows
+        With `spread`, the log is that of two classes, whose single vector w becomes the rows
         -spread w and +spread w: every correction becomes two.
         """
 
@@ -150,14 +150,14 @@ class MistakeLog:
         return MistakeLog([part._replace(entries=moved(part.entries)) for part in self.parts])
 
     def behind(self, feature: int, turns: dict[int, float]) -> list[tuple[int, float]]:
-        """The corrections that made one weight: (row, what it added), in order.
+        """The corrections that make up one weight: (row, amount added), in order.
 
         Parameters
         ----------
         feature : int
             The column; -1 is the bias.
         turns : dict
-            The classes that count, each with the sign by which it does.
+            The classes to include, each with its sign.
         """
         found = []
         for part in self.parts:
@@ -181,7 +181,7 @@ class MistakeLog:
 
 
 def _join(parts: list[Part]) -> Part:
-    """Several parts as one; a row that stands in two of them stands there twice."""
+    """Join several parts; a row that is in two of them is stored twice."""
     if len(parts) == 1:
         return parts[0]
     width = max(part.support.width for part in parts)
@@ -206,28 +206,28 @@ def _join(parts: list[Part]) -> Part:
 
 
 class Votes:
-    """The votes of every hypothesis so far on some rows, brought up to date as learning goes on.
+    """The votes of all hypotheses so far on some rows, updated during training.
 
     Parameters
     ----------
     rows, which
         The rows to vote on.
     scores : array
-        What the first hypothesis (the start) scores: one a row, or one a row and class.
+        Scores of the first hypothesis (the start): one per row, or one per row and class.
     shared : bool
         Whether all classes change together (joint learning): then a vote goes to the best class.
-        Otherwise every class is a binary problem of its own, with its own votes.
+        Otherwise every class is a separate binary problem with its own votes.
     """
 
     def __init__(self, rows: Rows, which: np.ndarray, scores: np.ndarray, shared: bool) -> None:
-        rows.check_finite()  # one such row would spoil the votes on those after it
+        rows.check_finite()  # a row that is not finite would corrupt the votes on later rows
         self.rows, self.which, self.shared = rows.without_duplicates(), which, shared
         self.scores = np.array(scores, dtype=np.float64)
         self.votes = np.zeros_like(self.scores)
         self.last = np.zeros(1 if shared or scores.ndim == 1 else scores.shape[1])
 
     def update(self, part: Part, threads: int = 1) -> None:
-        """Let the hypotheses that this part of the log passes through vote."""
+        """Add the votes of the hypotheses in this part of the log."""
         width = max(self.rows.width, part.support.width)
         rows, support = self.rows.widened(width), part.support.widened(width)
         together = self.scores.ndim == 1 or self.shared
@@ -239,7 +239,7 @@ class Votes:
                 continue
 
             def vote(piece: slice, log: Log = log, c: int = c) -> None:
-                # Each thread takes rows of its own, so that the sums do not depend on the threads.
+                # Each thread has its own rows, so the sums do not depend on the number of threads.
                 at: Any = piece if together else (piece, c)
                 s, votes = self.scores[at].copy(), self.votes[at].copy()
                 loop = multiclass_votes if s.ndim == 2 else binary_votes
@@ -252,7 +252,7 @@ class Votes:
             self.last[c] = log.count[-1]
 
     def result(self, count: float) -> np.ndarray:
-        """The mean vote, when the last hypothesis has lasted until the clock says `count`."""
+        """The mean vote if the last hypothesis has lasted until clock time `count`."""
         if not np.all(np.isfinite(self.scores)):
             raise DataError("a score is too large for a float; scale the features down")
         survival = count - self.last

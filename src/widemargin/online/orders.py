@@ -11,20 +11,20 @@ from widemargin.data.rows import frozen
 from widemargin.loops.linear.orders import RUN, keep_awake, stir
 from widemargin.modelfile import pack_value, unpack_value
 
-#: False: as given. "once": permuted once. "rows": every epoch in a fresh permutation.
-#: True: the same, but drawn so that rows are read from memory in short runs (see `mixed`).
-#: "draw": examples drawn with replacement, as many as there are.
+#: False: the given order. "once": one permutation. "rows": a new permutation in every epoch.
+#: True: the same, but so that rows are read from memory in short runs (see `mixed`).
+#: "draw": as many examples as there are, drawn with replacement.
 Shuffle = bool | Literal["once", "rows", "draw"]
 SHUFFLES = (True, False, *get_args(get_args(Shuffle)[1]))
 
-#: `mixed` takes rows in turn from so many runs of so many neighbouring rows.
+#: `mixed` cuts rows into runs of _RUN neighbours and takes rows in turn from _STREAMS runs.
 _RUN, _STREAMS = int(RUN), 32
-#: `stirred` shuffles so many runs together.
+#: `stirred` shuffles this many runs together.
 _STIRRED = 16
 
 
 def orders(which: np.ndarray, shuffle: Shuffle, rng: np.random.Generator) -> Iterator[np.ndarray]:
-    """Yield the order of one epoch after the other, for ever.
+    """Yield the order of each epoch, indefinitely.
 
     Parameters
     ----------
@@ -33,7 +33,7 @@ def orders(which: np.ndarray, shuffle: Shuffle, rng: np.random.Generator) -> Ite
     shuffle : bool or str
         How to order them, see `Shuffle`.
     rng : numpy Generator
-        Where chance comes from; it is used once an epoch, before the epoch.
+        Random generator; it is used once per epoch, before the epoch.
     """
     if shuffle == "once":
         which = rng.permutation(which)
@@ -50,14 +50,14 @@ def orders(which: np.ndarray, shuffle: Shuffle, rng: np.random.Generator) -> Ite
 
 
 class Turns:
-    """The orders of one epoch after the other, also after an interruption.
+    """The orders of successive epochs, which can be resumed after an interruption.
 
     Parameters
     ----------
     which : array of uint64
-        What to order, ascending.
+        The rows to order, ascending.
     shuffle : bool or str
-        How to order it, see `Shuffle`.
+        How to order them, see `Shuffle`.
     """
 
     def __init__(self, which: np.ndarray, shuffle: Shuffle) -> None:
@@ -65,10 +65,10 @@ class Turns:
         self._orders: Iterator[np.ndarray] | None = None
 
     def next(self, chance: dict[str, Any], rng: np.random.Generator) -> np.ndarray:
-        """The order of the next epoch.
+        """Return the order of the next epoch.
 
-        The generator is where it was when this epoch began. `chance` says under "run" how it stood
-        when the run began, and so what was permuted once and for all.
+        The generator is in its state at the start of this epoch. `chance["run"]` is its state at
+        the start of the run, which determines the permutation of "once".
         """
         if self._orders is None:
             if self.shuffle == "once":
@@ -116,7 +116,7 @@ class EpochOrders:
 
 
 def mixed(which: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Permute rows so that the memory can keep up.
+    """Permute rows in an order that reads memory efficiently.
 
     A row fetched from a random place costs about twice as much as its neighbour. So the rows are
     cut, at a random place, into runs of 64; the runs are permuted; and 32 runs at a time are read
@@ -154,12 +154,12 @@ def mixed(which: np.ndarray, rng: np.random.Generator) -> np.ndarray:
 
 
 def stirred(which: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Permute rows so that the memory can keep up and no row keeps its neighbours.
+    """Permute rows in an order that reads memory efficiently and separates neighbours.
 
-    In `mixed` a row always follows its neighbour at the same distance. A learner that comes back
-    to the same rows until nothing changes (dual coordinate descent) then settles into a cycle of
-    errors that repeat. So here runs of 64 rows are permuted as there, but 16 runs at a time are
-    shuffled together. Few rows are simply permuted.
+    In `mixed`, a row always follows its neighbour at the same distance. A solver that revisits the
+    same rows until convergence (dual coordinate descent) can then settle into a cycle of repeated
+    errors. So here runs of 64 rows are permuted in the same way, but 16 runs at a time are shuffled
+    together. Few rows are simply permuted.
 
     Examples
     --------
@@ -173,7 +173,7 @@ def stirred(which: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         return rng.permutation(which)
     cut = int(rng.integers(_RUN))
     runs = rng.permutation(np.arange((n - cut) // _RUN, dtype=np.uint64))
-    # One shuffle for all windows: they hold other rows every time, and a draw for each costs more.
+    # One shuffle for all windows: their rows differ every time, and one shuffle each costs more.
     together, rest = (
         rng.permutation(np.arange(length, dtype=np.uint64)) for length in (window, n % window)
     )
@@ -183,7 +183,7 @@ def stirred(which: np.ndarray, rng: np.random.Generator) -> np.ndarray:
 
 
 def awake_of(which: np.ndarray, asleep: np.ndarray) -> np.ndarray:
-    """The rows of `which` that are not asleep.
+    """Return the rows of `which` that are not asleep.
 
     >>> awake_of(np.array([0, 2, 3], np.uint64), np.array([0, 0, 1, 0], np.uint8)).tolist()
     [0, 3]
@@ -193,5 +193,5 @@ def awake_of(which: np.ndarray, asleep: np.ndarray) -> np.ndarray:
 
 
 def is_all(which: np.ndarray) -> bool:
-    """Whether `which` is simply 0, 1, 2, ...: its first and last say so, as it is sorted."""
+    """Whether `which` is simply 0, 1, 2, ...; as it is sorted, its two ends tell."""
     return which[0] == 0 and which[-1] == len(which) - 1

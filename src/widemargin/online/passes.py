@@ -1,4 +1,4 @@
-"""The passes over some examples, ready to run piece by piece."""
+"""Passes over examples, which can be run piece by piece."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from widemargin.loops.steps import REACH, SIGMOID, Rule
 from widemargin.online.mistake_log import NO_LOG, log_buffer
 from widemargin.online.state import State
 
-#: A loop is given about this much work at a time, so that Ctrl-C and deadlines are heard.
+#: A loop runs for about this long at a time, so that Ctrl-C and deadlines are noticed.
 _SLICE_SECONDS = 0.1
-#: Values a loop surely reads in that time; the driver then finds out how many it really does.
+#: A safe first guess of the values that a loop reads in that time; the driver then measures it.
 _SLICE_VALUES = 10_000_000
 
 
@@ -33,9 +33,9 @@ class Window(NamedTuple):
 
     rows: Rows
     y: np.ndarray  # the class code of every row, 0 ... k - 1
-    price: np.ndarray | None  # what an error on each row costs; 1 by default
+    price: np.ndarray | None  # the cost of an error on each row; None: 1
     order: np.ndarray  # the rows to learn from
-    first_row: int = 0  # what the log calls the first row
+    first_row: int = 0  # the number of the first row in the log
 
 
 class Pass:
@@ -60,11 +60,11 @@ class Pass:
 
     @property
     def settled(self) -> bool:
-        """Whether no example waits for the rest of its batch."""
+        """Whether no batch is unfinished."""
         return self.batch.filled[0] == 0
 
     def run(self, order: np.ndarray, last: bool) -> tuple[Tally, Log]:
-        """Learn from a piece of the order; the last piece also ends an unfinished batch."""
+        """Learn from a piece of the order; the last piece also completes an unfinished batch."""
         log = NO_LOG if not self.logged else log_buffer((len(order) + self.size) * self.changed)
         start = (*self.examples, order, self.rule)
         if self.size > 1:
@@ -81,16 +81,16 @@ class Pass:
 
 
 def passes_over(window: Window, state: State, rule: Rule, batch: int) -> list[Pass]:
-    """The passes to run side by side: one, or one per class when each is a problem of its own.
+    """The passes to run in parallel: one, or one per class if each is a separate problem.
 
     Parameters
     ----------
     window, state
-        What to learn from, and what learns.
+        The examples to learn from, and the state to train.
     rule : Rule
         How far to step on one example.
     batch : int
-        Examples that correct the same weights at once; 0 means all.
+        Number of examples per update; 0 means all.
     """
     rows, n = window.rows, len(window.order)
     if rule.form == REACH:
@@ -120,7 +120,7 @@ class Pace:
         batch: int = 1,
         stop: Callable[[], int] | None = None,
     ) -> Iterator[np.ndarray]:
-        """Yield the order piece by piece, longer or shorter as the last one took.
+        """Yield the order in pieces whose lengths adapt to the time of the previous piece.
 
         Pieces end where batches do, and after at most `stop()` examples.
         """
@@ -140,7 +140,7 @@ class Pace:
 
 
 def explain_bad_score(rows: Rows, row: int) -> None:
-    """Say why the score of a row is not a finite number."""
+    """Raise an error that says why the score of a row is not finite."""
     rows.check_finite()
     raise DataError(
         f"row {row}: its score or norm is too large for a float, so nothing can be learned from it;"

@@ -1,4 +1,4 @@
-"""The step rules by name, with the parameters a user gives them."""
+"""The update rules by name, with their parameters."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 from widemargin.loops.steps import ERROR, MARGIN, REACH, SIGMOID, Rule
 from widemargin.parameters import Use, check_choice, check_not_negative, check_positive, used_with
 
-#: What a user may say of the step size: a number, or (eta0, power) for eta0 / t ** power.
+#: The step size: a number, or (eta0, power) for eta0 / t ** power.
 Eta = float | tuple[float, float]
 
-#: Name, and the rule's numbers given the aggressiveness C and the target margin.
+#: Maps names to functions from the aggressiveness C and the target margin to the rule.
 _RULES: dict[str, Callable[[float, float], Rule]] = {
     "perceptron": lambda C, target: Rule(ERROR),
     "margin": lambda C, target: Rule(MARGIN, target=target),
@@ -30,7 +30,7 @@ _USED_BY = {
 
 
 def uses_of_rule(rule: str, rules: Sequence[str] = RULES) -> dict[str, Use]:
-    """Which parameters have an effect with a rule, of a learner that offers some of the rules."""
+    """Which parameters have an effect with a rule, for a learner that offers these rules."""
     return {
         name: used_with("rule", rule, *(one for one in known if one in rules))
         for name, known in _USED_BY.items()
@@ -47,7 +47,7 @@ def make_rule(
     l2: float = 0.0,
     ties: str = "mistake",
 ) -> Rule:
-    """The numbers of a step rule.
+    """Make an update rule from its name and parameters.
 
     Parameters
     ----------
@@ -56,15 +56,15 @@ def make_rule(
         "pa", "pa1" and "pa2" step just far enough to reach y w.x = 1 (uncapped, capped at C,
         softened by 1/2C); "logistic" steps eta / (1 + exp(y w.x)).
     eta : float or (float, float)
-        Step size, or (eta0, power): eta0 / t ** power at turn t. The pa rules do not use it.
+        Step size, or (eta0, power): eta0 / t ** power at step t. The pa rules do not use it.
     C : float
-        What an error may cost, for pa1 and pa2.
+        How much an error may cost, for pa1 and pa2.
     target : float
-        The margin that "margin" asks for.
+        The margin that "margin" aims for.
     l2 : float
-        Adds l2 |w|^2 to the loss of every example.
+        L2 penalty: adds l2 |w|^2 to the loss of every example.
     ties : {"mistake", "predict"}
-        Whether a score of exactly 0 is a mistake, or only if the prediction made there is wrong.
+        Whether a score of exactly 0 is always a mistake, or only if the predicted label is wrong.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Scores of rows under given weights, votes of a log, and the one rule for ties."""
+"""Scores of rows under given weights, votes of a log, and the rule for ties."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from widemargin.threads import run_all, split
 
 
 def scores(rows: Rows, which: np.ndarray, W: np.ndarray, threads: int = 1) -> np.ndarray:
-    """W . x for some rows: one number a row if W is one vector, else one a row and class.
+    """W . x for some rows: one number per row if W is one vector, else one per row and class.
 
     Examples
     --------
@@ -37,7 +37,7 @@ def scores(rows: Rows, which: np.ndarray, W: np.ndarray, threads: int = 1) -> np
 
 
 def votes_on(state: State, rows: Rows, which: np.ndarray, threads: int = 1) -> Votes:
-    """The votes of every hypothesis in a state's log, on some rows."""
+    """The votes of all hypotheses in the log of a state, on some rows."""
     if state.log is None:
         raise ValueError("the mistake log was not kept: train with keep='vote'")
     votes = Votes(rows, which, scores(rows, which, state.start, threads), state.joint)
@@ -49,14 +49,14 @@ def votes_on(state: State, rows: Rows, which: np.ndarray, threads: int = 1) -> V
 def deployed_scores(
     W: np.ndarray, divisor: np.ndarray, rows: Rows, which: np.ndarray, threads: int = 1
 ) -> np.ndarray:
-    """The scores of what a state deploys, see `State.deployed`."""
+    """The scores of deployed weights, see `State.deployed`."""
     return scores(rows, which, W.astype(rows.dtype, copy=False), threads) / divisor
 
 
 def state_scores(state: State, keep: str, rows: Rows, threads: int = 1) -> np.ndarray:
-    """What a state answers on all rows, without first working out its weights.
+    """The scores of all rows under a state, without computing the deployed weights first.
 
-    Worth it for few rows: the average of all weights costs as much as there are features.
+    This pays for few rows: the cost of averaging the weights is proportional to all features.
     """
     if keep == "vote":
         return votes_on(state, rows, rows.everything, threads).result(state.count)
@@ -68,9 +68,9 @@ def state_scores(state: State, keep: str, rows: Rows, threads: int = 1) -> np.nd
 
 
 def best_class(found: np.ndarray) -> np.ndarray:
-    """The class code that scores decide for.
+    """Return the predicted class codes.
 
-    Of two classes, a score of 0 or more is the second; of several, the first best wins.
+    With two classes, a score of 0 or more means the second; with more, the first of the best wins.
 
     Examples
     --------

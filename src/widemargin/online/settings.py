@@ -1,4 +1,4 @@
-"""All that a linear learner can be told."""
+"""The settings of a linear learner."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from widemargin.training.run import Stops
 
 @dataclass(frozen=True)
 class Settings:
-    """All that a linear learner can be told. The names and defaults are those of the estimators."""
+    """The settings of a linear learner, with the names and defaults of the estimators."""
 
     rule: str = "perceptron"
     keep: str = "average"
@@ -52,7 +52,7 @@ class Settings:
     n_jobs: int | None = None
 
     def check(self) -> None:
-        """Raise an error that names the setting that is wrong, if one is."""
+        """Raise an error that names the first invalid setting, if there is one."""
         check_choice("keep", self.keep, KEEPS)
         check_choice("multiclass", self.multiclass, ("joint", "ovr"))
         check_choice("shuffle", self.shuffle, SHUFFLES)
@@ -72,7 +72,7 @@ class Settings:
 
     @cached_property
     def step(self) -> Rule:
-        """How far to step on one example, as numbers for the loops."""
+        """The update rule, as numbers for the loops."""
         return make_rule(
             self.rule, eta=self.eta, C=self.C, target=self.target, l2=self.l2, ties=self.ties
         )
@@ -89,23 +89,23 @@ class Settings:
 
     @property
     def batch_size(self) -> int:
-        """Examples that correct the same weights at once; 1 is the online perceptron, 0 is all."""
+        """Number of examples per update; 1 is the online perceptron, 0 means all."""
         return 0 if self.batch == "full" else int(self.batch)
 
     @property
     def threads(self) -> int:
-        """Threads for problems that are independent."""
+        """Number of threads for independent problems."""
         return thread_count(self.n_jobs)
 
     def uses(self, held_out: bool) -> dict[str, Use]:
-        """Which settings have an effect, given whether there are examples to score besides."""
+        """Which settings have an effect, given whether held-out examples were passed."""
         return uses_of_rule(self.rule) | uses_of_held_out(self.validation, held_out)
 
     def extend(self, rows: Rows, before: float | None = None) -> Rows:
-        """Give the rows the constant feature whose weight is the bias.
+        """Add the constant feature whose weight is the bias to the rows.
 
-        "auto" makes it as large as the values in the rows typically are; who goes on learning
-        keeps what it was `before`.
+        "auto" gives it the typical size of the values in the rows; continued training keeps the
+        value from `before`.
         """
         if self.fit_intercept != "auto":
             return rows.with_bias(float(self.fit_intercept))

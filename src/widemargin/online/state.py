@@ -1,4 +1,4 @@
-"""What a linear learner carries from one example to the next, as plain arrays."""
+"""The state of a linear learner between examples, as plain arrays."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ KEEPS = ("last", "average", "vote")
 
 @dataclass
 class State:
-    """Weights, and whatever else the keep needs. Learning changes the arrays in place.
+    """The weights, and whatever else `keep` needs. Learning changes the arrays in place.
 
     Attributes
     ----------
@@ -22,12 +22,12 @@ class State:
         The weights, unscaled; k is 1 for two classes. The last column is the bias.
     U : array (k, d + 1) of float64, or (0, d + 1)
         Turns the last weights into their average.
-    clock : array (1, 4), or (k, 4) if every class is a problem of its own
+    clock : array (1, 4), or (k, 4) if every class is a separate problem
         See `widemargin.loops.linear.passes`.
     log : MistakeLog or None
-        Every correction, if it is kept.
+        All corrections, if they are kept.
     start : array (k, d + 1)
-        Where the weights began, as the log needs it (empty without a log).
+        The initial weights, which the log needs (empty without a log).
     joint : bool
         Whether all classes are learned together.
     """
@@ -48,7 +48,7 @@ class State:
         W : array (k, d + 1)
             The first hypothesis.
         keep : {"last", "average", "vote"}
-            What will be asked of the state later. "vote" can answer as the others too.
+            Which hypothesis will be deployed. "vote" also allows the other two.
         joint : bool
             Whether all classes are learned together.
         """
@@ -66,12 +66,12 @@ class State:
 
     @property
     def width(self) -> int:
-        """How many features there are, without the bias."""
+        """Number of features, without the bias."""
         return self.W.shape[1] - 1
 
     @property
     def seen(self) -> int:
-        """How many examples were looked at."""
+        """Number of examples seen."""
         return int(self.clock[0, SEEN])
 
     @property
@@ -96,7 +96,7 @@ class State:
         return mean.astype(self.W.dtype)
 
     def deployed(self, keep: str) -> tuple[np.ndarray, np.ndarray]:
-        """Weights to score with, and what to divide their scores by.
+        """The weights to score with, and the divisor of their scores.
 
         Dividing the score rather than the weights keeps an exact tie a tie.
         """
@@ -106,12 +106,12 @@ class State:
         return summed.astype(self.W.dtype), self.clock[:, SEEN] + 1.0
 
     def pass_over(self, examples: int) -> None:
-        """Count examples that teach nothing, as when only one class is known."""
+        """Count examples without learning, as when only one class is known."""
         self.clock[:, COUNT] += examples * self.clock[:, SCALE]
         self.clock[:, [SEEN, TURN]] += examples
 
     def copy(self) -> State:
-        """A state that can go its own way."""
+        """An independent copy of the state."""
         return replace(
             self,
             W=self.W.copy(order="K"),
@@ -147,17 +147,17 @@ class State:
         )
 
     def lay_out(self, sparse: bool) -> None:
-        """Store the weights as learning from such rows wants them, if they are not so already.
+        """Choose the memory layout of the weights that is fastest for such rows.
 
-        Learning all classes together from sparse rows, a feature's weights should lie together;
-        otherwise a class's.
+        If all classes are learned together from sparse rows, the weights of a feature are
+        contiguous; otherwise those of a class.
         """
         by_feature = sparse and self.joint and len(self.W) > 1
         arrange = np.asfortranarray if by_feature else np.ascontiguousarray
         self.W, self.U = arrange(self.W), arrange(self.U)
 
     def widen(self, width: int) -> None:
-        """Make room for more features, whose weights begin at zero."""
+        """Make room for more features, whose weights start at zero."""
         self.W, self.U, self.start = (
             _widened(array, width) for array in (self.W, self.U, self.start)
         )
@@ -165,11 +165,11 @@ class State:
     def rearrange(self, classes: int, places: np.ndarray, spread: float) -> None:
         """Make room for more classes: the old ones move to `places`, in order.
 
-        The vector w of two classes becomes the rows -w and +w, times `spread`: what joint learning
-        from the same examples would have made of them. New classes begin at zero.
+        The vector w of two classes becomes the rows -w and +w, times `spread`, as joint learning
+        from the same examples would have given. New classes start at zero.
 
-        Problems that are learned one class against the rest need a clock and a past of their own:
-        the new ones start where the old stand, as if they had made no mistake so far.
+        With one-vs-rest learning, each class has its own clock and history: those of the new
+        classes start at the current time, as if they had made no mistakes so far.
         """
 
         def moved(array: np.ndarray) -> np.ndarray:

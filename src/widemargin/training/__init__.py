@@ -1,1 +1,1 @@
-"""What every training shares: epochs, stops, history, progress, checkpoints."""
+"""What all trainings share: epochs, stopping, history, progress, checkpoints."""

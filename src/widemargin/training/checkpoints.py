@@ -1,7 +1,7 @@
-"""Checkpoints: a training in the making, and how far it has come, in one sealed file.
+"""Checkpoints: an unfinished training and its position, in one file with a digest.
 
-Whoever goes on from a checkpoint with the same examples and settings learns the same bits as if
-nothing had happened.
+A training resumed from a checkpoint with the same examples and settings gives exactly the same
+result as an uninterrupted one.
 """
 
 from __future__ import annotations
@@ -19,40 +19,40 @@ import numpy as np
 from widemargin.errors import ModelFileError
 from widemargin.modelfile import read_model_file, say_newer, write_model_file
 
-#: Written into every checkpoint, and raised when what a run needs to go on changes.
+#: Written to every checkpoint, and increased when the data needed to resume a run change.
 _FORMAT = 2
-#: A checkpoint is due when this many times as long as the last one took to write has passed, so
-#: that checkpoints take at most a fiftieth of the time.
+#: The next checkpoint is due after this many times the time that the last one took to write, so
+#: that checkpoints take at most 2 % of the time.
 _PATIENCE = 50
 
 Contents = tuple[dict[str, np.ndarray], dict[str, Any]]
 
 
 class Checkpoints:
-    """Writes a checkpoint now and then, and reads the last one back.
+    """Writes periodic checkpoints, and reads the last one back.
 
     Parameters
     ----------
     folder : path
-        Where to; it is made if it is not there.
+        The folder to write to; it is created if it does not exist.
     task : dict
-        What is being done, as JSON can hold it; only the same task can go on from it.
+        A description of the training, as JSON; a checkpoint can be resumed only by the same task.
     every : float
-        Seconds between checkpoints at the least.
+        Minimum number of seconds between checkpoints.
     resume : bool
-        Whether to go on from what was saved last; `saved` then holds it.
+        Whether to resume from the last checkpoint, which `saved` then holds.
     name : str
-        What the file is called, without its ending.
+        The name of the file, without its extension.
 
     Attributes
     ----------
     describe : callable, optional
-        From the training and its history so far, what else to store, such as a model: arrays and a
-        description.
+        Given the training and its history so far, returns additional arrays and a description to
+        store, such as a model.
     saved : (arrays, description) or None
-        What there is to go on from.
+        The contents of the checkpoint to resume from.
     interrupted : bool
-        Whether a run that was saved here was stopped before its end.
+        Whether a run saved here was stopped before it finished.
     """
 
     def __init__(
@@ -73,24 +73,24 @@ class Checkpoints:
         self._last, self._cost = time.monotonic(), 0.0
 
     def part(self, name: str) -> Checkpoints:
-        """Checkpoints of one part of the same task, in a file of its own."""
+        """Checkpoints of one part of the same task, in a separate file."""
         return Checkpoints(
             self.folder, self.task, self.every, resume=self.resume, name=f"{self.name}-{name}"
         )
 
     def due(self) -> bool:
-        """Whether it is time to write one."""
+        """Whether it is time to write a checkpoint."""
         return time.monotonic() - self._last >= max(self.every, _PATIENCE * self._cost)
 
     def write(self, arrays: dict[str, np.ndarray], about: dict[str, Any]) -> None:
-        """Write one."""
+        """Write a checkpoint."""
         began = time.monotonic()
         write_model_file(self.path, arrays, {**about, "checkpoint": _FORMAT, "task": self.task})
         self._last = time.monotonic()
         self._cost = self._last - began
 
     def _read(self) -> Contents | None:
-        """What was written last, or None if nothing was."""
+        """Read the last checkpoint; None if there is none."""
         if not os.path.exists(self.path):
             return None
         arrays, about = read_model_file(self.path)
@@ -100,12 +100,12 @@ class Checkpoints:
             other = [name for name in self.task if before.get(name) != self.task[name]]
             raise ModelFileError(
                 f"{self.path}: is a checkpoint of another training ({', '.join(other)} differ);"
-                " give the same files and options, or another folder"
+                " use the same files and options, or another folder"
             )
         return arrays, about
 
     def _check_format(self, about: dict[str, Any]) -> None:
-        """Refuse to go on from what another version wrote: the bits might not be the same."""
+        """Reject checkpoints of other versions: the result might not be exactly the same."""
         form = about.get("checkpoint", 1)
         if form > _FORMAT:
             raise ModelFileError(f"{self.path}: {say_newer(form, _FORMAT, about)}")
@@ -117,7 +117,7 @@ class Checkpoints:
             )
 
     def remove(self) -> None:
-        """Forget the checkpoint and those of its parts: what they were for is done."""
+        """Delete the checkpoint and those of its parts, once the task is done."""
         for file in os.listdir(self.folder):
             if file == f"{self.name}.wm" or (
                 file.startswith(f"{self.name}-") and file.endswith(".wm")
@@ -129,10 +129,11 @@ class Checkpoints:
 def open_checkpoints(
     given: str | os.PathLike[str] | Checkpoints | None, task: Callable[[], dict[str, Any]]
 ) -> Iterator[Checkpoints | None]:
-    """The checkpoints of a fit, from what a user gave; None if nothing was given.
+    """Open the checkpoints of a fit, given a folder or `Checkpoints`; None if neither is given.
 
-    A folder is gone on from if it holds a checkpoint of the same task. It is emptied when the fit
-    is over, but not after Ctrl-C or an error. Who gives `Checkpoints` looks after them.
+    If a folder holds a checkpoint of the same task, the fit resumes from it. The checkpoint is
+    deleted when the fit is done, but not after Ctrl-C or an error. `Checkpoints` passed in are left
+    to the caller.
     """
     if given is None or isinstance(given, Checkpoints):
         yield given
@@ -144,7 +145,7 @@ def open_checkpoints(
 
 
 def digest_of(*parts: np.ndarray | Sequence[Any]) -> str:
-    """A fingerprint of arrays and of lists, to tell whether examples are the same.
+    """Compute a fingerprint of arrays and lists, to detect whether examples are the same.
 
     Examples
     --------
@@ -164,12 +165,12 @@ def digest_of(*parts: np.ndarray | Sequence[Any]) -> str:
 
 
 def prefixed(prefix: str, arrays: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Arrays with a prefix to their names, to stand beside others."""
+    """Add a prefix to the names of arrays, so that they can be stored with others."""
     return {f"{prefix}.{name}": array for name, array in arrays.items()}
 
 
 def without_prefix(prefix: str, arrays: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Undo `prefixed`: those with the prefix, without it."""
+    """Undo `prefixed`: select the arrays with the prefix, and remove it."""
     return {
         name.removeprefix(f"{prefix}."): array
         for name, array in arrays.items()

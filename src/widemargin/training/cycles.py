@@ -1,4 +1,4 @@
-"""Weights that come back to where they were: learning in a fixed order then repeats for ever."""
+"""Cycles: if earlier weights recur, learning in a fixed order repeats forever."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ import numpy as np
 
 @dataclass
 class CycleFinder:
-    """Notices that the weights are where they were after an earlier epoch.
+    """Detects that the weights are the same as after an earlier epoch.
 
     Attributes
     ----------
     epochs : dict
-        A fingerprint of the weights, and after which epoch they were first so.
+        Maps a fingerprint of the weights to the epoch after which they first occurred.
     largest : float
         The largest weight at the end of an epoch.
     most_updates : int
-        The most corrections in an epoch.
+        The largest number of corrections in an epoch.
 
     Examples
     --------
@@ -48,7 +48,7 @@ class CycleFinder:
         return None if first == epoch or updates == 0 else first
 
     def about(self) -> list[Any]:
-        """All of it as JSON can hold it."""
+        """The state of the finder, as JSON."""
         return [self.epochs, self.largest, self.most_updates]
 
 

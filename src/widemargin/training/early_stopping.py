@@ -1,4 +1,4 @@
-"""Early stopping: what would be deployed is scored after each epoch, and the best is given back."""
+"""Early stopping: score held-out examples after each epoch, and return the best hypothesis."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ class EarlyStopping:
     Parameters
     ----------
     training : Training
-        What learns; it is asked for `score` and `snapshot`, and told to `restore`.
+        The training, of which `score`, `snapshot` and `restore` are used.
     patience : int
-        How many epochs to wait for a better score.
+        Number of epochs to wait for a better score.
 
     Attributes
     ----------
@@ -23,7 +23,7 @@ class EarlyStopping:
     score : float
         Its score.
     snapshot : Any
-        What the training was like then.
+        The snapshot of the training after that epoch.
     """
 
     def __init__(self, training: Any, patience: int) -> None:
@@ -31,7 +31,7 @@ class EarlyStopping:
         self.epoch, self.score, self.snapshot = 0, -math.inf, None
 
     def look(self, epoch: int) -> float:
-        """The held-out score after an epoch."""
+        """Score the held-out examples after an epoch."""
         score = float(self.training.score())
         if score > self.score:
             self.epoch, self.score = epoch, score
@@ -39,11 +39,11 @@ class EarlyStopping:
         return score
 
     def is_over(self, epoch: int) -> bool:
-        """Whether a better score has been waited for long enough."""
+        """Whether there was no better score for `patience` epochs."""
         return epoch - self.epoch >= self.patience
 
     def restore(self) -> int:
-        """Bring the training back to where it was best; returns that epoch."""
+        """Restore the best snapshot; return its epoch."""
         if self.epoch:
             self.training.restore(self.snapshot)
         return self.epoch

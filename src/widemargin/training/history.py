@@ -1,4 +1,4 @@
-"""What happened in a fit, as data."""
+"""The history of a fit, as data."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _SHOWN = 60
 
 
 class Epoch(NamedTuple):
-    """One row of the table."""
+    """One row of the history."""
 
     epoch: int
     mistakes: int
@@ -30,11 +30,11 @@ class Epoch(NamedTuple):
 
 
 class Cycle(NamedTuple):
-    """The weights after epoch `last` were those after epoch `first`, with updates between.
+    """The weights after epoch `last` equal those after epoch `first`, with updates in between.
 
-    If every sum was exact, the updates between add up to zero, and so prove (Gordan) that no
-    weights put all examples strictly on their sides. (Learning one class against the rest: that
-    there is a class which no hyperplane cuts off from the rest.)
+    If every sum was exact, the updates in between add up to zero, which proves (Gordan) that no
+    weights put all examples strictly on their correct sides. (With one-vs-rest learning: that some
+    class is not linearly separable from the rest.)
     """
 
     first: int
@@ -44,25 +44,25 @@ class Cycle(NamedTuple):
 
 @dataclass
 class History:
-    """A table with a row for each epoch, in a stream for every so many examples; why it ended.
+    """A table with one row per epoch (in a stream, per block of examples), and why training ended.
 
     Attributes
     ----------
     epochs : list of Epoch
-        `mistakes` made while learning; `updates`, the examples that changed the weights; the mean
-        `loss`, each example's taken before it was learned from; `change`, how far the weights
-        moved (not measured in streams); `held_out`, the accuracy of what would be deployed, on
-        examples not learned from; `seconds` since the start; how many `examples` were looked at.
-        For an SVM `loss` is its objective and `gap` the relative duality gap, as they looked
-        during the pass.
+        `mistakes` made while learning; `updates`, the number of examples that changed the weights;
+        `loss`, the mean loss of each example just before learning from it; `change`, how far the
+        weights moved (not measured in streams); `held_out`, the accuracy of the hypothesis that
+        would be deployed on held-out examples; `seconds` since the start; `examples`, the number of
+        examples seen. For an SVM, `loss` is its objective and `gap` the relative duality gap, as
+        estimated during the pass.
     stopped : str
-        Why learning ended: "no mistakes", "small change", "epochs", "deadline", "no improvement",
-        "interrupted" or, for an SVM, "gap reached", "not separable" or "no progress" (floats
-        hold no better).
+        Why training ended: "no mistakes", "small change", "epochs", "deadline", "no improvement",
+        "interrupted" or, for an SVM, "gap reached", "not separable" or "no progress" (limit of
+        floating-point precision).
     best : int or None
-        The epoch whose weights were given back, if examples were held out.
+        The epoch whose weights were returned, if examples were held out.
     cycle : Cycle or None
-        Set if the weights came back to where they were (only looked for in a fixed order).
+        Set if earlier weights recurred (checked only with a fixed order).
 
     Examples
     --------
@@ -97,11 +97,11 @@ class History:
 
     @property
     def mistakes(self) -> int:
-        """All mistakes of the fit."""
+        """Total number of mistakes."""
         return sum(epoch.mistakes for epoch in self.epochs)
 
     def extend(self, other: History, later: bool = True) -> None:
-        """Go on with the epochs of another fit; if it came later, its seconds do, too."""
+        """Append the epochs of another fit; with `later`, its seconds continue those of this."""
         done = len(self.epochs)
         time = self.epochs[-1].seconds if self.epochs and later else 0.0
         for e in other.epochs:
@@ -138,7 +138,7 @@ class History:
         )
 
     def charts(self) -> Markup:
-        """What was measured epoch by epoch as HTML, a chart for each."""
+        """The measurements per epoch as HTML, one chart for each."""
         if not len(self):
             return tag("p", "No epoch was recorded.", kind="soft")
         streamed = len({epoch.epoch for epoch in self}) < len(self)
@@ -153,7 +153,7 @@ class History:
             wanted["held-out accuracy"] = "held_out"
             if self.best is not None:
                 at = int(np.flatnonzero(self["epoch"] == self.best)[-1])
-                mark = Mark(x[at], float(scores[at]), f"given back: {scores[at]:.4f}")
+                mark = Mark(x[at], float(scores[at]), f"returned: {scores[at]:.4f}")
         charts = [
             line_chart(
                 name,
@@ -171,7 +171,7 @@ class History:
         return fragment(self.charts(), tag("pre", repr(self)))
 
     def _few(self) -> list[Epoch]:
-        """The rows to show: of very many the first and the last."""
+        """The rows to show: if there are many, the first and the last."""
         if len(self.epochs) <= _SHOWN:
             return self.epochs
         return self.epochs[: _SHOWN // 2] + self.epochs[-_SHOWN // 2 :]
@@ -200,10 +200,10 @@ class History:
         if self.stopped:
             lines.append(f"stopped: {self.stopped}")
         if self.best is not None:
-            lines.append(f"given back: the weights after epoch {self.best}")
+            lines.append(f"returned: the weights after epoch {self.best}")
         return "\n".join(lines)
 
 
 def _short(number: float | None) -> str:
-    """Four digits, or nothing where nothing was measured."""
+    """Format a number with four digits; empty if it was not measured."""
     return "" if number is None else f"{number:.4g}"

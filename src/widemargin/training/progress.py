@@ -16,16 +16,16 @@ from widemargin.training.run import Moment
 
 #: Work shorter than this needs no progress line.
 _QUIET_SECONDS = 0.5
-#: The speed shown is that of so many seconds.
+#: The speed shown is averaged over this many seconds.
 _RATE_SECONDS = 1.0
-#: Rows of the table come no faster than this, and then no more than so many of them.
+#: Minimum time between updates of the table, and maximum number of rows added in one update.
 _ROW_SECONDS, _ROWS_AT_ONCE = 0.5, 3
 _ROW = "{:>5}  {:>9}  {:>9}  {:>10}  {:>8}  {:>8}"
 _HEADS = ("epoch", "mistakes", "updates", "loss", "held out", "seconds")
 
 
 class Watcher:
-    """Answers True, to stop learning, once Ctrl-C was pressed; shows how far learning is."""
+    """Shows the progress of a fit, and returns True, to stop it, once Ctrl-C was pressed."""
 
     def __init__(self, visible: bool, epochs: int, table: bool = False) -> None:
         self.interrupted = False
@@ -36,7 +36,7 @@ class Watcher:
         self._history, self._shown, self._last_row = History(), 0, 0.0
 
     def __call__(self, moment: Moment) -> bool:
-        """Take note of where learning stands; True stops it."""
+        """Record the progress so far; return True to stop."""
         if self._visible and time.monotonic() - self._began > _QUIET_SECONDS:
             self._show(moment)
         return self.interrupted
@@ -84,7 +84,7 @@ class Watcher:
         self._bar.start()
 
     def _show_rows(self, every: bool = False) -> None:
-        """Rows of the history above the line that moves; of very short epochs only some."""
+        """Print rows of the history above the progress line; if epochs are short, only some."""
         history, now = self._history, time.monotonic()
         if not self._table or len(history) <= self._shown:
             return
@@ -101,7 +101,7 @@ class Watcher:
         self._shown = len(history)
 
     def close(self) -> None:
-        """Take the progress line away."""
+        """Remove the progress line."""
         if self._bar is not None:
             self._show_rows(every=True)
             self._bar.stop()
@@ -114,15 +114,15 @@ def watched(progress: bool | None, epochs: int, table: bool = False) -> Iterator
     Parameters
     ----------
     progress : bool or None
-        Show a progress line; None: if standard error is a terminal.
+        Whether to show a progress line; None: only if standard error is a terminal.
     epochs : int
-        How many epochs there will be at the most.
+        Maximum number of epochs.
     table : bool
-        Also show a row for every epoch that is done, which stays.
+        Whether to also print a permanent row for every finished epoch.
 
-    Ctrl-C is taken note of, so that the loop can end in good order; a second one ends at once.
-    The caller looks at `interrupted` afterwards. Elsewhere than in the main thread, or where the
-    program handles Ctrl-C itself, nothing is changed.
+    The first Ctrl-C is recorded, so that the loop can end cleanly; a second one interrupts at once.
+    The caller checks `interrupted` afterwards. Outside the main thread, or if the program handles
+    Ctrl-C itself, the handler is not changed.
     """
     visible = sys.stderr.isatty() if progress is None else bool(progress)
     watcher = Watcher(visible, epochs, table)

@@ -1,9 +1,9 @@
 """The one epoch driver: `Run` runs everything that learns from mistakes.
 
-What it drives is a `Training`: a linear learner, a kernel perceptron, a structured perceptron, a
-tagger, a parser. A training knows how to learn from a piece of an epoch, and how to remember and
-score what it has learned. Everything else is written here, once: when to stop, early stopping, the
-history, progress, Ctrl-C, deadlines, checkpoints and how to go on from one.
+It drives a `Training`: a linear learner, a kernel perceptron, a structured perceptron, a tagger or
+a parser. A training knows how to learn from a piece of an epoch, and how to save, restore and score
+what it has learned. Everything else is written here, once: when to stop, early stopping, history,
+progress, Ctrl-C, deadlines, checkpoints and resuming from them.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Stops:
     Attributes
     ----------
     epochs : float
-        After this many passes over the examples; a fraction looks at a part of them.
+        After this many passes over the examples, which may be a fraction of a pass.
     patience : int
         When the held-out score has not improved for this many epochs.
     tol : float
@@ -45,7 +45,7 @@ class Stops:
 
 @dataclass
 class Counts:
-    """What happened in an epoch so far (in a stream, since the last row of the history)."""
+    """Counts of an epoch so far (in a stream, since the last row of the history)."""
 
     examples: int = 0
     mistakes: int = 0
@@ -53,14 +53,14 @@ class Counts:
     loss: float = 0.0  # summed over the examples
 
     def add(self, examples: int, mistakes: int, updates: int, loss: float) -> None:
-        """Count what a piece of an epoch brought."""
+        """Add the counts of a piece of an epoch."""
         self.examples += examples
         self.mistakes += mistakes
         self.updates += updates
         self.loss += loss
 
     def reset(self) -> None:
-        """Count anew."""
+        """Set all counts to zero."""
         self.examples = self.mistakes = self.updates = 0
         self.loss = 0.0
 
@@ -71,20 +71,20 @@ class Counts:
 
 
 class Moment(NamedTuple):
-    """Where learning stands, as told to whoever watches it."""
+    """The progress of a training, as reported to the `watch` callback."""
 
     epoch: int  # from 1
-    part: float  # of the epoch that is done, 0 to 1; 0 if that is not known
+    part: float  # fraction of the epoch that is done; 0 if unknown
     mistakes: int  # in this epoch so far
-    loss: float  # its mean in this epoch so far
-    history: History  # the epochs before
+    loss: float  # mean loss in this epoch so far
+    history: History  # the epochs before this one
     seen: int = 0  # examples since the start
     seconds: float = 0.0
-    epochs: float = 0.0  # how many there will be at the most; 0 if that is not known
-    stage: str = ""  # of a training that has several
+    epochs: float = 0.0  # maximum number of epochs; 0 if unknown
+    stage: str = ""  # name of the stage, if a training has several
 
 
-#: Told every tenth of a second or so; learning stops when it answers True.
+#: Called about every tenth of a second with the progress so far; returns True to stop.
 Watch = Callable[[Moment], bool]
 
 Arrays = dict[str, np.ndarray]
@@ -92,24 +92,24 @@ About = dict[str, Any]
 
 
 class Training:
-    """Something that learns, as the driver sees it. Subclasses fill in the verbs they need."""
+    """A learner in training, as the driver sees it. Subclasses override the methods they need."""
 
-    #: Whether no example waits for the rest of its batch, so that a checkpoint may be written.
+    #: Whether no batch is unfinished, so that a checkpoint may be written.
     settled: bool = True
 
     def begin_epoch(self, epoch: int, resumed: bool) -> None:
-        """Make ready for an epoch, counted from 1, or for the rest of one that was interrupted."""
+        """Prepare for an epoch, counted from 1, or for the rest of an interrupted one."""
 
     def learn(self, counts: Counts) -> Generator[float, None, None]:
-        """Learn from the pieces of this epoch that are still to come.
+        """Learn from the remaining pieces of this epoch.
 
-        After each piece, of about a tenth of a second, it adds to `counts` what happened and
-        yields the part of the epoch that is done. The driver may close the generator early.
+        After each piece of about a tenth of a second, it updates `counts` and yields the fraction
+        of the epoch that is done. The driver may close the generator early.
         """
         raise NotImplementedError
 
     def end_epoch(self) -> float | None:
-        """How far the weights moved in this epoch, if that is measured."""
+        """Return how far the weights moved in this epoch, if that is measured."""
         return None
 
     def missed_mistakes(self) -> bool:
@@ -117,26 +117,26 @@ class Training:
         return False
 
     def find_cycle(self, epoch: int, updates: int) -> Cycle | None:
-        """Whether the weights are where they were after an earlier epoch."""
+        """Find out whether the weights are the same as after an earlier epoch."""
         return None
 
     def score(self) -> float:
-        """The held-out score of what would be deployed now."""
+        """The held-out score of the hypothesis that would be deployed now."""
         raise NotImplementedError
 
     def snapshot(self) -> Any:
-        """What is needed to come back to this moment."""
+        """Return what is needed to restore the current state."""
         raise NotImplementedError
 
     def restore(self, snapshot: Any) -> None:
-        """Forget what was learned since a snapshot."""
+        """Restore the state of a snapshot."""
         raise NotImplementedError
 
     def finish(self) -> None:
-        """Put what was learned in order, after the last epoch."""
+        """Finalise the model after the last epoch."""
 
     def contents(self) -> tuple[Arrays, About]:
-        """All that must go into a checkpoint to go on to the bit, as arrays and JSON."""
+        """Everything a checkpoint needs to resume with exactly the same result: arrays and JSON."""
         raise NotImplementedError
 
     def resume(self, arrays: Arrays, about: About) -> None:
@@ -159,17 +159,17 @@ class Position:
     Attributes
     ----------
     history : History
-        The epochs that are behind.
+        The finished epochs.
     epoch : int
-        How many of them there are.
+        Number of finished epochs.
     begun : bool
         Whether the next epoch has begun.
     counts : Counts
-        What happened in it so far.
+        Its counts so far.
     before : int
-        Examples that were looked at before those in `counts`.
+        Number of examples seen before those in `counts`.
     seconds : float
-        The time spent before the last start.
+        Time spent before the last start or resume.
     """
 
     history: History = field(default_factory=History)
@@ -181,11 +181,11 @@ class Position:
 
     @property
     def seen(self) -> int:
-        """Examples that were looked at since the start."""
+        """Number of examples seen since the start."""
         return self.before + self.counts.examples
 
     def row(self, change: float | None, held_out: float | None, seconds: float) -> Epoch:
-        """What was counted, as a row of the history; counting begins anew."""
+        """Return the counts as a row of the history, and reset them."""
         counts = self.counts
         row = Epoch(
             self.epoch + self.begun,
@@ -202,7 +202,7 @@ class Position:
         return row
 
     def about(self) -> About:
-        """The position as JSON can hold it."""
+        """The position as JSON."""
         return {
             "history": self.history.to_dict(),
             "epoch": self.epoch,
@@ -230,25 +230,25 @@ class Run:
         for each epoch:
             for each piece of it:
                 learn
-            stop if there was nothing to correct, or nothing better came of it
+            stop if there were no mistakes or no improvement
 
     Parameters
     ----------
     training : Training
-        What learns.
+        The training to run.
     stops : Stops
         When to stop.
     held_out : bool
-        Whether to score the training after each epoch and to give back the best, not the last.
+        Whether to score the training after each epoch and return the best state, not the last.
     every : int
         In a stream that is read once: add a row to the history after this many examples. 0: after
         each epoch.
     stage : str
-        What this run is called, if a training has several stages.
+        The name of this run, if a training has several stages.
     watch : callable, optional
-        Told where learning stands; stops it by answering True.
+        Called with the progress so far; return True to stop.
     checkpoints : Checkpoints, optional
-        Where to save the training now and then, and to go on from if something was saved.
+        Where to save periodic checkpoints, and where to resume from if there is one.
     """
 
     def __init__(
@@ -276,7 +276,7 @@ class Run:
         return time.monotonic() - self.began
 
     def finish(self) -> History:
-        """Learn, and say what happened."""
+        """Run the training to its end, and return the history."""
         position, history = self.position, self.position.history
         while not history.stopped and position.epoch < self.stops.epochs:
             self._learn_epoch()
@@ -302,7 +302,7 @@ class Run:
         pieces.close()
 
     def _reason_to_break_off(self, part: float) -> str:
-        """Why to stop within an epoch, or nothing; a good moment for a checkpoint, too."""
+        """The reason to stop within an epoch, or ""; also writes a checkpoint if one is due."""
         position, seconds = self.position, self.seconds
         if self.checkpoints is not None and self.training.settled and self.checkpoints.due():
             self.checkpoints.write(*self._contents())
@@ -335,7 +335,7 @@ class Run:
         history.stopped = history.stopped or self._reason_to_stop(*made, change)
 
     def _reason_to_stop(self, mistakes: int, updates: int, change: float | None) -> str:
-        """Why to stop after this epoch, or nothing."""
+        """The reason to stop after this epoch, or ""."""
         epoch, stops = self.position.epoch, self.stops
         if not self.every:
             if updates == 0 and not self.training.missed_mistakes():
@@ -347,7 +347,7 @@ class Run:
         return "epochs" if epoch >= stops.epochs else ""
 
     def _contents(self) -> tuple[Arrays, About]:
-        """All that is needed to go on from here."""
+        """Everything needed to resume from here."""
         position, describe = self.position, self.checkpoints and self.checkpoints.describe
         arrays, about = describe(self.training, position.history) if describe else ({}, {})
         mine, training = self.training.contents()
@@ -360,7 +360,7 @@ class Run:
         return arrays, {**about, "training": training, "run": run}
 
     def _go_on(self, arrays: Arrays, about: About) -> None:
-        """Go on from a checkpoint."""
+        """Resume from a checkpoint."""
         run = about["run"]
         self.position = Position.of(run)
         self.training.resume(without_prefix("training", arrays), about["training"])
