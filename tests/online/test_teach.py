@@ -361,7 +361,7 @@ def test_a_cache_that_is_cut_or_is_none_is_refused(tmp_path):
     for content in strange:
         path.write_bytes(content)
         assert not is_cache(str(path))
-        with pytest.raises(DataError, match=r"f.wmc: is no cache of examples, or cut short"):
+        with pytest.raises(DataError, match=r"f.wmc: is not a cache of examples, or is cut short"):
             read_cache(str(path))
 
 
@@ -570,10 +570,10 @@ def test_read_of_other_formats(tmp_path):
 @pytest.mark.parametrize(
     ("name", "options", "message"),
     [
-        ("f.svm", {"label": "y"}, "'label' is no option for svmlight files"),
-        ("f.svm", {"bits": 5}, "'bits' is no option for svmlight files"),
-        ("f.svm", {"scale": "standard"}, "'scale' is no option for svmlight files"),
-        ("f.vw", {"ngrams": 2}, "'ngrams' is no option for vw files"),
+        ("f.svm", {"label": "y"}, "'label' is not an option for svmlight files"),
+        ("f.svm", {"bits": 5}, "'bits' is not an option for svmlight files"),
+        ("f.svm", {"scale": "standard"}, "'scale' is not an option for svmlight files"),
+        ("f.vw", {"ngrams": 2}, "'ngrams' is not an option for vw files"),
         ("f.ft", {"nonsense": 2}, "nonsense"),
     ],
 )
