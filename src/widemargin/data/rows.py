@@ -77,7 +77,7 @@ class Rows:
         if indices.dtype not in (np.int32, np.int64):
             indices = indices.astype(np.int64)
         unsigned = indices.view(f"u{indices.itemsize}")
-        # A wrong index would access memory out of bounds. As unsigned numbers, negative ones are huge.
+        # A wrong index would access memory out of bounds. As unsigned, negative ones are huge.
         stored = min(len(values), len(indices))
         if len(starts) != n + 1 or starts[0] != 0 or starts[-1] > stored:
             raise DataError(f"sparse rows must start at 0 and end within {stored} stored values")
