@@ -41,7 +41,7 @@ def format_of(name: str, head: bytes, among: tuple[str, ...] = tuple(FORMATS)) -
 
     A TSV file of labels and documents without column names is labelled text. A file that is not
     recognised as one of the formats `among` is plain text, one document per line, if that is one
-    of them and labelled text is not.
+    of them, not all formats are accepted, and the name has no known extension.
 
     Examples
     --------
