@@ -206,8 +206,8 @@ def test_files_one_after_the_other(pack, tmp_path):
         ("a\tO\nb\n", "sentences:2: 1 column between tabs, where the first line has 2"),
         ("a\tO\n\tO\n", "sentences:2: column 1 is empty"),
         ("1\ta\n", "sentences:1: 2 columns between tabs, where CoNLL-U has 10"),
-        (UD.replace("5\tmar", "7\tmar"), "sentences:9: the token's number is 7, not 5"),
-        (UD.replace("5.1\t", "x.1\t"), "sentences:10: 'x.1' is no number"),
+        (UD.replace("5\tmar", "7\tmar"), "sentences:9: the token number is 7, expected 5"),
+        (UD.replace("5.1\t", "x.1\t"), "sentences:10: 'x.1' is not the number"),
         (UD.replace("mar\tmar", "mar\t"), "sentences:9: column 3 is empty"),
         (b"a O\n\xe9t\xe9 O\n", "sentences:2: the byte 0xe9 is not utf-8"),
     ],
@@ -377,7 +377,7 @@ def test_cycles_are_found(heads):
     if is_tree(heads):
         check_trees(corpus, found)
     else:
-        with pytest.raises(DataError, match=r"sentences:\d+: the heads go round in a circle"):
+        with pytest.raises(DataError, match=r"sentences:\d+: the heads form a cycle"):
             check_trees(corpus, found)
 
 
@@ -385,11 +385,11 @@ def test_cycles_are_found(heads):
     ("heads", "message"),
     [
         ([0, "_"], "sentences:2: has no head"),
-        ([0, "x"], "sentences:2: the head 'x' is no number"),
-        ([0, 3], "sentences:2: the head 3 is no token of the sentence, which has 2"),
-        ([0, 10**30], "sentences:2: the head 10+ is no token"),
+        ([0, "x"], "sentences:2: the head 'x' is not a number"),
+        ([0, 3], "sentences:2: the head 3 is not a token of the sentence, which has 2"),
+        ([0, 10**30], "sentences:2: the head 10+ is not a token"),
         ([0, 2], "sentences:2: the token is its own head"),
-        ([0, 3, 4, 2], "sentences:2: the heads go round in a circle: 2 -> 3 -> 4 -> 2"),
+        ([0, 3, 4, 2], "sentences:2: the heads form a cycle: 2 -> 3 -> 4 -> 2"),
         ([0, 1, 0], "sentences:3: a second root"),
     ],
 )

@@ -53,10 +53,10 @@ def test_read_of_other_formats(tmp_path):
 @pytest.mark.parametrize(
     ("name", "options", "message"),
     [
-        ("f.svm", {"label": "y"}, "'label' is no option for svmlight files"),
-        ("f.svm", {"bits": 5}, "'bits' is no option for svmlight files"),
-        ("f.svm", {"scale": "standard"}, "'scale' is no option for svmlight files"),
-        ("f.vw", {"ngrams": 2}, "'ngrams' is no option for vw files"),
+        ("f.svm", {"label": "y"}, "'label' is not an option for svmlight files"),
+        ("f.svm", {"bits": 5}, "'bits' is not an option for svmlight files"),
+        ("f.svm", {"scale": "standard"}, "'scale' is not an option for svmlight files"),
+        ("f.vw", {"ngrams": 2}, "'ngrams' is not an option for vw files"),
         ("f.ft", {"nonsense": 2}, "nonsense"),
     ],
 )

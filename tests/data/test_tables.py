@@ -59,9 +59,9 @@ BAD_CSV = [
     (AB + b"1,x,p\n2,\xff,q\n", "f:3:3: column 'b': the byte 0xff is not UTF-8"),
     (AB + "1,é,p\n2,éé\udcc3,q\n".encode("utf-8", "surrogateescape"),
      "f:3:3: column 'b': the byte 0xc3 is not UTF-8"),
-    (AB + b'1,"x,p\n2,y,q\n', "f:2:3: a quote is opened and not closed"),
+    (AB + b'1,"x,p\n2,y,q\n', "f:2:3: a quote is not closed"),
     (AB + b'1,"x"y,p\n2,y,q\n',
-     "f:2:6: a closing quote and then more; a quote in quotes is written twice"),
+     "f:2:6: text after a closing quote; a quote within quotes must be doubled"),
     (AB + b'1,"x\ny",p\n2,"z\n""\n",q,\n', "f:4: 4 cells, expected 3"),
     (AB + b'1,"x\ny",p\ninf,"z",q\n', "f:4:1: column 'a': 'inf' is not a finite number"),
     (AB + b'"1","x",p\n2,"\n\n",\n', "f:5:3: column 'label': the label is missing"),
@@ -80,10 +80,10 @@ BAD_CSV = [
      "f:32:1: column 'a': expected a number, found '１'"),
     (b"d,label\n,p\n2020-01-02,q\n",
      "f:3: column 'd' holds dates or times, found '2020-01-02': neither numbers nor categories;"
-     " --drop it, or make numbers of it first"),
+     " --drop it, or convert it to numbers first"),
     (b"d,label\n3/4/2020,q\n",
      "f:2: column 'd' holds dates or times, found '3/4/2020': neither numbers nor categories;"
-     " --drop it, or make numbers of it first"),
+     " --drop it, or convert it to numbers first"),
     (b"a,a,label\n1,2,3\n", "f:1: two columns are called 'a'"),
     (b"", "f: no examples found"),
     (b"\n\n", "f: no examples found"),
@@ -150,7 +150,7 @@ BAD_JSONL = [
     (b"spam\n", "f:1:1: expected an object: {...}"),
     (b'{"a":"2020-01-01","label":0}\n{"a":"2020-01-01T10:00","label":0}\n',
      "f:1: column 'a' holds dates or times, found '2020-01-01': neither numbers nor categories;"
-     " --drop it, or make numbers of it first"),
+     " --drop it, or convert it to numbers first"),
     (b"", "f: no examples found"),
 ]  # fmt: skip
 BAD_TSV = [
@@ -184,10 +184,10 @@ def test_bad_input_is_refused_with_its_place(form, content, message, chunk_bytes
          "f:2: column 'a': bytes that are not UTF-8"),
         ({"a": pa.array([1, 2], pa.date32())},
          "f: column 'a' holds dates or times (date32[day]): neither numbers nor categories;"
-         " --drop it, or make numbers of it first"),
+         " --drop it, or convert it to numbers first"),
         ({"a": pa.array([1, 2], pa.timestamp("us"))},
          "f: column 'a' holds dates or times (timestamp[us]): neither numbers nor categories;"
-         " --drop it, or make numbers of it first"),
+         " --drop it, or convert it to numbers first"),
         ({"a": pa.array([b"x", b"y"])},
          "f: column 'a' holds binary, neither numbers nor strings: --drop it"),
         ({"a": pa.array([{"x": 1}, {"x": 2}])},
@@ -197,7 +197,7 @@ def test_bad_input_is_refused_with_its_place(form, content, message, chunk_bytes
          "f:2: column 'label': label 0.5: labels must be classes, these are measurements"),
         ({"a": [1, 2], "label": pa.array([0, 1], pa.time32("ms"))},
          "f: column 'label' holds dates or times (time32[ms]): neither numbers nor categories;"
-         " --drop it, or make numbers of it first"),
+         " --drop it, or convert it to numbers first"),
         ({"a": pa.array([], pa.int64()), "label": pa.array([], pa.int64())},
          "f: no examples found"),
     ],

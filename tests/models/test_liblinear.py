@@ -92,7 +92,7 @@ def test_a_model_that_goes_through_liblinear_predicts_as_before(
 
 def test_what_liblinear_cannot_hold(tmp_path):
     X = np.eye(2)
-    with pytest.raises(DataError, match="only whole numbers as labels"):
+    with pytest.raises(DataError, match="only integers as labels"):
         write_liblinear(Perceptron().fit(X, ["a", "b"]).model_, tmp_path / "m")
     with pytest.raises(DataError, match="a voted model"):
         write_liblinear(Perceptron(keep="vote").fit(X, [0, 1]).model_, tmp_path / "m")

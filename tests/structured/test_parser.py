@@ -486,10 +486,10 @@ def test_labels_of_one_direction_only():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"head": [["2", "1"]]}, "circle"),
-        ({"head": [["0", "9"]]}, "no token of the sentence"),
+        ({"head": [["2", "1"]]}, "cycle"),
+        ({"head": [["0", "9"]]}, "not a token of the sentence"),
         ({"head": [["0", "_"]]}, "has no head"),
-        ({"head": [["0", "x"]]}, "is no number"),
+        ({"head": [["0", "x"]]}, "is not a number"),
         ({"head": [["0", "2"]]}, "its own head"),
         ({"deprel": [["root", "_"]]}, "token 2: has no label"),
         ({"word": [[]], "upos": [[]], "head": [[]], "deprel": [[]]}, "no sentence to learn from"),

@@ -193,7 +193,7 @@ def test_L35_mistakes_stay_below_the_bound_of_a_known_separator(seed):
 def test_L35_no_bound_is_claimed_where_the_theorem_is_silent():
     X, Y = some_classes(0, n=40)
     model = StructuredPerceptron(Classes(), epochs=3, log=True).fit(X, Y)
-    assert "do not put every right answer first" in model.certificate(X=X, Y=Y).no_bound
+    assert "do not rank every right answer first" in model.certificate(X=X, Y=Y).no_bound
     assert (
         "rule pa1" in StructuredPerceptron(Classes(), rule="pa1").fit(X, Y).certificate().no_bound
     )

@@ -1,8 +1,8 @@
 """Examples in the form that the loops read, in a file that is mapped into memory.
 
-The layout is that of safetensors, so that the arrays can be read in their place. The description
-tells from which files they were made and how; if one of these has changed, or if another format of
-cache was found, the cache is made anew.
+The layout is that of safetensors, so that the arrays can be used in place. The description says
+from which files they were made and how; if one of these has changed, or if the cache has another
+format, it is rebuilt.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from widemargin.modelfile import (
     write_file,
 )
 
-#: Written into every cache, and raised when the layout changes.
+#: Written into every cache, and increased when the layout changes.
 _FORMAT = 1
 
 
@@ -42,7 +42,7 @@ def write_cache(
     encoder: Encoder,
     made_from: dict[str, Any] | None = None,
 ) -> None:
-    """Write examples into a cache, whole or not at all."""
+    """Write examples into a cache file, atomically."""
     rows, (labels, kind) = data.rows, plain_labels(classes.values)
     stored = {name: part for name, part in rows.stored._asdict().items() if name != "bias"}
     arrays = {
@@ -68,7 +68,7 @@ def write_cache(
 
 
 def is_cache(path: str) -> bool:
-    """Whether a file is such a cache, of whatever format."""
+    """Whether a file is a cache, of any format."""
     return _header(path) is not None
 
 
@@ -82,22 +82,22 @@ def read_cache(
     path : str
         Where it is.
     made_from : dict, optional
-        From what it must have been made; None: from anything.
+        What it must have been made from; by default anything.
 
     Returns
     -------
     The examples, their classes and their encoder; None if it was made from something else, or has
-    another format and can be made anew.
+    another format and can be rebuilt.
 
     Raises
     ------
     DataError
-        If the file is no cache, was cut short, or has another format and nothing is known of what
+        If the file is not a cache, was cut short, or has another format and it is not known what
         it was made from.
     """
     found = _header(path)
     if found is None:
-        raise DataError(f"{path}: is no cache of examples, or cut short")
+        raise DataError(f"{path}: is not a cache of examples, or is cut short")
     header, about, begins = found
     if made_from is not None and (about["cache"], about["made_from"]) != (_FORMAT, made_from):
         return None
@@ -128,7 +128,7 @@ def read_cache(
 
 
 def _header(path: str) -> tuple[dict[str, Any], dict[str, Any], int] | None:
-    """What a cache says of itself; None if the file is no cache or is not whole."""
+    """The description in a cache; None if the file is not a cache or is incomplete."""
     length = os.stat(path).st_size
     with open(path, "rb") as file:
         size = int.from_bytes(file.read(8), "little")
@@ -146,7 +146,7 @@ def _header(path: str) -> tuple[dict[str, Any], dict[str, Any], int] | None:
 
 
 def stamp(paths: Sequence[str], options: str) -> dict[str, Any]:
-    """What examples were made from: the files, by size and time, and how."""
+    """What examples were made from: the files with sizes and times, and the options."""
     stats = [os.stat(path) for path in paths]
     return {
         "files": [

@@ -1,4 +1,4 @@
-"""Data sets from files: an encoder for what the files hold, the classes, all rows in memory."""
+"""Data sets from files: a matching encoder, the classes, and all rows in memory."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class EncodeOptions:
     Attributes
     ----------
     first : {0, 1, None}
-        The first index of vectors; None: as the file says.
+        The first index of vectors; None takes it from the file.
     scale : "standard", "maxabs" or "none"
         How the numbers of a table are scaled.
     text : dict
@@ -37,7 +37,7 @@ class EncodeOptions:
 
 
 def make_encoder(files: Files, options: EncodeOptions) -> Encoder:
-    """The encoder for what these files hold."""
+    """The encoder for the content of these files."""
     if files.format == "svmlight":
         return NumbersEncoder(options.first)
     if files.format == "vw":
@@ -56,7 +56,7 @@ def make_encoder(files: Files, options: EncodeOptions) -> Encoder:
 
 
 class Classes:
-    """The labels met so far, and the codes of new ones.
+    """The labels seen so far, and their codes.
 
     Attributes
     ----------
@@ -68,7 +68,7 @@ class Classes:
         self.values = np.asarray(values)
 
     def add(self, labels: Labels, source: str) -> None:
-        """Take in labels that may be new."""
+        """Add labels that may be new."""
         met = labels.values[np.unique(labels.codes[labels.codes >= 0])]
         if len(self.values) and (met.dtype.kind in "OUS") != (self.values.dtype.kind in "OUS"):
             raise DataError(
@@ -80,14 +80,14 @@ class Classes:
             self.values = np.union1d(self.values, new) if len(self.values) else new
 
     def codes(self, labels: Labels) -> np.ndarray:
-        """The codes of labels; -1 for one that is no class, or where there is none."""
+        """The codes of labels; -1 for an unknown or missing label."""
         of_value = np.append(codes_of(labels.values, self.values), -1)
         return of_value[labels.codes]
 
 
 @dataclass
 class Encoded:
-    """Examples in memory: rows, the codes of their labels, what errors cost, and their lines."""
+    """Examples in memory: rows, label codes, costs of errors, and line numbers."""
 
     rows: Rows
     codes: np.ndarray
@@ -110,13 +110,13 @@ def read_all(
     Parameters
     ----------
     files, encoder
-        What to read, and how to encode it.
+        The files to read, and how to encode them.
     classes : Classes
-        What labels mean; with `learn` it takes in new ones.
+        The known labels; with `learn`, new ones are added.
     learn : bool
         Whether these are examples to learn from.
     observe : bool
-        Whether the encoder learns what it must know from them, too.
+        Whether the encoder should be fitted to them, too.
     budget : int, optional
         Give up when the rows take more bytes than this.
 
@@ -178,7 +178,7 @@ def must_observe(encoder: Encoder) -> bool:
 
 
 def _only_texts(encoder: Any, raw: Any) -> bool:
-    """Whether all there is are texts, whose encoder need not see them twice."""
+    """Whether there are only texts, whose encoder need not see them twice."""
     if encoder.kind == "table":
         return encoder.has_only_texts(raw)
     return encoder.kind == "text"

@@ -1,4 +1,4 @@
-"""Files as matrices, for this library or any other: all at once, or in chunks."""
+"""Read files as matrices, for this library or any other: all at once, or in chunks."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from widemargin.threads import thread_count
 
 Path = str | os.PathLike[str]
 
-#: What may be said of files that are neither tables nor texts.
+#: Options for files that are neither tables nor texts.
 _OPTIONS: dict[str, set[str]] = {"svmlight": set(), "vw": {"bits"}}
 
 
@@ -41,27 +41,27 @@ def read(
         The files: svmlight, VW, CSV, TSV, Parquet, JSON lines, fastText or label<TAB>text, also
         compressed (gz, bz2, xz, zst).
     format : str, optional
-        What they are, if neither their names nor their first lines tell.
+        Their format, if it cannot be recognised by their names or first lines.
     n_features : int, optional
         The width of X for svmlight files, so that a test file fits a training file.
     zero_based : bool, optional
-        Whether svmlight indices begin at 0; None: they do if 0 occurs.
+        Whether svmlight indices start at 0; None means that they do if 0 occurs.
     dtype : float32 or float64
         The type of svmlight and VW values.
     skip_bad : int
-        Skip up to so many bad lines; more are an error, as is the first by default.
+        Skip at most this many bad lines; one more is an error.
     n_jobs : int or None
-        Threads; -1 is every core.
+        Number of threads; -1 for one per core.
     **columns
-        For tables `label`, `text`, `drop`, `columns`, `header` and `scale` (numbers are not scaled
-        unless it says so); for texts `ngrams`, `analyzer`, `bits` and others of `HashedText`.
+        For tables `label`, `text`, `drop`, `columns`, `header` and `scale` (by default numbers are
+        not scaled); for texts `ngrams`, `analyzer`, `bits` and the other options of `HashedText`.
 
     Returns
     -------
     X : scipy CSR matrix (int32 indices where they fit) or array of shape (n, d)
         The examples.
     y : array of n labels
-        Whole numbers or strings.
+        Integers or strings.
 
     Examples
     --------
@@ -98,16 +98,16 @@ def stream(
     Parameters
     ----------
     paths, format, n_features, zero_based, dtype, skip_bad, n_jobs, **columns
-        As for `read`. What needs a look at the data first (the first index, how numbers are
-        scaled) is decided by the first chunk. Without `n_features` the chunks of svmlight files
-        may be of different widths: learn with `grow=True`.
+        As for `read`. Whatever depends on the data (the first index, the scaling of numbers) is
+        decided by the first chunk. Without `n_features` the chunks of svmlight files may have
+        different widths: learn with `grow=True`.
     block : int
-        About how many bytes of text make a chunk.
+        Approximate size of a chunk, in bytes of text.
 
     Yields
     ------
     X, y
-        Some examples, in the order of the files.
+        The examples of a chunk, in the order of the files.
     """
     files, encoding = _prepared(paths, format, zero_based, dtype, skip_bad, n_jobs, columns, block)
     encoder = make_encoder(files, encoding)
@@ -154,12 +154,12 @@ def _prepared(
     files = Files(paths, options)
     strange = given - _OPTIONS.get(files.format, given)
     if strange:
-        raise TypeError(f"{min(strange)!r} is no option for {files.format} files")
+        raise TypeError(f"{min(strange)!r} is not an option for {files.format} files")
     return files, EncodeOptions(first=first, scale=scale, text=text)
 
 
 def matrix_of(rows: Rows, n_features: int | None = None) -> Any:
-    """Rows as any library takes them."""
+    """Rows as a matrix that any library can use."""
     if n_features is not None:
         if rows.width > n_features:
             raise DataError(f"found {rows.width} features, more than n_features={n_features}")

@@ -13,13 +13,13 @@ import numpy as np
 from widemargin.errors import DataError
 from widemargin.loops.storage import Dense, Sparse
 
-#: So many rows tell how large values typically are.
+#: The typical size of the values is estimated from this many rows.
 _SAMPLED = 250
 
 
 @dataclass(frozen=True)
 class Rows:
-    """Examples in the form that the loops read, sharing memory with what they were made from.
+    """Examples in the form that the loops read, sharing memory with the original data.
 
     Attributes
     ----------
@@ -28,7 +28,7 @@ class Rows:
     n, width : int
         How many rows, and how many features (without the bias).
     distinct : bool
-        Whether each column is known to be stored at most once a row.
+        Whether each column is known to be stored at most once per row.
 
     Examples
     --------
@@ -55,7 +55,7 @@ class Rows:
         bias : float
             Extend every row by a constant feature of this value; 0 means no bias.
         dtype : dtype, optional
-            At least as wide a float as this: what a model was trained in.
+            Use a float at least as wide as this, such as the type a model was trained in.
         """
         if isinstance(X, Rows):
             return replace(X, stored=X.stored._replace(bias=float(bias)))
@@ -77,7 +77,7 @@ class Rows:
         if indices.dtype not in (np.int32, np.int64):
             indices = indices.astype(np.int64)
         unsigned = indices.view(f"u{indices.itemsize}")
-        # A wrong index would read or write memory that is not ours. Negative ones look huge.
+        # A wrong index would access memory out of bounds. As unsigned, negative ones are huge.
         stored = min(len(values), len(indices))
         if len(starts) != n + 1 or starts[0] != 0 or starts[-1] > stored:
             raise DataError(f"sparse rows must start at 0 and end within {stored} stored values")
@@ -93,7 +93,7 @@ class Rows:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """How many rows and features, as matrices say it."""
+        """The number of rows and of features."""
         return self.n, self.width
 
     @property
@@ -108,7 +108,7 @@ class Rows:
 
     @property
     def bias(self) -> float:
-        """The constant feature by which every row is extended, or 0."""
+        """The constant feature that extends every row, or 0."""
         return self.stored.bias
 
     @property
@@ -128,7 +128,7 @@ class Rows:
     def typical_value(self) -> float:
         """The power of two nearest to the median size of the values that are not zero.
 
-        A few hundred rows, evenly spread, speak for all; rows of zeros only have 1.
+        It is estimated from a few hundred evenly spaced rows; 1 if they are all zero.
         """
         which = np.linspace(0, self.n - 1, min(self.n, _SAMPLED)).astype(np.uint64)
         values = self.take(which).without_duplicates().stored.values
@@ -155,7 +155,7 @@ class Rows:
         return scipy.sparse.csr_matrix(parts, shape=(self.n, self.width), copy=False)
 
     def without_duplicates(self) -> Rows:
-        """The same rows with each column stored at most once a row, as a norm needs it."""
+        """The same rows with each column stored at most once per row, as norms need it."""
         if self.distinct or not self.is_sparse:
             return self
         matrix = self.to_matrix()
@@ -176,7 +176,7 @@ class Rows:
         return Rows(Dense(frozen(values), self.stored.bias), self.n, width)
 
     def check_finite(self) -> None:
-        """Raise an error that names the first value that is not a finite number, if any."""
+        """Raise an error that names the first value that is not finite, if any."""
         values = self.stored.values
         finite = np.isfinite(values)
         if finite.all():
@@ -196,10 +196,10 @@ class Rows:
         )
 
     def check_scale(self) -> None:
-        """Raise an error if the values are so small or large that their products get lost.
+        """Raise an error if the values are so small or large that products under- or overflow.
 
-        A thousand rows tell: only if their largest value is out of the ordinary is the rest looked
-        at. (Single rows that are too large are noticed by the loops: their scores overflow.)
+        The rest is only looked at if the largest value of a thousand rows is unusual. (The loops
+        notice single rows that are too large, because their scores overflow.)
         """
         limit = np.sqrt(np.finfo(self.dtype).tiny / np.finfo(self.dtype).eps)
         values = self.stored.values.ravel()
@@ -218,7 +218,7 @@ class Rows:
 
 
 def stacked(parts: list[Rows]) -> Rows:
-    """Rows of the same width one below the other; the bias is that of the first."""
+    """Stack rows of the same width; the bias is that of the first."""
     if len(parts) == 1:
         return parts[0]
     stack = Stack(len(parts))
@@ -228,15 +228,15 @@ def stacked(parts: list[Rows]) -> Rows:
 
 
 class Stack:
-    """Rows that come some at a time and are put one below the other.
+    """Stacks rows that arrive in parts.
 
-    They are copied at once into the place where they stay, so that what they came in can be used
-    again: fresh memory costs more than the copy.
+    They are copied to their final place at once, so that the buffers they came in can be reused:
+    fresh memory costs more than the copy.
 
     Parameters
     ----------
     parts : int
-        How often rows will come, if that is known; else 0.
+        The expected number of parts, if known; otherwise 0.
     """
 
     def __init__(self, parts: int = 0) -> None:
@@ -254,7 +254,7 @@ class Stack:
         return self._filled * each
 
     def add(self, rows: Rows) -> None:
-        """Put rows below the others."""
+        """Append rows."""
         stored, sparse = rows.stored, rows.is_sparse
         self._added += 1
         if self._first is None:
@@ -265,9 +265,9 @@ class Stack:
         self._append(stored.values.ravel(), indices, ends, rows.n)
 
     def extend(self, values: np.ndarray, indices: np.ndarray, ends: np.ndarray) -> None:
-        """Put sparse rows below the others that have each column at most once.
+        """Append sparse rows that have each column at most once.
 
-        Row i ends at ends[i] and begins where the one before ends.
+        Row i ends at ends[i] and starts where the previous row ends.
         """
         if self._first is None:
             nothing = Sparse(values[:0], indices[:0], np.zeros(1, np.uint64), 0.0)
@@ -289,21 +289,21 @@ class Stack:
         self._filled, self._n = filled, n
 
     def mark(self) -> None:
-        """Say that one of the parts that were expected is complete."""
+        """Mark one of the expected parts as complete."""
         self._added += 1
 
     def _roomy(self, array: np.ndarray, used: int, needed: int) -> np.ndarray:
         """The array, or a longer copy of it."""
         if needed <= len(array):
             return array
-        # As much as all parts will need if they are alike; what is never written takes no memory.
+        # Enough for all parts if they are alike; memory that is never written is never allocated.
         expected = needed * self._parts * 5 // (4 * max(1, self._added)) if self._parts else 0
         longer = np.empty(max(expected, needed, 3 * len(array) // 2), array.dtype)
         longer[:used] = array[:used]
         return longer
 
     def rows(self, width: int) -> Rows:
-        """All rows, which have so many features; the bias is that of the first."""
+        """All rows, with `width` features; the bias is that of the first."""
         assert self._first is not None
         bias, values = self._first.bias, self._values[: self._filled]
         if not self._first.is_sparse:
@@ -322,7 +322,7 @@ def _float_type(found: np.dtype, at_least: Any) -> np.dtype:
 
 
 def frozen(array: np.ndarray) -> np.ndarray:
-    """A read-only view: a writable array is another type to numba, and compiles again."""
+    """A read-only view: numba treats a writable array as another type, and compiles again."""
     view = array.view()
     view.setflags(write=False)
     return view

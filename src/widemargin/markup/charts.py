@@ -15,7 +15,7 @@ _LEFT, _RIGHT, _TOP, _BOTTOM = 58, 12, 22, 34
 
 
 class Curve(NamedTuple):
-    """A name and points; those that are not finite leave a hole."""
+    """A name and points; points that are not finite leave a gap."""
 
     name: str
     x: Sequence[float]
@@ -23,7 +23,7 @@ class Curve(NamedTuple):
 
 
 class Mark(NamedTuple):
-    """A point of a chart that is pointed out."""
+    """A highlighted point of a chart."""
 
     x: float
     y: float
@@ -41,7 +41,7 @@ def line_chart(
     width: int = 440,
     height: int = 210,
 ) -> Markup:
-    """Curves over the same axis, as an SVG element.
+    """Curves over a common axis, as an SVG element.
 
     Examples
     --------
@@ -114,7 +114,7 @@ def bar_chart(
 def interval_chart(
     title: str, lines: Sequence[tuple[str, float, float, float]], width: int = 640
 ) -> Markup:
-    """Intervals one below the other: a name, the low end, the middle and the high end of each.
+    """Intervals, one per line: each has a name, a low end, a middle and a high end.
 
     Examples
     --------
@@ -142,7 +142,7 @@ def interval_chart(
 
 
 class _Scale:
-    """From values to places on the picture."""
+    """Maps values to coordinates of the chart."""
 
     def __init__(
         self, values: Sequence[float], start: float, end: float, logarithmic: bool = False
@@ -195,7 +195,7 @@ def _key(curves: Sequence[Curve]) -> Markup:
 
 def _pointed_out(mark: Mark, x: float, y: float, width: int) -> Markup:
     far = x > width * 0.6
-    below = 16 if y < _TOP + 14 else -6  # the title stands above
+    below = 16 if y < _TOP + 14 else -6  # leave room for the title
     words = _text(x + (-8 if far else 8), y + below, mark.words, anchor="end" if far else "start")
     return joined([Markup(f'<circle class="fill two" cx="{x:.1f}" cy="{y:.1f}" r="5"/>'), words])
 

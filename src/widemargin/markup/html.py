@@ -1,4 +1,4 @@
-"""Small pieces of HTML: escaped text, tables, and a page that needs nothing from outside."""
+"""Small pieces of HTML: escaped text, tables, and a self-contained page."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import html
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-#: Light and dark by the reader's wish, and ink on white on paper.
+#: Light or dark as the reader prefers, and black on white in print.
 _LOOK = """
 :root { --ink: #1d2329; --soft: #5a6570; --paper: #ffffff; --panel: #f4f6f8; --edge: #d5dbe1;
   --one: #0072B2; --two: #D55E00; --three: #009E73; --four: #8a6d00; --good: #00704f;
@@ -59,7 +59,7 @@ button, input { font: inherit; vertical-align: middle; }
   button { display: none; } }
 """
 
-#: The same for a piece within another page, each rule for its own part only.
+#: The style of a fragment within another page, where each rule applies to the fragment only.
 _NOTEBOOK = (
     "svg .line { fill: none; stroke-width: 2 }",
     "svg .axis { stroke: #9998; fill: none }",
@@ -76,13 +76,13 @@ _NOTEBOOK = (
 
 
 class Markup(str):
-    """Text that is HTML already and is not escaped again."""
+    """Text that is already HTML and is not escaped again."""
 
     __slots__ = ()
 
 
 def escape(text: Any) -> Markup:
-    """Text as HTML shows it, whatever is in it.
+    """Escape text for HTML, whatever it contains.
 
     Examples
     --------
@@ -91,7 +91,7 @@ def escape(text: Any) -> Markup:
     """
     if isinstance(text, Markup):
         return text
-    # Control characters are no text, and some of them end a page early.
+    # Control characters are not text, and some of them end a page early.
     plain = "".join(
         c if c in "\n\t" or c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in str(text)
     )
@@ -99,7 +99,7 @@ def escape(text: Any) -> Markup:
 
 
 def tag(name: str, *inside: Any, **attributes: Any) -> Markup:
-    """An element with what is inside it, all of it escaped.
+    """An element with its content and attributes, all escaped.
 
     Examples
     --------
@@ -116,12 +116,12 @@ def tag(name: str, *inside: Any, **attributes: Any) -> Markup:
 
 
 def joined(parts: Iterable[Any]) -> Markup:
-    """Pieces one after the other."""
+    """Concatenate pieces."""
     return Markup("".join(map(escape, parts)))
 
 
 def table(heads: Sequence[Any], rows: Iterable[Sequence[Any]], caption: str = "") -> Markup:
-    """A table; numbers and what looks like them stand to the right.
+    """A table; numbers, and text that looks like numbers, are aligned to the right.
 
     Examples
     --------
@@ -145,7 +145,7 @@ def table(heads: Sequence[Any], rows: Iterable[Sequence[Any]], caption: str = ""
 
 
 def facts(pairs: Iterable[tuple[str, Any]]) -> Markup:
-    """Names and what they are, one a line."""
+    """A table of names and values, one pair per line."""
     lines = [tag("tr", tag("th", name, scope="row"), tag("td", value)) for name, value in pairs]
     return tag("div", tag("table", tag("tbody", *lines)), kind="wide")
 
@@ -157,13 +157,13 @@ def lines_of(text: str) -> Markup:
 
 
 def section(name: str, title: str, *inside: Any) -> Markup:
-    """A part of a page, which others can link to."""
+    """A section of a page, which can be linked to."""
     return tag("section", tag("h2", title), *inside, id=name)
 
 
 def page(title: str, body: str, scripts: bool = False) -> str:
     """A whole page in one file: no network, no other files, and no scripts unless asked for."""
-    # Whatever stands in the data, nothing is fetched and nothing is run.
+    # Whatever the data contain, nothing is fetched and nothing is run.
     allowed = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
     if scripts:
         allowed += "; script-src 'unsafe-inline'"
@@ -179,7 +179,7 @@ def page(title: str, body: str, scripts: bool = False) -> str:
 
 
 def fragment(*inside: Any) -> str:
-    """A piece for a notebook, which keeps its look to itself."""
+    """A fragment for a notebook, whose style does not affect the rest of the page."""
     look = "\n".join(f".widemargin {rule}" for rule in _NOTEBOOK)
     return tag("div", tag("style", Markup(look)), *inside, kind="widemargin")
 

@@ -17,7 +17,7 @@ def several(n: int, what: str) -> str:
 
 
 def short(text: Any, most: int = 24) -> str:
-    """A label that fits a picture.
+    """A label short enough for a plot.
 
     Examples
     --------

@@ -1,7 +1,7 @@
-"""What a report can say of a model, whatever kind of model it is.
+"""What a report can say about a model of any kind.
 
-A new kind of model is told here and nowhere else: `Reportable` lists what a report asks for. All of
-it is optional but `history`; what a model does not have, the report leaves out.
+Support for a new kind of model belongs here and nowhere else: `Reportable` lists what a report
+asks for. Everything but `history` is optional; the report leaves out what a model does not have.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ _LETTERS = 200
 class Reportable(Protocol):
     """What a model may offer to a report.
 
-    Optional besides: `learner` (its name), `params` (what it was told), `classes`, `certificate`
+    Optional: `learner` (its name), `params` (its parameters), `classes`, `certificate`
     (with a readable `str`), `top_features(n)` (by class, names and weights), `explain(x, top)`,
-    `decision_function` and `predict` (to be examined), and `facts()`, which gives more lines
+    `decision_function` and `predict` (for evaluation), and `facts()`, which gives more lines
     (name, value) for the table of what was trained: kernels, budgets, templates, tag sets.
     """
 
@@ -39,11 +39,11 @@ class Subject:
     Attributes
     ----------
     name : str
-        What was trained, in a few words.
+        A short name of what was trained.
     learner : str
         The class that trained it.
     params : dict
-        What it was told.
+        Its parameters.
     facts : list of (str, value)
         More lines for the table.
     history : History
@@ -52,7 +52,7 @@ class Subject:
     top : dict or None
         The strongest features of each class.
     model : object
-        The model itself, to be examined.
+        The model itself, for evaluation.
     """
 
     name: str
@@ -67,7 +67,7 @@ class Subject:
 
 
 def subject_of(fitted: Any, top: int = 10) -> Subject:
-    """What can be said of an estimator or a model."""
+    """Collect what a report can say about an estimator or a model."""
     model = getattr(fitted, "model_", fitted)
     history = getattr(model, "history", getattr(fitted, "history_", None))
     if not isinstance(history, History):
@@ -110,7 +110,7 @@ def _by_class(found: Any) -> Mapping[Any, list[tuple[str, float]]]:
 
 
 def encoder_story(model: Any) -> str:
-    """Where the features of a linear model come from, in words."""
+    """A phrase that says where the features of a linear model come from."""
     encoder = model.encoder
     if encoder is None:
         return "from arrays"
@@ -124,7 +124,7 @@ def encoder_story(model: Any) -> str:
 
 
 def given_params(params: Mapping[str, Any]) -> dict[str, str]:
-    """What a learner was told, as text; long values are cut."""
+    """The parameters of a learner as text; long values are cut."""
     told = {}
     for name, value in params.items():
         if value is not None:

@@ -1,4 +1,4 @@
-"""One page about a model: what was trained on what, what came of it, and what it is worth."""
+"""One page about a model: what was trained, on what data, the result, and how good it is."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from widemargin.pages.reportable import Subject, given_params, subject_of
 from widemargin.pages.verdicts import meaning, verdict
 from widemargin.training.history import History
 
-#: Of many classes so many have their features, their F1 or their row of confusions shown.
+#: At most this many classes are shown with their features, their F1 and their confusions.
 _TOP_CLASSES, _CLASSES, _CONFUSION = 24, 60, 25
 #: Rows of the table of epochs.
 _EPOCHS = 40
@@ -41,23 +41,23 @@ def report(
 ) -> None:
     """Write one self-contained HTML page about a trained model.
 
-    It says what was trained on what, gives a verdict in plain words, and shows the history, the
-    certificate and its meaning, and the strongest features; with labelled examples also how good
-    the answers are, the confusions and the worst mistakes. The page needs no network and runs no
-    scripts; it follows the reader's choice of light or dark and can be printed.
+    It says what was trained and on what data, gives a verdict in plain words, and shows the
+    history, the certificate and its meaning, and the strongest features; with labelled examples
+    also the scores, the confusion matrix and the worst mistakes. The page needs no network and
+    runs no scripts; it follows the reader's light or dark theme and can be printed.
 
     Parameters
     ----------
     model : fitted estimator or model
-        Anything with a history; `widemargin.pages.reportable` says what else is told if there.
+        Anything with a history; `widemargin.pages.reportable` lists what else is shown if present.
     path : path
         Where to write.
     X, y : optional
-        Labelled examples to examine it on, best such as it was not trained on.
+        Labelled examples to evaluate it on, preferably not those it was trained on.
     certificate : optional
-        What `widemargin.certify` says of it, instead of what the fit alone tells.
+        The result of `widemargin.certify`, instead of the certificate of the fit.
     data : str
-        What the examples are called.
+        The name of the examples.
     title : str, optional
         The heading.
 
@@ -70,7 +70,7 @@ def report(
     ...     report(p, os.path.join(folder, "p.html"), [[2.0, 0.0]], ["b"])
     """
     if (X is None) != (y is None):
-        raise DataError("to examine the model a report needs both X and y")
+        raise DataError("to evaluate the model a report needs both X and y")
     subject = subject_of(model)
     asked = subject.model if hasattr(subject.model, "decision_function") else model
     exam = None if X is None else examine(asked, X, y)
@@ -87,9 +87,9 @@ def write_report(
     title: str | None = None,
     commands: Sequence[str] = (),
 ) -> None:
-    """Write the page of a model that was examined before.
+    """Write the page of a model that has been evaluated already.
 
-    `commands` are lines for a shell that make the page again.
+    `commands` are shell commands that make the page again.
     """
     if certificate is not None:
         subject.certificate = certificate
@@ -145,7 +145,7 @@ def _history(history: History) -> Markup:
 
 
 def _epochs(history: History) -> Markup:
-    """The table of epochs, behind a line that opens it."""
+    """The table of epochs, which opens on a click."""
     few = history.epochs
     if len(few) > _EPOCHS:
         few = few[: _EPOCHS // 2] + few[-_EPOCHS // 2 :]
@@ -206,7 +206,7 @@ def _answers(measures: Measures) -> Markup:
 
 
 def _confusion(measures: Measures) -> Markup:
-    """Right answers down, predictions across; of many classes the commonest mistakes."""
+    """The confusion matrix; for many classes, only the commonest mistakes."""
     counts = measures.confusion[:-1]
     if len(counts) > _CONFUSION:
         wrong = counts.copy()
@@ -222,7 +222,7 @@ def _confusion(measures: Measures) -> Markup:
     parts = counts / np.maximum(1, counts.sum(axis=1, keepdims=True))
 
     def cell(i: int, j: int) -> Markup:
-        # Mixed with the page's own colours, so that it reads in the dark as well.
+        # Mixed with the page's own colours, so that it is readable in dark mode as well.
         colour = "--one" if i == j else "--two"
         shade = (
             f"background: color-mix(in srgb, var({colour}) {60 * parts[i, j]:.0f}%, transparent)"
@@ -290,9 +290,9 @@ def _timings(history: History) -> Markup:
     examples = sum(epoch.examples for epoch in history)
     lines: list[tuple[str, Any]] = [("training", f"{total:.3f} s")]
     epochs = len({epoch.epoch for epoch in history})
-    lines.append(("an epoch", f"{total / epochs:.4f} s on the average"))
+    lines.append(("per epoch", f"{total / epochs:.4f} s on average"))
     if examples and total > 0.0:
-        lines.append(("speed", f"{examples / total:,.0f} examples a second"))
+        lines.append(("speed", f"{examples / total:,.0f} examples per second"))
     return facts(lines)
 
 
@@ -305,7 +305,7 @@ def _again(subject: Subject, commands: Sequence[str]) -> Markup:
     if commands:
         parts.append(tag("pre", "\n".join(commands)))
     if subject.params.get("random_state", 0) is None:
-        words = "No seed was given (random_state), so another training may differ a little."
+        words = "No seed was given (random_state), so another training may differ slightly."
         parts.append(tag("p", words, kind="soft"))
     versions = (
         f"widemargin {__version__}, Python {platform.python_version()}, NumPy {np.__version__}"

@@ -1,4 +1,4 @@
-"""What a training came to, in plain words."""
+"""The result of a training, in plain words."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from widemargin.training.history import History
 
 
 def verdict(subject: Subject, exam: Exam | None) -> list[str]:
-    """Sentences that say what there is and how far it can be trusted."""
+    """Sentences that say what was trained and how far it can be trusted."""
     sentences = [_what(subject)]
     told = _training(subject.history)
     if told:
@@ -30,8 +30,8 @@ def verdict(subject: Subject, exam: Exam | None) -> list[str]:
         )
     if subject.history.cycle is not None and subject.history.cycle.proof:
         sentences.append(
-            "Its weights came back to where they had been, in exact arithmetic: that proves that"
-            " no hyperplane separates the examples it was trained on."
+            "Its weights returned to an earlier value, in exact arithmetic: this proves that no"
+            " hyperplane separates the examples it was trained on."
         )
     scores = subject.history["held_out"]
     if len(scores) and np.any(np.isfinite(scores)):
@@ -67,9 +67,7 @@ def _training(history: History) -> str:
     last = history.epochs[-1]
     made = "no mistake" if not last.mistakes else f"still {several(last.mistakes, 'mistake')}"
     part = f" in {several(last.examples, 'example')}" if last.examples else ""
-    back = (
-        "" if history.best is None else f" Given back are the weights after epoch {history.best}."
-    )
+    back = "" if history.best is None else f" The weights after epoch {history.best} were kept."
     said = {
         "no mistakes": "It stopped after a whole epoch without a mistake: its last weights get"
         " everything right that it was trained on.",
@@ -183,10 +181,10 @@ def _run_figures(run: RunCertificate) -> tuple[list[tuple[str, Any]], str]:
         " come (Block, Novikoff 1962)."
     )
     if run.no_bound:
-        words += f" That does not speak of this training: {run.no_bound}."
+        words += f" This does not apply to this training: {run.no_bound}."
     elif run.bound is None:
         words += (
-            " What the bound is here follows from the training examples:"
-            " widemargin.certify(model, X, y) works it out, and a report takes it as certificate=."
+            " The bound depends on the training examples: widemargin.certify(model, X, y) computes"
+            " it, and a report takes the result as certificate=."
         )
     return figures, words

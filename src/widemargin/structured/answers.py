@@ -1,4 +1,4 @@
-"""What weights by name answer: the last, their average, or all of them by vote."""
+"""Predictions with named weights: the last, their average, or a vote of all of them."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from widemargin.structured.weights import Weights
 
 
 class Answers:
-    """The answers of weights to a task.
+    """Predicts answers to a task with learned weights.
 
     Parameters
     ----------
     task : Task
-        What is asked.
+        What to predict.
     weights : Weights
-        What was learned; it must not change while this is used.
+        The learned weights; they must not change while this is used.
     keep : {"last", "average", "vote"}
-        Which of the weights answer.
+        Which weights to predict with.
     beam : int
-        Search with a beam of this width; 0: with the task's argmax.
+        Width of the beam search; 0 uses the task's argmax.
     """
 
     def __init__(self, task: Task, weights: Weights, keep: str, beam: int) -> None:
@@ -34,7 +34,7 @@ class Answers:
 
     @cached_property
     def weights(self) -> dict[str, float]:
-        """The weights that answer, by name (of votes: the average)."""
+        """The weights used to predict, by name; with keep="vote", the average."""
         untrained = self._weights.count == 1
         if self.keep == "last" or untrained:
             return dict(self._weights.last)
@@ -47,7 +47,7 @@ class Answers:
         return self._argmax(x, Score(self.weights))
 
     def quality(self, X: Sequence[Any], Y: Sequence[Any]) -> float:
-        """The mean quality of the answers: how many are right, unless the task says otherwise."""
+        """The mean quality of the answers: accuracy, unless the task defines another quality."""
         if len(X) != len(Y) or not len(X):
             raise DataError(f"{len(X)} examples and {len(Y)} answers cannot be compared")
         found = [self.best(x) for x in X]
@@ -57,7 +57,7 @@ class Answers:
         return search(self.task, x, score, self.beam) if self.beam else self.task.argmax(x, score)
 
     def _vote(self, x: Any) -> Any:
-        """Ask every hypothesis; the first of the answers with the most votes."""
+        """The answer with the most votes of all hypotheses; the first of equals."""
         votes: list[list[Any]] = []
         left = self._weights.count
         for weights, lasted in self._weights.hypotheses():
@@ -70,5 +70,5 @@ class Answers:
                 mine[1] += lasted
             ranked = sorted((count for _, count in votes), reverse=True)
             if ranked and ranked[0] > sum(ranked[1:2]) + left:
-                break  # nobody can catch up
+                break  # no other answer can catch up
         return max(votes, key=lambda one: one[1])[0]

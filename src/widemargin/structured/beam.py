@@ -1,4 +1,4 @@
-"""Beam search for any task, and what to learn from it when it goes wrong."""
+"""Beam search for any task, and how to update when it fails."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Any, NamedTuple
 from widemargin.errors import DataError
 from widemargin.structured.task import Features, Score, Task, count_features
 
-#: When to compare the right way with the best one found: where the right one fell out of the beam,
-#: where it lies furthest behind, or at the end, whatever happened before.
+#: Where to compare the right path with the best one found: where the right path fell out of the
+#: beam, where it is furthest behind, or at the end, whatever happened before.
 UPDATES = ("early", "max-violation", "standard")
 
 
 @dataclass(frozen=True)
 class _Item:
-    """A way from the start: its last state, its score, and the steps that led there."""
+    """A path from the start: its last state, its score, and the steps that led there."""
 
     state: Any
     score: float
@@ -23,7 +23,7 @@ class _Item:
     before: _Item | None
 
     def all_features(self) -> dict[str, float]:
-        """The features of the whole way."""
+        """The features of the whole path."""
         total: dict[str, float] = {}
         item: _Item | None = self
         while item is not None:
@@ -34,7 +34,7 @@ class _Item:
 
 
 class Violation(NamedTuple):
-    """Two ways of the same length, the second of which should not score as much as the first."""
+    """Two paths of the same length, the second of which should score less than the first."""
 
     right: dict[str, float]
     wrong: dict[str, float]
@@ -43,7 +43,7 @@ class Violation(NamedTuple):
 
 
 def search(task: Task, x: Any, score: Score, width: int) -> Any:
-    """The best answer that a beam of some width finds; of equals the first."""
+    """The best answer that a beam of this width finds; the first of equals."""
     beam = [_Item(task.start(x), 0.0, (), None)]
     while not all(task.is_done(x, item.state) for item in beam):
         beam = _best(_expand(task, x, beam, score), width)
@@ -54,10 +54,10 @@ def search(task: Task, x: Any, score: Score, width: int) -> Any:
 def find_violation(
     task: Task, x: Any, y: Any, score: Score, width: int, update: str
 ) -> Violation | None:
-    """Search with the right answer in sight; None if there is nothing to learn.
+    """Search while tracking the right answer; None if there is nothing to learn.
 
-    A tie in which the right way is not the first counts as a violation: from zero weights
-    max-violation would never begin otherwise.
+    A tie in which the right path is not the first counts as a violation: otherwise max-violation
+    would never start from zero weights.
     """
     first = _Item(task.start(x), 0.0, (), None)
     beam, right = [first], first
@@ -73,7 +73,7 @@ def find_violation(
                 return _violation(right, best)
         elif update == "max-violation" and not task.is_right(x, y, best.state):
             behind = best.score - right.score
-            # Without a fall the search itself was right so far, and only a lead is wrong.
+            # If the right path is still in the beam, only the order of the paths is wrong.
             if behind >= 0.0 and (worst is None or behind > worst.wrong_score - worst.right_score):
                 worst = _violation(right, best)
     if worst is not None or update == "max-violation":
@@ -84,7 +84,7 @@ def find_violation(
 
 
 def _expand(task: Task, x: Any, beam: list[_Item], score: Score) -> list[_Item]:
-    """All ways that are one step longer; a way that is done stays."""
+    """All paths that are one step longer; a complete path stays as it is."""
     longer = []
     for item in beam:
         if task.is_done(x, item.state):
@@ -96,12 +96,12 @@ def _expand(task: Task, x: Any, beam: list[_Item], score: Score) -> list[_Item]:
 
 
 def _best(items: list[_Item], width: int) -> list[_Item]:
-    """The best ways, best first; of equals the first made."""
+    """The best paths, best first; of equals, the one made first."""
     return sorted(items, key=lambda item: -item.score)[:width]
 
 
 def _right_way(task: Task, x: Any, y: Any, item: _Item, score: Score) -> _Item:
-    """The best step on the way to y."""
+    """The best step on the path to y."""
     if task.is_done(x, item.state):
         return item
     ways = [way for way in _expand(task, x, [item], score) if task.is_right(x, y, way.state)]

@@ -1,4 +1,4 @@
-"""The mistake bound of a structured training: (R / gamma)^2 with differences of features."""
+"""The mistake bound of a structured training: (R / gamma)^2 of feature differences."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ def certify_run(
     separator: Mapping[str, float] | None,
     examples: list[tuple[Any, Any]],
 ) -> RunCertificate:
-    """What is known of a training.
+    """Certify a training by the mistake bound.
 
-    The theorem (Collins 2002): if |f(x, y) - f(x, y*)| <= R for all answers y* that were taken for
-    the right ones, and some weights u of length 1 lead by at least gamma there, then there were at
-    most (R / gamma)^2 such mistakes.
+    The theorem (Collins 2002): if |f(x, y) - f(x, y*)| <= R for all wrong answers y* that were
+    predicted, and some unit vector u has u . (f(x, y) - f(x, y*)) >= gamma for all of them, then
+    there were at most (R / gamma)^2 such mistakes.
 
     Parameters
     ----------
     longest : float
-        R, as it was seen while learning.
+        R, as observed while learning.
     no_bound : str
-        Why the theorem does not apply, if so.
+        Why the theorem does not apply; empty if it does.
     separator : dict
-        u, of any length; None: the last weights.
+        u, of any norm; by default the last weights.
     examples : list of (x, y)
         Measure gamma over all wrong candidates of these; without any, over the log.
     """
@@ -47,16 +47,16 @@ def certify_run(
     }
     differences = _differences(task, examples) if examples else [c.difference for c in weights.log]
     if not differences:
-        no_bound = no_bound or "no differences are known: log=True keeps them"
+        no_bound = no_bound or "no feature differences were kept: use log=True"
         return RunCertificate(**found, no_bound=no_bound)
     found["R"] = max(longest, max(map(norm, differences)))
     own = _margin(weights.last, differences)
     gamma = own if separator is None else _margin(separator, differences)
     found["margin"] = found["extended_margin"] = own
     if no_bound or not gamma > 0.0:
-        why = no_bound or "these weights do not put every right answer first"
+        why = no_bound or "these weights do not rank every right answer first"
         return RunCertificate(**found, no_bound=why)
-    # No weights lead by more than the length of a difference.
+    # No unit vector has a larger margin than the norm of the shortest difference.
     cap = min(map(norm, differences))
     unit = dict(weights.last if separator is None else separator)
     return RunCertificate(
@@ -87,7 +87,7 @@ def _margin(weights: Mapping[str, float], differences: list[dict[str, float]]) -
 def _progress(
     weights: Weights, separator: Mapping[str, float], gamma: float, R: float
 ) -> np.ndarray | None:
-    """After each correction the two sides of both inequalities of the proof, in steps of eta."""
+    """Both sides of both inequalities of the proof after each correction, in units of eta."""
     if not weights.log:
         return None
     length, rows = norm(separator), []

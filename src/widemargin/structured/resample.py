@@ -1,7 +1,6 @@
-"""Figures that are counted in sentences: precision, recall, F1, accuracy, with intervals.
+"""Precision, recall, F1 and accuracy, with intervals from resampling sentences.
 
-Tokens of one sentence are right or wrong together, so the intervals come from drawing sentences,
-not tokens.
+Errors within a sentence are correlated, so the bootstrap draws sentences, not tokens.
 """
 
 from __future__ import annotations
@@ -12,12 +11,12 @@ import numpy as np
 
 from widemargin.evaluate.intervals import wilson
 
-#: Times that the sentences are drawn anew, and how many numbers to draw at once at the most.
+#: How often the sentences are resampled, and the most numbers to draw at once.
 _DRAWS, _AT_ONCE = 1000, 1 << 22
 
 
 class Ratio(NamedTuple):
-    """What was found right, beside what was found and what there is; by sentence.
+    """Counts per sentence of what was found and right, what was found, and what there is.
 
     Examples
     --------
@@ -33,19 +32,19 @@ class Ratio(NamedTuple):
 
     @classmethod
     def of(cls, hits: np.ndarray, guesses: np.ndarray, answers: np.ndarray) -> Ratio:
-        """From counts for every sentence."""
+        """Make a ratio from the counts of every sentence."""
         return cls(*(np.asarray(counts, np.int64) for counts in (hits, guesses, answers)))
 
     @classmethod
     def of_tokens(cls, right: np.ndarray, starts: np.ndarray) -> Ratio:
-        """From which tokens are right: then precision, recall and F1 are all the accuracy."""
+        """Make a ratio of right tokens: precision, recall and F1 all equal the accuracy."""
         sums = np.concatenate([[0], np.cumsum(right)])
         n = np.diff(starts)
         return cls.of(np.diff(sums[starts]), n, n)
 
     @property
     def right(self) -> int:
-        """How many were found right."""
+        """How many were found and right."""
         return int(self.hits.sum())
 
     @property
@@ -60,12 +59,12 @@ class Ratio(NamedTuple):
 
     @property
     def precision(self) -> float:
-        """How much of what was found is right; 0 if nothing was."""
+        """The share of what was found that is right; 0 if nothing was found."""
         return self.right / self.found if self.found else 0.0
 
     @property
     def recall(self) -> float:
-        """How much of what there is was found; 0 if there is nothing."""
+        """The share of what there is that was found; 0 if there is nothing."""
         return self.right / self.wanted if self.wanted else 0.0
 
     @property
@@ -74,10 +73,10 @@ class Ratio(NamedTuple):
         return 2.0 * self.right / max(1, self.found + self.wanted)
 
     def interval(self) -> tuple[float, float]:
-        """95 % interval of F1 (for tokens: of the accuracy), by drawing sentences anew.
+        """95 % interval of F1 (for tokens: of the accuracy), by resampling sentences.
 
-        It is never narrower than if all had been drawn alone: a few sentences without a mistake
-        prove little.
+        It is never narrower than the interval for independent tokens or spans, because a few
+        sentences without a mistake prove little.
         """
         n = len(self.hits)
         if not self.found + self.wanted:

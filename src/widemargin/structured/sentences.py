@@ -1,4 +1,4 @@
-"""What a user may give as sentences, as a corpus."""
+"""Makes a corpus of whatever the user gives as sentences."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from widemargin.data.readers.conll import read_conll
 from widemargin.data.readers.corpus import Corpus
 from widemargin.errors import DataError
 
-#: Names of what stands beside the words of tokens that are tuples.
+#: Names of the other columns, if tokens are tuples.
 BESIDE = ("pos", "chunk")
 
 
@@ -20,11 +20,11 @@ def corpus_of(given: Any, tags: Any = None, beside: Sequence[str] = BESIDE) -> C
     Parameters
     ----------
     given : Corpus, path, dict of columns, or list of sentences
-        A sentence is a list of words, or of tuples of a word and what is known of it beside.
+        A sentence is a list of words, or of tuples of a word and its other columns.
     tags : list of lists of str
-        A tag for each word.
+        One tag per word.
     beside : sequence of str
-        The names of what tuples hold after the word.
+        The names of the other columns of tuples.
     """
     if isinstance(given, Corpus):
         if tags is None:
@@ -70,7 +70,7 @@ def _columns(
 
 
 def word_columns(corpus: Corpus) -> Mapping[str, list[str]]:
-    """The columns of a corpus, of which that of the words is called "word"."""
+    """The columns of a corpus, with the words called "word"."""
     if "word" in corpus.columns:
         return corpus.columns
     return {"word": corpus.words, **corpus.columns}

@@ -1,8 +1,8 @@
-"""Spans written as tags: B-NP I-NP O. Found, converted, checked and counted.
+"""Spans written as tags (B-NP I-NP O): find, convert, check and count them.
 
-What is a span follows conlleval, whatever the scheme: a token goes on with the span before it if
-its tag begins with I (or E, L), the tag before with B or I, and both name the same type. Any other
-tag but O begins a span.
+Spans are defined as in conlleval, whatever the scheme: a token continues the span before it if its
+tag begins with I (or E, L), the previous tag begins with B or I, and both name the same type. Any
+other tag except O starts a span.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from widemargin.errors import DataError
 from widemargin.parameters import check_choice
 from widemargin.structured.resample import Ratio
 
-#: The schemes, and the letters of a span's first, inner, last and only tag.
+#: The schemes, with the letters of the first, inner, last and only tag of a span.
 LETTERS = {
     "IOB1": ("I", "I", "I", "I"),
     "IOB2": ("B", "I", "I", "B"),
@@ -32,7 +32,7 @@ _OUTSIDE = "O"
 
 @dataclass(frozen=True, eq=False)
 class Spans:
-    """Spans in order: their first tokens, the tokens behind their last, and their types."""
+    """Spans in order: first tokens, the tokens after the last (exclusive ends), and types."""
 
     first: np.ndarray
     end: np.ndarray
@@ -43,13 +43,13 @@ class Spans:
         return len(self.first)
 
     def __iter__(self) -> Iterator[tuple[int, int, str]]:
-        """(first token, token behind the last, type) of each."""
+        """(first token, token after the last, type) of each span."""
         kinds = [self.kinds[code] for code in self.kind.tolist()]
         return iter(list(zip(self.first.tolist(), self.end.tolist(), kinds, strict=True)))
 
 
 class _Tags(NamedTuple):
-    """Tags as codes, and what every tag says."""
+    """Tags as codes, and the prefix and type of every tag."""
 
     code: np.ndarray
     names: list[str]
@@ -83,14 +83,14 @@ def _starts(tags: Sequence[str], starts: Sequence[int] | np.ndarray | None) -> n
 
 
 def find_spans(tags: Sequence[str], starts: Sequence[int] | np.ndarray | None = None) -> Spans:
-    """The spans that tags of any scheme mean, as conlleval reads them.
+    """The spans that tags of any scheme stand for, as conlleval reads them.
 
     Parameters
     ----------
     tags : list of str
-        One for every token, all sentences end to end.
+        One tag per token, all sentences concatenated.
     starts : array of int
-        Where each sentence starts, and the end; None: it is one sentence.
+        Where each sentence starts, and the end; None if there is one sentence.
 
     Examples
     --------
@@ -109,7 +109,7 @@ def find_spans(tags: Sequence[str], starts: Sequence[int] | np.ndarray | None = 
 
 
 def _goes_on(tags: _Tags, starts: np.ndarray) -> np.ndarray:
-    """Which tokens go on with the span of the token before."""
+    """Which tokens continue the span of the previous token."""
     goes_on = np.isin(tags.letter.astype(str), list(_GO_ON))[tags.code]
     may = np.isin(tags.letter.astype(str), list(_MAY_GO_ON))[tags.code]
     kind = tags.kind[tags.code]
@@ -121,7 +121,7 @@ def _goes_on(tags: _Tags, starts: np.ndarray) -> np.ndarray:
 def scheme_of(tags: Sequence[str], starts: Sequence[int] | np.ndarray | None = None) -> str | None:
     """The scheme of some tags: one of `SCHEMES`, or None if they do not name spans.
 
-    Between IOB1 and IOB2, the one with fewer illegal transitions.
+    Of IOB1 and IOB2, the one with fewer illegal transitions is chosen.
 
     Examples
     --------
@@ -149,7 +149,7 @@ def convert_tags(
     scheme: str,
     starts: Sequence[int] | np.ndarray | None = None,
 ) -> list[str]:
-    """Tags of any scheme, written in another.
+    """Convert tags of any scheme to another.
 
     Examples
     --------
@@ -171,7 +171,7 @@ def convert_tags(
 
 
 def is_legal(before: str | None, tag: str | None, scheme: str) -> bool:
-    """Whether a tag may follow another; None before the first is the start, as tag the end.
+    """Whether a tag may follow another; None as `before` is the start, as `tag` the end.
 
     Examples
     --------
@@ -197,7 +197,7 @@ def find_illegal(
 ) -> list[tuple[int, str]]:
     """Where tags break the rules of their scheme: (token, what is wrong), in order.
 
-    A span that is never closed is told at its sentence's last token.
+    A span that is never closed is reported at the last token of its sentence.
 
     Examples
     --------
@@ -225,19 +225,19 @@ def find_illegal(
 
 
 def _check_scheme(scheme: str) -> None:
-    if scheme not in LETTERS:  # asked for every tag: this test is much faster than check_choice
+    if scheme not in LETTERS:  # called for every tag: this test is much faster than check_choice
         check_choice("scheme", scheme, SCHEMES)
 
 
 class SpanMeasures(NamedTuple):
-    """Spans found against spans there are, in all and by type.
+    """Predicted spans compared with the right ones, overall and by type.
 
     Attributes
     ----------
     overall : Ratio
-        Of all spans.
+        Scores of all spans.
     by_kind : dict of str to Ratio
-        Of each type.
+        Scores of each type.
     """
 
     overall: Ratio
@@ -249,12 +249,12 @@ def measure_spans(
     found: Sequence[str],
     starts: Sequence[int] | np.ndarray | None = None,
 ) -> SpanMeasures:
-    """Precision, recall and F1 of spans: one is right if both ends and its type are.
+    """Precision, recall and F1 of spans: a span is right if both ends and its type are right.
 
     Parameters
     ----------
     answers, found : list of str
-        The right tags and those predicted, which may be of different schemes.
+        The right tags and the predicted ones, which may be of different schemes.
     starts : array of int
         Where sentences start, and the end.
 
@@ -275,7 +275,7 @@ def measure_spans(
     hit = (end[given.first] == given.end) & (kind[given.first] == given.kind)
 
     def ratio(code: int | None) -> Ratio:
-        """Of one type, or of all."""
+        """The ratio of one type, or of all."""
         asked = np.ones(len(wanted), bool) if code is None else wanted.kind == code
         told = np.ones(len(given), bool) if code is None else given.kind == code
         return Ratio.of(
@@ -294,5 +294,5 @@ def _in_terms_of(kinds: list[str], spans: Spans) -> Spans:
 
 
 def _by_sentence(bounds: np.ndarray, tokens: np.ndarray) -> np.ndarray:
-    """How many of the tokens each sentence has."""
+    """How many of the tokens are in each sentence."""
     return np.diff(np.searchsorted(tokens, bounds))

@@ -1,4 +1,4 @@
-"""Models of tasks in files: the weights are stored, the task is named. No pickle."""
+"""Files of structured models, without pickle: the weights are stored, the task is named."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from widemargin.structured.weights import Weights
 from widemargin.training.history import History
 
 LEARNER = "StructuredPerceptron"
-#: Only tasks from here are imported because a file says so.
+#: A file can only cause tasks from this package to be imported.
 _SHIPPED = "widemargin.structured.tasks."
 
 
@@ -56,12 +56,12 @@ def read_task_model(
 
 
 def task_named_in(path: str | os.PathLike[str]) -> str:
-    """The module and class of the task that a model is of."""
+    """The module and class of the task of a model."""
     return str(read_model_file(path)[1]["task"])
 
 
 def _find_task(path: str, named: str, params: dict[str, Any]) -> Task:
-    """The task that a file names; a file cannot make a module run that nobody imported."""
+    """The task that a file names; a file must not cause arbitrary modules to be imported."""
     module, _, name = named.partition(":")
     if module.startswith(_SHIPPED):
         import_module(module)

@@ -1,4 +1,4 @@
-"""A structured perceptron in training: one example at a time, in Python."""
+"""Training of a structured perceptron: one example at a time, in Python."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from widemargin.structured.weights import Weights, difference_of, dot
 from widemargin.training.checkpoints import prefixed, without_prefix
 from widemargin.training.run import Counts, Training
 
-#: Between two looks at the clock and at Ctrl-C.
+#: Seconds between two checks of the clock and of Ctrl-C.
 _LOOK_SECONDS = 0.1
-# One example at a time, in Python: the compiled functions as they were written.
+# Called from Python, one example at a time: the Python original of the compiled function.
 _step: Any = getattr(step, "py_func", step)
 _eta_at: Any = getattr(eta_at, "py_func", eta_at)
 
 
 @dataclass(frozen=True)
 class StructuredSettings:
-    """How to learn, and how to search for answers; see `StructuredPerceptron`."""
+    """Settings of learning and of the search for answers; see `StructuredPerceptron`."""
 
     rule: Rule
     keep: str
@@ -45,9 +45,9 @@ class StructuredTraining(Training):
     Parameters
     ----------
     task : Task
-        What is predicted.
+        What to predict.
     weights : Weights
-        Where to go on from; changed in place.
+        The weights to start from; changed in place.
     settings : StructuredSettings
         How to learn.
     examples : (list, list)
@@ -60,7 +60,7 @@ class StructuredTraining(Training):
     Attributes
     ----------
     longest : float
-        The length of the longest difference of features that was stepped along.
+        The norm of the longest feature difference used in an update.
     """
 
     def __init__(
@@ -88,7 +88,7 @@ class StructuredTraining(Training):
             self._done, self._before = 0, dict(self.weights.last)
 
     def learn(self, counts: Counts) -> Generator[float, None, None]:
-        """Learn from one example after the other; yields every tenth of a second."""
+        """Learn from one example after another; yields every tenth of a second."""
         X, Y = self.examples
         looked = time.monotonic()
         for i in self._order[self._done :]:
@@ -100,7 +100,7 @@ class StructuredTraining(Training):
                 yield self._done / len(self._order)
 
     def _learn_from(self, i: int, x: Any, y: Any) -> tuple[bool, bool, float]:
-        """Learn from one example: whether it was mistaken, whether corrected, and its loss."""
+        """Learn from one example; returns whether it was mistaken, whether corrected, its loss."""
         weights, settings = self.weights, self.settings
         found = self._find_rival(x, y, Score(weights.last))
         difference, lead, cost = found if found is not None else ({}, 0.0, 0.0)
@@ -120,7 +120,7 @@ class StructuredTraining(Training):
     def _find_rival(
         self, x: Any, y: Any, score: Score
     ) -> tuple[dict[str, float], float, float] | None:
-        """f(x, y) - f(x, y*), what it scores, and what y* costs; None if y* is y."""
+        """f(x, y) - f(x, y*), its score, and the cost of y*; None if y* is y."""
         settings = self.settings
         if settings.beam:
             seen = find_violation(self.task, x, y, score, settings.beam, settings.update)
@@ -145,13 +145,13 @@ class StructuredTraining(Training):
         last, before = self.weights.last, self._before
         change = math.sqrt(math.fsum((last[name] - before.get(name, 0.0)) ** 2 for name in last))
         if not math.isfinite(change):
-            raise DataError("the weights grew beyond what a float can hold; scale the features")
+            raise DataError("the weights became too large for a float; scale the features")
         return change
 
     # Held-out examples
 
     def score(self) -> float:
-        """The mean quality of what would be deployed now."""
+        """The mean quality of the model that would be deployed now."""
         assert self.held_out is not None
         settings = self.settings
         answers = Answers(self.task, self.weights, settings.keep, settings.beam)
@@ -162,13 +162,13 @@ class StructuredTraining(Training):
         return self.weights.copy()
 
     def restore(self, snapshot: Weights) -> None:
-        """Bring the weights back."""
+        """Restore the weights."""
         self.weights = snapshot
 
     # Checkpoints
 
     def contents(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-        """The weights, those at the start of the epoch, and the place in it."""
+        """The weights now and at the start of the epoch, and the position in the epoch."""
         arrays, about = self.pack_snapshot(self.weights)
         arrays |= prefixed("before", Weights(self._before).pack())
         about |= {

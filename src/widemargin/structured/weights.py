@@ -1,4 +1,4 @@
-"""Weights by the names of their features: the last, their average, and the log of corrections."""
+"""Weights by feature name: the last, their average, and the log of corrections."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ class StructuredCorrection(NamedTuple):
     example: int
     difference: dict[str, float]
     amount: float
-    clock: int  # before it: examples seen so far, plus one
+    clock: int  # before the correction: examples seen so far, plus one
 
 
 def norm(features: Mapping[str, float]) -> float:
-    """The length of a vector."""
+    """The norm of a vector."""
     return math.sqrt(sum(value * value for value in features.values()))
 
 
 def dot(a: Mapping[str, float], b: Mapping[str, float]) -> float:
-    """The product of two vectors."""
+    """The inner product of two vectors."""
     if len(a) > len(b):
         a, b = b, a
     return sum(value * b.get(name, 0.0) for name, value in a.items())
 
 
 def difference_of(a: Mapping[str, float], b: Mapping[str, float]) -> dict[str, float]:
-    """The difference a - b, without what is zero."""
+    """The difference a - b, without zeros."""
     made = dict(a)
     for name, value in b.items():
         made[name] = made.get(name, 0.0) - value
@@ -44,20 +44,20 @@ def difference_of(a: Mapping[str, float], b: Mapping[str, float]) -> dict[str, f
 
 @dataclass
 class Weights:
-    """What is learned.
+    """The learned weights.
 
     Attributes
     ----------
     last : dict of str to float
-        The weights now.
+        The current weights.
     sums : dict of str to float
-        Of every correction what it added, times the clock: the average is last - sums / count.
+        The sum of every correction times its clock: the average is last - sums / count.
     count : int
         Examples seen, plus one.
     start : dict of str to float
         The weights before the first correction of the log.
     log : list of StructuredCorrection
-        Every correction, if they are kept.
+        Every correction, if corrections are kept.
     """
 
     last: dict[str, float] = field(default_factory=dict)
@@ -67,7 +67,7 @@ class Weights:
     log: list[StructuredCorrection] = field(default_factory=list)
 
     def copy(self) -> Weights:
-        """Weights that can change on their own."""
+        """An independent copy."""
         return Weights(
             dict(self.last), dict(self.sums), self.count, dict(self.start), list(self.log)
         )
@@ -83,17 +83,17 @@ class Weights:
             self.log.append(StructuredCorrection(example, difference, amount, clock))
 
     def average(self) -> dict[str, float]:
-        """The mean of the weights that were current, each counted by how long it was."""
+        """The mean of all weights, weighted by how long each was current."""
         count, sums = self.count, self.sums
         return {name: w - sums.get(name, 0.0) / count for name, w in self.last.items()}
 
     def put(self, name: str, value: float) -> None:
-        """Set one weight by hand, as if it had always been so."""
+        """Set one weight by hand, as if it had always had this value."""
         self.last[name], self.start[name] = float(value), float(value)
         self.sums.pop(name, None)
 
     def hypotheses(self) -> Iterator[tuple[dict[str, float], int]]:
-        """All weights that were ever current, and for how many examples; do not change them."""
+        """All weights that were ever current, and for how many examples. Do not modify them."""
         clocks = [correction.clock for correction in self.log]
         lasted = [b - a for a, b in pairwise([0, *clocks, self.count])]
         weights = dict(self.start)

@@ -1,4 +1,4 @@
-"""What is known of every character: whether it belongs to words, and its lower case."""
+"""Tables of characters: whether each belongs to words, and its lower case."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every encoder can do: turn raw examples into rows, and go into a model file and back."""
+"""The protocol of encoders: turn raw examples into rows, and save to and load from model files."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from widemargin.data.rows import Rows
 
 
 class Encoder(Protocol):
-    """From raw examples, as a reader gives them, to rows.
+    """Turns raw examples, as readers yield them, into rows.
 
-    An encoder that must look at the data first (the mean of a column, how rare a word is) learns it
-    with `observe`; one that need not does nothing there.
+    An encoder that depends on the data (the mean of a column, how rare a word is) learns this in
+    `observe`; for others `observe` does nothing.
     """
 
     #: Its name in a model file.
@@ -24,22 +24,22 @@ class Encoder(Protocol):
         """How many features a row has."""
 
     def observe(self, raw: Any) -> None:
-        """Take note of what training examples look like, before any of them is encoded."""
+        """Learn from training examples, before any of them is encoded."""
 
     def encode(self, raw: Any, bias: float, threads: int = 1, *, note: bool = False) -> Rows:
         """Raw examples as rows, extended by a constant feature `bias`.
 
-        With `note`, when training, an encoder that hashes writes down the names of new features.
+        With `note`, in training, an encoder that hashes records the names of new features.
         """
 
     def feature_name(self, column: int) -> str:
-        """What a feature is called, as far as it is known."""
+        """The name of a feature, as far as it is known."""
 
     def describe(self) -> dict[str, Any]:
-        """All that JSON can hold of it, for a model file."""
+        """The part for a model file that fits into JSON."""
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """The rest of it, for a model file."""
+        """The arrays for a model file."""
 
     @classmethod
     def restore(cls, about: dict[str, Any], arrays: dict[str, np.ndarray]) -> Self:

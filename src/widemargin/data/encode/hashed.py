@@ -14,7 +14,7 @@ from widemargin.loops.storage import Sparse
 from widemargin.loops.text.names import LONGEST_NAME, Fresh
 from widemargin.parameters import check_whole
 
-#: Names that are written down at a time.
+#: Names that are recorded at a time.
 _AT_ONCE = 1 << 14
 
 
@@ -43,10 +43,10 @@ class HashedEncoder:
         return 1 << self.bits
 
     def observe(self, raw: Hashed) -> None:
-        """Nothing: a hash needs no look at the data."""
+        """Do nothing: hashing does not depend on the data."""
 
     def encode(self, raw: Hashed, bias: float, threads: int = 1, *, note: bool = False) -> Rows:
-        """Features as rows; those of one example that share a column add up."""
+        """Features as rows; features of an example that share a column are summed."""
         if note and self.names is not None:
             self._note(raw)
         columns = (raw.hashes >> np.uint32(1)) & np.uint32(self.width - 1)
@@ -54,7 +54,7 @@ class HashedEncoder:
         return Rows(stored, len(raw.starts) - 1, self.width)
 
     def _note(self, raw: Hashed) -> None:
-        """Write down the names of features that are new."""
+        """Record the names of new features."""
         assert self.names is not None
         fresh = Fresh(
             np.empty(_AT_ONCE, np.uint32),
@@ -76,7 +76,7 @@ class HashedEncoder:
             self.names.note(fresh)
 
     def feature_name(self, column: int) -> str:
-        """namespace^name; "~" before it says that other names share the column."""
+        """namespace^name; a "~" before it means that other names share the column."""
         name = None if self.names is None else self.names.get(column)
         if name is None:
             return f"#{column}"
@@ -84,11 +84,11 @@ class HashedEncoder:
         return f"~{name}" if self.names.is_shared(column) else name
 
     def describe(self) -> dict[str, Any]:
-        """All that JSON can hold of it, for a model file."""
+        """The part for a model file that fits into JSON."""
         return {"bits": self.bits, "names": self._most}
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """The rest of it, for a model file."""
+        """The arrays for a model file."""
         return {} if self.names is None else self.names.arrays()
 
     @classmethod

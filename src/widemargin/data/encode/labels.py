@@ -1,4 +1,4 @@
-"""Labels of any kind -> class codes 0, 1, 2, ... in sorted order."""
+"""From labels of any kind to class codes 0, 1, 2, ... in sorted order."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from widemargin.errors import DataError
 
-#: Whole-number labels within so wide a range are counted rather than sorted.
+#: Integer labels within a range of at most this size are counted rather than sorted.
 _COUNTABLE = 1_000_000
 
 
@@ -71,7 +71,7 @@ def check_labels(y: Any) -> np.ndarray:
 
 
 def codes_of(y: Any, classes: np.ndarray) -> np.ndarray:
-    """Code labels by known classes; -1 marks a label that is none of them."""
+    """Code labels by known classes; -1 marks an unknown label."""
     y = check_labels(y)
     if y.dtype.kind != classes.dtype.kind and {y.dtype.kind, classes.dtype.kind} & set("OUS"):
         y = y.astype(classes.dtype) if classes.dtype.kind == "U" else y.astype(object)
@@ -80,7 +80,7 @@ def codes_of(y: Any, classes: np.ndarray) -> np.ndarray:
 
 
 def join_classes(known: np.ndarray, *more: Any) -> np.ndarray:
-    """The classes so far with those of more labels; None stands for no labels."""
+    """The known classes joined with those of more labels; None stands for no labels."""
     for labels in more:
         if labels is not None:
             found = encode_labels(labels)[0]

@@ -1,4 +1,4 @@
-"""Names of hashed columns, as many as there is room for, and how many columns share theirs."""
+"""Names of hashed columns, up to a limit, and the number of columns with collisions."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ _MOST_PLACES = 1 << 22
 
 
 class NameTable:
-    """The first name seen in each column, as long as there is room.
+    """The first name seen in each column, as long as there is space.
 
-    The first half of the room goes to whatever comes first, the rest to names that come in a second
-    document: that way a few million rare names do not fill the table before the common ones of a
-    later part of the data arrive. Names are cut after 64 bytes.
+    The first half of the space goes to whatever comes first, the rest to names that occur in a
+    second document, so that a few million rare names do not fill the table before the common names
+    of later data arrive. Names are cut after 64 bytes.
 
     Parameters
     ----------
@@ -53,22 +53,22 @@ class NameTable:
 
     @property
     def is_half_full(self) -> bool:
-        """Whether from now on only names that come again are kept."""
+        """Whether from now on only names that occur again are kept."""
         return 2 * len(self) >= len(self._table.columns)
 
     @property
     def is_full(self) -> bool:
-        """Whether no more names are kept; that they share columns is still noticed."""
+        """Whether no more names are kept; collisions are still noticed."""
         table, n = self._table, len(self)
         return n == len(table.columns) or table.ends[n] + LONGEST_NAME > len(table.names)
 
     @property
     def seen(self) -> np.ndarray:
-        """For the loop that looks for new names."""
+        """The table for the loop that looks for new names."""
         return self._table.seen
 
     def note(self, fresh: Fresh) -> None:
-        """Take note of names that may be new, in order."""
+        """Record names that may be new, in order."""
         note_names(fresh, self._table, self._mask)
 
     def get(self, column: int) -> str | None:
@@ -85,7 +85,7 @@ class NameTable:
         """Whether different names were seen in a column."""
         places = len(self._table.seen) - 1
         known = int(self._table.seen[column & places])
-        # With very many columns the place may be another's.
+        # With very many columns, the slot may belong to another column.
         here = (known >> 1 ^ column) & self._mask & ~places == 0
         return here and known & int(SHARED) == int(SHARED)
 
@@ -114,7 +114,7 @@ class NameTable:
 
 
 def printable(name: bytes) -> str:
-    """A name as a line of text shows it: quoted if it would be hard to read otherwise."""
+    """A name for printing: quoted if it would be hard to read otherwise."""
     cut = len(name) >= LONGEST_NAME
     text = name.decode("utf-8", "ignore" if cut else "replace")
     if not text.isprintable() or text != text.strip() or '"' in text or not text:

@@ -38,13 +38,13 @@ class NumbersEncoder:
         return self._least if self._given is None else self._given
 
     def observe(self, raw: Vectors) -> None:
-        """Take note of the indices that occur."""
+        """Record which indices occur."""
         before = self.first
         self._least = min(self._least, raw.least)
         self.width = max(self.width + before - self.first, raw.rows.width - self.first)
 
     def encode(self, raw: Vectors, bias: float, threads: int = 1, *, note: bool = False) -> Rows:
-        """Vectors as rows; with `note`, wider ones widen the encoder.
+        """Vectors as rows; with `note`, wider vectors widen the encoder.
 
         Features beyond the width were never learned from, and are left out.
         """

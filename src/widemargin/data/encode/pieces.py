@@ -1,4 +1,4 @@
-"""Documents encoded piece by piece on several threads, and put together in order."""
+"""Encode documents in pieces on several threads, and join the results in order."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ from widemargin.loops.text.documents import WORDS, Found, How, count_documents
 from widemargin.loops.text.gather import Work
 from widemargin.loops.text.names import LONGEST_NAME, Fresh
 
-#: Documents are encoded in pieces of about so many bytes: few enough that handing them out costs
+#: Documents are encoded in pieces of about this many bytes: large enough that scheduling costs
 #: nothing, and small enough that threads finish together.
 PIECE = 1 << 20
-#: Positions within a piece are numbers of 32 bits, and a document is never cut.
+#: Positions within a piece are 32-bit numbers, and a document is never cut.
 _LONGEST = 1 << 28
-#: Rooms that are larger than this many bytes are not kept for later.
+#: Work arrays larger than this many bytes are not kept for reuse.
 _LARGE = 1 << 26
 
 
 def cut(texts: Texts) -> list[int]:
-    """Where pieces of documents begin, and after these where the last ends."""
+    """Where pieces of documents start, followed by the end of the last piece."""
     n = len(texts.starts)
     lengths = texts.ends - texts.starts
     if n and lengths.max() > _LONGEST:
         raise DataError(
             f"document {int(np.argmax(lengths))} has {int(lengths.max())} bytes;"
-            f" at most {_LONGEST} can be encoded: divide it"
+            f" at most {_LONGEST} can be encoded: split it"
         )
     # Empty documents count, too, so that a million of them are not one piece.
     number = (np.cumsum(lengths + np.uint64(16)) - np.uint64(1)) // np.uint64(PIECE)
@@ -41,7 +41,7 @@ def cut(texts: Texts) -> list[int]:
 
 
 def most_features(how: How, size: int, documents: int = 1) -> int:
-    """How many n-grams documents with so many bytes can have at the most."""
+    """The most n-grams that documents of `size` bytes can have."""
     pieces = (size + documents) // (how.least + 1) if how.analyzer == WORDS else 2 * size
     return (pieces + 4 * documents) * (how.high - how.low + 1)
 
@@ -93,7 +93,7 @@ class WorkArrays:
 
     @property
     def size(self) -> int:
-        """Bytes, without the names, of which only those that were met take memory."""
+        """Bytes, without the names, which only take memory as they are written."""
         return sum(a.nbytes for name, a in self._arrays.items() if name != "names")
 
 
@@ -102,7 +102,7 @@ _SPARE: list[WorkArrays] = []
 
 @contextmanager
 def spare_room() -> Iterator[WorkArrays]:
-    """A room that nobody else uses meanwhile."""
+    """Work arrays for the exclusive use of the caller."""
     try:
         room = _SPARE.pop()
     except IndexError:
@@ -126,7 +126,7 @@ class Harvest:
         """Add the rows of documents first ... last - 1."""
         filled = self.filled + count
         if filled > len(self.columns):
-            # As many again for every document to come; what is never written takes no memory.
+            # Enough for all remaining documents; memory that is never written is not allocated.
             room = filled + filled * (self.n - last) * 11 // (10 * last) + 1024
             for name in ("columns", "values"):
                 old = getattr(self, name)
@@ -139,21 +139,21 @@ class Harvest:
         self.filled = filled
 
     def rows(self, bias: float, width: int) -> Rows:
-        """All of them."""
+        """All rows."""
         values, columns = (frozen(part[: self.filled]) for part in (self.values, self.columns))
         stored = Sparse(values, columns, frozen(self.starts), float(bias))
         return Rows(stored, self.n, width, distinct=True)
 
 
 class Pile:
-    """Takes rows that arrive piece by piece to where they stay, and counts where columns occur.
+    """Copies rows that arrive piece by piece to a stack, and counts document frequencies.
 
     Parameters
     ----------
     stack : Stack
-        Where they stay.
+        Where the rows are stored.
     having : array of uint32
-        In how many documents each column is; empty if that is not to be counted.
+        The number of documents with each column; empty if it is not to be counted.
     """
 
     def __init__(self, stack: Stack, having: np.ndarray) -> None:
@@ -168,7 +168,7 @@ class Pile:
 
 
 class Queue:
-    """Lets threads that work side by side hand in their results in order."""
+    """Lets parallel threads deliver their results in order."""
 
     def __init__(self) -> None:
         self._next, self._failed = 0, float("inf")
@@ -176,7 +176,7 @@ class Queue:
 
     @contextmanager
     def turn(self, number: int) -> Iterator[bool]:
-        """Wait until all before are done; False if one of them failed."""
+        """Wait until all earlier ones are done; False if one of them failed."""
         with self._changed:
             self._changed.wait_for(lambda: self._next == number or self._failed < number)
             mine = self._next == number
@@ -191,7 +191,7 @@ class Queue:
             self._changed.notify_all()
 
     def fail(self, number: int) -> None:
-        """Nobody after this one need wait."""
+        """Release all later ones from waiting."""
         with self._changed:
             self._failed = min(self._failed, number)
             self._changed.notify_all()

@@ -1,4 +1,4 @@
-"""Which class an encoder in a model file is of."""
+"""The classes of the encoders in model files."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _HOMES = {
     "table": ("widemargin.data.encode.table", "TableEncoder"),
     "text": ("widemargin.data.encode.text", "TextEncoder"),
 }
-#: The names of an encoder's arrays in a model file begin so.
+#: The prefix of an encoder's arrays in a model file.
 _START = "encoder."
 
 
@@ -39,7 +39,7 @@ def write_encoder(encoder: Encoder | None) -> tuple[dict[str, Any] | None, dict[
 
 
 def read_encoder(arrays: dict[str, np.ndarray], about: dict[str, Any] | None) -> Encoder | None:
-    """Undo `write_encoder`; files of the first versions know of no encoder."""
+    """Undo `write_encoder`; files of the first versions have no encoder."""
     if about is None:
         return None
     mine = {name[len(_START) :]: part for name, part in arrays.items() if name.startswith(_START)}

@@ -1,4 +1,4 @@
-"""Columns of a table -> rows: numbers scaled, categories one feature each, texts by an encoder."""
+"""From columns of a table to rows: scaled numbers, one-hot categories, and encoded texts."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from widemargin.modelfile import pack_strings, unpack_strings
 from widemargin.parameters import check_choice
 
 SCALES = ("standard", "maxabs", "none")
-#: From so many examples on, a column of strings half of which differ is no set of categories.
+#: With at least this many examples, strings half of which are distinct are not categories.
 _ENOUGH = 1000
 
 
 @dataclass
 class Moments:
-    """What is known of the numbers of a column, gathered chunk by chunk.
+    """Statistics of the numbers of a column, gathered chunk by chunk.
 
     Two parts with counts a, b, means m, k and sums of squared differences S, T make
     (a + b, m + d b / (a + b), S + T + d^2 a b / (a + b)) with d = k - m.
@@ -40,7 +40,7 @@ class Moments:
     high: float = -np.inf
 
     def add(self, numbers: np.ndarray) -> None:
-        """Take note of more numbers."""
+        """Add more numbers."""
         b = len(numbers)
         if b == 0:
             return
@@ -59,7 +59,7 @@ class Moments:
     def scaling(self, scale: str) -> tuple[float, float]:
         """What to subtract, and what to divide by.
 
-        This is infinity for a column that says nothing, and NaN or 0 if float64 cannot tell.
+        The divisor is infinity for a constant column, and NaN or 0 if float64 is not enough.
         """
         if self.count == 0:
             return 0.0, np.inf
@@ -75,7 +75,7 @@ class Moments:
 
 @dataclass
 class _Learned:
-    """A column as training data show it."""
+    """What was learned about a column from training data."""
 
     name: str
     kind: str
@@ -91,7 +91,7 @@ class _Learned:
 
 
 class TableEncoder:
-    """Tables, as `read_table` gives them, as rows.
+    """Turns tables, as `read_table` yields them, into rows.
 
     - A *number* is one feature. With `scale="standard"` the mean is subtracted and the result
       divided by the standard deviation (of the population); a column that is constant in training
@@ -157,7 +157,7 @@ class TableEncoder:
 
     @property
     def columns(self) -> list[_Learned]:
-        """The columns other than texts, as training showed them."""
+        """The columns other than texts, as learned in training."""
         return self._columns or []
 
     @property
@@ -199,7 +199,7 @@ class TableEncoder:
         return set(raw.column_names) <= set(self.text_columns)
 
     def _find_texts(self, raw: Any) -> None:
-        """Call columns that were asked for by number by the names that the table gives them."""
+        """Replace the numbers of text columns by their names in the table."""
         schema = schema_of(raw)
         if schema is None or set(self.text_columns) <= set(raw.column_names):
             return
@@ -208,7 +208,7 @@ class TableEncoder:
             self.text_columns = found
 
     def _begin(self, raw: Any) -> None:
-        """Take note of the columns of the first table."""
+        """Record the columns of the first table."""
         if self._columns is None:
             self._find_texts(raw)
             self.schema = schema_of(raw)
@@ -237,7 +237,7 @@ class TableEncoder:
     def encode(self, raw: Any, bias: float, threads: int = 1, *, note: bool = False) -> Rows:
         """A table as rows, extended by a constant feature `bias`.
 
-        With `note` the encoder of texts writes down the names of new features.
+        With `note`, the text encoder records the names of new features.
         """
         if self._columns is None:
             raise ValueError("observe the training tables before encoding any")
@@ -270,8 +270,8 @@ class TableEncoder:
     def _sparse(self, table: Any) -> tuple[np.ndarray, np.ndarray]:
         """For each row and column the one feature that is not zero, and its value.
 
-        A number, a category, and the note that either is missing exclude each other, so that one
-        place a column is enough.
+        A number, a category and the mark of a missing value exclude each other, so that one place
+        per column is enough.
         """
         shape = (len(self.columns), table.num_rows)
         features, values = np.zeros(shape, np.uint32), np.ones(shape)
@@ -320,7 +320,7 @@ class TableEncoder:
         return np.where(known, numbers, 0).astype(np.uint32), known
 
     def feature_name(self, column: int) -> str:
-        """What a feature is called: a column, "column=value" or "column is missing"."""
+        """The name of a feature: a column, "column=value" or "column is missing"."""
         if not 0 <= column < self.width:
             raise IndexError(f"feature {column} lies outside 0 ... {self.width - 1}")
         if self.text is not None and column < self.text.width:
@@ -356,7 +356,7 @@ class TableEncoder:
         return {} if find is None else find(texts_of_column(raw, self.text_columns))
 
     def describe(self) -> dict[str, Any]:
-        """All that JSON can hold of it, for a model file."""
+        """The part for a model file that fits into JSON."""
         columns = [
             {"name": c.name, "kind": c.kind, "missing": c.missing, "values": len(c.values)}
             for c in self.columns

@@ -99,10 +99,10 @@ _BESIDE = [
 
 
 def default_templates(tags: Sequence[str], inputs: Sequence[str]) -> list[str]:
-    """Templates that suit the tags, given which columns the input has beside the words.
+    """Templates that suit the tags, given the columns of the input besides the words.
 
-    Tags such as B-NP and I-NP are of spans: of chunks if they have many types and there is one
-    column beside the words (parts of speech), else of names. Others are parts of speech.
+    Tags such as B-NP and I-NP are span tags: chunks if they have many types and there is one
+    column besides the words (parts of speech), otherwise names. Other tags are parts of speech.
     """
     spans = any(tag[:2] in ("B-", "I-") for tag in tags)
     if not spans:
@@ -115,7 +115,7 @@ def default_templates(tags: Sequence[str], inputs: Sequence[str]) -> list[str]:
 
 
 class Templates:
-    """A list of templates as the loops read it.
+    """A list of templates in the form that the loops read.
 
     Parameters
     ----------
@@ -138,7 +138,7 @@ class Templates:
         self.written = [_write(parts) for parts in parsed]
         twice = [one for k, one in enumerate(self.written) if one in self.written[:k]]
         if twice:
-            raise DataError(f"the template {twice[0]!r} stands there twice; write it once")
+            raise DataError(f"the template {twice[0]!r} is given twice; give it once")
         self.parts = parsed
         self.columns = TokenColumns(
             list(dict.fromkeys(name for parts in parsed for name, _ in parts))

@@ -1,4 +1,4 @@
-"""Text -> rows: words or n-grams, hashed."""
+"""From texts to rows: hashed words or n-grams."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ WEIGHTINGS = ("count", "binary", "sublinear")
 _LOGS = frozen(1.0 + np.log(np.maximum(np.arange(1024.0), 1.0)))
 _NOTHING_SEEN = frozen(np.zeros(1, np.uint32))
 
-#: Once the table of names is half full, it looks at every so many pieces: common names come again.
+#: Once the table of names is half full, only one piece in this many is searched for names.
 _NOTED = 8
 
 
@@ -53,7 +53,7 @@ class TextEncoder:
         The longest n-gram (of words: beginning with single ones; of characters: only this long),
         or the shortest and the longest.
     lowercase : bool
-        Fold upper case.
+        Convert to lower case.
     min_length : int
         Words with fewer characters are left out. (Only for "word".)
     bits : int
@@ -67,7 +67,7 @@ class TextEncoder:
         Multiply by log((1 + n) / (1 + n_c)) + 1, n_c of n documents having column c. These are
         counted by `observe`.
     norm : {"l2", None}
-        Whether rows are scaled to length 1.
+        Whether rows are scaled to unit length.
     errors : {"strict", "replace"}
         What to do with bytes that are not UTF-8: an error, or U+FFFD.
     names : int
@@ -141,7 +141,7 @@ class TextEncoder:
         return self.how.mask + 1
 
     def observe(self, raw: Texts, threads: int = 1) -> None:
-        """Count in how many documents each column is, if `idf` asks for it."""
+        """Count the documents with each column, if `idf` is set."""
         if not self.options["idf"]:
             return
         self.encode_first(raw, Stack(), threads)

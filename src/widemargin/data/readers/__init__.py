@@ -1,1 +1,1 @@
-"""Files, pipes and byte ranges -> raw examples in chunks."""
+"""From files, pipes and byte ranges to raw examples in chunks."""

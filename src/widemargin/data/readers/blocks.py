@@ -1,4 +1,4 @@
-"""A file of lines, cut into blocks of whole records: what the readers of tables share."""
+"""A file of lines, cut into blocks of whole records; used by all readers of tables."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ import numpy as np
 from widemargin.data.readers.sources import read_up_to
 from widemargin.errors import DataError
 
-#: A single record may be so long (a quote that is never closed would read the whole file).
+#: The longest single record (with an unclosed quote it would be the whole file).
 _LONGEST = 1 << 26
 
 
 class RecordBlock(NamedTuple):
-    """Records that follow each other: record i begins at starts[i], on line lines[i].
+    """Consecutive records: record i starts at starts[i], on line lines[i].
 
     The data are bytes that end with a newline, or a pyarrow.Table.
     """
@@ -37,7 +37,7 @@ class RecordBlock(NamedTuple):
 
 
 class Row(NamedTuple):
-    """A record read one by one: its line, what to put before an error in its label, and values."""
+    """A single record: its line, the prefix of an error about its label, and its values."""
 
     line: int
     label_place: str
@@ -45,8 +45,8 @@ class Row(NamedTuple):
     values: dict[str, Any]
 
 
-#: From bytes, and whether they are the last, to where records start, on which line of these bytes
-#: (from 0), and where the last whole record ends.
+#: Takes bytes, and whether they are the last; returns where records start, their lines within
+#: these bytes (from 0), and where the last whole record ends.
 FindRecords = Callable[[bytes, bool], tuple[np.ndarray, np.ndarray, int]]
 
 
@@ -72,7 +72,7 @@ def cut_blocks(
         if end == 0 and len(data) > max(_LONGEST, 4 * size):
             raise DataError(
                 f"{source}:{line}: a record of more than {len(data) >> 20} MB;"
-                " is a quote not closed?"
+                " is there an unclosed quote?"
             )
         rest, data = data[end:], data[:end]
         if data:

@@ -1,4 +1,4 @@
-"""Cells that stay in the bytes of their file until somebody asks for their column."""
+"""Cells that stay in the bytes of their file until their column is needed."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Cells(NamedTuple):
         begins, ends = self.edges[:, j], self.edges[:, j + 1]
         if not len(begins):
             return []
-        # All bytes of the column, each cell with the byte that ends it, gathered in one go.
+        # All bytes of the column, each cell with the byte that ends it, gathered at once.
         lengths = ends - begins
         before = np.cumsum(lengths) - lengths
         places = np.repeat(begins - before, lengths)
@@ -40,7 +40,7 @@ class Cells(NamedTuple):
 
     @classmethod
     def joined(cls, parts: Sequence[Cells]) -> Cells:
-        """The tokens of several one after the other."""
+        """Concatenate the tokens of several."""
         first = parts[0].text
         if all(part.text is first for part in parts):
             return cls(first, np.concatenate([part.edges for part in parts]))
@@ -51,14 +51,14 @@ class Cells(NamedTuple):
 
 
 class Columns(Mapping[str, list[str]]):
-    """Columns by name; one that is in a file is cut out when it is first asked for.
+    """Columns by name; a column of a file is extracted when it is first needed.
 
     Parameters
     ----------
     made : dict
-        Columns that are no cells of the file, or no longer.
+        Columns that are not, or no longer, those of the file.
     cells, places
-        The cells of the file, and which of them belong to which name.
+        The cells of the file, and the position of each named column.
     """
 
     def __init__(
@@ -109,21 +109,21 @@ class Columns(Mapping[str, list[str]]):
 
     @property
     def in_file(self) -> Mapping[str, int]:
-        """The names of the columns of the file, and their places in it."""
+        """The names of the columns of the file, and their positions in it."""
         return self._places
 
     @property
     def changed(self) -> dict[str, list[str]]:
-        """The columns that are not as they are in the file, or not there at all."""
+        """The columns that differ from those in the file, or are not in it."""
         return dict(self._made)
 
     def replaced(self, name: str, column: list[str]) -> Columns:
-        """The same with one column more, or with another one in its place."""
+        """The same columns with one added or replaced."""
         return Columns({**self._made, name: column}, self._cells, self._places)
 
     @classmethod
     def joined(cls, parts: Sequence[Columns]) -> Columns:
-        """The tokens of several that have the same columns, one after the other."""
+        """Concatenate the tokens of several with the same columns."""
         places, cells = parts[0]._places, [part._cells for part in parts]
         if None in cells or any(part._places != places for part in parts):
             places, found = {}, None
@@ -146,7 +146,7 @@ class LazyLines:
 
     @cached_property
     def lines(self) -> list[str]:
-        """All of them, without their line ends."""
+        """All lines, without their line ends."""
         return self._make(*self._arguments)
 
     def stretch(self, first: int, last: int) -> LazyLines:

@@ -1,4 +1,4 @@
-"""What a reader gives: some examples of a file, not yet encoded, and where they came from."""
+"""What a reader yields: examples of a file, not yet encoded, and where they came from."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Texts(NamedTuple):
 
 
 class Vectors(NamedTuple):
-    """Sparse rows whose columns are numbered as the file does, from 0 or from 1."""
+    """Sparse rows whose columns are numbered as in the file, from 0 or from 1."""
 
     rows: Rows
     least: int  # the smallest index among them
@@ -30,19 +30,19 @@ class Hashed(NamedTuple):
     values: np.ndarray
     hashes: np.ndarray  # uint32, all even
     starts: np.ndarray  # uint64
-    text: np.ndarray  # in which the names stand
+    text: np.ndarray  # contains the names
     names: np.ndarray  # uint32 (m, 4): start and end of the namespace, and of the name
 
 
 class Labels(NamedTuple):
     """The labels of some examples: values[codes]. An example without a label has code -1."""
 
-    values: np.ndarray  # the distinct ones, in the order in which they first appear
+    values: np.ndarray  # the distinct labels, in order of first appearance
     codes: np.ndarray  # int64
 
 
 class Chunk(NamedTuple):
-    """Examples that follow each other in one file.
+    """Consecutive examples of one file.
 
     Attributes
     ----------
@@ -51,13 +51,13 @@ class Chunk(NamedTuple):
     n : int
         How many there are.
     labels : Labels or None
-        Their labels; None where the file has none.
+        Their labels; None if the file has none.
     weights : array of float64, or None
-        What an error on each costs.
+        The cost of an error on each example.
     source : str
-        The file, as errors call it.
+        The name of the file in error messages.
     lines : array of int64
-        The line (from 1) on which each example begins, or its row in a file without lines.
+        The line (from 1) on which each example starts, or its row in a file without lines.
     """
 
     raw: Any
@@ -77,7 +77,7 @@ class Flaw(NamedTuple):
 
 
 class Piece(NamedTuple):
-    """What was found in some lines, counted from the first of them, which is 0."""
+    """What was found in some lines; lines are counted from 0, the first of them."""
 
     raw: Any
     n: int

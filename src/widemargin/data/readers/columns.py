@@ -1,7 +1,7 @@
-"""The columns of a table: which are used, what they hold, and what a cell may say.
+"""The columns of a table: which are used, what they hold, and which cells are valid.
 
 A column is of one of four kinds: `number` (float64), `boolean`, `category` (a short string) or
-`text` (a document). Whole numbers are numbers; beyond 2**53 they become the nearest float64.
+`text` (a document). Integers are numbers; beyond 2**53 they become the nearest float64.
 """
 
 from __future__ import annotations
@@ -14,22 +14,22 @@ from typing import Any, NamedTuple
 
 from widemargin.errors import DataError
 
-#: What stands for a missing value unless told otherwise.
+#: Cells that stand for a missing value by default.
 MISSING = ("", "NA", "N/A", "NaN", "nan", "null", "NULL", "None", "?")
-#: Columns that hold the labels unless told otherwise, best first; without them, the last column.
+#: Default names of the label column, in order of preference; without them, the last column.
 LABEL_NAMES = ("label", "class", "target", "y")
 TRUE, FALSE = ("true", "True", "TRUE"), ("false", "False", "FALSE")
 BLANKS = " \t"
 
 NUMBER = r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?"
-#: What a number may look like and still be refused for what it is.
+#: Infinity and NaN, which count as numbers but are refused.
 ENDLESS = r"[+-]?([iI][nN][fF]([iI][nN][iI][tT][yY])?|[nN][aA][nN])"
 DATE = (
     r"[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}([T ].*)?|[0-9]{1,2}[/.][0-9]{1,2}[/.][0-9]{2,4}( .*)?"
     r"|[0-9]{1,2}:[0-9]{2}(:[0-9]{2}(\.[0-9]+)?)?"
 )
 _NUMBER, _ENDLESS, _DATE = re.compile(NUMBER), re.compile(ENDLESS), re.compile(DATE)
-#: So large a part of a column must be numbers for the other cells to count as errors.
+#: If at least this share of a column are numbers, its other cells are errors.
 _NUMBERS = 0.95
 _EXACT = 2**53
 
@@ -43,7 +43,7 @@ class Column(NamedTuple):
 
 @dataclass(frozen=True)
 class TableSchema:
-    """What was found at the start of a table, and holds for all that is read later.
+    """What was found at the start of a table, and applies to all of it.
 
     Attributes
     ----------
@@ -56,7 +56,7 @@ class TableSchema:
     header : bool
         Whether the columns have names; without, they are c0, c1, ...
     width : int
-        How many columns the file has, used or not; 0 where lines need not have the same.
+        How many columns the file has, used or not; 0 if it may differ between lines.
     """
 
     columns: tuple[Column, ...]
@@ -66,7 +66,7 @@ class TableSchema:
     width: int = 0
 
     def describe(self) -> dict[str, Any]:
-        """The schema as JSON can hold it."""
+        """The schema as JSON."""
         return {
             "columns": [list(column) for column in self.columns],
             "label": self.label,
@@ -90,7 +90,7 @@ class TableSchema:
 class TableOptions:
     """How to read a table.
 
-    A column is called by its name, or by its number from 0 (negative: from the end).
+    A column is given by its name, or by its number from 0 (negative: from the end).
 
     Attributes
     ----------
@@ -98,12 +98,12 @@ class TableOptions:
         The column of the labels. None: the one called "label", "class", "target" or "y", else
         the last.
     text : tuple
-        Columns that hold documents. With them, no other column is a feature but those that
-        `columns` names: the numbers and names beside a text tend to give the answer away.
+        Columns that hold documents. If there are any, other columns are features only if they
+        are in `columns`: the numbers and names next to a text tend to give the answer away.
     drop : tuple
-        Columns that are not looked at, whatever they hold.
+        Columns that are ignored, whatever they hold.
     columns : tuple
-        If any, only these are used, besides the label and the texts.
+        If given, only these are used, besides the label and the texts.
     categories : tuple
         Columns whose cells are names even if they look like numbers or dates.
     header : bool or None
@@ -111,15 +111,15 @@ class TableOptions:
         a number while some cells below are, or if one of them is the name of a column asked for,
         or "label", "class" or "target".
     quote : bool or None
-        Whether a cell in double quotes may hold anything. None: in CSV, not in TSV.
+        Whether a cell in double quotes may hold anything. None: yes in CSV, no in TSV.
     missing_values : tuple of str
         Cells that stand for a missing value, in columns other than texts.
     skip_bad : int
-        Skip up to so many lines that cannot be read, rather than none.
+        Skip at most this many lines that cannot be read.
     need_label : bool
         False when predicting: the label, or its column, may be missing.
     schema : TableSchema or None
-        What the columns hold, where it is known from training or from an earlier file.
+        What the columns hold, if known from training or from an earlier file.
     """
 
     label: str | int | None = None
@@ -136,12 +136,12 @@ class TableOptions:
 
     @property
     def is_told(self) -> bool:
-        """Whether it was said which columns are used, and for what."""
+        """Whether the user has chosen any columns."""
         named = (*self.text, *self.drop, *self.columns, *self.categories)
         return bool(named) or self.label is not None or self.header is not None
 
     def asked_for(self) -> set[str]:
-        """The names of all columns that must be there."""
+        """The names of all columns that must be present."""
         named = [*self.text, *self.drop, *self.columns, *self.categories, self.label]
         names = {name for name in named if isinstance(name, str)}
         if self.schema is not None:
@@ -159,7 +159,7 @@ class Choice(NamedTuple):
 
 
 class CellError(Exception):
-    """A cell, or a line, that cannot be read: why, and where if that is known."""
+    """A cell or a line that cannot be read: the reason, and the position if known."""
 
     def __init__(self, reason: str, at: int | None = None):
         super().__init__(reason)
@@ -199,7 +199,7 @@ def choose(names: Sequence[str], options: TableOptions, source: str) -> Choice:
 
 
 def _label(names: Sequence[str], options: TableOptions, other: set[str], source: str) -> str | None:
-    """The column of the labels: the one named, one that is called so, or the last."""
+    """The column of the labels: the one given, one with a default name, or the last."""
     if options.label is not None:
         named = isinstance(options.label, str)
         if named and not options.need_label and options.label not in names:
@@ -242,9 +242,9 @@ def infer_kind(name: str, cells: Any, choice: Choice, source: str, lines: Any) -
     Parameters
     ----------
     cells : pyarrow array of strings
-        Stripped of blanks; missing ones are null.
+        Stripped of white space; missing ones are null.
     lines : array
-        On which line each cell is, for errors.
+        The line of each cell, for error messages.
     """
     import pyarrow.compute as pc
 
@@ -259,7 +259,7 @@ def infer_kind(name: str, cells: Any, choice: Choice, source: str, lines: Any) -
     if _NUMBER.fullmatch(first):
         try:
             pc.cast(present, "float64")
-            return "number"  # by far the fastest way to see it
+            return "number"  # by far the fastest test
         except ValueError:
             pass
     counted = present.value_counts()
@@ -282,11 +282,11 @@ def infer_kind(name: str, cells: Any, choice: Choice, source: str, lines: Any) -
     return "category"
 
 
-_NO_DATES = "neither numbers nor categories; --drop it, or make numbers of it first"
+_NO_DATES = "neither numbers nor categories; --drop it, or convert it to numbers first"
 
 
 def kind_of_type(name: str, arrow_type: Any) -> str:
-    """The kind of column an Arrow type holds; an error says why there is none."""
+    """The kind of column for an Arrow type. Raises CellError if there is none."""
     from pyarrow import types as t
 
     value = arrow_type.value_type if t.is_dictionary(arrow_type) else arrow_type
@@ -304,13 +304,13 @@ def kind_of_type(name: str, arrow_type: Any) -> str:
 
 
 def shown(text: Any, most: int = 40) -> str:
-    """What was found, short enough for a message."""
+    """The repr of what was found, shortened for a message."""
     shown = repr(text)
     return shown if len(shown) <= most else f"{shown[: most - 4]}...{shown[-1]}"
 
 
 def parse_cell(text: str, kind: str, missing: frozenset[str]) -> Any:
-    """What a cell says, or None if it is missing. Raises CellError."""
+    """The value of a cell, or None if it is missing. Raises CellError."""
     if kind == "text":
         return text
     text = text.strip(BLANKS)
@@ -338,7 +338,7 @@ def parse_number(text: str) -> float:
 
 
 def check_value(value: Any, kind: str, missing: frozenset[str]) -> Any:
-    """What a typed value (of JSON or Parquet) says in a column of a kind. Raises CellError."""
+    """Check a typed value (of JSON or Parquet) against the column's kind. Raises CellError."""
     if value is None:
         return None
     if isinstance(value, (dict, list)):
@@ -370,10 +370,10 @@ def check_value(value: Any, kind: str, missing: frozenset[str]) -> Any:
 
 
 def label_kind(values: Iterable[Any], typed: bool) -> str:
-    """Whether labels are whole numbers or strings, from the first of them.
+    """Whether labels are whole numbers or strings, judged by the first labels.
 
-    Text (of CSV) that looks like numbers is taken for numbers; strings of typed formats are not,
-    and there the first label decides.
+    Text (of CSV) that looks like a number is taken for one; strings of typed formats are not, and
+    there the first label decides.
     """
     values = [value for value in values if value is not None]
     if typed:
@@ -384,7 +384,7 @@ def label_kind(values: Iterable[Any], typed: bool) -> str:
 
 
 def parse_label(value: Any, kind: str, missing: frozenset[str], needed: bool) -> int | str | None:
-    """The label that a cell or value says. Raises CellError."""
+    """The label in a cell or value. Raises CellError."""
     if isinstance(value, (dict, list)):
         raise CellError("a label must be a string or a whole number, found nested values")
     if isinstance(value, str):

@@ -1,4 +1,4 @@
-"""Sentences from files: CoNLL-2000/2002/2003 columns, CoNLL-U, and plain text; and back again."""
+"""Read sentences from files: CoNLL-2000/2002/2003 columns, CoNLL-U, and plain text."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from widemargin.data.readers.sources import find_files, name_of, open_bytes
 from widemargin.errors import DataError
 from widemargin.parameters import check_choice
 
-#: The columns of CoNLL-U behind the number of the token.
+#: The columns of CoNLL-U after the token number.
 CONLLU = ("form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
-#: What columns without names are called: CoNLL-2002, 2000, 2003.
+#: Default column names: CoNLL-2002, 2000, 2003.
 _NAMES = {
     1: ("word",),
     2: ("word", "ner"),
@@ -30,7 +30,7 @@ _BOM = "\ufeff"
 _NEWLINE = 10
 _BLANKS = re.compile("[ \t]+")
 _SPECIAL = re.compile(r"[1-9][0-9]*-[1-9][0-9]*|(?:0|[1-9][0-9]*)\.[1-9][0-9]*")
-#: A file in which none of these stands has no blanks but between columns.
+#: A file without any of these has blanks between columns only.
 _ODD = ("\r", "\n ", "\n\t", " \n", "\t\n")
 
 
@@ -46,25 +46,25 @@ def read_conll(
     Parameters
     ----------
     source : str, path, or list of them; or an open file
-        Names, patterns, "-" for standard input.
+        Names, patterns, or "-" for standard input.
     columns : list of str
-        Names for the columns of a "conll" file. Without them, one is called word; two word ner
-        (CoNLL-2002); three word pos chunk (2000); four word pos chunk ner (2003); more word, 2,
-        3 and so on.
+        Names for the columns of a "conll" file. By default one column is word; two are word, ner
+        (CoNLL-2002); three are word, pos, chunk (2000); four are word, pos, chunk, ner (2003);
+        more are word, 2, 3 and so on.
     format : {"conll", "conllu", "text"} or None
-        "conll": a token a line, its columns between blanks or tabs, blank lines between sentences;
-        lines that begin with -DOCSTART- are no tokens. "conllu": CoNLL-U. "text": a sentence a
-        line, words between blanks. None: as the name or the first lines say.
+        "conll": one token per line, columns separated by blanks or tabs, and blank lines between
+        sentences; lines that begin with -DOCSTART- are not tokens. "conllu": CoNLL-U. "text": one
+        sentence per line, words separated by blanks. None: judged by the name or first lines.
     encoding : str
-        How characters are written.
+        The character encoding.
     plain : bool
-        Take what does not look like columns for text.
+        Read files that do not look like columns as text.
 
     Raises
     ------
     DataError
-        If a line has too few or too many columns, is not in this encoding, or its number is not
-        the next: with file and line.
+        If a line has too few or too many columns, is not in this encoding, or has a wrong token
+        number; the message names the file and the line.
     """
     if hasattr(source, "read"):
         name = str(getattr(source, "name", "sentences"))
@@ -117,8 +117,8 @@ def _decode(content: bytes, source: str, encoding: str) -> str:
 class _CorpusLines:
     """A file as bytes, its lines, and which of them are blank.
 
-    `text` is parsed: it ends with a line end, and blanks at the ends of lines are gone. What is
-    written again is the content itself.
+    `text` is parsed: it ends with a line end, and has no blanks at the ends of lines. The content
+    itself is kept to be written back.
     """
 
     def __init__(self, content: str, source: str) -> None:
@@ -135,7 +135,7 @@ class _CorpusLines:
         self.blank = self.begins == self.ends
 
     def holding(self, mark: int) -> np.ndarray:
-        """Lines that are not blank and do not begin with a character."""
+        """The lines that are not blank and do not begin with the character `mark`."""
         return np.flatnonzero(~self.blank & (self.text[self.begins] != mark))
 
     def line(self, row: int) -> str:
@@ -143,7 +143,7 @@ class _CorpusLines:
         return self.text[self.begins[row] : self.ends[row]].tobytes().decode()
 
     def cells(self, rows: np.ndarray, between: str, width: int, expected: str) -> Cells:
-        """Where the cells of some lines are; an error if one has not `width` of them."""
+        """Where the cells of some lines are; an error if a line does not have `width` of them."""
         marks = np.flatnonzero(self.text == ord(between)).astype(self.ends.dtype)
         begins, ends = self.begins[rows], self.ends[rows]
         first = np.searchsorted(marks, begins)
@@ -164,10 +164,10 @@ class _CorpusLines:
         return Cells(self.text, edges)
 
     def corpus(self, rows: np.ndarray, columns: Columns, format: str) -> Corpus:
-        """Sentences, given the numbers of the lines that are tokens, and what these hold."""
+        """Make sentences from the line numbers of the tokens and their columns."""
         sentence = np.cumsum(self.blank)[rows]
         starts = np.flatnonzero(np.diff(sentence, prepend=-1))
-        # The lines of a sentence begin behind the first blank line after the one before.
+        # The lines of a sentence begin after the first blank line that follows the previous one.
         blanks = np.flatnonzero(self.blank)
         blocks = np.zeros(len(starts) + 1, np.int64)
         if len(starts) > 1:
@@ -188,7 +188,7 @@ class _CorpusLines:
         )
 
     def fail(self, row: int, message: str) -> NoReturn:
-        """Complain of a line."""
+        """Raise an error about a line."""
         raise DataError(f"{self.source}:{row + 1}: {message}")
 
 
@@ -203,7 +203,7 @@ def _parse_columns(text: str, source: str, names: Sequence[str] | None) -> Corpu
     head = lines.line(rows[0]) if len(rows) else ""
     between = "\t" if "\t" in head else " "
     if between == " " and ("  " in text or "\t" in text):
-        # Several blanks between columns, or tabs here and there: one blank will do.
+        # Several blanks, or a mixture of blanks and tabs, become one blank.
         made = _CorpusLines(_BLANKS.sub(" ", text), source)
         made.content, lines, head = text, made, _BLANKS.sub(" ", head)
     width = head.count(between) + 1
@@ -218,7 +218,7 @@ def _parse_columns(text: str, source: str, names: Sequence[str] | None) -> Corpu
 
 
 def _parse_conllu(text: str, source: str) -> Corpus:
-    """CoNLL-U. Ranges and empty nodes are no tokens, but are written again."""
+    """CoNLL-U. Ranges and empty nodes are not tokens, but are written back."""
     lines = _CorpusLines(text, source)
     rows = lines.holding(ord("#"))
     cells = lines.cells(rows, "\t", len(CONLLU) + 1, "CoNLL-U has")
@@ -227,7 +227,7 @@ def _parse_conllu(text: str, source: str) -> Corpus:
     if not all(words):
         for row, number, word in zip(rows.tolist(), numbers, words, strict=True):
             if not word and not _SPECIAL.fullmatch(number):
-                lines.fail(row, f"{number!r} is no number of a token, a range or an empty node")
+                lines.fail(row, f"{number!r} is not the number of a token, range or empty node")
         chosen = np.array(words)
         rows, cells = rows[chosen], cells._replace(edges=cells.edges[chosen])
         numbers = list(compress(numbers, words))
@@ -237,12 +237,12 @@ def _parse_conllu(text: str, source: str) -> Corpus:
     expected = list(map(str, place.tolist()))
     if numbers != expected:
         at = next(i for i, number in enumerate(numbers) if number != expected[i])
-        lines.fail(rows[at], f"the token's number is {numbers[at]}, not {expected[at]}")
+        lines.fail(rows[at], f"the token number is {numbers[at]}, expected {expected[at]}")
     return corpus
 
 
 def _parse_text(text: str, source: str) -> Corpus:
-    """A sentence a line; an empty line is a sentence without words."""
+    """One sentence per line; an empty line is a sentence without words."""
     lines = split_lines(text.removeprefix(_BOM))
     sentences = [line.split() for line in lines]
     made = Corpus.of(sentences)

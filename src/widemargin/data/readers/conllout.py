@@ -1,4 +1,4 @@
-"""Sentences to files: as they were read but for what was replaced, or made anew."""
+"""Write sentences to files: as they were read except for replaced cells, or from scratch."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from widemargin.errors import DataError
 
 _BLANKS = re.compile("([ \t]+)")
 _DOCUMENT = "-DOCSTART-"
-#: What stands in a column that says nothing.
+#: The cell of an empty column.
 _NOTHING = {"conll": "O", "conllu": "_"}
 
 
@@ -29,15 +29,15 @@ def write_conll(
     Parameters
     ----------
     corpus : Corpus
-        The sentences. What came from a CoNLL file is written as it was read, byte for byte, but
-        for the cells that are replaced.
+        The sentences. Those from a CoNLL file are written as they were read, byte for byte,
+        except for the cells that are replaced.
     file : path or open text file
-        Where to.
+        Where to write.
     replaced : dict of str to list of str
-        Columns with other content, one string for every token. In "conll" a new name is one more
-        column at the end.
+        New content of columns, one string per token. In "conll" a new name adds a column at the
+        end.
     format : {"conll", "conllu"}
-        For what came from lists or plain text: the format to write (conll, between tabs).
+        The format for sentences from lists or plain text; by default conll, separated by tabs.
     """
     text = conll_text(corpus, replaced or {}, format)
     if hasattr(file, "write"):
@@ -70,7 +70,7 @@ def _replace(
     in_file: Mapping[str, int],
     replaced: Mapping[str, Sequence[str]],
 ) -> None:
-    """Put other cells into the lines of tokens."""
+    """Replace cells in the lines of tokens."""
     places, added = {}, []
     for name, cells in replaced.items():
         if name == "word" and name not in in_file and "form" in in_file:

@@ -1,4 +1,4 @@
-"""Sentences in memory: columns of strings, all tokens end to end, and the lines they came from."""
+"""Sentences in memory: columns of strings for all tokens, and the lines they came from."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ import numpy as np
 from widemargin.data.readers.cells import Columns, LazyLines
 from widemargin.errors import DataError
 
-#: Either name means the column of the words.
+#: Both names mean the column of the words.
 _WORDS = ("word", "form")
 _NO_ROWS = np.empty(0, np.int64)
 
 
 @dataclass(frozen=True, eq=False)
 class Layout:
-    """The lines of the files, so that they can be written again as they were.
+    """The lines of the files, so that they can be written back as they were.
 
     Attributes
     ----------
     text : LazyLines
-        All lines without their line ends: comments and blank lines, too.
+        All lines without their line ends, including comments and blank lines.
     rows : array of int64
         The line of every token, counted from 0 through all lines.
     blocks : array of int64, one longer than there are sentences
-        Where the lines of each sentence begin. What stands before it belongs to it.
+        Where the lines of each sentence begin, including the comments before it.
     open_end : bool
         Whether the last line has no line end.
     """
@@ -46,7 +46,7 @@ class Corpus:
     Attributes
     ----------
     columns : mapping of str to list of str
-        Each holds one string for every token, all sentences end to end.
+        Each holds one string per token, all sentences concatenated.
     starts : array of int64, one longer than there are sentences
         Sentence i has the tokens from starts[i] up to starts[i + 1].
     lines : array of int64
@@ -56,7 +56,7 @@ class Corpus:
     format : str
         "conll", "conllu", "text", or "lists" if it was made in Python.
     layout : Layout or None
-        What is needed to write the files again.
+        What is needed to write the files back.
 
     Examples
     --------
@@ -87,7 +87,7 @@ class Corpus:
         sentences : list of lists of str, or dict of such
             The words of each sentence; or several columns by name, the words first.
         tags : list of lists of str
-            One tag a word: the column "tag".
+            One tag per word: the column "tag".
         """
         given = dict(sentences) if isinstance(sentences, Mapping) else {"word": sentences}
         if tags is not None:
@@ -102,7 +102,7 @@ class Corpus:
             _check_lengths(first, lengths, name, found)
             flat[name] = list(chain.from_iterable(column))
             try:
-                "".join(flat[name])  # the quickest way to learn that all are strings
+                "".join(flat[name])  # the fastest test that all are strings
             except TypeError:
                 _check_types(name, column)
         assert lengths is not None
@@ -124,7 +124,7 @@ class Corpus:
 
     @property
     def source(self) -> str:
-        """What errors call the files."""
+        """The name of the files in error messages."""
         return ", ".join(name for _, name in self.sources) or "sentences"
 
     @property
@@ -140,8 +140,8 @@ class Corpus:
     def name_of(self, column: str | int | None = None) -> str:
         """The name of a column that is given by name, or by its number from 1 (-1 is the last).
 
-        The words are called both "word" and "form". None is the column to learn if nobody says:
-        "upos" of CoNLL-U, else the last.
+        The words are called both "word" and "form". None is the default column to learn: "upos"
+        in CoNLL-U, otherwise the last.
         """
         names = self.names
         if column is None:
@@ -161,16 +161,16 @@ class Corpus:
         raise DataError(f"{self.source}: has no column {column!r}; there are {', '.join(names)}")
 
     def column(self, column: str | int | None = None) -> list[str]:
-        """A column, one string for every token; named as in `name_of`."""
+        """A column as one string per token; given as in `name_of`."""
         return self.columns[self.name_of(column)]
 
     def sentences(self, column: str | int = 1) -> list[list[str]]:
-        """A column, one list for every sentence; the words, if none is named."""
+        """A column as one list per sentence; by default the words."""
         cells, starts = self.column(column), self.starts.tolist()
         return [cells[a:b] for a, b in pairwise(starts)]
 
     def where(self, token: int) -> str:
-        """The file and line of a token, for an error; or its sentence, if there was no file."""
+        """The file and line of a token for an error message; its sentence if there is no file."""
         if not len(self.lines):
             sentence = int(np.searchsorted(self.starts, token, "right"))
             place = token - int(self.starts[sentence - 1]) + 1
@@ -179,7 +179,7 @@ class Corpus:
         return f"{name}:{self.lines[token]}"
 
     def __iter__(self) -> Iterator[list[str]]:
-        """The words of one sentence after the other."""
+        """Iterate over the words of each sentence."""
         return iter(self.sentences())
 
     def __getitem__(self, which: int | slice | Sequence[int] | np.ndarray) -> Corpus:
@@ -219,7 +219,7 @@ class Corpus:
         )
 
     def with_column(self, name: str, cells: Sequence[str]) -> Corpus:
-        """A corpus with another column, or with other content of one."""
+        """A corpus with one column added or replaced."""
         if len(cells) != self.tokens:
             raise DataError(f"column {name!r}: {len(cells)} cells for {self.tokens} tokens")
         return replace(self, columns=Columns.of(self.columns).replaced(name, list(cells)))
@@ -229,7 +229,7 @@ class Corpus:
 
 
 def joined(parts: Sequence[Corpus], like: Corpus | None = None) -> Corpus:
-    """Several corpora of the same columns, one after the other."""
+    """Concatenate corpora with the same columns."""
     if not parts:
         assert like is not None
         return like[:0]

@@ -1,4 +1,4 @@
-"""CSV and TSV: lines of cells. Arrow reads them; where it fails, each cell is looked at here."""
+"""CSV and TSV: lines of cells. Arrow reads them; where it fails, each cell is parsed here."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from widemargin.data.readers.columns import (
 from widemargin.errors import DataError
 
 _NEWLINE, _RETURN, _QUOTE = 10, 13, 34
-#: First lines with such a cell are taken for a header. ("y" is too often a category.)
+#: A first line with such a cell is taken for a header. ("y" is too often a category.)
 _HEADER_NAMES = ("label", "class", "target")
 
 
 class Delimited:
-    """A table of lines, its cells parted by commas or tabs.
+    """A table of lines, with cells separated by commas or tabs.
 
-    A cell may be in double quotes (CSV) and then hold anything, a quote being written twice; a
-    quote elsewhere in a cell is a quote. Blank lines are skipped.
+    A cell in double quotes (CSV) may hold anything, with quotes in it doubled; a quote elsewhere in
+    a cell is just a quote. Blank lines are skipped.
     """
 
     typed = False
@@ -106,7 +106,7 @@ class Delimited:
         try:
             second = self._first_cells(block, 1) if len(block.starts) > 1 else []
         except CellError:
-            second = []  # this is told, or skipped, when it is read
+            second = []  # the error is reported, or skipped, when the line is read
         schema = self.options.schema
         self.header = self._is_header(first, second)
         if self.header:
@@ -143,7 +143,7 @@ class Delimited:
         return named or any(number.fullmatch(cell) for cell in second[: len(first)])
 
     def read(self, block: RecordBlock, kinds: dict[str, str]) -> Any | None:
-        """The columns of a block by Arrow; None if it, or anything else, is in doubt."""
+        """The columns of a block, read by Arrow; None if anything is in doubt."""
         import pyarrow as pa
         from pyarrow import csv
 
@@ -184,7 +184,7 @@ class Delimited:
     def _arrow_agrees(self, data: bytes) -> bool:
         """Whether Arrow reads the quotes as we do.
 
-        It does not see a quote after a blank, and lets a quoted cell go on behind its end.
+        It does not recognise a quote after a blank, and lets a quoted cell continue after its end.
         """
         content = np.frombuffer(data, np.uint8)
         quotes = np.flatnonzero(content == _QUOTE)
@@ -200,7 +200,7 @@ class Delimited:
     def rows(
         self, block: RecordBlock, schema: TableSchema, label: str | None
     ) -> Iterator[Row | str]:
-        """The rows of a block one by one, as values or as a message that says what is wrong."""
+        """The rows of a block one by one, as values or as an error message."""
         kinds = dict(schema.columns)
         for i in range(len(block.starts)):
             at = int(block.starts[i])
@@ -239,7 +239,7 @@ class Delimited:
         while True:
             match = self._cell.match(data, at)
             if match is None:
-                raise CellError("a quote is opened and not closed", at)
+                raise CellError("a quote is not closed", at)
             quoted, plain = match.groups()
             cell = plain if quoted is None else quoted.replace(b'""', b'"')
             if b"\0" in cell:
@@ -254,7 +254,7 @@ class Delimited:
             if data[end] == _RETURN:
                 raise CellError(r"a carriage return within a line; end lines with \n or \r\n", end)
             raise CellError(
-                "a closing quote and then more; a quote in quotes is written twice", end
+                "text after a closing quote; a quote within quotes must be doubled", end
             )
 
     def _place(self, block: RecordBlock, record: int, at: int | None) -> str:

@@ -39,21 +39,21 @@ class ReadOptions:
     Attributes
     ----------
     format : str or None
-        One of `FORMATS`; None: as the name or the first lines say.
+        One of `FORMATS`; None: judged by the name or the first lines.
     among : tuple of str
-        What it can be.
+        The formats that are accepted.
     table : TableOptions
         Which columns of a table are used, and how.
     skip_bad : int
-        How many bad lines to skip, in all files together.
+        How many bad lines to skip at most, in all files together.
     dtype : float32 or float64
         The type of the values of vectors.
     threads : int
-        How many threads parse side by side.
+        The number of threads that parse.
     block : int
-        About how many bytes of text are parsed at a time.
+        Approximate number of bytes of text that are parsed at a time.
     live : bool
-        Give the lines of a pipe as they come, however few.
+        Yield the lines of a pipe as they arrive, however few.
     """
 
     format: str | None = None
@@ -71,7 +71,7 @@ class ReadOptions:
 
 
 class Files:
-    """Files that are read one after the other, all of the same format.
+    """Files of the same format that are read one after another.
 
     Parameters
     ----------
@@ -83,9 +83,9 @@ class Files:
     Attributes
     ----------
     format : str
-        What they are.
+        Their format.
     schema : TableSchema or None
-        What the columns of tables hold; known once a chunk was read.
+        What the columns of tables hold; known after the first chunk.
     patience : Patience
         Counts the bad lines.
     """
@@ -104,7 +104,7 @@ class Files:
 
     def _find_format(self) -> str:
         among = self.options.among
-        if self.options.table.is_told:  # of which columns only a table has
+        if self.options.table.is_told:  # only a table has columns to choose
             among = tuple(name for name in among if name != "labelled-text")
         found = {}
         for path in self.paths:
@@ -116,7 +116,7 @@ class Files:
                     stream.close()
                 else:
                     self._opened[path] = stream
-            if head or len(self.paths) == 1:  # an empty file goes with any
+            if head or len(self.paths) == 1:  # an empty file goes with any format
                 found[format_of(name_of(path), head, among)] = name_of(path)
         if len(found) > 1:
             kinds = ", ".join(f"{path} is {format}" for format, path in found.items())
@@ -153,7 +153,7 @@ class Files:
             with self._open(path) as stream:
                 live = not is_seekable(path) and self.options.live
                 blocks = lines_of(stream, name_of(path), self.options.block, live)
-                # Several threads would wait for more blocks before they give the first.
+                # Several threads would wait for more blocks before yielding the first.
                 threads = 1 if live else self.options.threads
                 yield from chunks_of(blocks, self._parse, self.patience, threads)
 

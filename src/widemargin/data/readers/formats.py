@@ -1,4 +1,4 @@
-"""Which format a file has: its name tells, or its first lines do."""
+"""Recognise the format of a file by its name or its first lines."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 
 from widemargin.errors import DataError
 
-#: Every format, and the endings of names that mean it.
+#: Every format, and the file extensions that stand for it.
 FORMATS = {
     "svmlight": ("svm", "svmlight", "libsvm", "scale"),
     "vw": ("vw",),
@@ -18,16 +18,16 @@ FORMATS = {
     "labelled-text": (),
     "text": (),
 }
-#: Sentences, a token a line: what taggers and parsers read. They may also be plain text.
+#: Formats of sentences, one token per line, for taggers and parsers, which also read plain text.
 CORPORA = {
     "conll": ("conll", "conll2000", "conll2002", "conll2003", "iob", "iob2", "bio"),
     "conllu": ("conllu",),
 }
-#: Tables: read through Arrow, by column.
+#: Formats of tables, read by Arrow in columns.
 TABLES = ("csv", "tsv", "parquet", "jsonl")
 _COMPRESSIONS = ("gz", "bz2", "xz", "zst")
 _LINES = 20
-#: If a file begins with a longer line, only its start was looked at.
+#: If the first line is longer than this, only its start was seen.
 _LONG = 1 << 12
 
 _NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
@@ -39,9 +39,9 @@ _VW = re.compile(rf"(?:{_NUMBER}\s+){{0,3}}(?:'?[^\s|]+)?\s*\|.*")
 def format_of(name: str, head: bytes, among: tuple[str, ...] = tuple(FORMATS)) -> str:
     """The format of a file with this name that begins with these bytes.
 
-    A TSV file of labels and documents, without names of columns, is labelled text. What neither
-    its name nor its first lines say to be one of those it may be `among` is plain text, a document
-    a line, if that is one of them and was not to be told from labelled text otherwise.
+    A TSV file of labels and documents without column names is labelled text. A file that is not
+    recognised as one of the formats `among` is plain text, one document per line, if that is one
+    of them, not all formats are accepted, and the name has no known extension.
 
     Examples
     --------
@@ -71,7 +71,7 @@ def format_of(name: str, head: bytes, among: tuple[str, ...] = tuple(FORMATS)) -
 
 
 def _named(name: str) -> str:
-    """The format that the ending of a name means, or nothing."""
+    """The format for the extension of a name, or an empty string."""
     endings = name.lower().split(".")[1:]
     while endings and endings[-1] in _COMPRESSIONS:
         endings.pop()
@@ -92,7 +92,7 @@ def _holds_documents(head: bytes) -> bool:
 
 
 def _lines(head: bytes) -> list[str]:
-    """The first lines that say something, the last of which may be cut off."""
+    """The first lines that are not blank; the last may be cut off."""
     text = head.decode("utf-8", "replace").removeprefix("\ufeff")
     lines = text.splitlines()
     if len(lines) > 1 and not text.endswith("\n"):
@@ -137,13 +137,13 @@ def _recognised_sentences(lines: list[str]) -> str:
         return "conllu"
     rows = [line.split() for line in lines]
     tags = [cells[-1] for cells in rows]
-    # Letters alone may be the labels of anything.
+    # Letters alone could be labels of anything.
     spans = all(map(_TAG.fullmatch, tags)) and any("-" in tag for tag in tags)
     return "conll" if spans and len({len(cells) for cells in rows}) == 1 < len(rows[0]) else ""
 
 
 def _has_columns(head: bytes) -> bool:
-    """Whether blank lines part blocks of several lines, all with as many cells, two or more."""
+    """Whether blank lines separate blocks of lines that all have the same two or more cells."""
     text = head.decode("utf-8", "replace").replace("\r", "")
     blocks = [block for block in text.split("\n\n") if block.strip()]
     lines = [line for line in text.split("\n") if line.strip()]

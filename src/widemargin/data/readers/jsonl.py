@@ -1,4 +1,4 @@
-"""JSON lines: an object a line. Arrow reads them; where it fails, each value is looked at here."""
+"""JSON lines: one object per line. Arrow reads them; where it fails, values are parsed here."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ _DEEPEST = 1000
 
 
 class JsonLines:
-    """A table of one object a line; its keys are the columns, a key left out is a missing value.
+    """A table of one object per line: its keys are the columns, an absent key a missing value.
 
-    Keys that are not used, and keys that do not occur in the first chunk, are not looked at.
-    Blank lines are skipped.
+    Keys that are not used, and keys that do not occur in the first chunk, are ignored. Blank lines
+    are skipped.
     """
 
     typed = True
@@ -44,7 +44,7 @@ class JsonLines:
         self._types: dict[str, Any] = {}
 
     def records(self, data: bytes, final: bool) -> tuple[np.ndarray, np.ndarray, int]:
-        """Where lines that are not empty start, their numbers, and where the last one ends."""
+        """Where nonempty lines start, their numbers, and where the last one ends."""
         ends = find_lines(np.frombuffer(data, np.uint8))
         if not len(ends):
             return ends, ends, 0
@@ -113,7 +113,7 @@ class JsonLines:
             if name != choice.label and name not in choice.categories:
                 cells = table[name].combine_chunks()
                 kind = infer_kind(name, cells, choice, self.source, block.lines)
-                # A string that looks like a number or a truth value is still a string.
+                # A string that looks like a number or a boolean is still a string.
                 kinds[name] = "category" if kind != "text" else kind
         labels = table[choice.label].unique().to_pylist() if choice.label is not None else []
         return kinds, labels
@@ -123,7 +123,7 @@ class JsonLines:
         return [row.label for row in rows if isinstance(row, Row)]
 
     def read(self, block: RecordBlock, kinds: dict[str, str]) -> Any | None:
-        """The columns of a block by Arrow; None if it, or anything else, is in doubt."""
+        """The columns of a block, read by Arrow; None if anything is in doubt."""
         import pyarrow as pa
 
         types = {"number": pa.float64(), "boolean": pa.bool_()}
@@ -162,7 +162,7 @@ class JsonLines:
     def rows(
         self, block: RecordBlock, schema: TableSchema, label: str | None
     ) -> Iterator[Row | str]:
-        """The rows of a block one by one, as values or as a message that says what is wrong."""
+        """The rows of a block one by one, as values or as an error message."""
         kinds = dict(schema.columns)
         for i in range(len(block.starts)):
             line = int(block.lines[i])
@@ -207,7 +207,7 @@ def _lines_are_objects(data: bytes, starts: np.ndarray) -> bool:
 
 
 def _is_utf8(data: bytes) -> bool:
-    """Whether bytes are UTF-8, which Arrow's reader of JSON does not ask."""
+    """Whether bytes are UTF-8, which Arrow's JSON reader does not check."""
     import pyarrow as pa
 
     if data.isascii():
@@ -260,7 +260,7 @@ _DECODER = json.JSONDecoder(parse_constant=_refuse_constant, parse_float=_read_f
 def walk_object(text: str) -> list[tuple[str, Any, int]]:
     """The keys and values of the object that a line holds, and where each value is.
 
-    Raises CellError, with the place (from 0) of what is wrong.
+    Raises CellError, with the position (from 0) of the error.
     """
     pairs: list[tuple[str, Any, int]] = []
     at = _skip(text, 0)
@@ -299,7 +299,7 @@ def walk_object(text: str) -> list[tuple[str, Any, int]]:
 
 
 def _decode(text: str, at: int, decode: Any, key: str | None = None) -> Any:
-    """A string or value, and where it ends; errors with their place."""
+    """A string or value, and where it ends. Raises CellError with the position."""
     try:
         return decode(at)
     except json.JSONDecodeError as error:

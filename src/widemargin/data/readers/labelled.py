@@ -1,4 +1,4 @@
-"""Documents, one a line, each with its label in front.
+"""Documents, one per line, each with its label in front.
 
 fastText:        __label__spam Win a prize now
 labelled text:   spam<TAB>Win a prize now
@@ -31,7 +31,7 @@ def parse_fasttext(text: np.ndarray, flaws: int) -> Piece:
     wrong = {
         f"expected a label such as {PREFIX}spam, found {{found}}": ~marked,
         f"nothing follows {PREFIX}": marked & (labels >= stops),
-        "a second label, {found}: an example has one": marked & second,
+        "a second label, {found}: an example has only one": marked & second,
     }
     at = np.where(marked & second, stops + 1, starts)
     return _piece(text, flaws, found, (labels, stops), (stops, ends), wrong, at)
@@ -63,7 +63,7 @@ def _piece(
     wrong: dict[str, np.ndarray],
     at: np.ndarray,
 ) -> Piece:
-    """What was found, without the lines that are wrong."""
+    """What was found, without the bad lines."""
     found = []
     number = lines.number
     good = np.ones(len(number), bool)
@@ -101,7 +101,7 @@ def label_strings(text: np.ndarray, starts: np.ndarray, ends: np.ndarray) -> Lab
 
 
 class _LabelledLines(NamedTuple):
-    """The lines that are looked at: their numbers, and byte ranges."""
+    """The lines to parse: their numbers and byte ranges."""
 
     number: np.ndarray
     starts: np.ndarray
@@ -111,7 +111,7 @@ class _LabelledLines(NamedTuple):
 
 
 def _lines(text: np.ndarray, marks: tuple[int, int], blank: bool = False) -> _LabelledLines:
-    """The lines that are not blank, or all, and where a mark stands first in each."""
+    """The nonblank lines (or all), and where the first mark is in each."""
     ends = np.flatnonzero(text == _NEWLINE)
     starts = np.concatenate([[0], ends[:-1] + 1]).astype(np.int64)[: len(ends)]
     trimmed = ends - ((ends > starts) & (text[np.maximum(ends - 1, 0)] == _RETURN))
@@ -133,7 +133,7 @@ def _begin_with(
 
 
 def _not_utf8(text: np.ndarray, flaws: int) -> list[tuple[int, str]]:
-    """The places of bytes that are not UTF-8 or are NUL, at most one a line."""
+    """The positions of bytes that are not UTF-8 or are NUL, at most one per line."""
     found: list[tuple[int, str]] = []
     text, place = frozen(text), 0
     while len(found) < flaws:

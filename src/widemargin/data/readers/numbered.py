@@ -1,4 +1,4 @@
-"""Labels that are numbers: whole ones, each a class."""
+"""Labels that are numbers: integers, each a class."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import numpy as np
 from widemargin.data.readers.chunk import Flaw, Labels
 from widemargin.data.readers.pieces import column_of, line_starts, token_at
 
-#: Beyond this a double is no longer one whole number only.
+#: Beyond this, a double no longer represents a unique integer.
 _LARGEST = 2.0**53
 
 
 def whole_labels(found: np.ndarray) -> Labels | None:
-    """Labels that are whole numbers, or NaN where an example has none; None if none has one."""
+    """Integer labels from floats, NaN for examples without a label; None if all are missing."""
     given = ~np.isnan(found)
     if not np.any(given):
         return None
@@ -25,8 +25,8 @@ def whole_labels(found: np.ndarray) -> Labels | None:
 def bad_labels(
     text: np.ndarray, found: np.ndarray, lines: np.ndarray, flaws: int, need_label: bool = True
 ) -> list[Flaw]:
-    """The first lines whose labels are no classes, or missing."""
-    with np.errstate(invalid="ignore"):  # an infinite label is no whole number
+    """The first lines whose labels are missing or not classes."""
+    with np.errstate(invalid="ignore"):  # an infinite label is not an integer
         bad = ~((found == np.rint(found)) & (np.abs(found) <= _LARGEST))
     if not need_label:
         bad &= ~np.isnan(found)

@@ -1,4 +1,4 @@
-"""Parquet: typed columns, in batches of rows. The types say what is no feature."""
+"""Parquet: typed columns, in batches of rows. The types decide what can be a feature."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class Parquet:
             first += batch.num_rows
 
     def _plain(self, table: Any) -> Any:
-        """The same in float64, int64, boolean and string."""
+        """The same table in float64, int64, boolean and string."""
         import pyarrow as pa
 
         fields = []
@@ -104,7 +104,7 @@ class Parquet:
         return kinds, block.data[choice.label].unique().to_pylist()
 
     def read(self, block: RecordBlock, kinds: dict[str, str]) -> Any | None:
-        """The columns of a block in their types; None if something is in doubt."""
+        """The columns of a block in their types; None if anything is in doubt."""
         import pyarrow as pa
         import pyarrow.compute as pc
 
@@ -133,7 +133,7 @@ class Parquet:
     def rows(
         self, block: RecordBlock, schema: TableSchema, label: str | None
     ) -> Iterator[Row | str]:
-        """The rows of a block one by one, as values or as a message that says what is wrong."""
+        """The rows of a block one by one, as values or as an error message."""
         for i in range(len(block.starts)):
             place = f"{self.source}:{int(block.lines[i])}: "
             values = {}

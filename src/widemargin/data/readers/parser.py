@@ -1,8 +1,8 @@
-"""Blocks of a table -> columns and labels: by Arrow, or line by line where it will not do.
+"""From blocks of a table to columns and labels: by Arrow, or line by line where it fails.
 
-A block that Arrow refuses, or that holds anything in doubt, is halved until what is left is small,
-and this is read line by line, which tells the very line and column that is wrong and why, or reads
-what Arrow does not.
+A block that Arrow refuses, or that holds anything in doubt, is halved until the rest is small. The
+rest is read line by line, which finds the exact line and column of an error, or reads what Arrow
+cannot.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from widemargin.data.readers.columns import (
     parse_label,
 )
 
-#: Blocks of fewer records are not halved again, but read one by one.
+#: Blocks with fewer records are not halved again, but read record by record.
 _FEW = 64
-#: Where a table keeps how it was read.
+#: The metadata key of a table under which its schema is stored.
 SCHEMA_KEY = b"widemargin"
 
 
 class ParsedBlock(NamedTuple):
-    """What was found in a block: rows, and messages about lines that are bad."""
+    """What was found in a block: rows, and messages about bad lines."""
 
     table: Any
     labels: Labels
@@ -38,7 +38,7 @@ class ParsedBlock(NamedTuple):
 
 
 class BlockParser:
-    """Parses blocks of one file; blocks may be parsed side by side."""
+    """Parses blocks of one file; blocks may be parsed in parallel."""
 
     def __init__(self, form: Any, schema: TableSchema, label: str | None, options: TableOptions):
         self._form = form
@@ -51,7 +51,7 @@ class BlockParser:
         self._metadata = {SCHEMA_KEY: described}
 
     def parse(self, block: RecordBlock) -> ParsedBlock:
-        """The rows of a block, and what was wrong with others, up to one more than allowed."""
+        """The rows of a block, and error messages, up to one more than allowed."""
         part = self._parse(block, self._most)
         table = part.table.combine_chunks().replace_schema_metadata(self._metadata)
         return part._replace(table=table)
@@ -69,7 +69,7 @@ class BlockParser:
         return _concatenate(first, self._parse(block.part(n // 2, n), most - len(first.bad)))
 
     def _parse_at_once(self, block: RecordBlock) -> ParsedBlock | None:
-        """The rows of a block by Arrow, if all of them are good."""
+        """The rows of a block, read by Arrow, if all of them are good."""
         import pyarrow as pa
         import pyarrow.compute as pc
 
@@ -110,7 +110,7 @@ class BlockParser:
         return parse_label(value, kind, self._missing, self._needed)
 
     def _parse_one_by_one(self, block: RecordBlock, most: int) -> ParsedBlock:
-        """The rows of a block in plain Python, which tells what is wrong and where."""
+        """The rows of a block in plain Python, which finds what is wrong and where."""
         import pyarrow as pa
 
         rows, labels, bad = [], [], []
@@ -140,7 +140,7 @@ _NO_LABELS = Labels(np.zeros(0, np.int64), np.zeros(0, np.int64))
 
 
 def _number_labels(values: list[int | str | None], codes: np.ndarray) -> Labels:
-    """Labels whose values may repeat -> distinct ones, in the order in which they appear."""
+    """Make the values of labels distinct, in order of first appearance."""
     number: dict[Any, int] = {}
     own = [-1 if value is None else number.setdefault(value, len(number)) for value in values]
     if not len(codes):
@@ -166,7 +166,7 @@ def _concatenate(a: ParsedBlock, b: ParsedBlock) -> ParsedBlock:
 
 
 def clean(column: Any, missing: frozenset[str]) -> Any:
-    """Strings stripped of blanks, with null for those that stand for a missing value."""
+    """Strings stripped of white space, with null for missing values."""
     import pyarrow as pa
     import pyarrow.compute as pc
 

@@ -1,4 +1,4 @@
-"""Blocks of lines are read side by side, and come out in order with their line numbers."""
+"""Read blocks of lines in parallel, and yield them in order with their line numbers."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from widemargin.data.readers.chunk import Chunk, Flaw, Piece
 from widemargin.data.readers.sources import LineBlock, Range
 from widemargin.errors import DataError
 
-#: Takes lines and how many bad ones to look for at the most; compiled, without the interpreter.
+#: Takes lines, and the most bad ones to look for; compiled, and releases the GIL.
 Parse = Callable[[np.ndarray, int], Piece]
 
 
 @dataclass
 class Patience:
-    """How many bad lines may be skipped, and which have been: a file may be read many times."""
+    """How many bad lines may be skipped, and which were (a file may be read many times)."""
 
     allowed: int = 0
     known: set[tuple[str, int | str]] = field(default_factory=set)
@@ -37,12 +37,12 @@ class Patience:
             self.known.add((source, flaw.line))
 
     def left(self, source: str) -> int:
-        """How many bad lines a source may have that is read from the front."""
+        """How many bad lines are still allowed in a source that is read from the front."""
         return self.allowed - sum(name != source for name, _ in self.known)
 
 
 def describe(source: str, flaw: Flaw, allowed: int = 0) -> str:
-    """A flaw in one line: file, line, column, what was found."""
+    """Describe a flaw in one line: file, line, column, what was found."""
     place = f"{source}:{flaw.line}" + (f":{flaw.column}" if flaw.column else "")
     also = f" ({allowed} bad line{'s' * (allowed != 1)} skipped before)" if allowed else ""
     return f"{place}: {flaw.message}{also}"
@@ -53,8 +53,8 @@ def chunks_of(
 ) -> Iterator[Chunk]:
     """Read blocks, several at a time, and yield what they hold in order.
 
-    The lines of ranges that do not follow each other from the start of a file are not counted: that
-    would read all that is before them. They count from the first range, unless one is bad.
+    Line numbers of ranges that are not read consecutively from the start of a file count from the
+    first range, because counting all lines before would read them; a bad line is an exception.
     """
     line, follows, counted = 1, ("", 0), True
     for block, piece in _side_by_side(blocks, parse, patience.allowed + 1, threads):
@@ -84,7 +84,7 @@ def _side_by_side(
         try:
             for block in blocks:
                 waiting.append((block, pool.submit(_load_and_parse, block, parse, flaws)))
-                # One more than there are threads, so that none waits for the reader of the pieces.
+                # One more than there are threads, so that none waits for the consumer.
                 while len(waiting) > threads + 1:
                     done, future = waiting.popleft()
                     yield done, future.result()
@@ -126,7 +126,7 @@ def without_lines(text: np.ndarray, lines: Iterable[int]) -> np.ndarray:
 
 
 def token_at(text: np.ndarray, place: int, ends: bytes = b" \t\r\n") -> str:
-    """What stands at a place up to the next blank, to be shown in an error."""
+    """The token at a position, up to the next blank, for an error message."""
     after = text[place : place + 80].tobytes()
     stop = min((at for at in map(after.find, (bytes([c]) for c in ends)) if at >= 0), default=80)
     if stop == 0:

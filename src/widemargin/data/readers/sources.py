@@ -1,8 +1,8 @@
 """Where bytes come from: files, globs, compressed files, standard input; in blocks of whole lines.
 
 An uncompressed file is cut into byte ranges (path, start, end). The lines that begin within a range
-belong to it, so anyone who is handed a range can read it without knowing the others. What cannot be
-entered in the middle - a pipe, a compressed file - is read from the front and cut after a line end.
+belong to it, so that a range can be read without knowing the others. Pipes and compressed files,
+which cannot be entered in the middle, are read from the front and cut after a line end.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ import numpy as np
 
 from widemargin.errors import DataError
 
-#: How standard input is named on the command line, and in errors.
+#: The name of standard input on the command line, and in error messages.
 STANDARD_INPUT, _STANDARD_INPUT_NAME = "-", "<stdin>"
 #: Bytes of text that are parsed at a time.
 BLOCK_BYTES = 1 << 22
 #: Bytes read past the end of a range at first, for the rest of its last line.
 _BEYOND = 1 << 16
-#: A line longer than this is no line.
+#: A longer line is refused: the file is probably not text.
 _LONGEST_LINE = 1 << 30
 _NEWLINE, _NUL = 10, 0
 _MAGIC = {
@@ -39,17 +39,17 @@ _MAGIC = {
     b"\xfd7zXZ\x00": "xz",
     b"\x28\xb5\x2f\xfd": "zstd",
 }
-#: Bytes of a stream that can be looked at before they are read.
+#: Bytes of a stream that can be peeked at.
 _PEEKED = 1 << 16
 _BOM = b"\xef\xbb\xbf"
 
 
 class LineBlock(Protocol):
-    """Some whole lines of a source, perhaps still to be read."""
+    """Some whole lines of a source, possibly not read yet."""
 
     @property
     def source(self) -> str:
-        """What errors call the file."""
+        """The name of the file in error messages."""
 
     def load(self) -> np.ndarray:
         """The bytes, which end with a line end."""
@@ -70,14 +70,14 @@ class Range:
             while left > 0 and (piece := file.read(min(left, 1 << 20))):
                 lines += piece.count(b"\n")
                 left -= len(piece)
-            # The line that goes on beyond the start belongs to the range before.
+            # A line that extends beyond the start belongs to the previous range.
             return lines if self.start == 0 or piece.endswith(b"\n") else lines + 1
 
     def load(self) -> np.ndarray:
         """Read the range: from its first line's start to its last line's end."""
         with open(self.source, "rb", buffering=0) as file:
-            # Begin one byte early: if that is a line end, the range begins with a line. Read on
-            # past the end, where the last line goes on.
+            # Start one byte early: if that is a line end, the range starts with a line. Read past
+            # the end, to the end of the last line.
             start = max(0, self.start - 1)
             inside = self.end - start
             file.seek(start)
@@ -86,7 +86,7 @@ class Range:
                 _check_encoding(text, self.source)
             begins = text.find(b"\n") + 1 if self.start > 0 else 0
             if begins >= inside or (begins == 0 and self.start > 0):
-                return _as_lines(b"", first=False)  # an earlier line goes through all of it
+                return _as_lines(b"", first=False)  # an earlier line spans the whole range
             ends = text.find(b"\n", inside - 1) + 1
             if ends == 0:
                 text += _rest_of_line(file, self.source)
@@ -96,7 +96,7 @@ class Range:
 
 @dataclass(frozen=True)
 class Lines:
-    """Lines that were read already."""
+    """Lines that have been read already."""
 
     source: str
     text: np.ndarray
@@ -120,7 +120,7 @@ def find_files(patterns: str | os.PathLike[str] | Sequence[str | os.PathLike[str
             raise DataError(f"{pattern}: no file matches")
         found += matches
     if not found:
-        raise DataError("no file is given")
+        raise DataError("no file was given")
     for path in found:
         if path != STANDARD_INPUT:
             check_readable(path)
@@ -128,7 +128,7 @@ def find_files(patterns: str | os.PathLike[str] | Sequence[str | os.PathLike[str
 
 
 def check_readable(path: str) -> None:
-    """Raise an error that says why a file cannot be read, if so."""
+    """Raise an error that says why a file cannot be read, if it cannot."""
     try:
         kind = os.stat(path).st_mode
     except OSError as error:
@@ -140,17 +140,17 @@ def check_readable(path: str) -> None:
 
 
 def name_of(path: str) -> str:
-    """What errors call a source."""
+    """The name of a source in error messages."""
     return _STANDARD_INPUT_NAME if path == STANDARD_INPUT else path
 
 
 def is_seekable(path: str) -> bool:
-    """Whether the file can be read again, and from any place."""
+    """Whether the file can be read again, and from any position."""
     return path != STANDARD_INPUT and stat.S_ISREG(os.stat(path).st_mode)
 
 
 def compression_of(path: str) -> str:
-    """How a regular file is compressed, or nothing; its first bytes tell, whatever its name."""
+    """The compression of a regular file, judged by its first bytes, or an empty string."""
     with open(path, "rb") as file:
         return _recognised(file.read(6))
 
@@ -179,7 +179,7 @@ def open_bytes(path: str) -> io.BufferedReader:
 
 
 class _Guarded(io.RawIOBase):
-    """A decompressor whose troubles are told as errors of the file."""
+    """A decompressor whose errors are reported as errors of the file."""
 
     def __init__(self, stream: Any, file: Any, path: str) -> None:
         self._stream, self._file, self._path = stream, file, path
@@ -215,9 +215,9 @@ def ranges_of(path: str, size: int = BLOCK_BYTES) -> list[Range]:
 def lines_of(
     stream: Any, source: str, size: int = BLOCK_BYTES, live: bool = False
 ) -> Iterator[Lines]:
-    """Cut what comes from a stream after line ends, in blocks of about `size` bytes.
+    """Cut a stream after line ends, into blocks of about `size` bytes.
 
-    Of a `live` stream a block is what has come, however little.
+    For a `live` stream, a block is whatever has arrived, however little.
     """
     first, rest = True, b""
     while True:
@@ -238,7 +238,7 @@ def lines_of(
 
 
 def read_up_to(file: Any, size: int) -> bytes:
-    """Read so many bytes, or fewer if the source ends; a pipe gives them bit by bit."""
+    """Read `size` bytes, or fewer if the source ends; a pipe returns them in small parts."""
     pieces, missing = [], size
     while missing > 0:
         piece = file.read(missing)
@@ -268,7 +268,7 @@ def _check_length(length: int, source: str) -> None:
 
 
 def _as_lines(text: Any, first: bool) -> np.ndarray:
-    """Bytes as an array that ends with a line end, without a mark at the start of the file."""
+    """Bytes as an array that ends with a line end, without the byte order mark of a file."""
     if first and bytes(text[:3]) == _BOM:
         text = text[3:]
     if len(text) and text[-1] != _NEWLINE:
@@ -277,6 +277,6 @@ def _as_lines(text: Any, first: bool) -> np.ndarray:
 
 
 def _check_encoding(head: bytes, source: str) -> None:
-    """Refuse what cannot be lines of UTF-8."""
+    """Raise an error if these bytes cannot be lines of UTF-8."""
     if head[:2] in (b"\xff\xfe", b"\xfe\xff"):
         raise DataError(f"{source}: is UTF-16; convert it to UTF-8 first")

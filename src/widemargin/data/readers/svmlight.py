@@ -22,7 +22,7 @@ _REASONS = {
     loop.NO_COLON: "expected a colon after the index, found {found}",
     loop.HUGE_INDEX: f"the index {{found}} is larger than {LARGEST_INDEX}",
     loop.BAD_VALUE: "expected a number as value, found {found}",
-    loop.NOT_ASCENDING: "the index {found} does not follow on a smaller one: indices must ascend",
+    loop.NOT_ASCENDING: "the index {found} does not follow a smaller one: indices must ascend",
     loop.BAD_QID: "expected qid:number, found {found}",
     loop.HUGE_VALUE: "the value {found} is too large for a float",
 }
@@ -34,9 +34,9 @@ def parse_lines(text: np.ndarray, flaws: int, dtype: type = np.float64) -> Piece
     Parameters
     ----------
     text : array of uint8
-        Lines, the last with its end.
+        Lines, the last with its line end.
     flaws : int
-        Stop at so many bad lines.
+        Stop after this many bad lines.
     dtype : float32 or float64
         The type of the values.
     """
@@ -68,7 +68,7 @@ def parse_lines(text: np.ndarray, flaws: int, dtype: type = np.float64) -> Piece
         wrong[flaw.line] = flaw
     if wrong:
         found = sorted([*found, *wrong.values()])[:flaws]
-        if len(found) < flaws:  # too rare for anything faster than to read again
+        if len(found) < flaws:  # rare enough to simply read again
             again = parse_lines(without_lines(text, wrong), flaws, dtype)
             return again._replace(flaws=found)
         rows = 0
@@ -81,7 +81,7 @@ def parse_lines(text: np.ndarray, flaws: int, dtype: type = np.float64) -> Piece
 
 
 def largest_value(dtype: type) -> float:
-    """The largest double that is still finite when it is rounded to a type."""
+    """The largest double that is still finite when rounded to this type."""
     largest = float(np.finfo(dtype).max)
     if dtype != np.float32:
         return largest
@@ -97,7 +97,7 @@ def _flaw(text: np.ndarray, reached: Reached, why: int) -> Flaw:
 def _read_slow_numbers(
     text: np.ndarray, out: Parsed, reached: Reached, largest: float, flaws: int
 ) -> dict[int, Flaw]:
-    """Let Python read what the loop could not; the first lines with a value that is too large."""
+    """Let Python read numbers that the loop could not; returns the first lines with huge values."""
     wrong: dict[int, Flaw] = {}
     for slot, begins, ends in out.slow[: reached.slow].tolist():
         number = text[begins:ends].tobytes().decode()

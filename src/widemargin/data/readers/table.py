@@ -1,7 +1,7 @@
-"""Tables -> chunks of columns: CSV, TSV, JSON lines and Parquet, through Arrow.
+"""From tables to chunks of columns: CSV, TSV, JSON lines and Parquet, through Arrow.
 
-A file is cut into blocks of whole records, the first of them tell what each column holds, and all
-are parsed by this.
+A file is cut into blocks of whole records; the first blocks determine the type of each column, and
+all blocks are parsed accordingly.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ from widemargin.errors import DataError
 from widemargin.parameters import check_choice
 
 FORMATS = ("csv", "tsv", "jsonl", "parquet")
-#: From so many examples on, labels half of which differ are no classes.
+#: With at least this many examples, labels half of which are distinct are not classes.
 _MANY = 1000
-#: Types are decided by at least so many bytes, however small the chunks, and by about this many.
+#: Types are decided by a sample of at least the first, and about the second number of bytes.
 _SAMPLE, _ENOUGH = 1 << 16, 1 << 22
 
 
@@ -54,23 +54,23 @@ def read_table(
     Parameters
     ----------
     stream : binary file, or a path
-        The table, not compressed. Parquet needs a path, or a file that can be sought in.
+        The table, not compressed. Parquet needs a path, or a seekable file.
     name : str
-        What errors call the file.
+        The name of the file in error messages.
     format : "csv", "tsv", "jsonl" or "parquet"
         CSV may quote cells; TSV does not, unless `options.quote` says so.
     options : TableOptions
         Which columns to use, and how.
     chunk_bytes : int
-        About how much of the file makes a chunk.
+        Approximate size of a chunk.
     threads : int
-        How many chunks are parsed side by side. The chunks are the same with any number.
+        How many chunks are parsed in parallel. The chunks do not depend on it.
 
     Returns
     -------
     TableChunks
         An iterator over chunks; the `raw` of each is a pyarrow.Table of the features, numbers as
-        float64. Types are decided by the first chunk (at most 4 MB of it) and hold for all; a
+        float64. Types are decided by the first chunk (at most 4 MB of it) and apply to all; a
         column without any value there is taken for numbers.
 
     Examples
@@ -84,7 +84,7 @@ def read_table(
 
 
 class TableChunks:
-    """The chunks of a table, one after the other.
+    """Iterates over the chunks of a table.
 
     Attributes
     ----------
@@ -131,7 +131,7 @@ class TableChunks:
     def _read_parquet(self, stream: Any, size: int) -> Iterator[Chunk]:
         self._format = parquet = Parquet(stream, self.source, self._options)
         choice = choose(parquet.names, self._options, self.source)
-        parquet.infer(None, choice)  # refuses by type before anything is read
+        parquet.infer(None, choice)  # refuse bad types before anything is read
         blocks = parquet.blocks(size, choice)
         first = next(blocks, None)
         if first is not None:
@@ -177,7 +177,7 @@ class TableChunks:
         head: list[RecordBlock],
         blocks: Iterator[RecordBlock],
     ) -> Iterator[Chunk]:
-        """Decide the types by a sample, then parse all blocks by them."""
+        """Decide the types by a sample, then parse all blocks."""
         schema = self.schema = self._find_schema(choice, sample)
         parser = BlockParser(self._format, schema, choice.label, self._options)
 
@@ -263,7 +263,7 @@ def _infer_delimited(
 
 
 def _join(blocks: list[RecordBlock]) -> RecordBlock:
-    """Blocks of lines that follow each other as one."""
+    """Join consecutive blocks of lines."""
     if len(blocks) == 1:
         return blocks[0]
     if not blocks:
@@ -278,7 +278,7 @@ def _join(blocks: list[RecordBlock]) -> RecordBlock:
 
 
 def _in_order(work: Any, items: Iterator[Any], threads: int) -> Iterator[Any]:
-    """Work on some items side by side, a few ahead; results in order."""
+    """Process items in parallel, a few ahead; results come in order."""
     if threads == 1:
         yield from map(work, items)
         return
@@ -293,7 +293,7 @@ def _in_order(work: Any, items: Iterator[Any], threads: int) -> Iterator[Any]:
 
 
 def schema_of(table: Any) -> TableSchema | None:
-    """The schema that a reader put into a table, if one did."""
+    """The schema that a reader stored in a table, if any."""
     packed = (table.schema.metadata or {}).get(SCHEMA_KEY)
     return None if packed is None else TableSchema.restore(json.loads(packed))
 
@@ -301,8 +301,8 @@ def schema_of(table: Any) -> TableSchema | None:
 def texts_of_column(table: Any, column: str | list[str] | tuple[str, ...]) -> Texts:
     """Documents in the memory of a column of strings, without copying it.
 
-    A missing text is an empty document. A column in several pieces is put together first; several
-    columns are joined, row by row, with a newline between.
+    A missing text is an empty document. A column in several chunks is combined first; several
+    columns are joined, row by row, with a newline in between.
     """
     import pyarrow as pa
     import pyarrow.compute as pc

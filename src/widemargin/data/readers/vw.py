@@ -33,16 +33,16 @@ def parse_vw_lines(
     Parameters
     ----------
     text : array of uint8
-        Lines, the last with its end.
+        Lines, the last with its line end.
     flaws : int
-        Stop at so many bad lines.
+        Stop after this many bad lines.
     dtype : float32 or float64
         The type of the values.
     need_label : bool
         Whether an example without a label is bad.
     """
     text = frozen(text)
-    # Every feature follows on a blank, or on a bar.
+    # Every feature follows a blank or a bar.
     room = sum(count_byte(text, ord(mark)) for mark in " \t\r|")
     rows = count_byte(text, ord("\n"))
     out = Parsed(
@@ -59,7 +59,7 @@ def parse_vw_lines(
     wrong = bad_labels(text, out.labels[:n], out.lines[:n], flaws, need_label)
     if wrong:
         found = sorted([*found, *wrong])[:flaws]
-        if len(found) < flaws:  # too rare for anything faster than to read again
+        if len(found) < flaws:  # rare enough to simply read again
             lines = [flaw.line for flaw in wrong]
             again = parse_vw_lines(without_lines(text, lines), flaws, dtype, need_label)
             return again._replace(flaws=found)
@@ -77,7 +77,7 @@ def parse_vw_lines(
 
 
 def _parse(text: np.ndarray, out: Parsed, flaws: int, largest: float) -> tuple[Reached, list[Flaw]]:
-    """Run the loop over the text, past bad lines, and read the numbers for it that it cannot."""
+    """Run the loop over the text, past bad lines, and read numbers that the loop cannot."""
     reached, found = Reached(0, 0, 0, 0), list[Flaw]()
     nothing = known = frozen(np.empty(0))
     stopped = -1
@@ -99,7 +99,7 @@ def _parse(text: np.ndarray, out: Parsed, flaws: int, largest: float) -> tuple[R
 
 
 def _token(text: np.ndarray, place: int) -> bytes:
-    """What stands at a place, up to a blank or a bar."""
+    """The token at a position, up to a blank or a bar."""
     ends = place + 1
     while text[ends] not in _ENDS:
         ends += 1

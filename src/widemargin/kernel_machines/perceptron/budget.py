@@ -1,13 +1,13 @@
 """A kernel perceptron that may store at most B examples.
 
-Each way to forget comes with a guarantee. Lengths are in units of R, the longest example in feature
-space; u is any competitor, L its total hinge loss at margin 1, M the mistakes.
+Each way to forget has a guarantee. Norms are in units of R, the norm of the longest example in
+feature space; u is any competitor, L its total hinge loss at margin 1, M the number of mistakes.
 
-"random"      (Cavallanti, Cesa-Bianchi, Gentile 2007) On the average over the draws it competes
+"random"      (Cavallanti, Cesa-Bianchi, Gentile 2007) On average over the draws it competes
               with |u| up to a constant times sqrt(B): the mistakes are at most a constant times
               L plus a term that B and |u| determine.
 "forgetron"   (Dekel, Shalev-Shwartz, Singer 2008) For |u| <= sqrt((B + 1) / ln(B + 1)) / 4,
-              M <= 2 |u|^2 + 4 L. (The self-tuned Forgetron, of two classes.)
+              M <= 2 |u|^2 + 4 L. (The self-tuned Forgetron, for two classes.)
 "projectron"  (Orabona, Keshet, Caputo 2009) With delta_t the distance of example t to the span of
               the stored ones, every correction tau_t brings w closer to u by at least
               tau_t (2 (l_t - l_t(u) - |u| delta_t) - tau_t |P x_t|^2), so that their sum is at most
@@ -42,7 +42,7 @@ from widemargin.loops.linear.passes import COUNT, Log, Tally
 from widemargin.models.kernel import combine
 
 _FORMS = {"random": RANDOM, "forgetron": FORGETRON, "projectron": PROJECTRON}
-#: Examples in a block.
+#: Examples per block.
 _BLOCK = 256
 #: The Projectron's eta: it competes with |u| up to 1/eta, in units of R.
 REACH = 1.0
@@ -55,9 +55,9 @@ class Budget:
     ----------
     lesson : Lesson
     settings : KernelSettings
-        Of which `budget` and `forget` are looked at.
+        Only `budget` and `forget` are used.
     rng : numpy Generator
-        Draws what is forgotten at random.
+        Random generator that draws the examples to forget.
     """
 
     def __init__(self, lesson: Lesson, settings: KernelSettings, rng: np.random.Generator) -> None:
@@ -80,7 +80,7 @@ class Budget:
 
     @property
     def count(self) -> float:
-        """The clock's c: hypotheses so far."""
+        """The clock c: the number of hypotheses so far."""
         return float(self.clock[COUNT])
 
     @property
@@ -89,9 +89,9 @@ class Budget:
         return int(self.slots.facts[TAKEN])
 
     def run(self, order: np.ndarray, done: int = 0) -> Iterator[tuple[int, Tally]]:
-        """Learn from examples in order; yields how many were looked at, and what happened.
+        """Learn from examples in order; yields how many were seen, and a tally of what happened.
 
-        `done` of them are behind, if learning goes on from a checkpoint.
+        The first `done` of them are skipped when learning resumes from a checkpoint.
         """
         lesson, slots = self.lesson, self.slots
         B = len(slots.row)
@@ -103,7 +103,7 @@ class Budget:
                 taken = lesson.points.take(slots.row[: self.stored])
                 KT[: self.stored] = block(lesson.kernel, taken, part, threads=lesson.threads)
             K = block(lesson.kernel, part, part, threads=lesson.threads).astype(np.float64)
-            with np.errstate(over="ignore", invalid="ignore"):  # the loop looks at the scores
+            with np.errstate(over="ignore", invalid="ignore"):  # the loop checks the scores
                 S = slots.A.T @ KT
             slots.facts[DRAWN] = 0.0
             draws = self.rng.integers(B, size=part.n)
@@ -132,21 +132,21 @@ class Budget:
             yield len(which), tally
 
     def scores(self, points: Points, keep: str) -> np.ndarray:
-        """The scores (points, k) of what would be deployed."""
+        """The scores (points, k) of the model that would be deployed."""
         support, coef, summed, _ = self.result()
         weights = summed / self.count if keep == "average" else coef
         return combine(self.lesson.kernel, weights, support, points, self.lesson.threads).T
 
     def remember(self) -> Any:
-        """Where learning stands, to come back to."""
+        """A snapshot of the learner, for `restore`."""
         return Slots(*(part.copy() for part in self.slots)), self.clock.copy()
 
     def restore(self, moment: Any) -> None:
-        """Forget what was learned since."""
+        """Return to a snapshot."""
         self.slots, self.clock = moment
 
     def contents(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-        """What is carried from example to example, as arrays and JSON."""
+        """The state of the learner, as arrays and JSON."""
         return self.pack_snapshot((self.slots, self.clock)), {}
 
     def resume(self, arrays: dict[str, np.ndarray], about: dict[str, Any]) -> None:
@@ -163,7 +163,7 @@ class Budget:
         return Slots(*(arrays[name] for name in Slots._fields)), arrays["clock"]
 
     def result(self) -> tuple[Points, np.ndarray, np.ndarray, Log | None]:
-        """The stored examples, their coefficients, those summed over all hypotheses; no log."""
+        """The stored examples, their coefficients, the summed coefficients, and no log."""
         n = self.stored
         coef = self.slots.A[:n].copy()
         support = self.lesson.points.take(self.slots.row[:n])

@@ -1,4 +1,4 @@
-"""Kernel perceptrons that go on learning: what was learned before, and what comes after it."""
+"""Kernel perceptrons that continue learning: joining an earlier model with a later one."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ _TOGETHER = 512
 
 
 def check_going_on(model: KernelModel | None, settings: KernelSettings) -> None:
-    """Raise an error if learning cannot go on with these settings, from this model if any."""
+    """Raise an error if learning cannot continue with these settings, from this model if any."""
     if isinstance(settings.kernel, str) and settings.kernel == "precomputed":
-        raise DataError("a precomputed matrix is about all examples at once: use fit")
+        raise DataError("a precomputed matrix covers all examples at once: use fit")
     if model is None:
         return
     if settings.keep == "vote" and model.log is None:
-        raise ValueError("keep='vote' cannot go on from a training that kept no log")
+        raise ValueError("keep='vote' cannot continue a training that kept no log")
     if settings.keep == "average" and not len(model.summed) and len(model.coef):
-        raise ValueError("keep='average' cannot go on from a training that kept no average")
+        raise ValueError("keep='average' cannot continue a training that kept no average")
 
 
 def with_classes(model: KernelModel, classes: np.ndarray) -> KernelModel:
     """The same model with room for more classes.
 
-    The scores of two classes become minus and plus themselves; new classes begin at zero.
+    The score s of two classes becomes the two scores -s and s; new classes start at zero.
     """
     k = 1 if len(classes) <= 2 else len(classes)
     if k == model.coef.shape[1]:
@@ -74,7 +74,7 @@ def scores_so_far(model: KernelModel, points: Points, threads: int) -> np.ndarra
 
 
 def joined(before: KernelModel, after: KernelModel) -> KernelModel:
-    """One model of what was learned before, and after it with its clock going on."""
+    """Join two models, the second of which was learned after the first on the same clock."""
     seen = int(before.count) - 1
     support = _one_below_the_other(before.support, after.support, seen)
     history = History()
@@ -85,7 +85,7 @@ def joined(before: KernelModel, after: KernelModel) -> KernelModel:
         later = after.log._replace(example=after.log.example + np.uint64(before.support.n))
         log = Log(*(np.concatenate(pair) for pair in zip(before.log, later, strict=True)))
     summed = after.summed
-    if after.keep != "last":  # what was learned before was there all the while
+    if after.keep != "last":  # the earlier coefficients counted in every later hypothesis
         old = before.summed + (after.count - before.count) * before.coef
         summed = np.vstack([old, after.summed])
     return replace(
@@ -100,7 +100,7 @@ def joined(before: KernelModel, after: KernelModel) -> KernelModel:
 
 
 def _one_below_the_other(first: Points, second: Points, seen: int) -> Points:
-    """Points of both; those of the second count from `seen` on."""
+    """The points of both; the indices of the second start at `seen`."""
     index = np.concatenate([first.index, second.index + seen])
     if first.rows is None or second.rows is None:
         assert first.objects is not None

@@ -1,4 +1,4 @@
-"""The kernel perceptron: from what a user asks for to a model."""
+"""The kernel perceptron: from the user's settings to a model."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ class HeldOutPoints(NamedTuple):
     """Examples that are scored after every epoch and never learned from."""
 
     X: Any
-    y: np.ndarray  # their class codes; -1 for a label that is no class
+    y: np.ndarray  # their class codes; -1 for an unknown label
 
 
 def kernel_for(X: Any, settings: KernelSettings) -> tuple[Kernel, Points]:
-    """The kernel that is meant, and the examples as it reads them, checked."""
+    """The kernel, and the examples in the form that it reads, checked."""
     vectors = settings.kernel != "ngrams" and not callable(settings.kernel)
     rows = Rows.of(X, bias=0.0) if vectors else None
     kernel = make_kernel(**settings.kernel_params, rows=rows)
@@ -72,13 +72,13 @@ def fit_kernel_perceptron(
         The labels.
     settings : KernelSettings
     rng : numpy Generator
-        Where chance comes from.
+        Random generator.
     sample_weight : array, optional
-        What an error on each example costs.
+        The cost of an error on each example.
     held_out : HeldOutPoints, optional
-        Scored after each epoch; then the best hypothesis is given back, not the last.
+        Examples to score after each epoch; the best hypothesis is kept instead of the last.
     before : KernelModel, optional
-        What was learned from other examples, to go on from: its kernel, its clock and its scores.
+        A model of earlier examples to continue from, with its kernel, clock and scores.
     watch, checkpoints
         See `widemargin.training.run.Run`.
     """
@@ -99,7 +99,7 @@ def fit_kernel_perceptron(
         which, kept_back = split(codes, settings.validation, rng)
         asked = points.take(kept_back), codes[kept_back]
     if price is not None and not np.all(price[which] > 0.0):
-        which = which[price[which] > 0.0]  # no weight: as if it were not there
+        which = which[price[which] > 0.0]  # an example without weight is ignored
     if not len(which):
         raise DataError("there are no examples to learn from")
     lesson = Lesson(
@@ -130,7 +130,7 @@ def fit_kernel_perceptron(
 def _model_of(
     training: KernelTraining, classes: np.ndarray, settings: KernelSettings, history: History
 ) -> KernelModel:
-    """What was learned, as a model."""
+    """The model that was learned."""
     learner, lesson = training.learner, training.lesson
     log: Log | None
     if isinstance(learner, Online):
@@ -141,7 +141,7 @@ def _model_of(
         summed = learner.count * coef - u
     else:
         support, coef, summed, log = learner.result()
-    if lesson.kernel.is_precomputed:  # the row numbers say all
+    if lesson.kernel.is_precomputed:  # the row numbers are enough
         empty = Rows.of(np.empty((support.n, 0), support.dtype), bias=0.0)
         support = Points(support.n, empty, None, support.index)
     rows = lesson.points.rows

@@ -1,17 +1,17 @@
 """Online learning in feature space at the speed of matrix products.
 
-A perceptron looks at one example at a time, but not every score must wait for its turn. Examples
-are taken in blocks. For a block
+A perceptron looks at one example at a time, but scores can be computed ahead, in blocks. A block
+needs
 
     one product with the examples that corrected w since its scores were last known,
     one product of the block with itself,
 
-and then the compiled loop goes through the block one by one, exactly in order. The scores of all
-examples are remembered from epoch to epoch, so that only corrections of the last round count: the
-cost of an epoch is (examples) x (examples that it corrected), not x (all support).
+and then the compiled loop goes through the examples of the block, exactly in order. The scores of
+all examples are kept from epoch to epoch, so that only the latest corrections must be added: the
+cost of an epoch is (examples) x (examples corrected in it), not (examples) x (all support).
 
-If the whole matrix of kernel values fits the memory allowed, and there are enough epochs for it to
-pay, it is computed once instead.
+If the whole matrix of kernel values fits into the memory limit, and there are enough epochs for it
+to be worthwhile, it is computed once instead.
 """
 
 from __future__ import annotations
@@ -33,23 +33,23 @@ from widemargin.loops.steps import Rule
 from widemargin.models.kernel import BLOCK_BYTES, combine
 from widemargin.online.mistake_log import NO_LOG, log_buffer
 
-#: Examples in a block; few if every kernel value is a call of a user's function.
+#: Examples per block; few if every kernel value is a call of a user's function.
 _BLOCK, _ASKED = 512, 16
-#: With so many epochs or more, and room for it, the whole matrix is computed once.
+#: With at least this many epochs, and enough memory, the whole matrix is computed once.
 _MANY = 3
-#: With all values at hand, so many examples are looked at between two chances to stop.
+#: With the whole matrix, this many examples are processed between two chances to stop.
 _PIECE = 4096
 
 
 class Lesson(NamedTuple):
-    """What is to be learned, and how."""
+    """What to learn, and how."""
 
     kernel: Kernel
     points: Points
     y: np.ndarray  # class codes
-    price: np.ndarray  # what an error on each example costs; empty: 1
+    price: np.ndarray  # the cost of an error on each example; empty: 1
     rule: Rule
-    k: int  # scores an example has: 1 for two classes
+    k: int  # scores per example: 1 for two classes
     joint: bool
     threads: int
 
@@ -61,7 +61,7 @@ class Online:
     ----------
     lesson : Lesson
     epochs : float
-        How often the examples will be looked at.
+        The number of passes over the examples.
     memory : int
         Bytes that may be used for kernel values.
     """
@@ -80,7 +80,7 @@ class Online:
         if kernel.is_precomputed or (whole and epochs >= _MANY and not asked):
             self.gram = _whole(kernel, points, lesson.threads)
         self.size = min(points.n, _ASKED if asked else _BLOCK)
-        # Memory for kernel values, used again and again: of a block with itself, and with others.
+        # Reused buffers for the kernel values of a block with itself, and with other examples.
         self._inside = np.empty(self.size * self.size, points.dtype)
         self._outside = np.empty(
             BLOCK_BYTES // points.dtype.itemsize + 64 * self.size, points.dtype
@@ -88,19 +88,19 @@ class Online:
         self._owed: list[tuple[np.ndarray, Log]] = []  # blocks of this epoch and their corrections
 
     def go_on(self, scores: np.ndarray, count: float) -> None:
-        """Begin with the scores of an earlier training, and where its clock stood."""
+        """Start from the scores and the clock of an earlier training."""
         self.S[:] = scores
         self.clock[COUNT], self.clock[SEEN], self.clock[TURN] = count, count - 1.0, count - 1.0
 
     @property
     def count(self) -> float:
-        """The clock's c: hypotheses so far."""
+        """The clock c: the number of hypotheses so far."""
         return float(self.clock[COUNT])
 
     def run(self, order: np.ndarray, done: int = 0) -> Iterator[tuple[int, Tally]]:
-        """Learn from examples in order; yields how many were looked at, and what happened.
+        """Learn from examples in order; yields how many were seen, and a tally of what happened.
 
-        `done` of them are behind, if learning goes on from a checkpoint.
+        The first `done` of them are skipped when learning resumes from a checkpoint.
         """
         if self.gram is not None:
             for begin in range(done, len(order), _PIECE):
@@ -113,7 +113,8 @@ class Online:
                 recent.add(log)
         else:
             self._settle()
-        # Who comes again must not hear twice of what it heard: scores then wait for the end.
+        # A correction must not be added twice to the score of an example that occurs repeatedly:
+        # in that case scores are only updated at the end of the epoch.
         again = len(np.unique(order)) < len(order)
         for begin in range(done, len(order), self.size):
             which = order[begin : begin + self.size].astype(np.int64)
@@ -131,16 +132,16 @@ class Online:
             yield len(which), tally
 
     def remember(self) -> tuple[int, float]:
-        """Where learning stands, to come back to."""
+        """A snapshot of the learner, for `restore`."""
         return len(self.logs), self.count
 
     def restore(self, moment: tuple[int, float]) -> None:
-        """Forget what was learned since."""
+        """Return to a snapshot."""
         del self.logs[moment[0] :]
         self.clock[COUNT] = moment[1]
 
     def contents(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-        """What is carried from example to example, as arrays and JSON."""
+        """The state of the learner, as arrays and JSON."""
         arrays = {"S": self.S, "clock": self.clock}
         blocks = [which for which, _ in self._owed]
         arrays["owed"] = np.concatenate([np.empty(0, np.int64), *blocks])
@@ -161,7 +162,7 @@ class Online:
         ]
         edges = np.cumsum([0, *about["owed"]]).tolist()
         blocks = [arrays["owed"][a:b] for a, b in pairwise(edges)]
-        # Every block has one log, and those of this epoch are the last.
+        # Every block has one log, and the logs of this epoch are the last.
         self._owed = list(zip(blocks, self.logs[len(self.logs) - len(blocks) :], strict=True))
 
     def pack_snapshot(self, snapshot: tuple[int, float]) -> dict[str, np.ndarray]:
@@ -174,7 +175,7 @@ class Online:
         return int(logs), count
 
     def _learn(self, K: np.ndarray, order: np.ndarray, which: np.ndarray, S: np.ndarray) -> Tally:
-        """Run the loop on examples `which`, whose kernel values K are."""
+        """Run the loop on the examples `which`, whose kernel values are K."""
         lesson = self.lesson
         whole = K is self.gram
         q = self.q if whole else self.q[which]
@@ -203,8 +204,8 @@ class Online:
     def _settle(self) -> None:
         """Bring all scores up to the end of the last epoch.
 
-        An example that was last looked at in block b has not heard of the corrections of later
-        blocks. From the last block backwards these become ever more.
+        The score of an example that was last seen in block b lacks the corrections of later
+        blocks. They are accumulated from the last block backwards.
         """
         if not self._owed:
             return
@@ -225,7 +226,7 @@ class Online:
         self._owed = []
 
     def _explain(self, K: np.ndarray, which: np.ndarray, row: int) -> None:
-        """Say why the score of an example is not a finite number."""
+        """Raise an error that says why the score of an example is not finite."""
         part = self.lesson.points.take(which)
         check_values(K, part, part)
         raise DataError(
@@ -235,7 +236,7 @@ class Online:
 
 
 class _Changed:
-    """Examples that corrected w lately, and by how much; they only ever become more."""
+    """The examples that corrected w lately, and by how much; this list only grows."""
 
     def __init__(self, lesson: Lesson) -> None:
         self.lesson = lesson
@@ -246,7 +247,7 @@ class _Changed:
         self._dense: np.ndarray | None = None
 
     def add(self, log: Log) -> None:
-        """Take note of corrections."""
+        """Add corrections."""
         example = log.example.astype(np.int64)
         new = np.unique(example[self._place[example] < 0])
         total = self.n + len(new)
@@ -262,7 +263,7 @@ class _Changed:
         np.add.at(self._coef, (self._place[example], log.label), log.amount)
 
     def _append(self, new: np.ndarray, total: int) -> None:
-        """Copy dense rows to where they stand one below the other, as products want them."""
+        """Copy dense rows into one contiguous matrix, as products need it."""
         points, dense = self.lesson.points, self.lesson.points.dense
         sparse = points.rows is not None and points.rows.is_sparse
         if dense is None or (sparse and self.lesson.kernel.name == "laplacian"):
@@ -275,7 +276,7 @@ class _Changed:
         self._dense[self.n : total] = dense[new]
 
     def scores(self, part: Points, work: np.ndarray) -> np.ndarray:
-        """What the corrections add to the scores of some examples."""
+        """The change of the scores of some examples by the corrections."""
         lesson, which = self.lesson, self._which[: self.n]
         if self._dense is None:
             points = lesson.points.take(which)

@@ -1,4 +1,4 @@
-"""All that a kernel perceptron can be told."""
+"""All settings of a kernel perceptron."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ from widemargin.parameters import (
 )
 from widemargin.training.run import Stops
 
-#: The step rules that correct only some examples, as a model of few examples needs it.
+#: The step rules that correct only some examples, which keeps the support small.
 RULES = ("perceptron", "margin", "pa", "pa1", "pa2")
-#: What to do when there is no room for another example.
+#: What to do when the budget is used up.
 FORGETS = ("random", "forgetron", "projectron")
 
 
 @dataclass(frozen=True)
 class KernelSettings:
-    """All that a kernel perceptron can be told, with the names and defaults of the estimator."""
+    """All settings of a kernel perceptron, with the names and defaults of the estimator."""
 
     kernel: Any = "rbf"
     degree: int = 3
@@ -58,7 +58,7 @@ class KernelSettings:
     n_jobs: int | None = None
 
     def check(self) -> None:
-        """Raise an error that names the setting that is wrong, if one is."""
+        """Raise an error that names the wrong setting, if there is one."""
         check_choice("rule", self.rule, RULES)
         check_choice("keep", self.keep, KEEPS)
         check_choice("multiclass", self.multiclass, ("joint", "ovr"))
@@ -92,7 +92,7 @@ class KernelSettings:
             )
 
     def uses(self, held_out: bool) -> dict[str, Use]:
-        """Which settings have an effect, given whether there are examples to score besides."""
+        """Which settings have an effect, given whether there are held-out examples."""
         return {
             **uses_of_kernel(self.kernel),
             **uses_of_rule(self.rule, RULES),

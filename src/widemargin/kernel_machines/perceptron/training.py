@@ -1,4 +1,4 @@
-"""A kernel perceptron in training, as the one epoch driver runs it."""
+"""Training of a kernel perceptron, run by the common epoch driver."""
 
 from __future__ import annotations
 
@@ -23,25 +23,25 @@ from widemargin.training.run import Counts, Training
 
 
 class KernelTraining(Training):
-    """A perceptron that sees examples through a kernel, all of them in blocks or on a budget.
+    """Trains a kernel perceptron, either on all examples in blocks or on a budget.
 
     Parameters
     ----------
     lesson : Lesson
-        What is to be learned.
+        What to learn.
     settings : KernelSettings
         How to learn.
     which : array of uint64
         The examples to learn from.
     rng : numpy Generator
-        Where chance comes from.
+        Random generator.
     held_out : (Points, array), optional
         Examples to score after each epoch, and their class codes.
 
     Attributes
     ----------
     R : float
-        The length of the longest example in feature space.
+        The norm of the longest example in feature space.
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class KernelTraining(Training):
         self._running: RunningScores | None = None
         if held_out is not None and isinstance(self.learner, Online):
             self._running = RunningScores(lesson.kernel, held_out[0], lesson.k, lesson.joint)
-        self._heard = 0  # logs that the running scores have taken in
+        self._heard = 0  # number of logs that the running scores include
 
     # An epoch
 
@@ -78,20 +78,20 @@ class KernelTraining(Training):
         self._order, self._complete = frozen(order[:examples]), examples == len(order)
 
     def learn(self, counts: Counts) -> Generator[float, None, None]:
-        """Learn from block after block."""
+        """Learn from one block after another."""
         for examples, tally in self.learner.run(self._order, self._done):
             counts.add(examples, int(tally.mistakes), int(tally.updates), float(tally.loss))
             self._done += examples
             yield self._done / len(self._order)
 
     def missed_mistakes(self) -> bool:
-        """Who draws examples, or looks at a part of them, may have missed some."""
+        """Whether examples are sampled or only partly visited, so that mistakes may be missed."""
         return not self._complete or self.settings.shuffle == "draw"
 
     # Held-out examples
 
     def score(self) -> float:
-        """The accuracy, on the held-out examples, of what would be deployed now."""
+        """The accuracy on the held-out examples of the model that would be deployed now."""
         assert self.held_out is not None
         points, y = self.held_out
         learner, keep = self.learner, self.settings.keep
@@ -106,17 +106,17 @@ class KernelTraining(Training):
         return float(np.mean(best_class(found[:, 0] if found.shape[1] == 1 else found) == y))
 
     def snapshot(self) -> Any:
-        """Where the learner stands."""
+        """A snapshot of the learner."""
         return self.learner.remember()
 
     def restore(self, snapshot: Any) -> None:
-        """Forget what was learned since."""
+        """Return to a snapshot."""
         self.learner.restore(snapshot)
 
     # Checkpoints
 
     def contents(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-        """What the learner carries, and the place in the epoch."""
+        """The state of the learner, and the position in the epoch."""
         arrays, about = self.learner.contents()
         if self._running is not None:
             arrays |= prefixed("running", self._running.arrays())
@@ -141,12 +141,12 @@ class KernelTraining(Training):
 
 
 def join_logs(logs: list[Log]) -> Log:
-    """Logs one after the other."""
+    """Concatenate logs."""
     return Log(*(np.concatenate(column) for column in zip(NO_LOG, *logs, strict=True)))
 
 
 def support_of(points: Points, log: Log) -> tuple[Points, Log]:
-    """The examples in a log, and the log with `example` counting within them."""
+    """The examples in a log, and the log with `example` as an index into them."""
     which, example = np.unique(log.example, return_inverse=True)
     support = points.take(which.astype(np.int64))
     return support, log._replace(example=example.astype(np.uint64))

@@ -1,4 +1,4 @@
-"""Room for the loops of a parser to work in: made once, used for all sentences."""
+"""Buffers for the parser loops: made once, used for all sentences."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LARGEST_WHOLE = 32767
 
 
 def desk(templates: Templates) -> Desk:
-    """For the features of one state or arc."""
+    """Buffers for the features of one state or arc."""
     return Desk(
         np.zeros(max(len(NODES), len(ARC_NODES)), np.uint64),
         np.zeros(max(len(COUNTS), len(ARC_COUNTS)), np.uint64),
@@ -29,7 +29,7 @@ def desk(templates: Templates) -> Desk:
 
 
 def packed(weights: np.ndarray) -> np.ndarray:
-    """Weights as whole numbers of 16 bits, all times the same number."""
+    """Weights as 16-bit integers, all scaled by the same factor."""
     largest = float(np.abs(weights).max(initial=0.0))
     whole = aligned(weights.shape, np.int16)
     for a in range(0, len(weights), _BLOCK):
@@ -39,7 +39,7 @@ def packed(weights: np.ndarray) -> np.ndarray:
 
 
 def work(templates: Templates, lanes: int, longest: int, whole: bool = False) -> Work:
-    """For one state of a sentence of so many words at the most; scores may be `whole` numbers."""
+    """Buffers for one state of a sentence of at most `longest` words; `whole`: integer scores."""
     return Work(
         np.zeros((longest + 2, FACTS), np.uint32),
         np.zeros(len(templates.seed), np.uint64),
@@ -50,7 +50,7 @@ def work(templates: Templates, lanes: int, longest: int, whole: bool = False) ->
 
 
 def beam_room(width: int, lanes: int, longest: int, whole: bool = False) -> Beam:
-    """For a search with so many states, and the right one beside."""
+    """Buffers for a search with `width` states, plus the right one."""
     steps = max(1, 2 * longest)
     return Beam(
         np.zeros((width + 1, longest + 2, FACTS), np.uint32),
@@ -66,7 +66,7 @@ def beam_room(width: int, lanes: int, longest: int, whole: bool = False) -> Beam
 
 
 def chart_room(longest: int) -> Chart:
-    """For the best projective tree."""
+    """Buffers for the best projective tree."""
     n = longest + 2
     scores = (np.zeros((n, n)) for _ in range(4))
     cuts = (np.zeros((n, n), np.uint64) for _ in range(3))
@@ -74,7 +74,7 @@ def chart_room(longest: int) -> Chart:
 
 
 def merger_room(longest: int) -> Merger:
-    """For the best tree of all."""
+    """Buffers for the best tree, projective or not."""
     n = longest + 1
     return Merger(
         np.zeros((n, n)),
@@ -89,7 +89,7 @@ def merger_room(longest: int) -> Merger:
 
 
 def arc_room(templates: Templates, longest: int, rows: int) -> Room:
-    """For the scores of all arcs; with as many rows as there are weights, for learning."""
+    """Buffers for the scores of all arcs; for learning, `rows` is the number of weight rows."""
     features = len(templates.seed) + FAR
     touched = 2 * features * longest if rows else 0
     return Room(

@@ -9,7 +9,7 @@ import numpy as np
 
 from widemargin.loops.trees.contexts import COUNTS, NODES, Templates
 
-#: The features of a state: one a line, its atoms separated by blanks. `s0` is the top of the stack,
+#: The features of a state, one per line, with atoms separated by spaces. `s0` is the stack top,
 #: `b0` the front of the buffer, `s0l` the leftmost child of s0, `s0l2` the next one, `p0` and `n0`
 #: the words beside s0. A node has a word (w), a tag (t), a second tag (x), an ending (e) and the
 #: action that gave it its head (a).
@@ -140,8 +140,8 @@ s1.e s0.e
 b3.t
 """
 
-#: The features of an arc when the tree is known: `d` is the word whose label is asked for, `h` its
-#: head, `g` the head of that; `dp`, `dn`, `hp`, `hn` the words beside them; `dl`, `dr` the
+#: The features of an arc when the tree is known: `d` is the word to be labelled, `h` its head,
+#: `g` the head of `h`; `dp`, `dn`, `hp`, `hn` the words next to them; `dl`, `dr` the
 #: outermost children; `op` and `on` the children of h before and after d.
 LABEL_TEMPLATES = """
 d.w
@@ -199,8 +199,8 @@ h.w on.t d.t
 way far
 """
 
-#: The features of an arc when nothing else is known of the tree. The tags between the two words are
-#: added to these, one by one, together with the tags of the arc.
+#: The features of an arc when the rest of the tree is unknown. There is one more feature for each
+#: tag between the two words, combined with the tags of the arc.
 ARC_TEMPLATES = """
 h.w h.t way far
 h.w way far

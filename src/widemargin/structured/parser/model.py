@@ -1,4 +1,4 @@
-"""A trained parser: it finds trees, says how good they are, and goes into a file."""
+"""A trained parser: predictions, scores, and saving to a file."""
 
 from __future__ import annotations
 
@@ -49,14 +49,14 @@ from widemargin.training.history import History
 
 #: The ways to find a tree.
 SYSTEMS = ("arc-hybrid", "eisner", "cle")
-#: Tables of this many words squared are the most that a sentence may need.
+#: The longest sentence, in words, for which a chart (quadratic in its length) is made.
 _LONGEST_CHART = 4000
 
 
 class Tree(NamedTuple):
     """The dependency tree of one sentence.
 
-    `heads` are numbers of words from 1, 0 for the root.
+    `heads` are word numbers from 1, or 0 for the root.
     """
 
     words: list[str]
@@ -66,7 +66,7 @@ class Tree(NamedTuple):
 
 
 class Trees(NamedTuple):
-    """The trees of many sentences, all tokens end to end: heads, labels, and tags by column."""
+    """The trees of many sentences, all tokens concatenated: heads, labels, and tags by column."""
 
     heads: np.ndarray
     labels: list[str]
@@ -75,13 +75,13 @@ class Trees(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class ParserModel:
-    """What a parser has learned.
+    """A trained parser.
 
     Attributes
     ----------
     system : {"arc-hybrid", "eisner", "cle"}
-        How trees are found: by transitions, or as the best projective tree, or as the best tree,
-        of scored arcs.
+        How trees are found: by transitions, or as the best projective tree or the best tree of
+        scored arcs.
     labels : list of str
         The labels of arcs, sorted.
     actions : Actions
@@ -99,7 +99,7 @@ class ParserModel:
     taggers : tuple of TaggerModel
         One for each column; empty if the corpus must have the tags.
     beam, params, history, certificate
-        The width of the search, what the learner was told, and what happened.
+        The width of the beam; the parameters, history and certificate of the training.
     """
 
     system: str
@@ -126,12 +126,12 @@ class ParserModel:
 
     @cached_property
     def _packed(self) -> np.ndarray:
-        """The weights of actions, as they are used."""
+        """The weights of actions in the form used to predict."""
         return frozen(packed(self.W))
 
     @cached_property
     def _packed_labels(self) -> np.ndarray:
-        """The weights of labels, as they are used."""
+        """The weights of labels in the form used to predict."""
         return frozen(packed(self.V))
 
     @cached_property
@@ -141,7 +141,7 @@ class ParserModel:
 
     @cached_property
     def _sure(self) -> np.ndarray:
-        """The label that an action stands for; the number of labels if for several, or for none."""
+        """The label of each action; the number of labels if it has several or none."""
         several = len(self.labels)
         sure = np.full(len(self.actions.kind) + 1, several, np.uint64)
         for of in self.actions.of[1:]:
@@ -151,11 +151,11 @@ class ParserModel:
         return frozen(sure)
 
     def __getstate__(self) -> dict[str, Any]:
-        # What is worked out from the rest is worked out again.
+        # Cached values are computed again.
         return {name: getattr(self, name) for name in self.__dataclass_fields__}
 
     def tag(self, corpus: Corpus, n_jobs: int | None = None) -> dict[str, list[str]]:
-        """The tags of a corpus by column: the parser's own, or those that it needs to be given."""
+        """The tags of a corpus by column: the parser's own, or those in the corpus."""
         if not self.taggers:
             return {name: corpus.column(name) for name in self.columns}
         found = {}
@@ -165,7 +165,7 @@ class ParserModel:
         return found
 
     def lay_out(self, corpus: Corpus, n_jobs: int | None = None) -> Sentences:
-        """Sentences as the loops read them, with tags."""
+        """Sentences with tags in the form that the loops read."""
         return self._rows(corpus, self.tag(corpus, n_jobs))
 
     def _rows(self, corpus: Corpus, tags: dict[str, list[str]]) -> Sentences:
@@ -194,7 +194,7 @@ class ParserModel:
         if self.system == "arc-hybrid":
             W = self._packed
             own, room = desk(templates), work(templates, W.shape[1], longest, whole=True)
-            # The transitions that made the arcs: they tell the commoner labels.
+            # The transitions that made the arcs determine the commoner labels.
             if self.beam > 1:
                 beam = beam_room(self.beam, W.shape[1], longest, whole=True)
                 parse_beam(
@@ -207,8 +207,8 @@ class ParserModel:
         else:
             if longest > _LONGEST_CHART:
                 raise DataError(
-                    f"a sentence has {longest} words, but tables for {self.system!r} are made for"
-                    f" {_LONGEST_CHART} at the most; use system='arc-hybrid', or shorter sentences"
+                    f"a sentence has {longest} words, but {self.system!r} takes at most"
+                    f" {_LONGEST_CHART}; use system='arc-hybrid', or shorter sentences"
                 )
             crossing = self.system == "cle"
             parse_arcs(
@@ -247,7 +247,7 @@ class ParserModel:
         sentences : Corpus, path, or list of lists of words
             With the columns of the tags, if the parser has no taggers.
         n_jobs : int or None
-            Threads; -1 for every core. The trees are the same.
+            Number of threads; -1 for one per core. The trees do not depend on it.
         """
         corpus = corpus_of(sentences, beside=() if self.taggers else self.columns)
         tags = self.tag(corpus, n_jobs)
@@ -290,9 +290,9 @@ class ParserModel:
         return measure_trees(corpus, trees.heads, trees.labels, subtypes)
 
     def prune(self, threshold: float = 0.0) -> ParserModel:
-        """Leave out every feature none of whose weights is larger than the threshold, by size.
+        """Remove every feature whose weights are all at most `threshold` in absolute value.
 
-        With the threshold 0 nothing that is predicted changes; `score` of both tells what a
+        With threshold 0 no prediction changes; compare `score` before and after to see what a
         higher one costs.
         """
         check_not_negative("threshold", threshold, infinite=True)
@@ -303,7 +303,7 @@ class ParserModel:
         return replace(self, W=kept[0], V=kept[1])
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model into one file, whole or not at all."""
+        """Save the model to a file, atomically."""
         write_model_file(path, *self.contents())
 
     def contents(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
@@ -314,7 +314,7 @@ class ParserModel:
             "allowed": self.allowed,
             **pack_strings("labels", self.labels),
         }
-        # Weights that are used as whole numbers are saved as such, and come back as the same.
+        # Weights that are used as integers are saved as integers, without loss.
         scored = self.system == "arc-hybrid"
         used = {"W": self._packed if scored else self.W, "V": self._packed_labels}
         for name, table in used.items():
@@ -384,12 +384,12 @@ class ParserModel:
         )
 
 
-#: What a file keeps of a certificate.
+#: The fields of a certificate that are saved.
 _CERTIFIED = ("mistakes", "epochs", "no_bound", "n")
 
 
 def _largest(table: np.ndarray) -> np.ndarray:
-    """The largest weight of every row, by size."""
+    """The largest absolute weight of every row."""
     flat = table.reshape(len(table), -1)
     return np.maximum(flat.max(axis=1), -flat.min(axis=1))
 
@@ -398,5 +398,5 @@ def load_parser(path: str | os.PathLike[str]) -> ParserModel:
     """Read a parser from its file."""
     arrays, about = read_model_file(path)
     if about.get("learner") != "Parser":
-        raise ModelFileError(f"{path}: is no parser but a {about.get('learner')}")
+        raise ModelFileError(f"{path}: is not a parser but a {about.get('learner')}")
     return restore(path, arrays, about, ParserModel.of)

@@ -1,4 +1,4 @@
-"""The stages of a parser's training: taggers, labels, arcs, one after the other."""
+"""The stages of a parser's training, one after another: taggers, labels, arcs."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from widemargin.training.run import Moment, Run, Stops, Training, Watch
 
 
 class Stages:
-    """Runs one stage after the other within one time limit, each with a checkpoint of its own.
+    """Runs one stage after another within one time limit, each with its own checkpoint.
 
-    A training that goes on from its checkpoints runs its finished stages again from where each was
-    saved last, and so comes to the same bits.
+    A resumed training runs its finished stages again from the last checkpoint of each, and so
+    gives bit-for-bit the same result.
 
     Parameters
     ----------
     watch : callable, optional
-        Told where learning stands; stops the stage, and all later ones, by answering True.
+        Called with the progress so far; return True to stop this stage and all later ones.
     checkpoints : Checkpoints, optional
         Where to save the stages.
     max_seconds : float or None
-        The time for all of them.
+        The time limit for all stages together.
     """
 
     def __init__(
@@ -52,7 +52,7 @@ class Stages:
         ).finish()
 
     def fit_tagger(self, name: str, params: dict[str, Any], tagged: Corpus) -> TaggerModel:
-        """A tagger that has learned the column "tag"."""
+        """Train a tagger on the column "tag"."""
         own = params["max_seconds"]
         limit = min(self._left, math.inf if own is None else own)
         tagger = Tagger(**{**params, "max_seconds": limit})
@@ -65,13 +65,13 @@ class Stages:
         return replace(model, params={**model.params, "max_seconds": own})
 
     def end(self) -> None:
-        """Say whether the training came to its end."""
+        """Report whether the training was completed."""
         if self._checkpoints is not None:
             self._checkpoints.interrupted = self._stopped
 
     @property
     def _left(self) -> float:
-        """Seconds that are left; never none, so that every stage learns something."""
+        """Seconds left; always more than zero, so that every stage learns something."""
         return max(1e-3, self._limit - (time.monotonic() - self._began))
 
     def _tell(self, moment: Moment) -> bool:

@@ -1,4 +1,4 @@
-"""Parsers in training: every kind of parser, as the one epoch driver runs it."""
+"""Training of every kind of parser, run by the common epoch driver."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ from widemargin.structured.parser.buffers import (
 from widemargin.structured.sentence_training import SentenceTraining
 from widemargin.training.run import Counts
 
-#: Words of a piece of work, so that learning can be watched and stopped.
+#: Words per piece of work, between which learning can be watched and stopped.
 _PIECE = 10_000
 #: Rows of weights that are averaged at once.
 _BLOCK = 1 << 14
 
 
 class Outcome(NamedTuple):
-    """What a pass has seen: decisions, how many were wrong, how many were learned from."""
+    """Counts of a pass: decisions, wrong decisions, and updates."""
 
     decisions: int
     mistakes: int
@@ -41,7 +41,7 @@ class Outcome(NamedTuple):
 
 
 class Average:
-    """Weights, and what is needed for the mean of all that they have been: W - U / clock."""
+    """Weights, and the sums for their average over time: W - U / clock."""
 
     def __init__(self, shape: tuple[int, ...], start: np.ndarray | None = None) -> None:
         self.W = aligned(shape, np.float32)
@@ -65,11 +65,11 @@ class ParserTraining(SentenceTraining):
     Parameters
     ----------
     sentences : Sentences
-        What to learn from.
+        The training sentences.
     weights : Average
-        What learns.
+        The weights to train.
     rng : numpy Generator
-        Where chance comes from.
+        Random generator.
     score : callable, optional
         The held-out score of averaged weights.
     """
@@ -85,7 +85,7 @@ class ParserTraining(SentenceTraining):
         self.sentences, self.weights = sentences, weights
 
     def run(self, order: np.ndarray, epoch: int) -> Outcome:
-        """Learn from sentences in an order, in the epoch with this number from 1."""
+        """Learn from sentences in this order; epochs are numbered from 1."""
         raise NotImplementedError
 
     def cut(self, order: np.ndarray) -> list[np.ndarray]:
@@ -112,10 +112,10 @@ def _longest(sentences: Sentences) -> int:
 
 
 class GreedyTraining(ParserTraining):
-    """Transitions, one state after the other.
+    """Trains greedy transitions, one state after another.
 
-    From the second epoch on, the parser's own choice is followed with the probability `explore`,
-    so that it learns to go on after its mistakes.
+    From the second epoch on, the parser's own choice is followed with probability `explore`, so
+    that it learns to recover from its mistakes.
     """
 
     def __init__(
@@ -156,7 +156,7 @@ class GreedyTraining(ParserTraining):
 
 
 class BeamTraining(ParserTraining):
-    """Transitions of whole sentences, under beam search."""
+    """Trains transitions of whole sentences with beam search."""
 
     def __init__(
         self,
@@ -195,7 +195,7 @@ class BeamTraining(ParserTraining):
 
 
 class ArcTraining(ParserTraining):
-    """Arcs, by the best tree of every sentence."""
+    """Trains arc scores by the best tree of every sentence."""
 
     def __init__(
         self,
@@ -235,7 +235,7 @@ class ArcTraining(ParserTraining):
 
 
 class LabelTraining(ParserTraining):
-    """Labels of the arcs of the right trees."""
+    """Trains the labels of arcs on the right trees."""
 
     def __init__(
         self,
@@ -267,14 +267,14 @@ class LabelTraining(ParserTraining):
 
 
 def padded(choices: int) -> int:
-    """How many numbers a row of scores has: a multiple of what is summed at once."""
+    """The length of a row of scores: a multiple of the number of lanes summed at once."""
     return -(-choices // LANES) * LANES
 
 
 def plan_actions(
     heads: Sequence[int], places: Sequence[int], labels: Sequence[int], count: int, most: int
 ) -> Actions:
-    """Give the commonest pairs of direction and label transitions of their own.
+    """Give the commonest pairs of direction and label their own transitions.
 
     Parameters
     ----------
@@ -283,8 +283,8 @@ def plan_actions(
     count : int
         How many labels there are.
     most : int
-        How many transitions there may be. Shift is one; one of each direction stands for all
-        labels that are too rare.
+        The maximum number of transitions. Shift is one of them, and one per direction stands for
+        all labels that are too rare.
     """
     ways = [1 if head > place else 2 for head, place in zip(heads, places, strict=True)]
     pairs = Counter(zip(ways, labels, strict=True))

@@ -1,4 +1,4 @@
-"""Sentences of a corpus as the loops of a parser read them."""
+"""Sentences of a corpus in the form that the parser loops read."""
 
 from __future__ import annotations
 
@@ -16,35 +16,35 @@ from widemargin.structured.parser.features import key_of
 from widemargin.structured.parser.trees import check_trees, heads_of
 from widemargin.structured.sentences import word_columns
 
-#: TokenColumns of a word beside its tags: the word in lower case and its ending.
+#: Columns of a word besides its tags: the word in lower case and its ending.
 _FORMS = TokenColumns(["lower", "suffix3"])
 #: Where the loops find them: a word, its two tags, its ending.
 COLUMNS = "wtxe"
 
 
 class Places(NamedTuple):
-    """Where tokens stand among the rows of sentences, which have one row more at each end."""
+    """Rows of the tokens; each sentence has one extra row at either end."""
 
     rows: np.ndarray
     starts: np.ndarray
 
     @classmethod
     def of(cls, starts: np.ndarray) -> Places:
-        """For sentences that begin at these tokens."""
+        """The places for sentences that start at these tokens."""
         sentence = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
         rows = np.arange(int(starts[-1])) + 2 * sentence + 1
         return cls(rows, (starts + 2 * np.arange(len(starts))).astype(np.uint64))
 
 
 def lay_out(corpus: Corpus, tags: Sequence[np.ndarray]) -> Sentences:
-    """Make rows of the tokens of a corpus, without trees.
+    """Turn the tokens of a corpus into rows, without trees.
 
     Parameters
     ----------
     corpus : Corpus
         The words.
     tags : two arrays of uint64
-        The tags of all tokens, as `hash_tags` gives them.
+        The tags of all tokens, as returned by `hash_tags`.
     """
     places = Places.of(corpus.starts)
     forms = _FORMS.hashed(_FORMS.read({"word": word_columns(corpus)["word"]}))
@@ -60,7 +60,7 @@ def lay_out(corpus: Corpus, tags: Sequence[np.ndarray]) -> Sentences:
 
 
 def with_trees(sentences: Sentences, corpus: Corpus, labels: Mapping[str, int]) -> Sentences:
-    """The same with the right heads and labels, which are checked."""
+    """The same sentences with their right heads and labels, which are checked."""
     heads = heads_of(corpus)
     check_trees(corpus, heads)
     rows = Places.of(corpus.starts).rows
@@ -72,7 +72,7 @@ def with_trees(sentences: Sentences, corpus: Corpus, labels: Mapping[str, int]) 
 
 
 def hash_tags(tags: Sequence[str]) -> np.ndarray:
-    """A number for every tag of a list, the same for the same tag everywhere."""
+    """Hash every tag of a list; equal tags always have equal hashes."""
     known = {tag: key_of(f"tag {tag}") for tag in set(tags)}
     return np.array([known[tag] for tag in tags], np.uint64)
 

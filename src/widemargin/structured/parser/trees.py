@@ -1,4 +1,4 @@
-"""Dependency trees: heads from a corpus, checked; and how many arcs are right."""
+"""Dependency trees: read and check the heads of a corpus, and score predicted trees."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def heads_of(corpus: Corpus, column: str = "head") -> np.ndarray:
     Raises
     ------
     DataError
-        If a head is missing, is no number, lies outside the sentence, or is the token itself.
+        If a head is missing, not a number, outside the sentence, or the token itself.
     """
     cells = corpus.column(column)
     try:
@@ -27,7 +27,7 @@ def heads_of(corpus: Corpus, column: str = "head") -> np.ndarray:
         heads = np.full(len(cells), -1)
         for token, cell in enumerate(cells):
             if not (cell.isascii() and cell.isdecimal()):
-                what = "has no head" if cell == "_" else f"the head {cell!r} is no number"
+                what = "has no head" if cell == "_" else f"the head {cell!r} is not a number"
                 raise DataError(f"{corpus.where(token)}: {what}") from None
             heads[token] = min(int(cell), 1 << 40)
     lengths = np.repeat(corpus.lengths, corpus.lengths)
@@ -35,7 +35,7 @@ def heads_of(corpus: Corpus, column: str = "head") -> np.ndarray:
     if len(outside):
         token = int(outside[0])
         raise DataError(
-            f"{corpus.where(token)}: the head {cells[token]} is no token of the sentence,"
+            f"{corpus.where(token)}: the head {cells[token]} is not a token of the sentence,"
             f" which has {lengths[token]}"
         )
     place = np.arange(len(cells)) - np.repeat(corpus.starts[:-1], corpus.lengths) + 1
@@ -46,19 +46,19 @@ def heads_of(corpus: Corpus, column: str = "head") -> np.ndarray:
 
 
 def check_trees(corpus: Corpus, heads: np.ndarray, single_root: bool = False) -> None:
-    """Make sure that heads make trees: whoever goes from head to head comes to the root.
+    """Check that heads form trees: following the heads always leads to the root.
 
     Parameters
     ----------
     corpus : Corpus
-        Where the tokens are, for errors.
+        The corpus of the tokens, for error messages.
     heads : array of int64
-        As `heads_of` gives them.
+        Heads as returned by `heads_of`.
     single_root : bool
         Whether a sentence may have only one token whose head is 0.
     """
     starts = np.repeat(corpus.starts[:-1], corpus.lengths)
-    # One more place, which is everybody's root and its own head. Steps double every time.
+    # One more position is the common root and its own head. The steps double every time.
     root = len(heads)
     up = np.append(np.where(heads == 0, root, starts + heads - 1), root)
     for _ in range(int(max(corpus.lengths, default=0)).bit_length()):
@@ -67,7 +67,7 @@ def check_trees(corpus: Corpus, heads: np.ndarray, single_root: bool = False) ->
     if len(lost):
         cycle = _cycle(heads, int(lost[0]), int(starts[lost[0]]))
         raise DataError(
-            f"{corpus.where(cycle[0])}: the heads go round in a circle:"
+            f"{corpus.where(cycle[0])}: the heads form a cycle:"
             f" {' -> '.join(str(token - int(starts[lost[0]]) + 1) for token in cycle)}"
         )
     if single_root:
@@ -78,7 +78,7 @@ def check_trees(corpus: Corpus, heads: np.ndarray, single_root: bool = False) ->
 
 
 def _cycle(heads: np.ndarray, token: int, start: int) -> list[int]:
-    """The circle that a token leads into, from its first token back to that."""
+    """The cycle that a token leads to, from its first token back to it."""
     seen: list[int] = []
     while token not in seen:
         seen.append(token)
@@ -89,7 +89,7 @@ def _cycle(heads: np.ndarray, token: int, start: int) -> list[int]:
 
 
 class Attachment(NamedTuple):
-    """How many tokens have the right head (UAS), and the right label, too (LAS)."""
+    """How many tokens have the right head (UAS), and also the right label (LAS)."""
 
     uas: Ratio
     las: Ratio
@@ -101,19 +101,19 @@ def measure_trees(
     labels: Sequence[str],
     subtypes: bool = False,
 ) -> Attachment:
-    """UAS and LAS as the CoNLL 2018 evaluation counts them, for given tokens.
+    """UAS and LAS as in the CoNLL 2018 evaluation, for given tokens.
 
-    All tokens count, punctuation too. Of a label only what stands before the colon counts, unless
-    `subtypes` are asked for.
+    All tokens count, including punctuation. Only the part of a label before the colon counts,
+    unless `subtypes` is set.
 
     Parameters
     ----------
     answers : Corpus
         The right trees: columns head and deprel.
     heads : array of int
-        The heads predicted, as in `heads_of`.
+        The predicted heads, as in `heads_of`.
     labels : list of str
-        The labels predicted.
+        The predicted labels.
     """
     same_head = np.asarray(heads) == heads_of(answers)
     right = answers.column("deprel")

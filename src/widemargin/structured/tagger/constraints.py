@@ -1,4 +1,4 @@
-"""What a tagger may say at all: legal transitions, and the tags that a word is known to have."""
+"""Constraints of a tagger: legal transitions, and the tags that a word may have."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from widemargin.loops.sequences.tokens import hash_words
 from widemargin.parameters import check_choice, check_whole
 from widemargin.structured.spans import LETTERS, SCHEMES, find_spans, is_legal
 
-#: A dictionary that is learned covers words seen at least this often.
+#: A learned dictionary covers words that were seen at least this often.
 _OFTEN = 20
 
 
 def count_transitions(labels: np.ndarray, starts: np.ndarray, n: int) -> np.ndarray:
-    """How often each label follows each; row n counts starts of sentences, column n ends."""
+    """How often each label follows each other; row n counts sentence starts, column n ends."""
     counts = np.zeros((n + 1, n + 1), np.int64)
     if not len(labels):
         return counts
@@ -39,7 +39,7 @@ def count_transitions(labels: np.ndarray, starts: np.ndarray, n: int) -> np.ndar
 
 
 def scheme_of_transitions(tags: Sequence[str], counts: np.ndarray) -> str | None:
-    """The scheme of span tags of which fewest transitions are illegal; None if it is no such."""
+    """The scheme with the fewest illegal transitions; None if these are not span tags."""
     inside = [tag for tag in tags if tag != "O"]
     if not inside or any(tag[1:2] != "-" or len(tag) < 3 for tag in inside):
         return None
@@ -59,7 +59,7 @@ def scheme_of_transitions(tags: Sequence[str], counts: np.ndarray) -> str | None
             if not is_legal(names[i], names[j], scheme)
         )
 
-    # IOB2 of the two, if there is nothing to choose between them.
+    # IOB2, if both have equally many.
     return min(reversed(possible), key=illegal) if possible else None
 
 
@@ -74,7 +74,7 @@ def allowed_transitions(
     counts : array, (n + 1, n + 1)
         How often each was seen.
     constraints : {"auto", "seen", None} or a scheme
-        "auto": the scheme's if tags are of spans. What was seen is always allowed.
+        "auto" takes those of the scheme, if these are span tags. What was seen is always allowed.
     """
     n = len(tags)
     scheme = None
@@ -92,9 +92,9 @@ def allowed_transitions(
 
 
 def recode(tags: Sequence[str], starts: np.ndarray, scheme: str) -> tuple[np.ndarray, list[str]]:
-    """Tags of spans in another scheme: the place of each in a list of tags, and that list.
+    """Convert span tags to another scheme: their codes, and the list of tags.
 
-    As `convert_tags` does it, but all at once.
+    Like `convert_tags`, but vectorised.
     """
     spans = find_spans(tags, starts)
     roles = np.zeros(len(tags), np.int64)  # 0 outside, then 4 kinds of tag for every type
@@ -124,14 +124,14 @@ def _name(role: int, kinds: Sequence[str], scheme: str) -> str:
 
 
 def plain_tag(tag: str, scheme: str) -> str:
-    """A tag of IOBES or BILOU as IOB2 has it: every legal sequence stays the same spans."""
+    """Convert a tag of IOBES or BILOU to IOB2; legal sequences keep their spans."""
     first, inner, last, only = LETTERS[scheme]
     letter = {first: "B", inner: "I", last: "I", only: "B"}.get(tag[:1])
     return tag if letter is None or tag == "O" else letter + tag[1:]
 
 
 def seen_tags(words: Sequence[str], labels: np.ndarray, often: int) -> dict[str, set[int]]:
-    """The labels of every word that was seen at least so often."""
+    """The labels of every word that was seen at least `often` times."""
     times = Counter(words)
     found: dict[str, set[int]] = defaultdict(set)
     for word, label in zip(words, labels.tolist(), strict=True):
@@ -153,16 +153,16 @@ def make_lexicon(
     Parameters
     ----------
     asked : None, True, int, or dict from words to tags
-        None: every word may have every tag. A number: words that were seen so often may have the
-        tags that they were seen with; True means 20.
+        None: every word may have every tag. A number: words that were seen at least this often
+        may only have the tags they were seen with; True means 20.
     words, labels
-        What was seen.
+        The training words and their labels.
     tags : sequence of str
-        What the labels mean.
+        The tags that the labels stand for.
     called : sequence of str
-        What the user calls them, who may have given tags in another scheme.
+        The user's names of the tags, which may be of another scheme.
     width : int
-        Numbers in a row of scores.
+        Numbers per row of scores.
     """
     known: Mapping[str, set[int]] = {}
     if isinstance(asked, Mapping):
@@ -185,7 +185,7 @@ def make_lexicon(
 
 
 def pack_lexicon(known: Mapping[str, set[int]], n: int, width: int) -> Lexicon:
-    """A dictionary from words to labels as the loops read it."""
+    """A dictionary from words to labels in the form that the loops read."""
     sets = sorted({frozenset(its) for its in known.values()}, key=sorted)
     masks = np.zeros((len(sets) + 1, width), np.float32)
     for row, its in enumerate(sets):

@@ -1,4 +1,4 @@
-"""What the rows of a tagger's weights are called."""
+"""The names of the rows of a tagger's weights."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from widemargin.data.encode.tokens import Tokens
 from widemargin.loops.sequences.templates import note_first
 from widemargin.modelfile import pack_strings, unpack_strings
 
-#: Gives the names of some rows, by their places.
+#: Gives the names of some rows, by their positions.
 Make = Callable[[np.ndarray], list[str]]
 
 
 class FeatureNames:
-    """The names of rows, worked out when somebody asks.
+    """The names of rows, computed on demand.
 
-    A row that several features share (a hash is not exact) has the name of the first that was
-    seen. A name is its template with what was found there: word[-1]=the|pos[0]=NN.
+    A row that several features share (hashes collide) has the name of the first one seen. A name
+    is a template with the values found there: word[-1]=the|pos[0]=NN.
 
     Parameters
     ----------
     prepare : callable
         Gives the rows that have names, in ascending order, and a function that gives the names of
-        some of them, by their places among these rows.
+        some of them, by their positions among these rows.
     """
 
     def __init__(self, prepare: Callable[[], tuple[np.ndarray, Make]]) -> None:
@@ -43,7 +43,7 @@ class FeatureNames:
         return dict(zip(make(np.arange(len(rows))), rows.tolist(), strict=True))
 
     def of(self, rows: np.ndarray) -> list[str | None]:
-        """The names of rows; None for one that has none."""
+        """The names of rows; None for a row without a name."""
         named, make = self._prepared
         places = np.minimum(np.searchsorted(named, rows), max(0, len(named) - 1))
         known = named[places] == rows if len(named) else np.zeros(len(rows), bool)
@@ -76,7 +76,7 @@ class FeatureNames:
         ids: Callable[[], np.ndarray],
         size: int,
     ) -> FeatureNames:
-        """Names made from the sentences that were learned from; ids() gives their features."""
+        """Names made from the training sentences; ids() gives their features."""
 
         def prepare() -> tuple[np.ndarray, Make]:
             first = np.zeros(size, np.int64)

@@ -1,4 +1,4 @@
-"""A tagger as the arrays and the description that go into its file."""
+"""The arrays and the description of a tagger for its file."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def pack_tagger(
     model: TaggerModel, names: bool = True
 ) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-    """Arrays and a description, as they go into a file. Empty rows are left out."""
+    """The arrays and the description for a file. Empty rows are left out."""
     R = model.features
     rows = np.flatnonzero(np.any(model.W[:R], axis=1)).astype(np.uint32)
     W = np.concatenate([model.W[rows], model.W[R:]])
@@ -62,7 +62,7 @@ def pack_tagger(
 
 
 def unpack_tagger(arrays: dict[str, np.ndarray], about: dict[str, Any]) -> dict[str, Any]:
-    """Undo `pack_tagger`: what a `TaggerModel` is made of."""
+    """Undo `pack_tagger`: the fields of a `TaggerModel`."""
     saved, rows = arrays["W"].astype(np.float32), arrays["rows"]
     W = np.zeros((about["features"] + len(saved) - len(rows), saved.shape[1]), np.float32)
     W[rows] = saved[: len(rows)]

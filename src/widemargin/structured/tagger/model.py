@@ -1,4 +1,4 @@
-"""A trained tagger: it tags, tells how sure it is, shows its weights, and goes into a file."""
+"""A trained tagger: predictions, margins, weights, and saving to a file."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ from widemargin.structured.tagger.weights import Answering, answering, transitio
 from widemargin.threads import run_all, thread_count
 from widemargin.training.history import History
 
-#: What `half` can hold.
+#: The largest weight in half precision.
 _LARGEST_HALF = 65504.0
-#: Tokens of a piece of work for one thread.
+#: Tokens per piece of work for one thread.
 _PIECE = 1 << 14
 
 
@@ -66,42 +66,42 @@ class Weight(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class TaggerModel:
-    """What a tagger has learned.
+    """A trained tagger.
 
     Attributes
     ----------
     tags : list of str
         The labels, sorted.
     templates : Templates
-        What makes features of tokens.
+        The feature templates.
     W : array of float32, (rows, width)
-        A row of label scores for each feature, then those of the transitions. Answers are given
-        with these weights rounded to 16 bits; see `structured.tagger_weights.answering`.
+        A row of label scores for each feature, then the rows of the transitions. Predictions use
+        these weights rounded to 16 bits; see `structured.tagger.weights.answering`.
     index : Index
-        From features to rows.
+        Maps features to rows.
     lexicon : Lexicon
         The tags that words may have.
     allowed : array of bool, (n + 1, n + 1)
         Which tag may follow which; the last row is the start of a sentence, the last column the
         end.
     order : int
-        How many tags before a tag decide on it.
+        How many previous tags the score of a tag depends on.
     beam : int
-        How many ways to begin a sentence are kept; 0 for all, which is exact.
+        Width of the beam; 0 for exact search.
     scheme : str or None
-        The scheme of the tags, if they are of spans.
+        The scheme of the tags, if they are span tags.
     given_scheme : str or None
-        The scheme in which tags were given, and are given back, if that is another.
+        The scheme of the training data and of predictions, if it differs from `scheme`.
     column : str
         The column of a corpus that was learned.
     params, history, certificate
-        What the learner was told, and what happened.
+        The parameters, history and certificate of the training.
     names : FeatureNames or None
         The names of the features.
     known : array of uint32
-        Checksums of the words that were learned from, sorted: to tell words that are new.
+        Sorted checksums of the training words, to recognise unseen words.
     half : bool
-        Whether all weights are numbers of 16 bits, and saved as such.
+        Whether all weights are 16-bit floats, and saved as such.
     """
 
     tags: list[str]
@@ -123,11 +123,11 @@ class TaggerModel:
     known: np.ndarray = field(default_factory=lambda: np.empty(0, np.uint32))
 
     def __post_init__(self) -> None:
-        # What answers is worked out from the weights once: so they stay as they are.
+        # The prediction weights are computed from W once, so W must not change.
         object.__setattr__(self, "W", frozen(self.W))
 
     def is_known(self, words: Sequence[str]) -> np.ndarray:
-        """Which of the words were learned from."""
+        """Which of the words were seen in training."""
         sums = _checksums(words)
         at = np.minimum(np.searchsorted(self.known, sums), max(0, len(self.known) - 1))
         return self.known[at] == sums if len(self.known) else np.zeros(len(sums), bool)
@@ -143,7 +143,7 @@ class TaggerModel:
 
     @property
     def norm(self) -> float:
-        """The length of the weights that answer."""
+        """The norm of the weights used to predict."""
         W, _, unit = self._weights
         return unit * float(np.linalg.norm(W.astype(np.float64)))
 
@@ -156,7 +156,7 @@ class TaggerModel:
         return Search(len(self.tags), self.order, self.beam, WHOLE, 0.0)
 
     def __getstate__(self) -> dict[str, Any]:
-        # What is worked out from the rest is worked out again.
+        # Cached values are computed again.
         return {name: getattr(self, name) for name in self.__dataclass_fields__}
 
     # Tagging
@@ -167,7 +167,7 @@ class TaggerModel:
         Parameters
         ----------
         words : list of str
-            Or of tuples of a word and what the templates want to know beside it.
+            Or tuples of a word and the other columns that the templates use.
         **columns
             Other columns of the sentence by name, such as pos=["DT", "NN"].
         """
@@ -196,7 +196,7 @@ class TaggerModel:
         return wanted.read(columns), np.array([0, len(words)], np.uint64)
 
     def codes(self, corpus: Corpus, n_jobs: int | None = None) -> np.ndarray:
-        """The tags of all tokens of a corpus, as places in `tags`."""
+        """The tags of all tokens of a corpus, as indices into `tags`."""
         tokens = self.templates.columns.read(word_columns(corpus))
         starts = frozen(corpus.starts.astype(np.uint64))
         labels = np.empty(tokens.n, np.uint32)
@@ -212,30 +212,30 @@ class TaggerModel:
         return labels
 
     def flat_tags(self, corpus: Corpus, n_jobs: int | None = None) -> list[str]:
-        """The tags of all tokens of a corpus, end to end."""
+        """The tags of all tokens of a corpus, in one list."""
         return self._shown(self.codes(corpus, n_jobs), corpus.starts)
 
     @cached_property
     def _plain(self) -> np.ndarray:
-        """The tags as they are given back, but for IOB1, where that depends on what is before."""
+        """The tags as users see them, except for IOB1, where this depends on the previous tag."""
         if self.given_scheme is None or self.scheme is None:
             return np.array(self.tags, object)
         return np.array([plain_tag(tag, self.scheme) for tag in self.tags], object)
 
     def _shown(self, labels: np.ndarray, starts: np.ndarray | None = None) -> list[str]:
-        """Tags as they are given back."""
+        """Tags as users see them."""
         tags = self._plain[labels].tolist()
         return convert_tags(tags, "IOB1", starts) if self.given_scheme == "IOB1" else tags
 
     def predict(self, sentences: Any, n_jobs: int | None = None) -> list[list[str]]:
-        """The tags of many sentences, a list for each.
+        """The tags of many sentences, one list per sentence.
 
         Parameters
         ----------
         sentences : list of lists of str, Corpus, path or dict of columns
             As in `Tagger.fit`.
         n_jobs : int or None
-            Threads; -1 for every core. The tags are the same.
+            Number of threads; -1 for one per core. The tags do not depend on it.
         """
         corpus = corpus_of(sentences, beside=self.templates.columns.inputs)
         flat = self.flat_tags(corpus, n_jobs)
@@ -261,8 +261,10 @@ class TaggerModel:
         return [Answer(self._shown(paths[k]), unit * float(scores[k])) for k in range(found)]
 
     def margins(self, words: Sequence[Any], **columns: Sequence[str]) -> np.ndarray:
-        """How sure every tag is: by how much the best tags lead before any others with another tag
-        at this token. Infinite if no other tag is allowed there.
+        """How certain each tag is.
+
+        The margin of a token is the lead of the best tags over the best ones with another tag at
+        this token; infinite if no other tag is allowed there.
         """
         s, m = self._scores(words, columns)
         through = np.empty((m, len(self.tags)))
@@ -276,7 +278,7 @@ class TaggerModel:
         return unit * (two[:, 1] - two[:, 0])
 
     def lead(self, words: Sequence[Any], labels: np.ndarray, **columns: Sequence[str]) -> float:
-        """By how much given labels lead before all others; negative if others are better."""
+        """The lead of the given labels over all others; negative if others are better."""
         s, m = self._scores(words, columns)
         if m == 0:
             return np.inf
@@ -290,7 +292,7 @@ class TaggerModel:
     def _scores(
         self, words: Sequence[Any], columns: dict[str, Sequence[str]]
     ) -> tuple[np.ndarray, int]:
-        """The scores of all tags of the words of a sentence, in units, without the transitions."""
+        """The scores of all tags for each word, in units, without the transitions."""
         tokens, starts = self._read_one(words, columns)
         W, D, _ = self._weights
         s = np.empty((tokens.n, W.shape[1]), np.float32)
@@ -312,10 +314,10 @@ class TaggerModel:
         return 0.0 if row is None else float(self.W[row, self._code(tag)])
 
     def transitions(self) -> dict[tuple[str | None, str | None], float]:
-        """The weights of one tag after another; None before is the start, after it the end.
+        """The weights of transitions by (tag, next tag); None is the start or the end.
 
-        Minus infinity where a transition is not allowed. (Order 2 adds weights for the two tags
-        before, which are not told here.)
+        Minus infinity where a transition is not allowed. (Order 2 also has weights for the two
+        previous tags, which are not included.)
         """
         n = len(self.tags)
         T = self.W[self.features :]
@@ -330,7 +332,7 @@ class TaggerModel:
         return found
 
     def top_features(self, n: int = 20, tag: str | None = None) -> list[Weight]:
-        """The features that weigh most for a tag, or for any: heaviest first, by size."""
+        """The features with the largest absolute weights for a tag, or for any tag."""
         W = self.W[: self.features]
         if tag is None:
             flat = np.abs(W[:, : len(self.tags)]).ravel()
@@ -363,9 +365,9 @@ class TaggerModel:
     # Smaller models
 
     def prune(self, threshold: float = 0.0) -> TaggerModel:
-        """Leave out every feature none of whose weights is larger than the threshold, by size.
+        """Remove every feature whose weights are all at most `threshold` in absolute value.
 
-        With the threshold 0 nothing that is predicted changes; `score` of both tells what a
+        With threshold 0 no prediction changes; compare `score` before and after to see what a
         higher one costs.
         """
         check_not_negative("threshold", threshold, infinite=True)
@@ -374,7 +376,7 @@ class TaggerModel:
         return self._compact(np.flatnonzero(large).astype(np.uint32))
 
     def _compact(self, kept: np.ndarray) -> TaggerModel:
-        """Only some rows of features; all others share row 0, which is empty."""
+        """Keep only some rows of features; all others share row 0, which is empty."""
         R, index = self.features, self.index
         place = np.zeros(R, np.uint32)
         place[kept] = np.arange(1, len(kept) + 1, dtype=np.uint32)
@@ -386,9 +388,9 @@ class TaggerModel:
         return replace(self, W=W, index=index._replace(rows=frozen(rows)), names=names)
 
     def rounded(self) -> TaggerModel:
-        """The same with all weights rounded to 16 bits, which halves the file.
+        """The same model with all weights rounded to 16 bits, which halves the file.
 
-        `score` of both tells what that costs; on texts it is hardly ever a tag in ten thousand.
+        Compare `score` before and after; on texts, hardly one tag in ten thousand changes.
         """
         largest = float(np.abs(self.W).max(initial=0.0))
         if largest > _LARGEST_HALF:
@@ -401,11 +403,11 @@ class TaggerModel:
     # Files
 
     def save(self, path: str | os.PathLike[str], names: bool = True) -> None:
-        """Write the model to a file; without the names of its features it is smaller."""
+        """Save the model to a file, which is smaller without the names of its features."""
         write_model_file(path, *self.contents(names))
 
     def contents(self, names: bool = True) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-        """Arrays and a description, as they go into a file. Empty rows are left out."""
+        """The arrays and the description for a file. Empty rows are left out."""
         return pack_tagger(self, names)
 
     @classmethod
@@ -446,12 +448,12 @@ def load_tagger(path: str | os.PathLike[str]) -> TaggerModel:
     """Read a tagger from its file."""
     arrays, about = read_model_file(path)
     if about.get("learner") != "Tagger":
-        raise ModelFileError(f"{path}: is no tagger but a {about.get('learner')}")
+        raise ModelFileError(f"{path}: is not a tagger but a {about.get('learner')}")
     return restore(path, arrays, about, TaggerModel.of)
 
 
 def _pieces(starts: np.ndarray) -> Iterator[tuple[int, int]]:
-    """Runs of sentences of about as many tokens, for threads."""
+    """Runs of sentences with about the same number of tokens, for threads."""
     n, a = len(starts) - 1, 0
     while a < n:
         b = int(np.searchsorted(starts, starts[a] + _PIECE, "left"))

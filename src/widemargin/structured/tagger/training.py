@@ -1,4 +1,4 @@
-"""A tagger in training: from a corpus to weights."""
+"""Training of a tagger: from a corpus to weights."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from widemargin.training.checkpoints import Checkpoints
 from widemargin.training.history import History
 from widemargin.training.run import Counts, Moment, Run, Stops, Watch
 
-#: Tokens between two looks at the clock: less than a tenth of a second.
+#: Tokens between two checks of the clock: less than a tenth of a second.
 _PIECE = 1 << 16
 #: Rows of weights that are averaged at once.
 _BLOCK = 1 << 12
@@ -98,7 +98,7 @@ def _reader(templates: Templates, index: Index, lexicon: Lexicon | None = None) 
 
 
 def read_again(encoded: EncodedCorpus, templates: Templates) -> np.ndarray:
-    """The features of a corpus once more, which need not be kept meanwhile."""
+    """Compute the features of a corpus again, which saves keeping them in memory."""
     ids = np.empty(encoded.tokens.n * len(templates), np.uint32)
     read_ids(*encoded.tokens, _reader(templates, encoded.where), encoded.starts, ids)
     return frozen(ids)
@@ -116,13 +116,13 @@ class TaggerTraining(SentenceTraining):
     allowed : array of bool, (n + 1, n + 1)
         Which label may follow which.
     lexicon : Lexicon
-        Which labels words may have. While learning, the right one always is allowed.
+        Which labels words may have. While learning, the right one is always allowed.
     settings : TaggerSettings
         How to learn.
     templates : int
-        How many features a token has.
+        The number of features per token.
     rng : numpy Generator
-        Where chance comes from.
+        Random generator.
     score : callable, optional
         The held-out score of weights.
     """
@@ -146,7 +146,7 @@ class TaggerTraining(SentenceTraining):
         self.U = aligned(self.W.shape if settings.keep == "average" else (0, width), np.float32)
         self.D = transition_table(self.W, allowed, n, order)
         self.clock = np.ones(1)
-        self.longest = 0.0  # the squared length of the longest step's direction
+        self.longest = 0.0  # the squared norm of the longest feature difference
         tokens = encoded.tokens
         rows, masks = np.empty(0, np.uint32), lexicon.masks
         if len(lexicon.keys):
@@ -186,13 +186,13 @@ class TaggerTraining(SentenceTraining):
         if tally.bad >= 0:
             raise DataError(
                 f"sentence {tally.bad + 1}: no sequence of tags has a finite score; the weights"
-                " grew beyond what a float can hold, or no tags are allowed there"
+                " became too large for a float, or no tags are allowed there"
             )
         self.longest = max(self.longest, tally.longest)
         return tally
 
     def deployed(self, in_place: bool = False) -> np.ndarray:
-        """The weights that would answer: the last, or the average W - U / c."""
+        """The weights to predict with: the last, or the average W - U / c."""
         if not len(self.U):
             return self.W if in_place else self.W.copy()
         out = self.W if in_place else np.empty_like(self.W)
@@ -203,7 +203,7 @@ class TaggerTraining(SentenceTraining):
         return out
 
     def answer(self) -> np.ndarray:
-        """The weights to deploy when learning is over; those that learned are used up."""
+        """The weights to deploy when learning is over; the training weights are overwritten."""
         return self.deployed(in_place=True) if self._best is None else self._best
 
     def carried(self) -> dict[str, np.ndarray]:
@@ -222,11 +222,11 @@ class TaggerTraining(SentenceTraining):
 
 
 class Learned(NamedTuple):
-    """What came of learning."""
+    """The result of learning."""
 
     weights: np.ndarray  # to deploy
     history: History
-    longest: float  # the squared length of the longest step's direction
+    longest: float  # the squared norm of the longest feature difference
 
 
 def learn_committee(
@@ -238,19 +238,19 @@ def learn_committee(
     watch: Watch | None = None,
     checkpoints: Checkpoints | None = None,
 ) -> Learned:
-    """Train one tagger after the other, or several side by side; gives the mean of their weights.
+    """Train several taggers, one after another or in parallel, and average their weights.
 
     Parameters
     ----------
     make : callable
-        Makes a training that has learned nothing, whose chance comes from a generator.
+        Makes a new training from a random generator.
     rngs : sequence of numpy Generators
-        The chance of each member of the committee.
+        One random generator per member of the committee.
     threads : int
-        Members that learn side by side.
+        How many members are trained in parallel.
     held_out, watch, checkpoints
-        See `widemargin.training.run.Run`; the watch hears of one of those that learn side by side,
-        and stops all of them by answering True.
+        See `widemargin.training.run.Run`. The watch is called for one of the members trained in
+        parallel, and stops all of them by returning True.
     """
     stopped, began = threading.Event(), time.monotonic()
 
@@ -288,7 +288,7 @@ def learn_committee(
 
 
 def _cuts(lengths: np.ndarray) -> np.ndarray:
-    """Where to cut an order into pieces of at most about so many tokens."""
+    """Where to cut an order into pieces of about `_PIECE` tokens."""
     pieces = np.cumsum(lengths) // _PIECE
     return np.flatnonzero(np.diff(pieces)) + 1
 
@@ -296,7 +296,7 @@ def _cuts(lengths: np.ndarray) -> np.ndarray:
 def certify_run(
     settings: TaggerSettings, learned: Learned, sentences: int, committee: int = 1
 ) -> RunCertificate:
-    """Mistakes beside R, the length of the longest f(x, y) - f(x, y*) that was stepped along."""
+    """The number of mistakes, and R, the norm of the longest f(x, y) - f(x, y*) in an update."""
     why = ""
     if settings.search.beam:
         why = "a beam may miss the best tags"

@@ -1,4 +1,4 @@
-"""The weights of a tagger: how rows are laid out, and in which form they answer."""
+"""The weights of a tagger: the layout of rows, and the form used to predict."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import numpy as np
 
 from widemargin.loops.lowlevel.vectors import aligned
 
-#: The largest number of 16 bits.
+#: The largest 16-bit integer.
 _LARGEST = 32767
-#: The unit is not worked out from less than this, so that no number becomes too small for a float.
+#: Lower bound for the largest weight when computing the unit, so that the unit is a normal float.
 _LEAST = 1e-20
-#: Weights answer in 16 bits if half of those that are not 0 are at least so many units.
+#: Predict with 16 bits if half of the nonzero weights are at least this many units.
 _FINE = 16
 #: Rows that are rounded at once.
 _BLOCK = 1 << 12
@@ -25,12 +25,12 @@ def row_width(labels: int, order: int) -> int:
 
 
 def transition_rows(labels: int, order: int) -> int:
-    """How many rows of the weights are those of transitions, see `loops.tagging`."""
+    """How many rows of weights belong to transitions; see `loops.sequences.tagging`."""
     return labels + 2 + ((labels + 1) ** 2 if order == 2 else 0)
 
 
 def transition_table(W: np.ndarray, allowed: np.ndarray, labels: int, order: int) -> np.ndarray:
-    """What the dynamic program reads: transitions added up, minus infinity where not allowed."""
+    """The summed transition weights for the dynamic program; minus infinity where not allowed."""
     n, width = labels, W.shape[1]
     T = W[len(W) - transition_rows(n, order) :]
     closed = np.zeros((n + 2, width), np.float32)
@@ -45,7 +45,7 @@ def transition_table(W: np.ndarray, allowed: np.ndarray, labels: int, order: int
 
 
 class Answering(NamedTuple):
-    """Weights in the form in which they answer: whole multiples of a unit."""
+    """Weights in the form used to predict: integer multiples of a unit."""
 
     W: np.ndarray  # of int16; of float32 where 16 bits would be too coarse
     D: np.ndarray  # of float32: what the dynamic program reads, see `loops.viterbi`
@@ -53,12 +53,11 @@ class Answering(NamedTuple):
 
 
 def answering(W: np.ndarray, allowed: np.ndarray, labels: int, order: int) -> Answering:
-    """Round weights to 16 bits, which halves what must come from memory for every answer.
+    """Round weights to 16 bits, which halves the memory traffic of every prediction.
 
-    The unit is the least power of two of which no weight is more than 32,767. As it is a power of
-    two, scores are the same to the bit as if they were computed with the rounded weights
-    themselves. Where one weight is so large that most others would be rounded off, all stay as
-    they are.
+    The unit is the smallest power of two for which no weight exceeds 32,767 units. Because it is a
+    power of two, scores are bit for bit the same as with the rounded weights themselves. If one
+    weight is so large that most others would be rounded away, all stay as they are.
     """
     rows = range(0, len(W), _BLOCK)
     largest = max((float(np.abs(W[a : a + _BLOCK]).max()) for a in rows), default=0.0)

@@ -1,4 +1,4 @@
-"""Monotone alignment of two strings: which letters, or words, stand for each other."""
+"""Monotone alignment of two strings: which letters, or words, correspond to each other."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ Pairs = tuple[tuple[int, int], ...]
 
 
 class Alignment(Task):
-    """Pairs of places in two sequences, in the same order on both sides.
+    """Pairs of positions in two sequences, in the same order on both sides.
 
-    x is a pair of strings (or lists of strings); y is a tuple of pairs (i, j), rising in both.
-    What is not in a pair stands alone. Features: "a=b" for a pair of items, "same" if they are
-    equal, "a=" or "=b" for one that stands alone, and "alone".
+    x is a pair of strings (or lists of strings); y is a tuple of pairs (i, j), increasing in both.
+    Items that are not in a pair stand alone. Features: "a=b" for a pair of items, "same" if they
+    are equal, and "a=" or "=b" with "alone" for an item that stands alone.
 
     Examples
     --------
@@ -26,7 +26,7 @@ class Alignment(Task):
     """
 
     def features(self, x: tuple[Sequence[str], Sequence[str]], y: Pairs) -> list[str]:
-        """What every pair and every item that stands alone says."""
+        """The features of every pair and of every item that stands alone."""
         a, b = x
         left, right = {i for i, _ in y}, {j for _, j in y}
         found = [name for i, j in y for name in _pair(a[i], b[j])]
@@ -35,7 +35,7 @@ class Alignment(Task):
         return found
 
     def argmax(self, x: tuple[Sequence[str], Sequence[str]], score: Score) -> Pairs:
-        """Dynamic programming over the ends of both sequences (Needleman and Wunsch)."""
+        """Dynamic programming over prefixes of both sequences (Needleman and Wunsch)."""
         a, b = x
         best = [[0.0] * (len(b) + 1) for _ in range(len(a) + 1)]
         came = [[(0, 0)] * (len(b) + 1) for _ in range(len(a) + 1)]
@@ -59,7 +59,7 @@ class Alignment(Task):
         return tuple(reversed(pairs))
 
     def cost(self, y: Pairs, found: Pairs) -> float:
-        """How many pairs are on one side only."""
+        """How many pairs are in one of the two alignments only."""
         return float(len(set(y) ^ set(found)))
 
     def quality(self, y: Pairs, found: Pairs) -> float:

@@ -10,7 +10,7 @@ from widemargin.structured.task import Score, Task
 
 
 class Constituents(Task):
-    """Trees of a grammar in Chomsky's normal form, found by the CKY algorithm.
+    """Trees of a grammar in Chomsky normal form, found by the CKY algorithm.
 
     x is a list of words. y is a tree: ("S", left, right) with trees below it, or ("Noun", "fish")
     for a word. Features are the rules that it uses, by name: "S NP VP", "Noun fish".
@@ -18,10 +18,10 @@ class Constituents(Task):
     Parameters
     ----------
     rules : list of str
-        "S NP VP" makes S of NP and VP; "Noun fish" makes Noun of the word fish; "Noun *" makes it
-        of any word.
+        "S NP VP" means that S consists of NP and VP; "Noun fish" that the word fish is a Noun;
+        "Noun *" that any word can be a Noun.
     root : str
-        What a whole sentence is.
+        The symbol of a whole sentence.
 
     Examples
     --------
@@ -57,7 +57,7 @@ class Constituents(Task):
         return [*named, *self.features(x, below[0]), *self.features(x, below[1])]
 
     def argmax(self, x: Sequence[str], score: Score) -> Any:
-        """CKY: the best tree of every symbol over every stretch, from short to long."""
+        """CKY: the best tree of every symbol over every span, from short to long."""
         n = len(x)
         chart: dict[tuple[int, int], dict[str, tuple[float, Any]]] = {}
         for i, word in enumerate(x):

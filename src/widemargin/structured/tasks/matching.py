@@ -1,4 +1,4 @@
-"""Bipartite matching: a partner for everyone, nobody's taken twice."""
+"""Bipartite matching: one partner for every row, none used twice."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Matching(Task):
     """Which column each row is matched with; there are at least as many columns as rows.
 
     x is a table (a list of rows) whose cell i, j is a dict of the features of matching i with j; y
-    is a tuple of column numbers, one a row.
+    is a tuple of column numbers, one per row.
 
     Examples
     --------
@@ -40,7 +40,7 @@ class Matching(Task):
         return _assign(np.array([[score(cell) for cell in row] for row in x], float))
 
     def argmax_with_cost(self, x: Table, score: Score, y: Sequence[int]) -> tuple[int, ...]:
-        """The same, where every wrong pair gains 1."""
+        """The same, with a bonus of 1 for every wrong pair."""
         return _assign(
             np.array(
                 [
@@ -51,11 +51,11 @@ class Matching(Task):
         )
 
     def cost(self, y: Sequence[int], found: Sequence[int]) -> float:
-        """How many rows are matched wrongly."""
+        """How many rows are wrongly matched."""
         return float(sum(a != b for a, b in zip(y, found, strict=True)))
 
     def quality(self, y: Sequence[int], found: Sequence[int]) -> float:
-        """The part of the rows that are matched rightly."""
+        """The share of rows that are correctly matched."""
         return 1.0 - self.cost(y, found) / max(1, len(y))
 
     def candidates(self, x: Table) -> Iterable[tuple[int, ...]]:

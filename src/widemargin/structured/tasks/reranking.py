@@ -1,4 +1,4 @@
-"""Choose among few candidates, such as the n best translations that another program made."""
+"""Choose among a few candidates, such as the n best translations of another program."""
 
 from __future__ import annotations
 
@@ -26,5 +26,5 @@ class Reranking(Task):
         return x[y]
 
     def candidates(self, x: Sequence[Mapping[str, float]]) -> Iterable[int]:
-        """All of them."""
+        """The numbers of all candidates."""
         return range(len(x))

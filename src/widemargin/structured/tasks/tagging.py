@@ -1,4 +1,4 @@
-"""A tag for every word, in plain Python; `widemargin.structured.Tagger` is the fast one."""
+"""A tagger in plain Python; `widemargin.structured.Tagger` is the fast one."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from itertools import product
 
 from widemargin.structured.task import Score, Task
 
-#: What stands before the first word.
+#: The tag before the first word.
 _START = "^"
 
 
 class Tagging(Task):
-    """Tags by the word, its last letters, and the tag before: a first-order tagger.
+    """A first-order tagger whose features are the word, its last letters and the previous tag.
 
     x is a list of words, y a tuple of tags. It has an exact search (Viterbi), one with costs, and
-    a beam. Subclasses may write `look` to describe words otherwise.
+    a beam search. Subclasses may override `look` to describe words by other features.
 
     Parameters
     ----------
@@ -39,11 +39,11 @@ class Tagging(Task):
         return {"tags": self.tags}
 
     def look(self, words: Sequence[str], i: int) -> list[str]:
-        """What a word looks like."""
+        """The features of a word."""
         return [words[i], f"-{words[i][-2:]}"]
 
     def features(self, x: Sequence[str], y: Sequence[str]) -> list[str]:
-        """Each tag with what its word looks like, and with the tag before."""
+        """Each tag with the features of its word, and with the previous tag."""
         before = (_START, *y)
         return [name for i, tag in enumerate(y) for name in self._local(x, i, before[i], tag)]
 
@@ -55,7 +55,7 @@ class Tagging(Task):
         return self._viterbi(x, score, None)
 
     def argmax_with_cost(self, x: Sequence[str], score: Score, y: Sequence[str]) -> tuple[str, ...]:
-        """Viterbi's algorithm, where every wrong tag gains 1."""
+        """Viterbi's algorithm, with a bonus of 1 for every wrong tag."""
         return self._viterbi(x, score, y)
 
     def _viterbi(self, x: Sequence[str], score: Score, y: Sequence[str] | None) -> tuple[str, ...]:
@@ -79,7 +79,7 @@ class Tagging(Task):
         return float(sum(a != b for a, b in zip(y, found, strict=True)))
 
     def quality(self, y: Sequence[str], found: Sequence[str]) -> float:
-        """The part of the tags that are right."""
+        """The share of tags that are right."""
         return 1.0 - self.cost(y, found) / max(1, len(y))
 
     def candidates(self, x: Sequence[str]) -> Iterable[tuple[str, ...]]:
