@@ -23,7 +23,13 @@ from scipy.linalg.lapack import dposv
 
 from widemargin.data.rows import Rows, frozen
 from widemargin.loops.svm.dual import combine
-from widemargin.loops.svm.primal import Corner, advance, bend_sparse, slope_along, turn
+from widemargin.loops.svm.primal import (
+    Corner,
+    add_curvature_sparse,
+    move_margins,
+    signed_scores,
+    slope_along,
+)
 
 #: Steps at the most, steps to reckon with (often 10 will do), and what one costs at least.
 _STEPS, _RECKONED, _STEP = 60, 20, 2e5
@@ -67,7 +73,7 @@ class Pulls:
             self.w[-1], self.price[-1] = bias, 0.0
         n = problem.rows.n
         self.m, self.t, self.inside = np.empty(n), np.zeros(n), np.empty(n, np.uint64)
-        turn(problem.rows.stored, problem.y, frozen(self.w), self.m)
+        signed_scores(problem.rows.stored, problem.y, frozen(self.w), self.m)
         self.part = _SHARPEN
         self.round_off(_WIDE)
 
@@ -79,7 +85,7 @@ class Pulls:
             self.corner = Corner(1.0 + h, 0.5 / h, False)
         rows, y, costs, caps, *_ = self.problem
         how = (frozen(self.t), tau, costs, caps)
-        self.pull = advance(
+        self.pull = move_margins(
             rows.stored, y, self.corner, *how, self.m, self.alpha, self.v, self.inside
         )
 
@@ -104,7 +110,7 @@ class Pulls:
         """The duality gap between the weights v (a free bias is that of w) and the dual values."""
         rows, y, costs, _, squared, _ = self.problem
         v = np.where(self.price > 0.0, self.v, self.w)
-        turn(rows.stored, y, frozen(v), self.t)
+        signed_scores(rows.stored, y, frozen(v), self.t)
         short = np.maximum(0.0, 1.0 - self.t)
         primal = 0.5 * float(self.price @ v**2)
         primal += float(costs @ (short * short if squared else short))
@@ -127,7 +133,7 @@ class Pulls:
         d = solved(H, right)
         if d is None:
             return False
-        turn(rows.stored, y, frozen(d), self.t)
+        signed_scores(rows.stored, y, frozen(d), self.t)
         self.w += d
         self.round_off(part * self.h, 1.0)
         return True
@@ -160,7 +166,7 @@ class Pulls:
         H = np.zeros((len(self.w), len(self.w)))
         if rows.is_sparse:
             x = rows.stored
-            bend_sparse(x.values, x.indices, x.starts, x.bias, frozen(which), theta, H)
+            add_curvature_sparse(x.values, x.indices, x.starts, x.bias, frozen(which), theta, H)
             H += H.T
             H.flat[:: len(H) + 1] *= 0.5
         else:
@@ -182,7 +188,7 @@ class Pulls:
         There the corner becomes `sharper` times as wide.
         """
         rows, y, costs, caps, *_ = self.problem
-        turn(rows.stored, y, frozen(d), self.t)
+        signed_scores(rows.stored, y, frozen(d), self.t)
         ahead, square = float((self.price * self.w) @ d), float(self.price @ d**2)
 
         def look(tau: float) -> tuple[float, float]:

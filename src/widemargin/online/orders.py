@@ -8,7 +8,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from widemargin.data.rows import frozen
-from widemargin.loops.linear.orders import RUN, keep_awake, stir
+from widemargin.loops.linear.orders import RUN, interleave_runs, keep_active
 
 #: False: as given. "once": permuted once. "rows": every epoch in a fresh permutation.
 #: True: the same, but drawn so that rows are read from memory in short runs (see `mixed`).
@@ -111,7 +111,7 @@ def stirred(which: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         rng.permutation(np.arange(length, dtype=np.uint64)) for length in (window, n % window)
     )
     out = np.empty(n, np.uint64)
-    stir(frozen(which), runs, np.uint64(cut), together, rest, out)
+    interleave_runs(frozen(which), runs, np.uint64(cut), together, rest, out)
     return out
 
 
@@ -122,7 +122,7 @@ def awake_of(which: np.ndarray, asleep: np.ndarray) -> np.ndarray:
     [0, 3]
     """
     out = np.empty(len(which), np.uint64)
-    return frozen(out[: keep_awake(frozen(which), asleep, out)])
+    return frozen(out[: keep_active(frozen(which), asleep, out)])
 
 
 def is_all(which: np.ndarray) -> bool:

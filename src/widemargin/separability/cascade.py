@@ -21,7 +21,7 @@ import numpy as np
 from widemargin.certificates.certificate import Certificate
 from widemargin.certificates.verifier import NOT_SEPARABLE, SEPARABLE, CertificateError
 from widemargin.data.rows import Rows, frozen
-from widemargin.loops.separability.search import correct_pass, mark_rows, reach_pass
+from widemargin.loops.separability.search import fingerprint_rows, hard_margin_pass, perceptron_pass
 from widemargin.separability.lifting import convex_dependency
 from widemargin.separability.nearest_point import Points, approach
 from widemargin.separability.peeling import peel
@@ -151,7 +151,7 @@ def _look_for_duplicates(problem: Problem) -> Certificate | None:
     # Minus zero equals zero, and must have the same bits.
     bits = (rows.stored.values + 0.0).view(np.uint64)
     with np.errstate(over="ignore"):  # interpreted, wrapping around would be told
-        mark_rows(rows.stored, frozen(bits), r, marks)
+        fingerprint_rows(rows.stored, frozen(bits), r, marks)
     order = np.argsort(marks, kind="stable")
     marks, turned = marks[order], signs[order]
     pairs = np.flatnonzero((marks[1:] == marks[:-1]) & (turned[1:] != turned[:-1]))
@@ -197,7 +197,7 @@ def _run_perceptron(problem: Problem) -> Certificate | None:
     seen: dict[bytes, np.ndarray] = {}
     mistakes, wide = rows.n, rows.width >= rows.n  # which usually means separable
     for epoch in range(_EPOCHS):
-        mistakes = correct_pass(rows.stored, signs, frozen(order), frozen(steps), w, a)
+        mistakes = perceptron_pass(rows.stored, signs, frozen(order), frozen(steps), w, a)
         if mistakes == 0:
             found = problem.separated(w, "perceptron")
             if found is not None:
@@ -214,7 +214,7 @@ def _run_perceptron(problem: Problem) -> Certificate | None:
     w[:], a[:] = 0.0, 0.0
     fewest, idle = rows.n, 0
     while idle < _PATIENCE:
-        mistakes = reach_pass(rows.stored, signs, frozen(order), frozen(squares), 0.0, w, a)
+        mistakes = hard_margin_pass(rows.stored, signs, frozen(order), frozen(squares), 0.0, w, a)
         if mistakes == 0:
             found = problem.separated(w, "dual coordinate descent")
             if found is not None:

@@ -10,7 +10,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from widemargin.kernel_machines.svm.row_cache import Panel, Room
-from widemargin.loops.svm.smo import LANES, climb, find_violators, gather, lower, survey, thin
+from widemargin.loops.svm.smo import (
+    LANES,
+    compact,
+    copy_values,
+    error_extremes,
+    find_violators,
+    smo_steps,
+    update_errors,
+)
 from widemargin.threads import run_all
 
 #: A round solves the block until its worst violation is this part of that of all examples ...
@@ -121,12 +129,12 @@ class Pair:
 
         repeat:
             let the worst violators join the working set
-            solve it alone (`climb`), a tenth as exactly as the whole is far from solved
+            solve it alone (`smo_steps`), a tenth as exactly as the whole is far from solved
             take its changes into account for everybody
         """
         best, idle = -math.inf, 0
         while True:
-            largest, smallest = survey(self.E, self.beta, self.low, self.high)
+            largest, smallest = error_extremes(self.E, self.beta, self.low, self.high)
             self.violation = max(0.0, largest - smallest)
             if self.violation <= self.tol:
                 self.stopped = "converged"
@@ -157,7 +165,7 @@ class Pair:
         free = (self.beta > self.low) & (self.beta < self.high)
         if np.any(free):
             return float(np.mean(self.E[free]))
-        largest, smallest = survey(self.E, self.beta, self.low, self.high)
+        largest, smallest = error_extremes(self.E, self.beta, self.low, self.high)
         if math.isfinite(largest) and math.isfinite(smallest):
             return 0.5 * (largest + smallest)
         return largest if math.isfinite(largest) else smallest if math.isfinite(smallest) else 0.0
@@ -228,7 +236,7 @@ class Pair:
         self._held[who] = False
         self._members = who[kept]
         self._held[self._members] = True
-        thin(self._K, kept.astype(np.uint64))
+        compact(self._K, kept.astype(np.uint64))
 
     def _add(self, new: np.ndarray) -> None:
         """Make examples members, with their kernel rows."""
@@ -246,7 +254,7 @@ class Pair:
                 slots = panel.bring(who[ours] - side.start)
                 self._rows.append((ours, panel.store, slots, start, end))
                 at = np.flatnonzero((who >= start) & (who < end))
-                gather(
+                copy_values(
                     self._K,
                     np.uint64(first),
                     panel.store,
@@ -272,7 +280,7 @@ class Pair:
         longest = 1e14 / max(float(np.max(self.diagonal[who])), 1e-300)
         # Arrays whose rows follow each other without gaps: others are slow in compiled loops.
         work = self._work[: 6 * width].reshape(6, width)
-        solve: Any = climb
+        solve: Any = smo_steps
         steps, _ = solve(self._K, *parts, tol, _STEPS, longest, work)
         self.steps += int(steps)
         delta = beta[:count] - self.beta[who]
@@ -292,7 +300,7 @@ class Pair:
         def work(piece: tuple[int, int, list[Any]]) -> None:
             begin, end, ours = piece
             for rows, slots, delta, start, _ in ours:
-                lower(self.E[begin:end], rows, slots, delta, np.uint64(begin - start))
+                update_errors(self.E[begin:end], rows, slots, delta, np.uint64(begin - start))
 
         pieces = []
         for start, end in sorted({(task[3], task[4]) for task in tasks}):
