@@ -77,7 +77,7 @@ def test_loops_stand_beside_their_pseudocode():
     assert '"""' not in code
     assert code.rstrip().endswith("return Tally(mistakes, updates, total, logged, bad)")
     with pytest.raises(ValueError, match="no pseudocode"):
-        BUILD.loop_beside_pseudocode("widemargin.loops.linear.passes", "note")
+        BUILD.loop_beside_pseudocode("widemargin.loops.linear.passes", "append_to_log")
 
 
 def test_pictures_are_small_and_all_can_be_made():

@@ -26,7 +26,7 @@ from widemargin.kernels.blocks import block, diagonal
 from widemargin.kernels.kernel import Kernel, make_kernel
 from widemargin.kernels.points import points_of
 from widemargin.kernels.strings import NGrams
-from widemargin.loops.kernel.panels import near_rows, near_sums, pack
+from widemargin.loops.kernel.panels import gaussian_rows, gaussian_sums, pack
 from widemargin.loops.lowlevel.panel_products import PANEL
 
 
@@ -188,7 +188,7 @@ def test_panels_give_what_products_give(seed, m, n, width):
         K = np.full((m + 5, n), 7.0, np.float32)
         rows, to = which.astype(np.uint64), slots.astype(np.uint64)
         edges = np.uint64(first), np.uint64(last)
-        near_rows(frozen(X), rows, frozen(p), frozen(P), frozen(q), 0.1, K, to, *edges)
+        gaussian_rows(frozen(X), rows, frozen(p), frozen(P), frozen(q), 0.1, K, to, *edges)
         return K
 
     K = near(which, slots, first, last)
@@ -204,7 +204,7 @@ def test_panels_give_what_products_give(seed, m, n, width):
 
     W = (rng.normal(size=(4, m + 3)) * (rng.random((4, m + 3)) < 0.3)).astype(np.float32)
     S = np.ones((4, n))
-    near_sums(frozen(X), frozen(p), frozen(P), frozen(q), 0.1, frozen(W), S)
+    gaussian_sums(frozen(X), frozen(p), frozen(P), frozen(q), 0.1, frozen(W), S)
     every = np.exp(-0.1 * ((X[:, None].astype(float) - Z[None]) ** 2).sum(axis=2))
     np.testing.assert_allclose(S, 1.0 + W @ every, rtol=2e-5, atol=1e-5)
 

@@ -18,7 +18,7 @@ from widemargin.loops.jit import jit
 from widemargin.loops.lowlevel.vectors import add_rows
 from widemargin.loops.trees.labels import ARC_COUNTS, ARC_NODES
 from widemargin.loops.trees.spanning import best_projective, best_spanning
-from widemargin.loops.trees.transitions import FACTS, apply, begin, legal, losses
+from widemargin.loops.trees.transitions import FACTS, begin, legal, losses, make_transition
 from widemargin.structured.parser.buffers import chart_room, merger_room, packed
 from widemargin.structured.parser.features import (
     ARC_TEMPLATES,
@@ -95,7 +95,7 @@ def begin_loop(S, n):
 
 @jit()
 def apply_loop(S, n, kind, group):
-    apply(S, n, kind, group)
+    make_transition(S, n, kind, group)
 
 
 @jit()

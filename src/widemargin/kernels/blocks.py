@@ -10,7 +10,7 @@ from widemargin.data.rows import frozen
 from widemargin.errors import DataError
 from widemargin.kernels.kernel import Kernel
 from widemargin.kernels.points import Points
-from widemargin.loops.kernel.panels import near_rows, near_sums
+from widemargin.loops.kernel.panels import gaussian_rows, gaussian_sums
 from widemargin.loops.kernel.values import (
     city_distances_dense,
     city_distances_sparse,
@@ -83,7 +83,7 @@ def write_near(
     whereas BLAS is fast only for many.
     """
     first, last, _ = panels.indices(len(B.packed))
-    near_rows(
+    gaussian_rows(
         A.dense,
         which.astype(np.uint64),
         frozen(A.squares),
@@ -99,7 +99,7 @@ def write_near(
 
 def add_near(kernel: Kernel, A: Points, B: Points, weights: np.ndarray, S: np.ndarray) -> None:
     """Add the sums of weights[c, i] K(a_i, b_j) to S[c, j], on this thread alone."""
-    near_sums(
+    gaussian_sums(
         A.dense, frozen(A.squares), B.packed, frozen(B.squares), kernel.gamma, frozen(weights), S
     )
 

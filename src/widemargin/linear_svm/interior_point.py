@@ -20,7 +20,7 @@ import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotrs
 
 from widemargin.data.rows import Rows, frozen
-from widemargin.loops.svm.dual import weigh
+from widemargin.loops.svm.dual import weigh_outer_products
 
 # Chosen by hand. What the method finds is kept only if its measured gap is no larger, so the time
 # depends on these constants and the quality of the result does not.
@@ -192,7 +192,7 @@ class _Factor:
     def __init__(self, A: Any, theta: np.ndarray, y: np.ndarray, free_bias: bool) -> None:
         if hasattr(A, "indptr"):
             H = np.zeros((A.shape[1], A.shape[1]))
-            weigh(frozen(A.data), frozen(A.indices), frozen(A.indptr), theta, H)
+            weigh_outer_products(frozen(A.data), frozen(A.indices), frozen(A.indptr), theta, H)
         else:
             H = A.T @ (A * theta[:, None])
         H.flat[:: len(H) + 1] += 1.0

@@ -23,7 +23,13 @@ from scipy.linalg.lapack import dposv
 
 from widemargin.data.rows import Rows, frozen
 from widemargin.loops.svm.dual import combine
-from widemargin.loops.svm.primal import Corner, advance, bend_sparse, slope_along, turn
+from widemargin.loops.svm.primal import (
+    Corner,
+    add_curvature_sparse,
+    move_margins,
+    signed_scores,
+    slope_along,
+)
 
 # The constants below were chosen by hand. docs/design.md gives times measured with them (18 data
 # sets, both losses, C from 0.01 to 100, gaps of 1e-3 and 1e-6). The gap at the end is measured, so
@@ -103,7 +109,7 @@ class PrimalIterate:
         n = problem.rows.n
         self.margins, self.shifts = np.empty(n), np.zeros(n)
         self.on_corner = np.empty(n, np.uint64)
-        turn(problem.rows.stored, problem.y, frozen(self.w), self.margins)
+        signed_scores(problem.rows.stored, problem.y, frozen(self.w), self.margins)
         self.sharpen_by = _SHARPEN
         self.smooth(_FIRST_WIDTH)
 
@@ -115,7 +121,7 @@ class PrimalIterate:
             self.corner = Corner(1.0 + half_width, 0.5 / half_width, False)
         rows, y, costs, caps, *_ = self.problem
         how = (frozen(self.shifts), tau, costs, caps)
-        self.pull = advance(
+        self.pull = move_margins(
             rows.stored, y, self.corner, *how, self.margins, self.alpha, self.v, self.on_corner
         )
 
@@ -140,7 +146,7 @@ class PrimalIterate:
         """Return the duality gap between the weights v (a free bias is that of w) and the dual."""
         rows, y, costs, _, squared, _ = self.problem
         v = np.where(self.penalty > 0.0, self.v, self.w)
-        turn(rows.stored, y, frozen(v), self.shifts)
+        signed_scores(rows.stored, y, frozen(v), self.shifts)
         short = np.maximum(0.0, 1.0 - self.shifts)
         primal = 0.5 * float(self.penalty @ v**2)
         primal += float(costs @ (short * short if squared else short))
@@ -187,7 +193,7 @@ class PrimalIterate:
         d = solve_scaled(H, right)
         if d is None:
             return False
-        turn(rows.stored, y, frozen(d), self.shifts)
+        signed_scores(rows.stored, y, frozen(d), self.shifts)
         self.w += d
         self.smooth(part * self.half_width, 1.0)
         return True
@@ -199,7 +205,7 @@ class PrimalIterate:
         H = np.zeros((len(self.w), len(self.w)))
         if rows.is_sparse:
             x = rows.stored
-            bend_sparse(x.values, x.indices, x.starts, x.bias, frozen(which), theta, H)
+            add_curvature_sparse(x.values, x.indices, x.starts, x.bias, frozen(which), theta, H)
             H += H.T
             H.flat[:: len(H) + 1] *= 0.5
         else:
@@ -221,7 +227,7 @@ class PrimalIterate:
         There the corner becomes `narrower` times as wide.
         """
         rows, y, costs, caps, *_ = self.problem
-        turn(rows.stored, y, frozen(d), self.shifts)
+        signed_scores(rows.stored, y, frozen(d), self.shifts)
         linear, square = float((self.penalty * self.w) @ d), float(self.penalty @ d**2)
 
         def look(tau: float) -> tuple[float, float]:

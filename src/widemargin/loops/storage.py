@@ -52,10 +52,12 @@ class Sparse(NamedTuple):
 
 # Unsigned like the starts: numba turns int64 + uint64 into a float.
 _ONE = np.uint64(1)
-#: A fetch every so many values: one a cache line of float32, every second line of float64.
-#: A constant, because a division here would cost more than the fetches.
+#: Values between two fetches: one fetch for a cache line of float32, or for every second line of
+#: float64. A constant, because a division here would cost more than the fetches.
 _FETCH = np.uint64(16)
-#: The row so many examples ahead is fetched; where it starts must be known earlier still.
+#: How many examples ahead a row is fetched, and where it starts, which must be known earlier still.
+#: Measured on 200,000 sparse rows of 66 features in random order: 1 to 8 examples ahead differ by
+#: less than the noise (45 to 54 ms an epoch); without fetching it is 129 ms.
 _ROW_AHEAD, _START_AHEAD = 4, 8
 
 

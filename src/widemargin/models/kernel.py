@@ -18,7 +18,7 @@ from widemargin.errors import DataError
 from widemargin.kernels.blocks import block, check_values
 from widemargin.kernels.kernel import Kernel, make_kernel
 from widemargin.kernels.points import Points, points_of
-from widemargin.loops.kernel.feature_space import tell_each, tell_together
+from widemargin.loops.kernel.feature_space import vote_each, vote_together
 from widemargin.loops.linear.passes import Log
 from widemargin.modelfile import (
     pack_strings,
@@ -281,7 +281,7 @@ class RunningScores:
             self.last[:] = before
             each = slice(begin, begin + part.n)
             S, U, votes = (np.ascontiguousarray(a[:, each]) for a in (self.S, self.U, self.votes))
-            tell = tell_together if self.together else tell_each
+            tell = vote_together if self.together else vote_each
             tell(K, log, self.last, S, U, votes)
             self.S[:, each], self.U[:, each], self.votes[:, each] = S, U, votes
 

@@ -8,7 +8,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from widemargin.data.rows import frozen
-from widemargin.loops.linear.orders import RUN, keep_awake, stir
+from widemargin.loops.linear.orders import RUN, interleave_runs, keep_active
 from widemargin.modelfile import pack_value, unpack_value
 
 #: False: the given order. "once": one permutation. "rows": a new permutation in every epoch.
@@ -178,7 +178,7 @@ def stirred(which: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         rng.permutation(np.arange(length, dtype=np.uint64)) for length in (window, n % window)
     )
     out = np.empty(n, np.uint64)
-    stir(frozen(which), runs, np.uint64(cut), together, rest, out)
+    interleave_runs(frozen(which), runs, np.uint64(cut), together, rest, out)
     return out
 
 
@@ -189,7 +189,7 @@ def awake_of(which: np.ndarray, asleep: np.ndarray) -> np.ndarray:
     [0, 3]
     """
     out = np.empty(len(which), np.uint64)
-    return frozen(out[: keep_awake(frozen(which), asleep, out)])
+    return frozen(out[: keep_active(frozen(which), asleep, out)])
 
 
 def is_all(which: np.ndarray) -> bool:

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from widemargin.data.rows import Rows, frozen
-from widemargin.loops.separability.search import reach_pass
+from widemargin.loops.separability.search import hard_margin_pass
 from widemargin.separability.nearest_point import HullPoints, HullStep
 
 # Chosen by hand; benchmarks/RESULTS.md (section "separability") gives times measured with them. The
@@ -141,7 +141,7 @@ class _HardMarginAscent:
         """Run a few passes of coordinate ascent."""
         for _ in range(_PASSES):
             order = frozen(self.rng.permutation(self.rows.n).astype(np.uint64))
-            reach_pass(
+            hard_margin_pass(
                 self.rows.stored, self.signs, order, frozen(self.squares), self.b, self.w, self.a
             )
             self.shift_bias()

@@ -18,7 +18,7 @@ import numpy as np
 from widemargin.certificates.certificate import Certificate
 from widemargin.certificates.verifier import NOT_SEPARABLE
 from widemargin.data.rows import Rows, frozen
-from widemargin.loops.separability.search import correct_pass, mark_rows, reach_pass
+from widemargin.loops.separability.search import fingerprint_rows, hard_margin_pass, perceptron_pass
 from widemargin.separability.exact_simplex import decide_exactly
 from widemargin.separability.lifting import convex_dependency
 from widemargin.separability.nearest_point import HullPoints, approach
@@ -93,7 +93,7 @@ def find_duplicates(problem: SeparationProblem) -> Certificate | None:
     # -0.0 equals 0.0, and must get the same bits.
     bits = (rows.stored.values + 0.0).view(np.uint64)
     with np.errstate(over="ignore"):  # without compilation numpy would warn of wrap-around
-        mark_rows(rows.stored, frozen(bits), r, marks)
+        fingerprint_rows(rows.stored, frozen(bits), r, marks)
     order = np.argsort(marks, kind="stable")
     marks, turned = marks[order], signs[order]
     pairs = np.flatnonzero((marks[1:] == marks[:-1]) & (turned[1:] != turned[:-1]))
@@ -139,7 +139,7 @@ def run_perceptron(problem: SeparationProblem) -> Certificate | None:
     seen: dict[bytes, np.ndarray] = {}
     mistakes, wide = rows.n, rows.width >= rows.n  # then they are usually separable
     for epoch in range(_PERCEPTRON_EPOCHS):
-        mistakes = correct_pass(rows.stored, signs, frozen(order), frozen(steps), w, a)
+        mistakes = perceptron_pass(rows.stored, signs, frozen(order), frozen(steps), w, a)
         if mistakes == 0:
             found = problem.prove_separable(w, "perceptron")
             if found is not None:
@@ -156,7 +156,7 @@ def run_perceptron(problem: SeparationProblem) -> Certificate | None:
     w[:], a[:] = 0.0, 0.0
     fewest, idle = rows.n, 0
     while idle < _DESCENT_PATIENCE:
-        mistakes = reach_pass(rows.stored, signs, frozen(order), frozen(squares), 0.0, w, a)
+        mistakes = hard_margin_pass(rows.stored, signs, frozen(order), frozen(squares), 0.0, w, a)
         if mistakes == 0:
             found = problem.prove_separable(w, "dual coordinate descent")
             if found is not None:

@@ -11,7 +11,7 @@ import numpy as np
 
 from widemargin.certificates.certificate import Bracket, Evidence
 from widemargin.data.rows import Rows, frozen
-from widemargin.loops.separability.search import near_dots
+from widemargin.loops.separability.search import accurate_dots
 from widemargin.separability.ascent import ascend
 from widemargin.separability.nearest_point import HullPoints, HullStep, approach, two_groups
 
@@ -191,7 +191,7 @@ def sharpen(
     for w, b in candidates:
         last = b / rows.bias if rows.bias else 0.0
         places = np.empty(rows.n)
-        near_dots(rows.stored, frozen(signs), np.append(w, last), places)
+        accurate_dots(rows.stored, frozen(signs), np.append(w, last), places)
         length = math.hypot(math.hypot(*w.tolist()), last if extended else 0.0)
         reached = float(np.min(places)) / length * (1.0 - 1e-12) if length else 0.0
         if reached > low:
@@ -217,7 +217,7 @@ def _level(
     weights = np.append(np.asarray(w, np.float64), float(b) / rows.bias if rows.bias else 0.0)
     places = np.empty(len(support))
     for _ in range(3):
-        near_dots(part.stored, frozen(sides), weights, places)
+        accurate_dots(part.stored, frozen(sides), weights, places)
         correction = np.linalg.lstsq(system, np.mean(places) - places, rcond=None)[0]
         weights[: len(correction)] += correction
     return weights[:-1], float(weights[-1] * rows.bias)

@@ -18,7 +18,7 @@ from scipy.linalg.lapack import dtrtrs
 
 from widemargin.data.rows import Rows, frozen
 from widemargin.loops.separability.nearest_point import UNFINISHED, nearest_pass
-from widemargin.loops.separability.search import near_dots
+from widemargin.loops.separability.search import accurate_dots
 from widemargin.loops.storage import squared_norms
 
 # Chosen by hand, except where rounding gives them. What the search finds is proved, and a search
@@ -164,7 +164,7 @@ class HullPoints:
         direction = direction / np.max(np.abs(direction))
         direction = direction / np.sqrt(direction @ direction)
         places = np.empty(self.rows.n)
-        near_dots(self.rows.stored, frozen(self.signs), direction, places)
+        accurate_dots(self.rows.stored, frozen(self.signs), direction, places)
         now = 1.0 + sum(old.by * float(old.direction @ direction) ** 2 for old in self.stretches)
         self.stretches.append(Stretch(max(_STRETCH, _STRETCH_MORE * now), direction, places))
         self.factors = np.ones(self.rows.n)

@@ -12,8 +12,8 @@ from widemargin.data.readers.chunk import Texts
 from widemargin.data.rows import Rows, Stack, frozen
 from widemargin.errors import DataError
 from widemargin.loops.storage import Sparse
-from widemargin.loops.text.documents import WORDS, Found, How, count_documents
-from widemargin.loops.text.gather import Work
+from widemargin.loops.text.documents import WORDS, Found, TextOptions, count_documents
+from widemargin.loops.text.gather import DocumentBuffers
 from widemargin.loops.text.names import LONGEST_NAME, Fresh
 
 #: Documents are encoded in pieces of about this many bytes: large enough that scheduling costs
@@ -40,7 +40,7 @@ def cut(texts: Texts) -> list[int]:
     return [0, *edges.tolist(), n] if n else [0]
 
 
-def most_features(how: How, size: int, documents: int = 1) -> int:
+def most_features(how: TextOptions, size: int, documents: int = 1) -> int:
     """The most n-grams that documents of `size` bytes can have."""
     pieces = (size + documents) // (how.least + 1) if how.analyzer == WORDS else 2 * size
     return (pieces + 4 * documents) * (how.high - how.low + 1)
@@ -51,11 +51,11 @@ class WorkArrays:
 
     def __init__(self) -> None:
         self._arrays: dict[str, np.ndarray] = {}
-        self.work: Work
+        self.work: DocumentBuffers
         self.found: Found
         self.fresh: Fresh
 
-    def fit(self, how: How, texts: Texts, first: int, last: int) -> None:
+    def fit(self, how: TextOptions, texts: Texts, first: int, last: int) -> None:
         """Make room for documents first ... last - 1."""
         lengths = texts.ends[first:last] - texts.starts[first:last]
         longest = int(lengths.max(initial=0))
@@ -63,7 +63,7 @@ class WorkArrays:
         most = most_features(how, longest)
         names = features if how.named else 0
         slots = max(4096, 1 << (2 * most).bit_length())
-        self.work = Work(
+        self.work = DocumentBuffers(
             lowered=self._get("lowered", np.uint8, longest + 128),
             turns=self._get("turns", np.uint32, longest + 8),
             text=self._get("text", np.uint8, 3 * longest + 64),

@@ -21,7 +21,7 @@ from widemargin.data.encode.pieces import (
 from widemargin.data.readers.chunk import Texts
 from widemargin.data.rows import Rows, Stack, frozen
 from widemargin.errors import DataError
-from widemargin.loops.text.documents import How, encode_piece, finish_rows
+from widemargin.loops.text.documents import TextOptions, encode_piece, finish_rows
 from widemargin.loops.text.gather import BAD_BYTE, NEEDS_TABLE, Tables
 from widemargin.loops.text.names import FULL, NAMING, UNNAMED
 from widemargin.parameters import check_choice, check_whole, is_whole
@@ -119,7 +119,7 @@ class TextEncoder:
             "errors": errors,
             "names": int(names),
         }
-        self.how = How(
+        self.how = TextOptions(
             analyzer=ANALYZERS.index(analyzer),
             low=low,
             high=high,
@@ -194,7 +194,7 @@ class TextEncoder:
         threads: int,
         tables: Tables,
         names: NameTable | None,
-        how: How,
+        how: TextOptions,
         harvest: Harvest | Pile,
     ) -> None:
         raw = Texts(*(frozen(array) for array in raw))
@@ -223,7 +223,7 @@ class TextEncoder:
         raw: Texts,
         first: int,
         last: int,
-        how: How,
+        how: TextOptions,
         tables: Tables,
         names: NameTable | None,
         room: WorkArrays,

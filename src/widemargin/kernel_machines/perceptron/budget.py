@@ -34,8 +34,8 @@ from widemargin.loops.kernel.budgets import (
     PROJECTRON,
     RANDOM,
     TAKEN,
+    BudgetRule,
     Slots,
-    Way,
     budget_pass,
 )
 from widemargin.loops.linear.passes import COUNT, Log, Tally
@@ -68,7 +68,7 @@ class Budget:
         self.clock = np.array([1.0, 1.0, 0.0, 0.0])
         self.q = diagonal(kernel, points)
         R2 = float(np.max(self.q, initial=0.0))
-        self.way = Way(_FORMS[settings.forget], R2 if R2 > 0.0 else 1.0, REACH)
+        self.way = BudgetRule(_FORMS[settings.forget], R2 if R2 > 0.0 else 1.0, REACH)
         pairs = 0 if self.way.form == RANDOM else B
         self.slots = Slots(
             np.zeros(B, np.int64),

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from widemargin.kernel_machines.svm.row_cache import RowCache
-from widemargin.loops.svm.smo import lower, survey
+from widemargin.loops.svm.smo import error_extremes, update_errors
 from widemargin.threads import run_all
 
 #: Threads share the update of all errors in pieces of this many: 64 kB, which fits a cache. Chosen
@@ -99,7 +99,7 @@ class PairState:
 
         Their difference is the violation of the optimality conditions.
         """
-        return survey(self.errors, self.beta, self.problem.low, self.problem.high)
+        return error_extremes(self.errors, self.beta, self.problem.low, self.problem.high)
 
     def dual(self) -> float:
         """Return the dual objective."""
@@ -139,7 +139,7 @@ class PairState:
         def work(piece: tuple[int, int, list[Any]]) -> None:
             begin, end, ours = piece
             for rows, slots, delta, start, _ in ours:
-                lower(self.errors[begin:end], rows, slots, delta, np.uint64(begin - start))
+                update_errors(self.errors[begin:end], rows, slots, delta, np.uint64(begin - start))
 
         pieces = []
         for start, end in sorted({(update.start, update.end) for update in updates}):

@@ -10,7 +10,7 @@ import numpy as np
 from widemargin.kernels.blocks import block, check_values, is_near, write_near
 from widemargin.kernels.kernel import Kernel
 from widemargin.kernels.points import Points
-from widemargin.loops.svm.smo import place
+from widemargin.loops.svm.smo import store_tile
 from widemargin.threads import run_all
 
 # Chosen by hand; benchmarks/RESULTS.md (section "kernel_svm") gives times measured with them.
@@ -125,7 +125,7 @@ class RowCache:
                     suspect = not np.isfinite(K.sum())
                 if suspect:
                     check_values(K, A, B)
-            place(K, self.store, slots, np.uint64(start))
+            store_tile(K, self.store, slots, np.uint64(start))
 
 
 class Buffers:

@@ -8,7 +8,7 @@ import numpy as np
 
 from widemargin.kernel_machines.svm.pair_problem import KernelUpdate, PairState
 from widemargin.kernel_machines.svm.row_cache import Buffers
-from widemargin.loops.svm.smo import LANES, climb, find_violators, gather, thin
+from widemargin.loops.svm.smo import LANES, compact, copy_values, find_violators, smo_steps
 
 # Chosen by hand; benchmarks/RESULTS.md (section "kernel_svm": MNIST, a9a, w8a, ijcnn1) gives times
 # measured with these values. The solver stops at the violation that was asked for, so only the time
@@ -119,7 +119,7 @@ class WorkingSet:
         self._held[who] = False
         self.members = who[kept]
         self._held[self.members] = True
-        thin(self._K, kept.astype(np.uint64))
+        compact(self._K, kept.astype(np.uint64))
 
     def _add(self, new: np.ndarray) -> None:
         """Make examples members, and copy their kernel values into the block."""
@@ -137,7 +137,7 @@ class WorkingSet:
                 slots = cache.fetch(who[ours] - source.start)
                 self._rows.append(_MemberRows(ours, cache.store, slots, start, end))
                 at = np.flatnonzero((who >= start) & (who < end))
-                gather(
+                copy_values(
                     self._K,
                     np.uint64(first),
                     cache.store,
@@ -162,7 +162,7 @@ class WorkingSet:
         longest = _LONGEST_STEP / max(float(np.max(problem.diagonal[who])), 1e-300)
         # Contiguous arrays: compiled loops are slow on others.
         work = self._work[: 6 * width].reshape(6, width)
-        solve: Any = climb
+        solve: Any = smo_steps
         steps, _ = solve(self._K, *parts, tol, _STEPS, longest, work)
         delta = beta[:count] - state.beta[who]
         updates = []

@@ -17,10 +17,12 @@ from widemargin.loops.jit import jit
 #: What became of a number: read; for Python to read; not a number.
 READ, SLOW, BAD = range(3)
 
+#: The powers of ten that a double holds exactly.
 _POWERS = np.array([10.0**e for e in range(23)])
+#: The exponents of ten that a double can need with 19 digits (Lemire, 2021).
 _LOWEST, _HIGHEST = -342, 308
 _EXACT = np.uint64(1 << 53)
-#: So many digits fit into 64 bits.
+#: Digits that fit into 64 bits, whatever they are.
 _MOST = np.uint64(19)
 _LOW = np.uint64(0xFFFFFFFF)
 _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)

@@ -33,7 +33,8 @@ RANDOM, FORGETRON, PROJECTRON = range(3)
 #: Where `Slots.facts` keeps how many slots are taken, which is the oldest, the damage Q that the
 #: Forgetron has done, the corrections M, and how many random numbers were used.
 TAKEN, OLDEST, DAMAGE, CORRECTIONS, DRAWN = range(5)
-#: An example whose distance to the span is below this part of its length adds nothing to it.
+#: An example whose distance to the span is below this part of its length (both squared) adds
+#: nothing to it: the inverse of the kernel matrix, kept by updates, would lose as many digits.
 _INSIDE = 1e-6
 
 
@@ -47,7 +48,7 @@ class Slots(NamedTuple):
     facts: np.ndarray
 
 
-class Way(NamedTuple):
+class BudgetRule(NamedTuple):
     """How to forget."""
 
     form: int
@@ -56,7 +57,7 @@ class Way(NamedTuple):
 
 
 @jit()
-def budget_pass(way, KT, K, q, y, price, which, rule, joint, S, slots, draws, clock):
+def budget_pass(budget, KT, K, q, y, price, which, rule, joint, S, slots, draws, clock):
     """Learn from a block of examples in order.
 
     KT[s, i] is the kernel of slot s and example i of the block, K that of the block with itself,
@@ -78,21 +79,23 @@ def budget_pass(way, KT, K, q, y, price, which, rule, joint, S, slots, draws, cl
         wrong, changed, cost = find_amounts(rule, S, q, y, j, joint, eta, weight, amounts)
         mistakes += wrong
         total += cost
-        if way.form == PROJECTRON:
-            changed = project(way, KT, K, q, y, which[j], joint, S, slots, j, eta, amounts, d, c)
+        if budget.form == PROJECTRON:
+            changed = project_example(
+                budget, KT, K, q, y, which[j], joint, S, slots, j, eta, amounts, d, c
+            )
         elif changed:
             facts[CORRECTIONS] += changed
             s = np.int64(facts[TAKEN])
             if s < B:
                 facts[TAKEN] += 1.0
-            elif way.form == RANDOM:
+            elif budget.form == RANDOM:
                 s = np.int64(draws[np.int64(facts[DRAWN])])
                 facts[DRAWN] += 1.0
             else:
                 s = np.int64(facts[OLDEST])
                 facts[OLDEST] = (s + 1) % B
-                shrink(way, KT, S, slots, s, j, eta, amounts)
-            replace(way, KT, K, S, slots, s, j, which[j], amounts)
+                shrink_all(budget, KT, S, slots, s, j, eta, amounts)
+            replace_slot(budget, KT, K, S, slots, s, j, which[j], amounts)
         updates += changed
         c += 1.0
         t += 1.0
@@ -102,7 +105,7 @@ def budget_pass(way, KT, K, q, y, price, which, rule, joint, S, slots, draws, cl
 
 
 @jit()
-def replace(way, KT, K, S, slots, s, j, row, amounts):
+def replace_slot(budget, KT, K, S, slots, s, j, row, amounts):
     """Put example j of the block into slot s, with its amounts; what was there is forgotten."""
     for k in range(len(S)):
         later = S[k, j + 1 :]
@@ -110,7 +113,7 @@ def replace(way, KT, K, S, slots, s, j, row, amounts):
             add_scaled(later, -slots.A[s, k], KT[s, j + 1 :])
         slots.A[s, k] = amounts[k]
         add_scaled(later, amounts[k], K[j, j + 1 :])
-    if way.form == FORGETRON:
+    if budget.form == FORGETRON:
         for r in range(len(slots.row)):
             slots.G[s, r] = slots.G[r, s] = KT[r, j]
         slots.G[s, s] = K[j, j]
@@ -120,7 +123,7 @@ def replace(way, KT, K, S, slots, s, j, row, amounts):
 
 
 @jit()
-def shrink(way, KT, S, slots, r, j, eta, amounts):
+def shrink_all(budget, KT, S, slots, r, j, eta, amounts):
     """Shrink everything, amounts too, by the factor that makes it safe to forget slot r.
 
     psi(phi) = (phi sigma)^2 + 2 phi sigma - 2 phi^2 sigma mu, where sigma is the size of what
@@ -136,7 +139,7 @@ def shrink(way, KT, S, slots, r, j, eta, amounts):
                 f += A[s, k] * slots.G[r, s]
             sigma += abs(a)
             square += a * a
-            product += a * f / (eta * way.R2)
+            product += a * f / (eta * budget.R2)
     room = 15.0 / 32.0 * facts[CORRECTIONS] - facts[DAMAGE]
     a, b = square - 2.0 * product, 2.0 * sigma
     phi = 1.0
@@ -155,7 +158,7 @@ def shrink(way, KT, S, slots, r, j, eta, amounts):
 
 
 @jit()
-def project(way, KT, K, q, y, row, joint, S, slots, j, eta, amounts, d, c):
+def project_example(budget, KT, K, q, y, row, joint, S, slots, j, eta, amounts, d, c):
     """One turn of Projectron++ on example j; returns how many classes it changed.
 
     k = K(x_s, x_j) for all s;   d = G k;   delta^2 = K(x_j, x_j) - k.d
@@ -164,7 +167,7 @@ def project(way, KT, K, q, y, row, joint, S, slots, j, eta, amounts, d, c):
                     tau = min(l, 2 (l - delta / eta)) / |P x_j|^2, at most 1, if positive
     """
     facts, G, n = slots.facts, slots.G, np.int64(slots.facts[TAKEN])
-    unit, needed = eta * way.R2, False
+    unit, needed = eta * budget.R2, False
     together = joint and len(S) > 1
     right = y[j]
     rival = best_rival(S[:, j], right) if together else 0
@@ -184,7 +187,7 @@ def project(way, KT, K, q, y, row, joint, S, slots, j, eta, amounts, d, c):
     for k in range(len(S)):
         stored |= amounts[k] != 0.0
     if stored and n < len(slots.row) and delta2 > _INSIDE * q[j]:
-        grow(G, d, n, delta2)
+        extend_inverse(G, d, n, delta2)
         for i in range(S.shape[1]):
             KT[n, i] = K[j, i]
         slots.row[n] = row
@@ -193,14 +196,14 @@ def project(way, KT, K, q, y, row, joint, S, slots, j, eta, amounts, d, c):
             d[s] = 0.0
         d[n] = 1.0
         n, inside, delta2 = n + 1, q[j], 0.0
-    far = np.sqrt(delta2 / way.R2) / way.reach
+    far = np.sqrt(delta2 / budget.R2) / budget.reach
     changed = 0
     for k in range(len(S)):
         amount = amounts[k]
         if amount == 0.0 and (not together or k == right or k == rival):
             short = 1.0 - margin_at(S, y, j, k, together, right, rival) / unit
             if short > 0.0 and short > far and inside > 0.0:
-                tau = min(short, 2.0 * (short - far)) / (inside / way.R2)
+                tau = min(short, 2.0 * (short - far)) / (inside / budget.R2)
                 positive = k == right if len(S) > 1 else right == 1
                 amount = (eta if positive else -eta) * min(tau, 1.0)
         amounts[k] = amount
@@ -226,7 +229,7 @@ def margin_at(S, y, j, k, together, right, rival):
 
 
 @jit()
-def grow(G, d, n, delta2):
+def extend_inverse(G, d, n, delta2):
     """Add a row to the inverse G of a kernel matrix, given d = G k and delta^2."""
     for r in range(n):
         f = d[r] / delta2

@@ -11,7 +11,7 @@ import numpy as np
 
 from widemargin.loops.arrays import add_scaled
 from widemargin.loops.jit import jit
-from widemargin.loops.linear.passes import COUNT, SEEN, TURN, Tally, note
+from widemargin.loops.linear.passes import COUNT, SEEN, TURN, Tally, append_to_log
 from widemargin.loops.rivals import best_rival
 from widemargin.loops.steps import eta_at, loss, mistaken, step
 
@@ -49,7 +49,7 @@ def feature_pass(K, q, y, price, order, rule, joint, S, clock, log):
             for k in range(len(S)):
                 if amounts[k] != 0.0:
                     add_scaled(S[k], amounts[k], K[j])
-                    logged = note(log, logged, j, k, amounts[k], c)
+                    logged = append_to_log(log, logged, j, k, amounts[k], c)
         c += 1.0
         t += 1.0
     clock[SEEN] += t - clock[TURN]
@@ -108,7 +108,7 @@ def _against_rival(rule, S, q, y, j, eta, weight, amounts):
 
 
 @jit()
-def tell_each(K, log, last, S, U, votes):
+def vote_each(K, log, last, S, U, votes):
     """Let every hypothesis that the log passes through vote, each class against the rest.
 
         votes += survival_e sign(s)         (before each correction e)
@@ -131,8 +131,8 @@ def tell_each(K, log, last, S, U, votes):
 
 
 @jit()
-def tell_together(K, log, last, S, U, votes):
-    """As `tell_each`, for classes that were learned together: a vote goes to the first best."""
+def vote_together(K, log, last, S, U, votes):
+    """As `vote_each`, for classes that were learned together: a vote goes to the first best."""
     for e in range(len(log.example)):
         k, a, c = log.label[e], log.amount[e], log.count[e]
         survival = c - last[0]

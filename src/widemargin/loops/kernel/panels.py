@@ -5,8 +5,8 @@ of 16 that stand side by side, and meet few rows or many at the same speed: 6 ro
 one pass over the features (`multiply_panel` in `loops/lowlevel`).
 
     pack(X, P)                              P[g, k, j] = X[16 g + j, k]
-    near_rows(X, which, p, P, q, ...)       K(x, z) = exp(-gamma |x - z|^2), for rows x and z in P
-    near_sums(X, p, P, q, gamma, W, S)      sums of them, weighted by W: the scores of z in P
+    gaussian_rows(X, which, p, P, q, ...)   K(x, z) = exp(-gamma |x - z|^2), for x in X and z in P
+    gaussian_sums(X, p, P, q, gamma, W, S)  sums of them, weighted by W: the scores of z in P
 
 A value does not depend on the shape of the block that it is in.
 """
@@ -20,11 +20,12 @@ from widemargin.loops.jit import FUSED, INLINE, jit
 from widemargin.loops.kernel.values import fast_exp
 from widemargin.loops.lowlevel.panel_products import PANEL, ROWS, multiply_panel
 
-#: Rows meet so many panels one after the other, at the most, ...
+#: The most panels that rows meet one after the other: 6 rows of 128 results are 3 KB, ...
 GROUP = 8
-#: ... which have so many numbers, and so stay in the second cache.
+#: ... and the most numbers that these panels have, 400 KB: they stay in a second cache of 512 KB.
 _NUMBERS = np.uint64(102_400)
-#: Longer rows are left to BLAS, which takes them in pieces.
+#: Longer rows are left to BLAS, which takes them in pieces: 6 rows and a panel of 4,096 features
+#: are 360 KB, which the second cache just holds.
 LONGEST = 4096
 _PANEL, _ROWS, _GROUP = np.uint64(PANEL), np.uint64(ROWS), np.uint64(GROUP)
 _ONE = np.uint64(1)
@@ -48,7 +49,7 @@ def pack(X, P):
 
 
 @jit(inline=True)
-def _near(X, i, following, p, P, group, panels, z, step, ready, gamma, T):
+def _gaussian_values(X, i, following, p, P, group, panels, z, step, ready, gamma, T):
     """Write the kernel values of 6 rows with a group of panels into T."""
     zero, g2 = np.float32(0), np.float32(2.0 * gamma)
     size = np.uint64(P.shape[1]) * _PANEL
@@ -69,14 +70,14 @@ def _panels_together(P):
 
 
 @jit(inline=True)
-def _make_ready(ready, q, start, count, gamma):
+def _scale_lengths(ready, q, start, count, gamma):
     """What the squared lengths of a group add under the exponential; 0 where nothing is."""
     for j in range(np.uint64(len(ready))):
         ready[j] = -gamma * q[start + j] if j < count else 0.0
 
 
 @jit()
-def near_rows(X, which, p, P, q, gamma, K, slots, first, last):
+def gaussian_rows(X, which, p, P, q, gamma, K, slots, first, last):
     """K[slots[k], j] = exp(-gamma |x - z_j|^2) for the rows x = X[which[k]].
 
     For the rows z_j of the panels from `first` to `last`. The squared lengths are p[which[k]] and
@@ -91,20 +92,20 @@ def near_rows(X, which, p, P, q, gamma, K, slots, first, last):
     for group in range(first, last, together):
         panels, start = min(together, last - group), group * _PANEL
         count = min(panels * _PANEL, n - start)
-        _make_ready(ready, q, start, count, gamma)
+        _scale_lengths(ready, q, start, count, gamma)
         for k in range(np.uint64(0), m, _ROWS):
             for r in range(_ROWS):  # beyond the last row: that one again
                 i[r] = which[min(k + r, m - _ONE)]
                 following[r] = which[min(k + r + _ROWS, m - _ONE)]
             z = k // _ROWS * width * step
-            _near(X, i, following, p, P, group, panels, z, step, ready, gamma, T)
+            _gaussian_values(X, i, following, p, P, group, panels, z, step, ready, gamma, T)
             for r in range(min(_ROWS, m - k)):
                 s, v = T[r], K[slots[k + r]]
                 for j in range(count):
                     v[start + j] = s[j]
 
 
-def mix(T, w, s, start, count):
+def add_weighted_rows(T, w, s, start, count):
     """s[start + j] += sum_r w[r] T[r, j], for 6 rows."""
     a, b, c, d, e, f = T[0], T[1], T[2], T[3], T[4], T[5]
     for j in range(count):
@@ -114,13 +115,13 @@ def mix(T, w, s, start, count):
         )
 
 
-@overload(mix, jit_options=FUSED | INLINE)
-def _mix(T, w, s, start, count):
-    return mix
+@overload(add_weighted_rows, jit_options=FUSED | INLINE)
+def _add_weighted_rows(T, w, s, start, count):
+    return add_weighted_rows
 
 
 @jit()
-def near_sums(X, p, P, q, gamma, W, S):
+def gaussian_sums(X, p, P, q, gamma, W, S):
     """S[c, j] += sum_i W[c, i] exp(-gamma |x_i - z_j|^2), the scores of the rows z_j of P.
 
     Kernel values never leave the nearest cache. Most of W may be zero at little cost.
@@ -134,17 +135,17 @@ def near_sums(X, p, P, q, gamma, W, S):
     for group in range(np.uint64(0), last, together):
         panels, start = min(together, last - group), group * _PANEL
         count = min(panels * _PANEL, n - start)
-        _make_ready(ready, q, start, count, gamma)
+        _scale_lengths(ready, q, start, count, gamma)
         for k in range(np.uint64(0), m, _ROWS):
             for r in range(_ROWS):
                 i[r] = min(k + r, m - _ONE)
                 following[r] = min(k + r + _ROWS, m - _ONE)
             z = k // _ROWS * width * step
-            _near(X, i, following, p, P, group, panels, z, step, ready, gamma, T)
+            _gaussian_values(X, i, following, p, P, group, panels, z, step, ready, gamma, T)
             for c in range(np.uint64(len(S))):
                 some = False
                 for r in range(_ROWS):
                     w[r] = W[c, i[r]] if k + r < m else 0.0
                     some |= w[r] != 0.0
                 if some:
-                    mix(T, w, S[c], start, count)
+                    add_weighted_rows(T, w, S[c], start, count)

@@ -22,7 +22,8 @@ from widemargin.loops.jit import FUSED, INLINE, SUMS, jit
 #: Adding and taking away 1.5 x 2^23 (2^52) rounds to a whole number, found in the lowest bits.
 _ROUND32, _ROUND64 = np.float32(12582912.0), 6755399441055744.0
 _LOG2E32, _LOG2E64 = np.float32(1.4426950408889634), 1.4426950408889634
-#: ln 2 as the sum of a number with few digits, whose multiples are exact, and the rest.
+#: ln 2 as the sum of a number with few digits, whose multiples are exact, and the rest: those of
+#: the Cephes library (float32) and of fdlibm (float64).
 _LN2_HIGH32, _LN2_LOW32 = np.float32(0.693359375), np.float32(-2.12194440e-4)
 _LN2_HIGH64, _LN2_LOW64 = 6.93147180369123816490e-01, 1.90821492927058770002e-10
 #: Below these the result is no normal number.

@@ -6,12 +6,13 @@ import numpy as np
 
 from widemargin.loops.jit import jit
 
-#: Rows that lie side by side and are read together. A constant: a division would cost more.
+#: Rows that lie side by side and are read together; see "Shuffling in streams" in docs/design.md. A
+#: constant and a power of two: a division would cost more.
 RUN = np.uint64(64)
 
 
 @jit()
-def stir(which, runs, cut, window, rest, out):
+def interleave_runs(which, runs, cut, window, rest, out):
     """Write rows into `out`, run after run, and shuffle them window by window.
 
     The first len(runs) * RUN places of the order are those of the runs, in the order given by
@@ -38,10 +39,10 @@ def _place(p, runs, cut, inside):
 
 
 @jit()
-def keep_awake(which, asleep, out):
-    """Write the rows that are not asleep into `out`; returns how many there are."""
+def keep_active(which, shrunk, out):
+    """Write the rows that are not shrunk into `out`; returns how many there are."""
     n = np.uint64(0)
     for k in range(len(which)):
         out[n] = which[k]
-        n += np.uint64(asleep[which[k]] == 0)
+        n += np.uint64(shrunk[which[k]] == 0)
     return n

@@ -42,7 +42,8 @@ from widemargin.loops.storage import add, dot, dots, look_ahead, norm2
 
 #: Where the clock keeps the scale s, the sum of scales c, the examples N, the turns t.
 SCALE, COUNT, SEEN, TURN = range(4)
-#: The scale is multiplied into w when it becomes so small that sums would lose digits.
+#: The scale is multiplied into w when it falls below this. The average is a difference of sums that
+#: loses as many digits as the scale has fallen: two.
 _SMALL = 1e-2
 
 
@@ -104,10 +105,10 @@ def binary_pass(rows, y, price, order, rule, w, u, clock, log):
             if len(u):
                 add(u, a * c, rows, i)
             if len(log.example):
-                logged = note(log, logged, i, 0, a, c)
+                logged = append_to_log(log, logged, i, 0, a, c)
         c += s
         if s < _SMALL:
-            settle(w, u, s, c)
+            fold_scale(w, u, s, c)
             c, s = 0.0, 1.0
     clock[SEEN] += t - clock[TURN]
     clock[SCALE], clock[COUNT], clock[TURN] = s, c, t
@@ -139,7 +140,7 @@ def multiclass_pass(rows, y, price, order, rule, W, U, clock, log):
         i = order[j]
         dots(rows, i, W, scores)
         eta = eta_at(rule, t + 1.0)
-        wrong, cost = correct(rule, rows, i, y, price, scores, s, eta, amounts)
+        wrong, cost = find_amounts(rule, rows, i, y, price, scores, s, eta, amounts)
         if not np.isfinite(cost):
             bad = np.int64(i)
             break
@@ -148,11 +149,11 @@ def multiclass_pass(rows, y, price, order, rule, W, U, clock, log):
         total += cost
         if rule.l2 > 0.0:
             s *= 1.0 - 2.0 * eta * rule.l2
-        changed, logged = apply(rows, i, amounts, s, c, W, U, log, logged)
+        changed, logged = add_amounts(rows, i, amounts, s, c, W, U, log, logged)
         updates += changed
         c += s
         if s < _SMALL:
-            settle_all(W, U, s, c)
+            fold_scales(W, U, s, c)
             c, s = 0.0, 1.0
     clock[SEEN] += t - clock[TURN]
     clock[SCALE], clock[COUNT], clock[TURN] = s, c, t
@@ -188,7 +189,7 @@ def minibatch_pass(rows, y, price, order, rule, W, U, clock, log, batch, flush):
         dots(rows, i, W, scores)
         k = batch.filled[0]
         batch.example[k] = i
-        wrong, cost = correct(rule, rows, i, y, price, scores, s, eta, batch.amounts[k])
+        wrong, cost = find_amounts(rule, rows, i, y, price, scores, s, eta, batch.amounts[k])
         if not np.isfinite(cost):
             bad = np.int64(i)
             break
@@ -204,21 +205,21 @@ def minibatch_pass(rows, y, price, order, rule, W, U, clock, log, batch, flush):
             for k in range(size):
                 for label in range(len(W)):
                     batch.amounts[k, label] *= share
-                changed, logged = apply(
+                changed, logged = add_amounts(
                     rows, batch.example[k], batch.amounts[k], s, c, W, U, log, logged
                 )
                 updates += changed
         c += s
         clock[SEEN] += 1.0
         if s < _SMALL:
-            settle_all(W, U, s, c)
+            fold_scales(W, U, s, c)
             c, s = 0.0, 1.0
     clock[SCALE], clock[COUNT] = s, c
     return Tally(mistakes, updates, total, logged, bad)
 
 
 @jit(inline=True)
-def correct(rule, rows, i, y, price, scores, s, eta, amounts):
+def find_amounts(rule, rows, i, y, price, scores, s, eta, amounts):
     """Find what example i wants added to each class; whether it was a mistake, and its loss.
 
     `scores` are those of the unscaled weights and become those of the scaled ones.
@@ -244,7 +245,7 @@ def correct(rule, rows, i, y, price, scores, s, eta, amounts):
     m = (np.float64(scores[right]) - np.float64(scores[rival])) / 2.0
     wrong = mistaken(m, rule.ties or rival < right)
     if rule.form == SIGMOID:
-        return wrong, expect(scores, right, eta * weight, amounts)
+        return wrong, softmax_amounts(scores, right, eta * weight, amounts)
     q = norm2(rows, i) if needs_norm(rule, m) else 1.0
     tau = step(rule, m, wrong, q, 0.0, eta, weight)
     amounts[right], amounts[rival] = tau, -tau
@@ -252,7 +253,7 @@ def correct(rule, rows, i, y, price, scores, s, eta, amounts):
 
 
 @jit(inline=True)
-def expect(scores, right, eta, amounts):
+def softmax_amounts(scores, right, eta, amounts):
     """amounts[c] = eta (1 if c is right, minus P(c | x)); returns -log P(right | x)."""
     top = scores[0]
     for c in range(1, len(scores)):
@@ -269,7 +270,7 @@ def expect(scores, right, eta, amounts):
 
 
 @jit(inline=True)
-def apply(rows, i, amounts, s, c, W, U, log, logged):
+def add_amounts(rows, i, amounts, s, c, W, U, log, logged):
     """Add each class its amount of row i; whether anything changed, and the log's length."""
     changed = False
     for k in range(len(amounts)):
@@ -280,12 +281,12 @@ def apply(rows, i, amounts, s, c, W, U, log, logged):
             if len(U):
                 add(U[k], a * c, rows, i)
             if len(log.example):
-                logged = note(log, logged, i, k, a, c)
+                logged = append_to_log(log, logged, i, k, a, c)
     return changed, logged
 
 
 @jit()
-def settle(w, u, s, c):
+def fold_scale(w, u, s, c):
     """Put the scale into the weights and the sum of hypotheses so far, c w - u, into -u alone.
 
     After it the scale is 1 and c is 0. Costs as much as there are weights.
@@ -297,8 +298,8 @@ def settle(w, u, s, c):
 
 
 @jit()
-def settle_all(W, U, s, c):
-    """As `settle`, for every class."""
+def fold_scales(W, U, s, c):
+    """As `fold_scale`, for every class."""
     for k in range(len(U)):
         for j in range(U.shape[1]):
             U[k, j] -= c * W[k, j]
@@ -308,7 +309,7 @@ def settle_all(W, U, s, c):
 
 
 @jit(inline=True)
-def note(log, at, i, k, a, c):
+def append_to_log(log, at, i, k, a, c):
     """Write entry `at` of the log; returns where the next one goes."""
     log.example[at] = i
     log.label[at] = k

@@ -9,6 +9,7 @@ from numba.extending import intrinsic
 
 from widemargin.loops.lowlevel.choice import replaces
 
+# The constants of MurmurHash3's finalizer (A. Appleby).
 _C4, _C5 = 0x85EBCA6B, 0xC2B2AE35
 _I32 = ir.IntType(32)
 # The plain function counts in 64 bits, of which the lower 32 are kept: no product overflows.

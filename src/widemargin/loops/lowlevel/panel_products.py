@@ -20,7 +20,7 @@ from widemargin.loops.lowlevel.emit import emit_loop, emit_prefetch, emit_splat
 
 #: Rows of a panel, and rows that meet it at once: 12 registers of sums, as AVX2 has room for.
 PANEL, ROWS = 16, 6
-#: Numbers of a register of AVX2, and features that are added between two prefetches.
+#: Numbers of a register of AVX2, and features that are added between two prefetches (not tuned).
 _LANES, _UNROLLED = 8, 4
 _PANEL, _ROWS = np.uint64(PANEL), np.uint64(ROWS)
 _F32, _I64 = ir.FloatType(), ir.IntType(64)

@@ -30,11 +30,13 @@ from widemargin.loops.lowlevel.prefetch import prefetch
 _F32, _I16, _I32, _I64 = ir.FloatType(), ir.IntType(16), ir.IntType(32), ir.IntType(64)
 #: Bytes of a cache line.
 _LINE = 64
-#: Rows are padded to a multiple of this, or to 8.
+#: Rows are padded to a multiple of this, or to 8: then vectors divide them without a remainder, and
+#: rows of float32 begin with a cache line.
 LANES = 16
-#: Numbers of a vector.
+#: Numbers of a vector: a register of AVX2.
 _EACH = 8
-#: Numbers that are added in registers at once; what remains of a row is 16, 32 or 48.
+#: Numbers that are added in registers at once; what remains of a row is 8, 16, 32 or 48. They take
+#: 8 of the 16 registers of AVX2.
 _MOST = np.uint64(64)
 _8, _16, _32 = np.uint64(8), np.uint64(16), np.uint64(32)
 
@@ -89,7 +91,7 @@ def max_plus(v, j, n, A, k, s, i, out, at):
 
 
 def _vectors(kind, lanes):
-    """The type of a vector, and how far each of those begins that hold so many numbers.
+    """The type of a vector, and where each of the vectors begins that hold this many numbers.
 
     One vector of all would be simpler, but the compiler then keeps odd ones in pieces.
     """

@@ -105,7 +105,8 @@ def lift_pass(inverse, limbs, r, p, bits, digits):
                 v -= r[i, level] * prime
 
 
-#: So many leading bits of two numbers are looked at by `euclid_steps`.
+#: Leading bits of two numbers that `euclid_steps` looks at: as many as leave its sums, a + A and
+#: the like, in 64 bits with a sign.
 LEADING_BITS = 61
 
 

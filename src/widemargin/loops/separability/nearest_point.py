@@ -11,10 +11,18 @@ import numpy as np
 from widemargin.loops.arrays import add_scaled, product
 from widemargin.loops.jit import jit
 
-#: A point whose square is so small a part of the others' needs care.
+#: A point whose square is a smaller part of the others' is known to half of its digits at best, as
+#: doubles have 16: its weights are refined with the coordinates.
 _SHORT = 1e-8
-#: So many additions may bring nothing before all is taken for rounding.
-_PATIENCE = 8
+#: How many additions may fail to make the point shorter, by this part of its square, before all is
+#: taken for rounding. In exact arithmetic every addition makes it shorter; not tuned.
+_PATIENCE, _SHORTER = 8, 1e-12
+#: A new point whose distance from the others' span is a smaller part (squared) of its length has
+#: lost most of its digits: the distance is then computed from the coordinates, if there are any.
+_NEAR_SPAN = 1e-6
+#: A smaller distance (squared) cannot be told from rounding: from products, which are known to
+#: 2^-53, and from coordinates, whose differences are, so that the square of that is.
+_IN_SPAN, _IN_SPAN_BY_COORDINATES = 1e-13, 1e-26
 #: How `nearest_pass` ends.
 OPTIMAL, ZERO, STUCK, UNFINISHED = range(4)
 
@@ -56,7 +64,7 @@ def nearest_pass(G, C, g, groups, S, k, a, R, Y, banned, scale, tol, zero, limit
         for c in range(groups):
             mu[c] = 0.0
         square = 0.0
-        combine(C, S, k, a, x)
+        combine_points(C, S, k, a, x)
         for j in range(m):
             t[j] = product(C[j], x) if len(x) else product(G[j], alpha)
             mu[g[j]] += alpha[j] * t[j]
@@ -65,7 +73,7 @@ def nearest_pass(G, C, g, groups, S, k, a, R, Y, banned, scale, tol, zero, limit
         if square <= zero * scale:
             return k, ZERO
         # In exact arithmetic every addition makes x shorter.
-        idle = idle + 1 if square >= least * (1.0 - 1e-12) else 0
+        idle = idle + 1 if square >= least * (1.0 - _SHORTER) else 0
         least = min(least, square)
         if idle > _PATIENCE:
             return k, STUCK
@@ -79,7 +87,7 @@ def nearest_pass(G, C, g, groups, S, k, a, R, Y, banned, scale, tol, zero, limit
                     best, chosen = t[j] - mu[g[j]], j
         if chosen < 0:
             return k, STUCK if refused else OPTIMAL
-        if not append(G, C, g, groups, S, k, R, Y, chosen, x):
+        if not append_point(G, C, g, groups, S, k, R, Y, chosen, x):
             banned[chosen] = True
             continue
         a[k] = 0.0
@@ -87,7 +95,7 @@ def nearest_pass(G, C, g, groups, S, k, a, R, Y, banned, scale, tol, zero, limit
         while True:
             affine_minimiser(g, groups, S, k, R, Y, u, t)
             if square < _SHORT * scale and len(x):
-                refine(C, g, groups, S, k, R, u, t, h, x)
+                refine_weights(C, g, groups, S, k, R, u, t, h, x)
             theta, out = 1.0, -1
             for p in range(k):
                 if t[p] <= 0.0:
@@ -100,7 +108,7 @@ def nearest_pass(G, C, g, groups, S, k, a, R, Y, banned, scale, tol, zero, limit
                 break
             if S[out] == chosen and theta == 0.0:
                 banned[chosen] = True
-            remove(groups, S, k, a, R, Y, out)
+            remove_point(groups, S, k, a, R, Y, out)
             k -= 1
             if k == 0:
                 return k, STUCK
@@ -112,7 +120,7 @@ def nearest_pass(G, C, g, groups, S, k, a, R, Y, banned, scale, tol, zero, limit
 
 
 @jit()
-def combine(C, S, k, a, x):
+def combine_points(C, S, k, a, x):
     """X = the sum of a_p C[S_p]."""
     for j in range(len(x)):
         x[j] = 0.0
@@ -121,11 +129,11 @@ def combine(C, S, k, a, x):
 
 
 @jit()
-def refine(C, g, groups, S, k, R, u, t, h, x):
+def refine_weights(C, g, groups, S, k, R, u, t, h, x):
     """Correct t once, by what its combination's products with the points lack of being equal."""
     if len(x) == 0:
         return
-    combine(C, S, k, t, x)
+    combine_points(C, S, k, t, x)
     for p in range(k):
         h[p] = product(C[S[p]], x)
     for c in range(groups):
@@ -139,13 +147,13 @@ def refine(C, g, groups, S, k, R, u, t, h, x):
                 h[p] = mean / count - h[p]
     forward(R, k, h)
     backward(R, k, h)
-    balance(g, groups, S, k, u, h, 0.0)
+    balance_groups(g, groups, S, k, u, h, 0.0)
     for p in range(k):
         t[p] += h[p]
 
 
 @jit()
-def balance(g, groups, S, k, u, t, total):
+def balance_groups(g, groups, S, k, u, t, total):
     """Add solutions u of each group to t so that it adds up to `total` in every group."""
     if groups == 1:
         have = each = 0.0
@@ -171,7 +179,7 @@ def balance(g, groups, S, k, u, t, total):
 
 
 @jit()
-def append(G, C, g, groups, S, k, R, Y, j, r):
+def append_point(G, C, g, groups, S, k, R, Y, j, r):
     """Add point j to the factor; False if it depends on the others as far as can be told."""
     # The new column v solves R'v = Q[S, j].
     v = np.empty(k)
@@ -180,10 +188,10 @@ def append(G, C, g, groups, S, k, R, Y, j, r):
     forward(R, k, v)
     whole = G[j, j] + 1.0
     rest = whole - product(v, v)
-    smallest = 1e-13
-    if rest < 1e-6 * whole and len(r):
-        rest = stand_off(C, g, groups, S, k, R, j, v, r)
-        smallest = 1e-26
+    smallest = _IN_SPAN
+    if rest < _NEAR_SPAN * whole and len(r):
+        rest = squared_distance_to_span(C, g, groups, S, k, R, j, v, r)
+        smallest = _IN_SPAN_BY_COORDINATES
     if not rest > smallest * whole:
         return False
     S[k] = j
@@ -197,7 +205,7 @@ def append(G, C, g, groups, S, k, R, Y, j, r):
 
 
 @jit()
-def stand_off(C, g, groups, S, k, R, j, v, r):
+def squared_distance_to_span(C, g, groups, S, k, R, j, v, r):
     """Square of the distance of point j from the others' span, from coordinates; corrects v."""
     beta, e = np.empty(k), np.empty(groups)
     rest = 0.0
@@ -247,11 +255,11 @@ def affine_minimiser(g, groups, S, k, R, Y, u, t):
         backward(R, k, u[c])
     for p in range(k):
         t[p] = 0.0
-    balance(g, groups, S, k, u, t, 1.0)
+    balance_groups(g, groups, S, k, u, t, 1.0)
 
 
 @jit()
-def remove(groups, S, k, a, R, Y, out):
+def remove_point(groups, S, k, a, R, Y, out):
     """Drop position `out` from S, a and the factor; rotations make R triangular again."""
     for p in range(out, k - 1):
         S[p] = S[p + 1]

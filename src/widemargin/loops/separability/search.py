@@ -13,10 +13,12 @@ from widemargin.loops.jit import INLINE, OPTIONS, jit
 from widemargin.loops.storage import add, dot, look_ahead, pick_storage
 
 _ONE = np.uint64(1)
+#: 2^27 + 1, by which Dekker (1971) splits a double into two halves of 26 bits.
+_SPLIT = 134217729.0
 
 
 @jit()
-def correct_pass(rows, y, order, step, w, a):
+def perceptron_pass(rows, y, order, step, w, a):
     """One epoch of the perceptron with a step for every example; returns its mistakes.
 
         for i in order:
@@ -38,7 +40,7 @@ def correct_pass(rows, y, order, step, w, a):
 
 
 @jit()
-def reach_pass(rows, y, order, q, b, w, a):
+def hard_margin_pass(rows, y, order, q, b, w, a):
     """One epoch of dual coordinate descent for the hard-margin SVM; returns its mistakes.
 
         for i in order:
@@ -61,12 +63,12 @@ def reach_pass(rows, y, order, q, b, w, a):
     return mistakes
 
 
-def mark(rows, i, bits, r):
+def fingerprint(rows, i, bits, r):
     """A fingerprint of row i that does not depend on how it is stored."""
-    return pick_storage(rows, _mark_dense, _mark_sparse)(rows, i, bits, r)
+    return pick_storage(rows, _fingerprint_dense, _fingerprint_sparse)(rows, i, bits, r)
 
 
-def _mark_dense(rows, i, bits, r):
+def _fingerprint_dense(rows, i, bits, r):
     h = np.uint64(0)
     x = bits[i]
     for j in range(len(x)):
@@ -74,7 +76,7 @@ def _mark_dense(rows, i, bits, r):
     return h
 
 
-def _mark_sparse(rows, i, bits, r):
+def _fingerprint_sparse(rows, i, bits, r):
     h = np.uint64(0)
     for k in range(rows.starts[i], rows.starts[i + _ONE]):
         h += _mix(bits[k], r[rows.indices[k]])
@@ -91,24 +93,24 @@ def _mix(bits, r):
     return v
 
 
-@overload(mark, jit_options=OPTIONS | INLINE)
-def _mark(rows, i, bits, r):
-    return pick_storage(rows, _mark_dense, _mark_sparse)
+@overload(fingerprint, jit_options=OPTIONS | INLINE)
+def _fingerprint(rows, i, bits, r):
+    return pick_storage(rows, _fingerprint_dense, _fingerprint_sparse)
 
 
 @jit()
-def mark_rows(rows, bits, r, out):
+def fingerprint_rows(rows, bits, r, out):
     """out[i] = the fingerprint of row i; `bits` are the values as unsigned numbers."""
     for i in range(np.uint64(len(out))):
-        out[i] = mark(rows, i, bits, r)
+        out[i] = fingerprint(rows, i, bits, r)
 
 
-def near_dot(rows, i, w):
+def accurate_dot(rows, i, w):
     """The product w . x for row i, as if computed with twice the digits and then rounded."""
-    return pick_storage(rows, _near_dot_dense, _near_dot_sparse)(rows, i, w)
+    return pick_storage(rows, _accurate_dot_dense, _accurate_dot_sparse)(rows, i, w)
 
 
-def _near_dot_dense(rows, i, w):
+def _accurate_dot_dense(rows, i, w):
     x = rows.values[i]
     s, t = two_product(np.float64(rows.bias), w[len(w) - 1])
     for j in range(len(x)):
@@ -116,7 +118,7 @@ def _near_dot_dense(rows, i, w):
     return s + t
 
 
-def _near_dot_sparse(rows, i, w):
+def _accurate_dot_sparse(rows, i, w):
     s, t = two_product(np.float64(rows.bias), w[len(w) - 1])
     for k in range(rows.starts[i], rows.starts[i + _ONE]):
         s, t = add_product(s, t, np.float64(rows.values[k]), w[rows.indices[k]])
@@ -127,9 +129,9 @@ def _near_dot_sparse(rows, i, w):
 def two_product(a, b):
     """A b as the rounded product and its error (Dekker)."""
     p = a * b
-    c = 134217729.0 * a
+    c = _SPLIT * a
     ah = c - (c - a)
-    c = 134217729.0 * b
+    c = _SPLIT * b
     bh = c - (c - b)
     return p, (ah * bh - p) + ah * (b - bh) + (a - ah) * bh + (a - ah) * (b - bh)
 
@@ -143,13 +145,13 @@ def add_product(s, t, a, b):
     return total, t + (((s - (total - back)) + (p - back)) + e)
 
 
-@overload(near_dot, jit_options=OPTIONS | INLINE)
-def _near_dot(rows, i, w):
-    return pick_storage(rows, _near_dot_dense, _near_dot_sparse)
+@overload(accurate_dot, jit_options=OPTIONS | INLINE)
+def _accurate_dot(rows, i, w):
+    return pick_storage(rows, _accurate_dot_dense, _accurate_dot_sparse)
 
 
 @jit()
-def near_dots(rows, y, w, out):
+def accurate_dots(rows, y, w, out):
     """out[i] = y_i w . x_i, as if computed with twice the digits."""
     for i in range(np.uint64(len(out))):
-        out[i] = y[i] * near_dot(rows, i, w)
+        out[i] = y[i] * accurate_dot(rows, i, w)

@@ -23,7 +23,7 @@ from widemargin.loops.sequences.templates import (
     fill_ids,
     find_row,
 )
-from widemargin.loops.sequences.tokens import fill_columns, spread, word_hash
+from widemargin.loops.sequences.tokens import fill_columns, scatter_bits, word_hash
 from widemargin.loops.sequences.viterbi import backward, best_path, path_score
 from widemargin.loops.steps import REACH, reach
 
@@ -79,7 +79,7 @@ def score_tokens(W, ids, first, m, T, then, s):
 
 
 @jit(inline=True)
-def _mask(s, m, n, allowed, first, masks):
+def _add_masks(s, m, n, allowed, first, masks):
     for i in range(m):
         row = np.uint64(allowed[first + i])
         if row != _0:
@@ -141,7 +141,7 @@ def tagging_pass(given, order, rule, search, W, D, U, clock, slots, counts, used
             then = first  # nothing but empty sentences is left there
         score_tokens(W, given.ids, first * T, m, T, then * T, s)
         if len(given.allowed):
-            _mask(s, m, n, given.allowed, first, given.masks)
+            _add_masks(s, m, n, given.allowed, first, given.masks)
         if search.cost > 0.0:
             for i in range(m):
                 for z in range(n):
@@ -153,7 +153,7 @@ def tagging_pass(given, order, rule, search, W, D, U, clock, slots, counts, used
             break
         prefix = m
         if search.beam and search.update != WHOLE:
-            prefix = _where_to_stop(s, m, n, D, search, v, y)
+            prefix = _find_violation(s, m, n, D, search, v, y)
             if prefix < m:
                 backward(prefix, n, D, search.order, v, path, False)
         errors = 0
@@ -166,8 +166,8 @@ def tagging_pass(given, order, rule, search, W, D, U, clock, slots, counts, used
             lead += search.cost * errors
             mistakes += 1
             wrong += errors
-            cells = _differ(given.ids, first, prefix, T, y, path, n, search.order, whole, R, width,
-                            slots, counts, used)  # fmt: skip
+            cells = _count_differences(given.ids, first, prefix, T, y, path, n, search.order,
+                                       whole, R, width, slots, counts, used)  # fmt: skip
             q = 0.0
             for u in used[:cells]:
                 q += counts[u] * counts[u]
@@ -193,7 +193,7 @@ def _transitions(n, order):
 
 
 @jit()
-def _where_to_stop(s, m, n, D, search, v, y):
+def _find_violation(s, m, n, D, search, v, y):
     """How much of the sentence to correct, if a beam looked for its labels."""
     rows = n + _1 if search.order == 2 else _1
     lead, most, where = 0.0, -np.inf, m
@@ -219,9 +219,9 @@ def _where_to_stop(s, m, n, D, search, v, y):
 
 @jit(inline=True)
 def _count(slots, counts, used, cells, cell, by):
-    """Use a cell so many times more; gives how many cells are used."""
+    """Use a cell `by` times more; gives how many cells are used."""
     mask = np.uint64(len(slots)) - _1
-    k = spread(cell) & mask
+    k = scatter_bits(cell) & mask
     while slots[k] != ~_0 and slots[k] != cell:
         k = (k + _1) & mask
     if slots[k] == ~_0:
@@ -234,7 +234,7 @@ def _count(slots, counts, used, cells, cell, by):
 
 
 @jit()
-def _differ(ids, first, m, T, y, path, n, order, whole, R, width, slots, counts, used):
+def _count_differences(ids, first, m, T, y, path, n, order, whole, R, width, slots, counts, used):
     """f(x, y) - f(x, y*) as counts of cells of W; gives how many cells there are.
 
     Only where the two differ is anything counted.
@@ -308,7 +308,7 @@ class Reader(NamedTuple):
 def read_ids(codes, edges, classes, reader, starts, ids):
     """The features of all tokens, T numbers of rows for each."""
     T = np.uint64(len(reader.table.seeds))
-    columns = _room(reader, starts, 0, len(starts) - 1)
+    columns = _column_buffer(reader, starts, 0, len(starts) - 1)
     for j in range(len(starts) - 1):
         m = _read_columns(codes, edges, classes, reader, starts, j, columns)
         fill_ids(columns, m, reader.table, reader.index, ids, starts[j] * T)
@@ -321,7 +321,7 @@ def grow_ids(codes, edges, classes, reader, starts, j, used, keys, rows, ids):
     Gives the sentence that is next, and how many rows are used.
     """
     T = np.uint64(len(reader.table.seeds))
-    columns = _room(reader, starts, 0, len(starts) - 1)
+    columns = _column_buffer(reader, starts, 0, len(starts) - 1)
     while j < len(starts) - 1:
         m = _read_columns(codes, edges, classes, reader, starts, j, columns)
         found = add_to_dictionary(columns, m, reader.table, keys, rows, used, ids, starts[j] * T)
@@ -343,7 +343,7 @@ def look_up(codes, edges, lexicon, a, b, allowed):
 def tag_sentences(codes, edges, classes, reader, starts, a, b, W, D, search, labels):
     """The best labels of the sentences a up to b, end to end."""
     n, width, T = np.uint64(search.n), np.uint64(W.shape[1]), np.uint64(len(reader.table.seeds))
-    columns = _room(reader, starts, a, b)
+    columns = _column_buffer(reader, starts, a, b)
     size = np.uint64(len(columns))
     rows = n + _1 if search.order == 2 else _1
     ids = np.empty(size * T, np.uint32)
@@ -363,7 +363,7 @@ def tag_sentences(codes, edges, classes, reader, starts, a, b, W, D, search, lab
             score_tokens(W, ids, _0, m, T, _0, s)
             if masked:
                 look_up(codes, edges, reader.lexicon, starts[j], starts[j + 1], allowed)
-                _mask(s, m, n, allowed, _0, reader.lexicon.masks)
+                _add_masks(s, m, n, allowed, _0, reader.lexicon.masks)
             best = best_path(s, m, n, D, search.order, search.beam, v, turned, path)
             if not masked:
                 break
@@ -377,7 +377,7 @@ def tag_sentences(codes, edges, classes, reader, starts, a, b, W, D, search, lab
 def score_sentence(codes, edges, classes, reader, starts, j, W, n, s):
     """The scores of all labels of the tokens of sentence j, those not allowed minus infinity."""
     T = np.uint64(len(reader.table.seeds))
-    columns = _room(reader, starts, j, j + 1)
+    columns = _column_buffer(reader, starts, j, j + 1)
     m = _read_columns(codes, edges, classes, reader, starts, j, columns)
     ids = np.empty((m + _1) * T, np.uint32)
     if m == _0:
@@ -387,11 +387,11 @@ def score_sentence(codes, edges, classes, reader, starts, j, W, n, s):
     if len(reader.lexicon.keys):
         allowed = np.zeros(m, np.uint32)
         look_up(codes, edges, reader.lexicon, starts[j], starts[j + 1], allowed)
-        _mask(s, m, n, allowed, _0, reader.lexicon.masks)
+        _add_masks(s, m, n, allowed, _0, reader.lexicon.masks)
 
 
 @jit(inline=True)
-def _room(reader, starts, a, b):
+def _column_buffer(reader, starts, a, b):
     """Columns for the longest of the sentences a up to b, and what stands around it."""
     longest = _0
     for j in range(a, b):

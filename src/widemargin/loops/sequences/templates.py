@@ -14,9 +14,11 @@ from typing import NamedTuple
 import numpy as np
 
 from widemargin.loops.jit import jit
-from widemargin.loops.sequences.tokens import hash_in, spread
+from widemargin.loops.sequences.tokens import hash_in, scatter_bits
 
 _0, _1 = np.uint64(0), np.uint64(1)
+#: Where the hashes of what stands around a sentence begin: another number than for words (the
+#: multiplier of Knuth's generator MMIX).
 _EDGE = np.uint64(0x5851F42D4C957F2D)
 
 
@@ -41,8 +43,8 @@ class Index(NamedTuple):
 def fill_edges(columns, reach, n):
     """Write what stands before and behind a sentence of n tokens, whose first is row `reach`."""
     for d in range(np.uint64(reach)):
-        before = spread(hash_in(_EDGE, d))
-        behind = spread(hash_in(_EDGE, d + np.uint64(1 << 32)))
+        before = scatter_bits(hash_in(_EDGE, d))
+        behind = scatter_bits(hash_in(_EDGE, d + np.uint64(1 << 32)))
         for k in range(columns.shape[1]):
             columns[np.uint64(reach) - d - _1, k] = before
             columns[np.uint64(reach) + np.uint64(n) + d, k] = behind
@@ -52,7 +54,7 @@ def fill_edges(columns, reach, n):
 def _find(keys, h):
     """Where h is among the keys, or the empty place (0) where it would be."""
     mask = np.uint64(len(keys)) - _1
-    slot = spread(h) & mask
+    slot = scatter_bits(h) & mask
     while keys[slot] != _0 and keys[slot] != h:
         slot = (slot + _1) & mask
     return slot

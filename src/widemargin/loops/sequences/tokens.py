@@ -21,6 +21,8 @@ LETTER, UPPER, DIGIT = np.uint8(1), np.uint8(2), np.uint8(4)
 SEPARATOR = 10
 
 _1 = np.uint64(1)
+#: Where hashes begin (as in FNV-1a), and two multipliers: 2^64 divided by the golden ratio (Knuth,
+#: The Art of Computer Programming, 6.4), and that of degski's mixer, which shifts by 32 bits, too.
 _BASIS = np.uint64(0xCBF29CE484222325)
 _PRIME = np.uint64(0x9E3779B97F4A7C15)
 _SPREAD = np.uint64(0xD6E8FEB86659FD93)
@@ -35,7 +37,7 @@ def hash_in(h, x):
 
 
 @jit(inline=True)
-def spread(h):
+def scatter_bits(h):
     """Make every bit of a hash depend on all others."""
     h = (h ^ (h >> _32)) * _SPREAD
     return h ^ (h >> _32)
@@ -62,7 +64,7 @@ def _hash_text(codes, a, b):
     h = _BASIS
     for k in range(a, b):
         h = hash_in(h, codes[k])
-    return spread(h)
+    return scatter_bits(h)
 
 
 @jit(inline=True)
@@ -95,7 +97,7 @@ def _hash_shape(codes, a, b, classes, runs):
         if not runs or s != before:
             h = hash_in(h, s)
         before = s
-    return spread(h)
+    return scatter_bits(h)
 
 
 @jit(inline=True)
@@ -155,7 +157,7 @@ def fill_columns(codes, edges, classes, made, a, b, columns, at):
             elif way == SHAPE or way == RUNS:
                 h = _hash_shape(codes, start, end, classes, way == RUNS)
             elif way == FLAGS:
-                h = spread(hash_in(_BASIS, flags_of(codes, start, end, classes)))
+                h = scatter_bits(hash_in(_BASIS, flags_of(codes, start, end, classes)))
             else:
                 h = _hash_text(codes, start, end)
             columns[row, k] = h

@@ -84,7 +84,7 @@ def forward(s, m, n, D, order, beam, v, turned):
             # One place for both orders: it is long once compiled.
             before, at, past, count = v, i - _1, n, _1
             if order == 2:
-                _turn(v, (i - _1) * rows, rows, turned)
+                _transpose(v, (i - _1) * rows, rows, turned)
                 before, at, past, count = turned, _0, rows, n
                 for y in range(np.uint64(v.shape[1])):
                     v[i * rows + n, y] = _LOW
@@ -131,7 +131,7 @@ def backward(m, n, D, order, v, path, whole):
 
 
 @jit(inline=True)
-def _turn(v, at, rows, turned):
+def _transpose(v, at, rows, turned):
     """Rows into columns."""
     for z in range(rows - _1):
         for x in range(rows):

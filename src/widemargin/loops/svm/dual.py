@@ -19,7 +19,7 @@ What a pass changes in place:
 w, W     the weights, always float64: in float32 the gap stalls near 5e-6
 alpha    the dual value of every example
 q        its squared length; -1 until an example is first met, when its row is at hand anyway
-asleep   1 for examples at a bound that look as if they will stay there (shrinking)
+shrunk   1 for examples at a bound that look as if they will stay there (shrinking)
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Sweep(NamedTuple):
 
 
 @jit()
-def dual_pass(rows, y, price, order, rule, b, limits, w, alpha, q, asleep):
+def dual_pass(rows, y, price, order, rule, b, limits, w, alpha, q, shrunk):
     """Coordinate ascent in the dual, y in {-1, +1}.
 
         for i in order:
@@ -61,9 +61,9 @@ def dual_pass(rows, y, price, order, rule, b, limits, w, alpha, q, asleep):
         C loss(1 - m) + soft alpha^2 / 2 - alpha (1 - m) >= 0,
 
     is at hand here, so their sum tells for nothing when it is time to measure the gap. Examples
-    asleep have no part in it. `limits` are slopes (up, down): an example at a bound that is held
-    there by more falls asleep. Changes w, alpha, q and asleep in place. Costs a dot product an
-    example, and an addition if its alpha changes.
+    that are shrunk have no part in it. `limits` are slopes (up, down): an example at a bound that
+    is held there by more is shrunk. Changes w, alpha, q and shrunk in place. Costs a dot product
+    per example, and an addition if its alpha changes.
     """
     mistakes, updates, bad = 0, 0, -1
     gap, gain, up, down = 0.0, 0.0, 0.0, 0.0
@@ -82,11 +82,11 @@ def dual_pass(rows, y, price, order, rule, b, limits, w, alpha, q, asleep):
         short = rule.target - m
         slope = short - soft * a
         if a == 0.0 and slope <= 0.0:
-            asleep[i] = slope < -limits[1]
+            shrunk[i] = slope < -limits[1]
             continue
         mistakes += m <= 0.0
         if a == cap and slope >= 0.0:
-            asleep[i] = slope > limits[0]
+            shrunk[i] = slope > limits[0]
             continue
         gap += a * (0.5 * soft * a - short)
         if short > 0.0:
@@ -114,7 +114,7 @@ def combine(rows, which, amounts, w):
 
 
 @jit()
-def weigh(values, indices, starts, theta, H):
+def weigh_outer_products(values, indices, starts, theta, H):
     """Add up: H += sum_i theta[i] x_i x_i', the lower half only if columns ascend in every row."""
     for i in range(len(theta)):
         first, last = starts[i], starts[i + 1]
@@ -122,7 +122,7 @@ def weigh(values, indices, starts, theta, H):
 
 
 @jit()
-def joint_pass(rows, y, price, order, C, limit, W, alpha, q, asleep):
+def joint_pass(rows, y, price, order, C, limit, W, alpha, q, shrunk):
     """One weight vector a class, all learned together (Crammer and Singer); y in {0, ..., k - 1}.
 
         min  1/2 sum_c W[c].W[c] + sum_i C_i max over c of (c != y_i) + W[c].x_i - W[y_i].x_i
@@ -135,7 +135,7 @@ def joint_pass(rows, y, price, order, C, limit, W, alpha, q, asleep):
             choose alpha[i] anew, so that the dual is largest
             W[c] += (its change) x[i]
 
-    Changes W, alpha, q and asleep in place. Costs k dot products an example.
+    Changes W, alpha, q and shrunk in place. Costs k dot products an example.
     """
     k = len(W)
     mistakes, updates, bad = 0, 0, -1
@@ -167,7 +167,7 @@ def joint_pass(rows, y, price, order, C, limit, W, alpha, q, asleep):
             gap += a[c] * g[c]
         mistakes += rival - 1.0 >= g[right]
         if a[right] == 0.0 and rival <= g[right]:
-            asleep[i] = rival - g[right] < -limit
+            shrunk[i] = rival - g[right] < -limit
             continue
         if best - least <= 0.0:
             continue

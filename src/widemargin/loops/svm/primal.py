@@ -46,7 +46,7 @@ class Pull(NamedTuple):
 
 
 @jit()
-def turn(rows, y, w, out):
+def signed_scores(rows, y, w, out):
     """out[i] = y_i w . x_i."""
     for i in range(np.uint64(len(out))):
         out[i] = y[i] * dot(rows, i, w)
@@ -65,7 +65,7 @@ def slope_along(corner, m, t, tau, costs, caps):
 
 
 @jit()
-def advance(rows, y, corner, t, tau, costs, caps, m, alpha, v, inside):
+def move_margins(rows, y, corner, t, tau, costs, caps, m, alpha, v, inside):
     """Go on to the margins m + tau t, where every example pulls anew.
 
     Changes m, alpha and v = sum_i alpha_i y_i x_i, and writes the examples on the parabola into
@@ -94,7 +94,7 @@ def advance(rows, y, corner, t, tau, costs, caps, m, alpha, v, inside):
 
 
 @jit()
-def bend_sparse(values, indices, starts, bias, which, theta, H):
+def add_curvature_sparse(values, indices, starts, bias, which, theta, H):
     """Add up: H += sum_j theta[j] x x' for row which[j], each product in one of its two places."""
     last = np.uint64(len(H)) - _ONE
     for j in range(np.uint64(len(which))):

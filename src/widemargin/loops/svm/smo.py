@@ -15,11 +15,12 @@ import numpy as np
 from widemargin.loops.jit import jit
 
 #: Arrays of a block are padded to a multiple of this: loops of a fixed length need no remainders.
+#: 64 numbers of float32 are 8 registers of AVX2.
 LANES = 64
-#: Errors are summed up over so many columns at a time, which stay in the nearest cache.
+#: Columns over which errors are summed up at a time: 16 KB of doubles, half of the nearest cache.
 _TILE = np.uint64(2048)
-#: Two examples at no distance are taken to be so far apart, squared, as a part of the largest
-#: value of the diagonal.
+#: Two examples at no distance are taken to be so far apart, squared, as a part of the largest value
+#: of the diagonal: the tau of Fan, Chen and Lin (2005), as large as in LIBSVM.
 _TAU = 1e-12
 _ONE, _TWO, _THREE, _FOUR = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4)
 _LANES = np.uint64(LANES)
@@ -28,8 +29,8 @@ _SIGN, _REST = np.int32(31), np.int32(2**31 - 1)
 
 
 @jit()
-def climb(K, q, E, beta, low, high, tol, most, longest, work):
-    """Solve a block: while the worst pair violates by more than tol, and at most so many times.
+def smo_steps(K, q, E, beta, low, high, tol, most, longest, work):
+    """Solve a block: until no pair violates by more than tol, in at most `most` steps.
 
         i = the largest error that can grow;  j = who gains most with it, (E_i - E_j)^2 / a_ij
         t = min((E_i - E_j) / a_ij, high_i - beta_i, beta_j - low_j),  a_ij = K_ii + K_jj - 2 K_ij
@@ -93,8 +94,8 @@ def climb(K, q, E, beta, low, high, tol, most, longest, work):
                 b = down_bits[t]
                 bottom = max(bottom, b ^ ((b >> _SIGN) & _REST))
             tops[part], bottoms[part] = top, bottom
-        i, e_up = _find(up, up_bits, tops, parts)
-        j, e_down = _find(down, down_bits, bottoms, parts)
+        i, e_up = _first_largest(up, up_bits, tops, parts)
+        j, e_down = _first_largest(down, down_bits, bottoms, parts)
         violation = E[i] - E[j]
         if not violation > tol or not np.isfinite(e_up + e_down):
             return steps, violation
@@ -109,7 +110,7 @@ def climb(K, q, E, beta, low, high, tol, most, longest, work):
             for t in range(part * _LANES, part * _LANES + _LANES):
                 top = max(top, gain_bits[t])
             tops[part] = top
-        j, _ = _find(gain, gain_bits, tops, parts)
+        j, _ = _first_largest(gain, gain_bits, tops, parts)
         a = max(q[i] + q[j] - 2.0 * np.float64(x[j]), tau)
         step = min((E[i] - E[j]) / a, longest)
         room = min(high[i] - beta[i], beta[j] - low[j])
@@ -132,7 +133,7 @@ def climb(K, q, E, beta, low, high, tol, most, longest, work):
 
 
 @jit(inline=True)
-def _find(values, bits, tops, parts):
+def _first_largest(values, bits, tops, parts):
     """Where the largest value is, by the largest of every part: the first of equals."""
     best = np.uint64(0)
     for part in range(parts):
@@ -147,7 +148,7 @@ def _find(values, bits, tops, parts):
 
 
 @jit()
-def lower(E, rows, slots, delta, start):
+def update_errors(E, rows, slots, delta, start):
     """Take changes of dual values into account: E -= sum_k delta_k rows[slots_k].
 
     E is about the columns of `rows` from `start` on. Costs one reading of those rows.
@@ -171,7 +172,7 @@ def lower(E, rows, slots, delta, start):
 
 
 @jit()
-def survey(E, beta, low, high):
+def error_extremes(E, beta, low, high):
     """The largest error that can grow, and the smallest that can shrink."""
     largest, smallest = -np.inf, np.inf
     for t in range(len(E)):
@@ -201,7 +202,7 @@ def find_violators(E, beta, low, high, held, largest, smallest, up, down):
 
 
 @jit()
-def gather(K, first, rows, slots, places, columns, at):
+def copy_values(K, first, rows, slots, places, columns, at):
     """Copy values between new members of a block (those from `first` on) and others.
 
     K[a, b] = K[b, a] = rows[slots[k], columns[b]] for every a = places[k] and every b in `at`
@@ -215,7 +216,7 @@ def gather(K, first, rows, slots, places, columns, at):
 
 
 @jit()
-def place(K, rows, slots, start):
+def store_tile(K, rows, slots, start):
     """Copy a tile of kernel values: row k to rows[slots[k]], from column `start` on."""
     for k in range(np.uint64(len(slots))):
         v, w = rows[slots[k]], K[k]
@@ -224,7 +225,7 @@ def place(K, rows, slots, start):
 
 
 @jit()
-def thin(K, kept):
+def compact(K, kept):
     """Keep some rows and columns of a block, ascending: K[a, b] = K[kept[a], kept[b]]."""
     for a in range(np.uint64(len(kept))):
         v, w = K[a], K[kept[a]]

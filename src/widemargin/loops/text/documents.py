@@ -16,9 +16,9 @@ import numpy as np
 
 from widemargin.loops.jit import jit
 from widemargin.loops.text.gather import (
+    copy_lowered,
     end_of_word,
     find_words,
-    fold,
     gather_chars,
     gather_padded,
     gather_runs,
@@ -29,14 +29,15 @@ from widemargin.loops.text.names import find_fresh
 WORDS, CHARS, CHARS_IN_WORDS = range(3)
 COUNT, BINARY, SUBLINEAR = range(3)
 
-#: Documents with fewer n-grams have room to spare in their table.
+#: Documents with fewer n-grams have four slots for each in their table, others two: 4,096 slots of
+#: 12 bytes already are more than the nearest cache (32 KB) holds.
 _SMALL = np.uint64(1024)
 #: Columns are smaller, and so is the difference of the keys of two columns of one document.
 _COLUMNS = np.uint64(0xFFFFFFFF)
 _0, _1, _2, _3, _4 = (np.uint64(number) for number in range(5))
 
 
-class How(NamedTuple):
+class TextOptions(NamedTuple):
     """What to make of a document."""
 
     analyzer: int
@@ -112,7 +113,7 @@ def hash_grams(first, last, low, gap, stamp, base, count, size, how, work, found
 
 
 @jit()
-def weigh(base, count, how, tables, found):
+def weigh_counts(base, count, how, tables, found):
     """Turn the sums of a document into values, and its hashes into columns."""
     columns, values = found.columns[base:count], found.values[base:count]
     for f in range(len(columns)):
@@ -131,7 +132,7 @@ def weigh(base, count, how, tables, found):
         whole = 0  # whole numbers can be added in any order, and so several at once
         for f in range(len(values)):
             whole += np.int64(np.int32(values[f])) * np.int64(np.int32(values[f]))
-        shorten(values, np.float64(whole))
+        divide_by_length(values, np.float64(whole))
 
 
 @jit(inline=True)
@@ -144,11 +145,11 @@ def finish_row(columns, values, idf, l2):
         square = 0.0
         for f in range(len(values)):
             square += np.float64(values[f]) * np.float64(values[f])
-        shorten(values, square)
+        divide_by_length(values, square)
 
 
 @jit(inline=True)
-def shorten(values, square):
+def divide_by_length(values, square):
     """Divide values by their length, whose square is given."""
     scale = 1.0 / np.sqrt(square) if square > 0.0 else 1.0
     for f in range(len(values)):
@@ -178,7 +179,7 @@ def encode_piece(texts, begin, stop, how, tables, work, seen, found, fresh):
     for d in range(begin, stop):
         a, b, base = texts.starts[d], texts.ends[d], count
         if how.analyzer == WORDS:
-            ascii = fold(texts.buffer, a, b, tables.plain[65] != 65, work.lowered)
+            ascii = copy_lowered(texts.buffer, a, b, tables.plain[65] != 65, work.lowered)
             m = find_words(b - a, work)
             n = gather_runs(texts.buffer, a, m, ascii, tables, how.least, work)
         elif how.analyzer == CHARS:
@@ -207,7 +208,7 @@ def encode_piece(texts, begin, stop, how, tables, work, seen, found, fresh):
             first = end
         if how.named:
             find_fresh(base, count, how, work, found, seen, fresh)
-        weigh(base, count, how, tables, found)
+        weigh_counts(base, count, how, tables, found)
         found.ends[d - begin] = count
     return count, stop, 0
 

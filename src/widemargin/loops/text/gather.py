@@ -39,7 +39,7 @@ class Tables(NamedTuple):
     idf: np.ndarray  # of each column, or empty
 
 
-class Work(NamedTuple):
+class DocumentBuffers(NamedTuple):
     """Room for one document."""
 
     lowered: np.ndarray  # an ASCII document in lower case, and 64 blanks
@@ -80,7 +80,7 @@ def decode(buffer, k, b):
 
 
 @jit(inline=True)
-def put(text, q, point):
+def write_point(text, q, point):
     """Write a code point at byte q; returns where the next goes."""
     if point < 0x80:
         text[q] = point
@@ -102,7 +102,7 @@ def put(text, q, point):
 
 
 @jit(inline=True)
-def look_up(buffer, k, b, wide):
+def look_up_point(buffer, k, b, wide):
     """What the table says of the character at byte k, where the next begins, and any trouble."""
     point, after = decode(buffer, k, b)
     if point == _BAD:
@@ -114,11 +114,11 @@ def look_up(buffer, k, b, wide):
 
 
 @jit(inline=True)
-def look_up_quickly(buffer, k, b, wide):
-    """As `look_up`, with a short way for ASCII, of which every table knows all."""
+def look_up_next(buffer, k, b, wide):
+    """As `look_up_point`, with a short way for ASCII, of which every table knows all."""
     if buffer[k] < 128:
         return wide[buffer[k]], k + _1, 0
-    return look_up(buffer, k, b, wide)
+    return look_up_point(buffer, k, b, wide)
 
 
 @jit()
@@ -141,14 +141,14 @@ def gather_words(buffer, a, b, tables, least, work, n):
                 q += _1
                 k += _1
             else:
-                entry, after, trouble = look_up(buffer, k, b, tables.wide)
+                entry, after, trouble = look_up_point(buffer, k, b, tables.wide)
                 if trouble:
                     work.bad[0] = k
                     return trouble
                 k = after
                 if not entry & WORD:
                     break
-                q = put(text, q, entry & _POINT)
+                q = write_point(text, q, entry & _POINT)
             letters += 1
         if letters >= least:
             text[q] = _BLANK
@@ -161,7 +161,7 @@ def gather_words(buffer, a, b, tables, least, work, n):
 
 
 @jit(inline=True)
-def fold(buffer, a, b, lowercase, lowered):
+def copy_lowered(buffer, a, b, lowercase, lowered):
     """Copy buffer[a:b], its ASCII letters in lower case if asked for, and 64 blanks.
 
     Returns whether all of it is ASCII.
@@ -187,8 +187,8 @@ def fold(buffer, a, b, lowercase, lowered):
 def find_words(n, work):
     """Where runs of word bytes (and of whatever is not ASCII) begin and end, in turn.
 
-    Looks at 64 of the n bytes that `fold` has copied at once: a run begins or ends where a bit
-    differs from the one before. Returns how many such places there are.
+    Looks at 64 of the n bytes that `copy_lowered` has copied at once: a run begins or ends where a
+    bit differs from the one before. Returns how many such places there are.
     """
     lowered, turns = work.lowered, work.turns
     m, before = _0, _0
@@ -242,7 +242,7 @@ def gather_chars(buffer, a, b, tables, work):
     q, n, k, spaces = _0, _0, a, 0
     edges[0] = 0
     while k < b:
-        entry, after, trouble = look_up_quickly(buffer, k, b, wide)
+        entry, after, trouble = look_up_next(buffer, k, b, wide)
         if trouble:
             work.bad[0] = k
             return trouble
@@ -252,9 +252,9 @@ def gather_chars(buffer, a, b, tables, work):
             continue
         if spaces == 2:  # a single one stays what it is, a tabulator for instance
             n -= _1
-            q = put(text, np.uint64(edges[n]), np.uint32(32))
+            q = write_point(text, np.uint64(edges[n]), np.uint32(32))
         else:
-            q = put(text, q, entry & _POINT)
+            q = write_point(text, q, entry & _POINT)
         n += _1
         edges[n] = q
     return np.int64(n)
@@ -270,23 +270,23 @@ def gather_padded(buffer, a, b, tables, work):
     q, n, k, inside = _0, _0, a, False
     edges[0] = 0
     while k < b:
-        entry, after, trouble = look_up_quickly(buffer, k, b, wide)
+        entry, after, trouble = look_up_next(buffer, k, b, wide)
         if trouble:
             work.bad[0] = k
             return trouble
         k = after
         space = entry & SPACE != 0
         if inside == space:  # a word begins or ends here
-            q = put(text, q, np.uint32(32))
+            q = write_point(text, q, np.uint32(32))
             n += _1
             edges[n] = q
             inside = not inside
         if not space:
-            q = put(text, q, entry & _POINT)
+            q = write_point(text, q, entry & _POINT)
             n += _1
             edges[n] = q
     if inside:
-        q = put(text, q, np.uint32(32))
+        q = write_point(text, q, np.uint32(32))
         n += _1
         edges[n] = q
     return np.int64(n)

@@ -20,6 +20,7 @@ import numpy as np
 from widemargin.loops.jit import jit
 from widemargin.loops.lowlevel.avalanche import avalanche
 
+# The constants of MurmurHash3_x86_32 (A. Appleby).
 _C1, _C2, _C3 = (np.uint64(number) for number in (0xCC9E2D51, 0x1B873593, 0xE6546B64))
 _ALL = np.uint64(0xFFFFFFFF)
 _1, _2, _3, _5, _8 = (np.uint64(number) for number in (1, 2, 3, 5, 8))

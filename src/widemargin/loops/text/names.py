@@ -10,7 +10,7 @@ from widemargin.loops.jit import jit
 from widemargin.loops.lowlevel.byte_blocks import copy_block
 from widemargin.loops.lowlevel.prefetch import prefetch
 
-#: A name is kept up to so many bytes.
+#: Bytes of a name that are kept: enough to recognise a feature, and four blocks to copy.
 LONGEST_NAME = np.uint64(64)
 #: The two lowest bits of a column, which its place in the table implies, hold the state there.
 _STATE, _REST = np.uint32(6), np.uint32(0xFFFFFFF9)
@@ -20,6 +20,7 @@ SEEN, NAMED, SHARED = np.uint32(2), np.uint32(4), np.uint32(6)
 #: notice columns that are shared.
 UNNAMED, NAMING, FULL = range(3)
 
+# A place of the table is fetched 16 features before it is looked at (not tuned).
 _1, _2, _16 = np.uint64(1), np.uint64(2), np.uint64(16)
 
 

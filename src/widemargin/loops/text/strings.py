@@ -8,9 +8,10 @@ from widemargin.loops.jit import jit
 from widemargin.loops.text.gather import decode
 
 _1 = np.uint64(1)
+#: Bytes that are looked at together: a vector of AVX2.
 _BLOCK = np.uint64(32)
+#: The prime of FNV-1a for 64 bits, and where the hash of a string begins.
 _PRIME = np.uint64(0x100000001B3)
-#: Where the hash of a string begins.
 BASIS = np.uint64(0xCBF29CE484222325)
 
 

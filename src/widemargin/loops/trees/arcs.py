@@ -12,16 +12,19 @@ from widemargin.loops.trees.contexts import distance_class, join_atoms, look_up_
 from widemargin.loops.trees.spanning import best_projective, best_spanning
 
 _0, _1, _2 = np.uint64(0), np.uint64(1), np.uint64(2)
+#: Two multipliers: 2^64 divided by the golden ratio, g^2 = g + 1 (Knuth, The Art of Computer
+#: Programming, 6.4), and by the number with g^4 = g + 1.
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 _BETWEEN = np.uint64(0xD1B54A32D192ED03)
-#: How many words after the first of an arc the words between are looked at.
+#: How many words after the first of an arc the words between are looked at. It bounds the number
+#: of features of an arc, which else grows with the sentence; not tuned.
 FAR = 20
 _FAR = np.uint64(FAR)
 #: The column of the tags.
 _TAG = _1
 
 
-class Room(NamedTuple):
+class ArcBuffers(NamedTuple):
     """Room for the scores of the arcs of one sentence, and for two trees."""
 
     scores: np.ndarray
@@ -33,9 +36,9 @@ class Room(NamedTuple):
 
 
 @jit(inline=True)
-def _features(C, base, n, h, d, templates, desk, ids):
+def _features(C, base, n, h, d, templates, features, ids):
     """Fill ids with the rows of the features of an arc; gives how many there are."""
-    nodes, counts = desk.nodes, desk.counts
+    nodes, counts = features.nodes, features.counts
     none = n + _1
     nodes[0] = d
     nodes[1] = h
@@ -48,8 +51,8 @@ def _features(C, base, n, h, d, templates, desk, ids):
     far = last - first
     counts[0] = _1 if h > d else (_2 if h > _0 else _0)
     counts[1] = distance_class(far)
-    look_up_atoms(C, C, base, templates, desk)
-    join_atoms(templates, desk.atoms, ids)
+    look_up_atoms(C, C, base, templates, features)
+    join_atoms(templates, features.atoms, ids)
     size = np.uint64(len(templates.seed))
     shift = templates.shift[0]
     pair = (C[base + h, _TAG] * _MIX ^ C[base + d, _TAG]) * _BETWEEN + counts[0]
@@ -62,13 +65,13 @@ def _features(C, base, n, h, d, templates, desk, ids):
 
 
 @jit(inline=True)
-def _score(C, base, n, w, templates, desk, room):
+def _score(C, base, n, w, templates, features, arcs):
     """Score all arcs of a sentence."""
-    A, ids = room.scores, room.ids
+    A, ids = arcs.scores, arcs.ids
     for h in range(n + _1):
         for d in range(_1, n + _1):
             if h != d:
-                size = _features(C, base, n, h, d, templates, desk, ids)
+                size = _features(C, base, n, h, d, templates, features, ids)
                 s = np.float64(0)
                 for k in range(size):
                     s += w[ids[k]]
@@ -76,15 +79,17 @@ def _score(C, base, n, w, templates, desk, room):
 
 
 @jit(inline=True)
-def _best_tree(n, crossing, single, chart, merger, room):
+def _best_tree(n, crossing, single, chart, contraction, arcs):
     """The best tree for the scores."""
     if crossing:
-        return best_spanning(room.scores, n, single, merger, room.found)
-    return best_projective(room.scores, n, single, chart, room.found)
+        return best_spanning(arcs.scores, n, single, contraction, arcs.found)
+    return best_projective(arcs.scores, n, single, chart, arcs.found)
 
 
 @jit()
-def parse_arcs(sentences, chosen, w, templates, crossing, single, desk, chart, merger, room, heads):
+def parse_arcs(
+    sentences, chosen, w, templates, crossing, single, features, chart, contraction, arcs, heads
+):
     """Write the heads of the chosen sentences. Costs n^2 arcs and n^3 steps a sentence."""
     C, starts = sentences.columns, sentences.starts
     for i in chosen:
@@ -92,15 +97,27 @@ def parse_arcs(sentences, chosen, w, templates, crossing, single, desk, chart, m
         n = starts[i + _1] - base - _2
         if n == _0:
             continue
-        _score(C, base, n, w, templates, desk, room)
-        _best_tree(n, crossing, single, chart, merger, room)
+        _score(C, base, n, w, templates, features, arcs)
+        _best_tree(n, crossing, single, chart, contraction, arcs)
         for j in range(_1, n + _1):
-            heads[base + j] = room.found[j]
+            heads[base + j] = arcs.found[j]
 
 
 @jit()
 def learn_arcs(
-    sentences, chosen, w, u, clock, templates, crossing, single, limit, desk, chart, merger, room
+    sentences,
+    chosen,
+    w,
+    u,
+    clock,
+    templates,
+    crossing,
+    single,
+    limit,
+    features,
+    chart,
+    contraction,
+    arcs,
 ):
     """One pass of passive-aggressive steps (MIRA) over the chosen sentences.
 
@@ -113,8 +130,8 @@ def learn_arcs(
     average w - u / clock) change in place. Returns the numbers of words, wrong arcs and updates.
     """
     C, starts = sentences.columns, sentences.starts
-    A, ids, D = room.scores, room.ids, room.difference
-    touched, values = room.touched, room.values
+    A, ids, D = arcs.scores, arcs.ids, arcs.difference
+    touched, values = arcs.touched, arcs.values
     words = mistakes = updates = 0
     t = clock[0]
     for i in chosen:
@@ -123,26 +140,26 @@ def learn_arcs(
         if n == _0:
             continue
         heads = sentences.heads[base : base + n + _1]
-        _score(C, base, n, w, templates, desk, room)
+        _score(C, base, n, w, templates, features, arcs)
         for h in range(n + _1):
             for d in range(_1, n + _1):
                 if np.uint64(heads[d]) != h:
                     A[h, d] += 1.0
-        _best_tree(n, crossing, single, chart, merger, room)
+        _best_tree(n, crossing, single, chart, contraction, arcs)
         t += 1.0
         words += np.int64(n)
         wrong = 0
         lead = 0.0
         size = _0
         for d in range(_1, n + _1):
-            h, g = np.uint64(heads[d]), np.uint64(room.found[d])
+            h, g = np.uint64(heads[d]), np.uint64(arcs.found[d])
             if h == g:
                 continue
             wrong += 1
             lead += A[h, d] - (A[g, d] - 1.0)
             for tree in range(_2):
                 head = h if tree == _0 else g
-                for k in range(_features(C, base, n, head, d, templates, desk, ids)):
+                for k in range(_features(C, base, n, head, d, templates, features, ids)):
                     D[ids[k]] += np.float32(1) if tree == _0 else np.float32(-1)
                     touched[size] = ids[k]
                     size += _1

@@ -16,10 +16,10 @@ from widemargin.loops.trees.transitions import (
     LEFT,
     RIGHT,
     SHIFT,
-    apply,
     begin,
     is_one_of,
     legal,
+    make_transition,
 )
 from widemargin.loops.trees.updates import add_to_column
 
@@ -55,17 +55,17 @@ def _copy(S, T, n):
 
 
 @jit(inline=True)
-def _score(j, S, C, base, n, W, templates, desk, ids, beam):
+def _score(j, S, C, base, n, W, templates, features, ids, beam):
     """Score the actions of state j; gives the place of the scores.
 
     States that differ only in what no feature looks at have the same scores, and are common.
     """
-    mark = find_atoms(S, C, base, n, templates, desk)
+    mark = find_atoms(S, C, base, n, templates, features)
     beam.marks[j] = mark
     for q in range(j):
         if beam.marks[q] == mark:
             return q
-    join_atoms(templates, desk.atoms, ids)
+    join_atoms(templates, features.atoms, ids)
     T = np.uint64(len(ids))
     fetch_rows(W, ids, _0, T)
     add_rows(W, ids, _0, T, None, beam.scores, j)
@@ -127,11 +127,11 @@ def _advance(beam, now, step, size, n, kind):
         _copy(beam.states[x], beam.states[free], n)
     for p in range(size):
         a = beam.action[step, p]
-        apply(beam.states[slot[then, p]], n, kind[a], a)
+        make_transition(beam.states[slot[then, p]], n, kind[a], a)
 
 
 @jit()
-def parse_beam(sentences, chosen, W, templates, actions, desk, work, beam, heads, groups):
+def parse_beam(sentences, chosen, W, templates, actions, features, work, beam, heads, groups):
     """Write the heads of the chosen sentences, and the transitions that made them.
 
     Ties go to the state, then to the action, that comes first. Costs 2 n states a sentence for
@@ -150,7 +150,7 @@ def parse_beam(sentences, chosen, W, templates, actions, desk, work, beam, heads
             size = _0
             for j in range(filled):
                 S = beam.states[beam.slot[now, j]]
-                q = _score(j, S, C, base, n, W, templates, desk, ids, beam)
+                q = _score(j, S, C, base, n, W, templates, features, ids, beam)
                 size = _expand(j, beam.scores[q], S, n, kind, beam, now, step, size)
             _advance(beam, now, step, size, n, kind)
             now, filled = _1 - now, size
@@ -174,7 +174,7 @@ def _right_action(S, n, heads, labels, s, actions, work):
 
 
 @jit()
-def learn_beam(sentences, chosen, W, U, clock, templates, actions, desk, work, beam, margin):
+def learn_beam(sentences, chosen, W, U, clock, templates, actions, features, work, beam, margin):
     """One pass of the structured perceptron with beam search and max-violation updates.
 
     The right states are followed along with the beam. At every step the best state that is not
@@ -207,7 +207,7 @@ def learn_beam(sentences, chosen, W, U, clock, templates, actions, desk, work, b
             for j in range(filled + _1):
                 # The right state comes last: often it is in the beam, and scored already.
                 S = beam.states[beam.slot[now, j] if j < filled else wide]
-                q = _score(j, S, C, base, n, W, templates, desk, ids, beam)
+                q = _score(j, S, C, base, n, W, templates, features, ids, beam)
                 s = beam.scores[q]
                 if j < filled:
                     size = _expand(j, s, S, n, kind, beam, now, step, size)
@@ -215,7 +215,7 @@ def learn_beam(sentences, chosen, W, U, clock, templates, actions, desk, work, b
                     right = _right_action(S, n, heads, labels, s, actions, work)
                     right_total += s[right]
             beam.gold[step] = right
-            apply(G, n, kind[right], right)
+            make_transition(G, n, kind[right], right)
             _advance(beam, now, step, size, n, kind)
             now, filled = _1 - now, size
             was = right_place
@@ -249,8 +249,8 @@ def learn_beam(sentences, chosen, W, U, clock, templates, actions, desk, work, b
             for k in range(worst_step + _1):
                 a = beam.gold[k] if path == _0 else beam.action[k, _0]
                 if k >= same:
-                    find_features(S, C, base, n, templates, desk, ids)
+                    find_features(S, C, base, n, templates, features, ids)
                     add_to_column(W, U, ids, a, 1.0 if path == _0 else -1.0, t)
-                apply(S, n, kind[a], a)
+                make_transition(S, n, kind[a], a)
     clock[0] = t
     return len(chosen), mistakes, updates

@@ -58,7 +58,7 @@ class Templates(NamedTuple):
     shift: np.ndarray
 
 
-class Desk(NamedTuple):
+class FeatureBuffers(NamedTuple):
     """Room to work in."""
 
     nodes: np.ndarray
@@ -68,7 +68,10 @@ class Desk(NamedTuple):
 
 @jit(inline=True)
 def distance_class(d):
-    """A distance in seven classes: 0 to 4, 5 to 9, 10 and more."""
+    """A distance in seven classes: 0 to 4, 5 to 9, 10 and more.
+
+    Near words are told apart one by one, as in the parsers of McDonald, Crammer and Pereira (2005).
+    """
     if d < _5:
         return d
     return _5 if d < _10 else _5 + _1
@@ -116,23 +119,23 @@ def find_nodes(S, n, nodes, counts):
 
 
 @jit(inline=True)
-def find_features(S, C, base, n, templates, desk, ids):
+def find_features(S, C, base, n, templates, features, ids):
     """Fill ids with the rows of the features of a state; words are rows base .. of C."""
-    find_atoms(S, C, base, n, templates, desk)
-    join_atoms(templates, desk.atoms, ids)
+    find_atoms(S, C, base, n, templates, features)
+    join_atoms(templates, features.atoms, ids)
 
 
 @jit(inline=True)
-def find_atoms(S, C, base, n, templates, desk):
+def find_atoms(S, C, base, n, templates, features):
     """Look up the atoms of a state; gives their sum, which is the same for the same features."""
-    find_nodes(S, n, desk.nodes, desk.counts)
-    return look_up_atoms(S, C, base, templates, desk)
+    find_nodes(S, n, features.nodes, features.counts)
+    return look_up_atoms(S, C, base, templates, features)
 
 
 @jit(inline=True)
-def look_up_atoms(S, C, base, templates, desk):
-    """Look up the atoms of the nodes and counts on the desk; gives their sum."""
-    nodes, counts, atoms = desk.nodes, desk.counts, desk.atoms
+def look_up_atoms(S, C, base, templates, features):
+    """Look up the atoms of the nodes and counts; gives their sum."""
+    nodes, counts, atoms = features.nodes, features.counts, features.atoms
     key = templates.key
     atoms[0] = _0
     a, mark = _1, _0

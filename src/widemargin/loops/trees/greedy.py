@@ -16,12 +16,12 @@ from widemargin.loops.trees.transitions import (
     RIGHT,
     SHIFT,
     STACK,
-    apply,
     begin,
     height,
     is_one_of,
     legal,
     losses,
+    make_transition,
 )
 from widemargin.loops.trees.updates import move_weights
 
@@ -49,7 +49,7 @@ class Sentences(NamedTuple):
 
 
 @jit()
-def parse_greedy(sentences, chosen, W, templates, actions, desk, work, heads, groups):
+def parse_greedy(sentences, chosen, W, templates, actions, features, work, heads, groups):
     """Write heads, and the transitions that made them, of the chosen sentences.
 
     Ties go to the first action. Costs 2 n states a sentence.
@@ -63,11 +63,11 @@ def parse_greedy(sentences, chosen, W, templates, actions, desk, work, heads, gr
         n = starts[i + _1] - base - _2
         begin(S, n)
         for _ in range(_2 * n):
-            find_features(S, C, base, n, templates, desk, ids)
+            find_features(S, C, base, n, templates, features, ids)
             fetch_rows(W, ids, _0, T)
             add_rows(W, ids, _0, T, None, work.scores, _0)
             best = _best(S, n, s, actions.kind, K)
-            apply(S, n, actions.kind[best], best)
+            make_transition(S, n, actions.kind[best], best)
         for j in range(_1, n + _1):
             heads[base + j] = S[j, HEAD]
             groups[base + j] = S[j, GROUP]
@@ -85,7 +85,7 @@ def _best(S, n, s, kind, K):
     return best
 
 
-class Work(NamedTuple):
+class StateBuffers(NamedTuple):
     """Room for one state, its features and its scores."""
 
     state: np.ndarray
@@ -115,7 +115,9 @@ def find_right_actions(S, n, heads, labels, actions, lost, right):
 
 
 @jit()
-def learn_greedy(sentences, chosen, W, U, clock, templates, actions, desk, work, follow, margin):
+def learn_greedy(
+    sentences, chosen, W, U, clock, templates, actions, features, work, follow, margin
+):
     """One pass of the perceptron over the states of the chosen sentences, with a dynamic oracle.
 
     A right action is one that loses least; if it makes an arc, it gives the right label. When the
@@ -141,7 +143,7 @@ def learn_greedy(sentences, chosen, W, U, clock, templates, actions, desk, work,
         labels = sentences.labels[base : base + n + _2]
         begin(S, n)
         for _ in range(_2 * n):
-            find_features(S, C, base, n, templates, desk, ids)
+            find_features(S, C, base, n, templates, features, ids)
             fetch_rows(W, ids, _0, T)
             find_right_actions(S, n, heads, labels, actions, lost, right)
             add_rows(W, ids, _0, T, None, work.scores, _0)
@@ -170,6 +172,6 @@ def learn_greedy(sentences, chosen, W, U, clock, templates, actions, desk, work,
                     updates += 1
                     move_weights(W, U, ids, good, bad, t)
             taken = best if follow[states - 1] else good
-            apply(S, n, kind[taken], taken)
+            make_transition(S, n, kind[taken], taken)
     clock[0] = t
     return states, mistakes, updates

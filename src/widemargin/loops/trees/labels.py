@@ -29,7 +29,7 @@ BEFORE, AFTER = STACK, GROUP
 
 
 @jit(inline=True)
-def _plant(S, n, heads, base):
+def _fill_tree(S, n, heads, base):
     """Write the tree into a matrix like that of a state."""
     none = n + _1
     for j in range(n + _2):
@@ -87,12 +87,12 @@ def _find_arc(S, n, d, nodes, counts):
 
 
 @jit(inline=True)
-def _score_labels(S, C, base, n, d, W, templates, desk, work):
-    """Score all labels of the arc to node d, whose kind is then desk.counts[0]."""
+def _score_labels(S, C, base, n, d, W, templates, features, work):
+    """Score all labels of the arc to node d, whose kind is then features.counts[0]."""
     T = np.uint64(len(work.ids))
-    _find_arc(S, n, d, desk.nodes, desk.counts)
-    look_up_atoms(S, C, base, templates, desk)
-    join_atoms(templates, desk.atoms, work.ids)
+    _find_arc(S, n, d, features.nodes, features.counts)
+    look_up_atoms(S, C, base, templates, features)
+    join_atoms(templates, features.atoms, work.ids)
     fetch_rows(W, work.ids, _0, T)
     add_rows(W, work.ids, _0, T, None, work.scores, _0)
 
@@ -108,7 +108,7 @@ def _best_label(s, allowed, K, but):
 
 
 @jit()
-def give_labels(sentences, chosen, heads, sure, W, templates, allowed, desk, work, labels):
+def give_labels(sentences, chosen, heads, sure, W, templates, allowed, features, work, labels):
     """Write the labels of the arcs of the chosen sentences. Ties go to the first label.
 
     `labels` holds the transitions that made the arcs; where `sure` knows what label a transition
@@ -121,18 +121,18 @@ def give_labels(sentences, chosen, heads, sure, W, templates, allowed, desk, wor
     for i in chosen:
         base = starts[i]
         n = starts[i + _1] - base - _2
-        _plant(S, n, heads, base)
+        _fill_tree(S, n, heads, base)
         for d in range(_1, n + _1):
             label = sure[labels[base + d]]
             if label < K:
                 labels[base + d] = label
                 continue
-            _score_labels(S, C, base, n, d, W, templates, desk, work)
-            labels[base + d] = _best_label(s, allowed[desk.counts[0]], K, K)
+            _score_labels(S, C, base, n, d, W, templates, features, work)
+            labels[base + d] = _best_label(s, allowed[features.counts[0]], K, K)
 
 
 @jit()
-def learn_labels(sentences, chosen, W, U, clock, templates, allowed, desk, work, margin):
+def learn_labels(sentences, chosen, W, U, clock, templates, allowed, features, work, margin):
     """One pass of the perceptron over the arcs of the right trees.
 
     When the right label leads the best other one by no more than the margin:
@@ -149,11 +149,11 @@ def learn_labels(sentences, chosen, W, U, clock, templates, allowed, desk, work,
     for i in chosen:
         base = starts[i]
         n = starts[i + _1] - base - _2
-        _plant(S, n, sentences.heads, base)
+        _fill_tree(S, n, sentences.heads, base)
         for d in range(_1, n + _1):
-            _score_labels(S, C, base, n, d, W, templates, desk, work)
+            _score_labels(S, C, base, n, d, W, templates, features, work)
             good = np.uint64(sentences.labels[base + d])
-            bad = _best_label(s, allowed[desk.counts[0]], K, good)
+            bad = _best_label(s, allowed[features.counts[0]], K, good)
             t += 1.0
             arcs += 1
             if bad == K:

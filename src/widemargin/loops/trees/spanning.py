@@ -15,7 +15,7 @@ from widemargin.loops.jit import jit
 _0, _1, _2 = np.uint64(0), np.uint64(1), np.uint64(2)
 
 
-class Chart(NamedTuple):
+class ChartBuffers(NamedTuple):
     """Room for `best_projective`, for every span (i, j), i <= j.
 
     `right` and `left` are scores of finished halves with the head at i and at j; `open_right` and
@@ -78,17 +78,17 @@ def best_projective(A, n, single, chart, heads):
             if v > best:
                 best, top = v, k
         heads[top] = 0
-        size = _enter(chart.agenda, size, _1, top, _1)
-        size = _enter(chart.agenda, size, top, n, _0)
+        size = _push(chart.agenda, size, _1, top, _1)
+        size = _push(chart.agenda, size, top, n, _0)
     else:
         best = R[_0, n]
-        size = _enter(chart.agenda, size, _0, n, _0)
-    _draw(chart, size, heads)
+        size = _push(chart.agenda, size, _0, n, _0)
+    _trace_back(chart, size, heads)
     return best
 
 
 @jit(inline=True)
-def _enter(agenda, size, i, j, kind):
+def _push(agenda, size, i, j, kind):
     """Note a half that is still to be taken apart: 0 right, 1 left."""
     agenda[size, _0] = i
     agenda[size, _1] = j
@@ -97,7 +97,7 @@ def _enter(agenda, size, i, j, kind):
 
 
 @jit(inline=True)
-def _draw(chart, size, heads):
+def _trace_back(chart, size, heads):
     """Take halves apart and write the arcs that they were made of."""
     agenda = chart.agenda
     while size > _0:
@@ -109,19 +109,19 @@ def _draw(chart, size, heads):
             k = chart.cut_right[i, j]
             heads[k] = i
             m = chart.cut[i, k]
-            size = _enter(agenda, size, k, j, _0)
-            size = _enter(agenda, size, i, m, _0)
-            size = _enter(agenda, size, m + _1, k, _1)
+            size = _push(agenda, size, k, j, _0)
+            size = _push(agenda, size, i, m, _0)
+            size = _push(agenda, size, m + _1, k, _1)
         else:
             k = chart.cut_left[i, j]
             heads[k] = j
             m = chart.cut[k, j]
-            size = _enter(agenda, size, i, k, _1)
-            size = _enter(agenda, size, k, m, _0)
-            size = _enter(agenda, size, m + _1, j, _1)
+            size = _push(agenda, size, i, k, _1)
+            size = _push(agenda, size, k, m, _0)
+            size = _push(agenda, size, m + _1, j, _1)
 
 
-class Merger(NamedTuple):
+class ContractionBuffers(NamedTuple):
     """Room for `best_spanning`.
 
     `score[u, v]` is that of the best arc from group u to group v, which runs from the word
@@ -142,7 +142,7 @@ class Merger(NamedTuple):
 
 
 @jit()
-def best_spanning(A, n, single, merger, heads):
+def best_spanning(A, n, single, contraction, heads):
     """Write the heads of the best tree, crossing arcs allowed (Chu, Liu and Edmonds).
 
     Every word takes its best head; a circle becomes one group, whose arcs from outside cost what
@@ -150,8 +150,13 @@ def best_spanning(A, n, single, merger, heads):
     it are made so costly that no tree uses two. Costs n^2, and n^2 more at worst for every circle.
     Gives the score of the tree.
     """
-    s, tail, tip, alive = merger.score, merger.tail, merger.tip, merger.alive
-    into, seen, group, above = merger.into, merger.seen, merger.group, merger.above
+    s, tail, tip, alive = contraction.score, contraction.tail, contraction.tip, contraction.alive
+    into, seen, group, above = (
+        contraction.into,
+        contraction.seen,
+        contraction.group,
+        contraction.above,
+    )
     low, high = np.inf, -np.inf
     for u in range(n + _1):
         for v in range(_1, n + _1):
@@ -169,7 +174,7 @@ def best_spanning(A, n, single, merger, heads):
             tip[u, v] = v
     groups = n + _1
     for v in range(_1, n + _1):
-        _choose(merger, n, v)
+        _find_best_arc(contraction, n, v)
     for start in range(_1, n + _1):
         u = start
         # 0 not seen, 1 on this walk, 2 known to lead to the root
@@ -177,9 +182,9 @@ def best_spanning(A, n, single, merger, heads):
             seen[u] = 1
             u = np.uint64(into[u])
             if u > _0 and seen[u] == 1:
-                _merge(merger, n, u, groups)
+                _contract_cycle(contraction, n, u, groups)
                 groups += _1
-                _choose(merger, n, u)
+                _find_best_arc(contraction, n, u)
                 seen[u] = 0
         for v in range(_1, n + _1):
             if seen[v] == 1:
@@ -187,60 +192,60 @@ def best_spanning(A, n, single, merger, heads):
     for v in range(_1, n + _1):
         if alive[v] == 1:
             u = np.uint64(into[v])
-            merger.head[group[v]] = tail[u, v]
-            merger.word[group[v]] = tip[u, v]
+            contraction.head[group[v]] = tail[u, v]
+            contraction.word[group[v]] = tip[u, v]
     # The arc into a group replaces that of the member that it leads to.
     for back in range(groups - n - _1):
         g = groups - _1 - back
-        h, d = merger.head[g], merger.word[g]
+        h, d = contraction.head[g], contraction.word[g]
         member = np.uint64(d)
         while above[member] != g:
             member = np.uint64(above[member])
-        merger.head[member] = h
-        merger.word[member] = d
+        contraction.head[member] = h
+        contraction.word[member] = d
     total = 0.0
     for v in range(_1, n + _1):
-        heads[v] = merger.head[v]
+        heads[v] = contraction.head[v]
         total += A[np.uint64(heads[v]), v]
     return total
 
 
 @jit(inline=True)
-def _choose(merger, n, v):
+def _find_best_arc(contraction, n, v):
     """Find the best arc into the group in slot v."""
     best, most = _0, -np.inf
     for u in range(n + _1):
-        if u != v and merger.alive[u] == 1 and merger.score[u, v] > most:
-            best, most = u, merger.score[u, v]
-    merger.into[v] = best
+        if u != v and contraction.alive[u] == 1 and contraction.score[u, v] > most:
+            best, most = u, contraction.score[u, v]
+    contraction.into[v] = best
 
 
 @jit(inline=True)
-def _merge(merger, n, c, new):
+def _contract_cycle(contraction, n, c, new):
     """Make one group, in slot c, of the circle that c is on."""
-    s, tail, tip, into = merger.score, merger.tail, merger.tip, merger.into
+    s, tail, tip, into = contraction.score, contraction.tail, contraction.tip, contraction.into
     w = c
     while True:
         u = np.uint64(into[w])
-        g = merger.group[w]
-        merger.above[g] = new
-        merger.head[g] = tail[u, w]
-        merger.word[g] = tip[u, w]
-        merger.seen[w] = 3
+        g = contraction.group[w]
+        contraction.above[g] = new
+        contraction.head[g] = tail[u, w]
+        contraction.word[g] = tip[u, w]
+        contraction.seen[w] = 3
         w = u
         if w == c:
             break
-    merger.above[new] = _0
+    contraction.above[new] = _0
     worth = s[np.uint64(into[c]), c]
     for u in range(n + _1):
-        if merger.alive[u] == 1 and merger.seen[u] != 3:
+        if contraction.alive[u] == 1 and contraction.seen[u] != 3:
             s[u, c] -= worth
     w = np.uint64(into[c])
     while w != c:
         before = np.uint64(into[w])
         worth = s[before, w]
         for u in range(n + _1):
-            if merger.alive[u] == 1 and merger.seen[u] != 3:
+            if contraction.alive[u] == 1 and contraction.seen[u] != 3:
                 if s[u, w] - worth > s[u, c]:
                     s[u, c] = s[u, w] - worth
                     tail[u, c] = tail[u, w]
@@ -249,10 +254,14 @@ def _merge(merger, n, c, new):
                     s[c, u] = s[w, u]
                     tail[c, u] = tail[w, u]
                     tip[c, u] = tip[w, u]
-        merger.alive[w] = 0
+        contraction.alive[w] = 0
         w = before
     # Whoever has chosen a member has chosen the group.
     for u in range(_1, n + _1):
-        if merger.alive[u] == 1 and merger.seen[u] != 3 and merger.seen[np.uint64(into[u])] == 3:
+        if (
+            contraction.alive[u] == 1
+            and contraction.seen[u] != 3
+            and contraction.seen[np.uint64(into[u])] == 3
+        ):
             into[u] = c
-    merger.group[c] = new
+    contraction.group[c] = new

@@ -84,7 +84,7 @@ def is_one_of(kind, shift, left, right):
 
 
 @jit(inline=True)
-def apply(S, n, kind, group):
+def make_transition(S, n, kind, group):
     """Make a transition, in place; `group` is remembered with the arc."""
     top, b = height(S), front(S)
     if kind == SHIFT:

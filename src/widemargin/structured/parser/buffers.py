@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from widemargin.loops.lowlevel.vectors import aligned
-from widemargin.loops.trees.arcs import FAR, Room
+from widemargin.loops.trees.arcs import FAR, ArcBuffers
 from widemargin.loops.trees.beam import Beam
-from widemargin.loops.trees.contexts import COUNTS, NODES, Desk, Templates
-from widemargin.loops.trees.greedy import Work
+from widemargin.loops.trees.contexts import COUNTS, NODES, FeatureBuffers, Templates
+from widemargin.loops.trees.greedy import StateBuffers
 from widemargin.loops.trees.labels import ARC_COUNTS, ARC_NODES
-from widemargin.loops.trees.spanning import Chart, Merger
+from widemargin.loops.trees.spanning import ChartBuffers, ContractionBuffers
 from widemargin.loops.trees.transitions import FACTS
 
 #: Rows of weights that are handled at once.
@@ -19,9 +19,9 @@ _BLOCK = 1 << 14
 LARGEST_WHOLE = 32767
 
 
-def desk(templates: Templates) -> Desk:
+def desk(templates: Templates) -> FeatureBuffers:
     """Buffers for the features of one state or arc."""
-    return Desk(
+    return FeatureBuffers(
         np.zeros(max(len(NODES), len(ARC_NODES)), np.uint64),
         np.zeros(max(len(COUNTS), len(ARC_COUNTS)), np.uint64),
         np.zeros(len(templates.key), np.uint64),
@@ -38,9 +38,9 @@ def packed(weights: np.ndarray) -> np.ndarray:
     return whole
 
 
-def work(templates: Templates, lanes: int, longest: int, whole: bool = False) -> Work:
+def work(templates: Templates, lanes: int, longest: int, whole: bool = False) -> StateBuffers:
     """Buffers for one state of a sentence of at most `longest` words; `whole`: integer scores."""
-    return Work(
+    return StateBuffers(
         np.zeros((longest + 2, FACTS), np.uint32),
         np.zeros(len(templates.seed), np.uint64),
         np.zeros((1, lanes), np.int32 if whole else np.float32),
@@ -65,18 +65,18 @@ def beam_room(width: int, lanes: int, longest: int, whole: bool = False) -> Beam
     )
 
 
-def chart_room(longest: int) -> Chart:
+def chart_room(longest: int) -> ChartBuffers:
     """Buffers for the best projective tree."""
     n = longest + 2
     scores = (np.zeros((n, n)) for _ in range(4))
     cuts = (np.zeros((n, n), np.uint64) for _ in range(3))
-    return Chart._make([*scores, *cuts, np.zeros((3 * n, 3), np.uint64)])
+    return ChartBuffers._make([*scores, *cuts, np.zeros((3 * n, 3), np.uint64)])
 
 
-def merger_room(longest: int) -> Merger:
+def merger_room(longest: int) -> ContractionBuffers:
     """Buffers for the best tree, projective or not."""
     n = longest + 1
-    return Merger(
+    return ContractionBuffers(
         np.zeros((n, n)),
         np.zeros((n, n), np.uint32),
         np.zeros((n, n), np.uint32),
@@ -88,11 +88,11 @@ def merger_room(longest: int) -> Merger:
     )
 
 
-def arc_room(templates: Templates, longest: int, rows: int) -> Room:
+def arc_room(templates: Templates, longest: int, rows: int) -> ArcBuffers:
     """Buffers for the scores of all arcs; for learning, `rows` is the number of weight rows."""
     features = len(templates.seed) + FAR
     touched = 2 * features * longest if rows else 0
-    return Room(
+    return ArcBuffers(
         np.zeros((longest + 2, longest + 2)),
         np.zeros(features, np.uint64),
         np.zeros(longest + 2, np.uint32),
