@@ -48,9 +48,13 @@ def test_public_names_are_what_type_checkers_are_told(module):
 
 
 def test_only_the_public_lists_import_for_type_checkers():
-    """Otherwise an import up the layers could hide there from the import rule."""
+    """Otherwise an import up the layers could hide there from the import rule.
+
+    The options of the shell, which is the top layer, are read before anything heavy is imported.
+    """
     with_them = {path for path in PACKAGE.rglob("*.py") if "TYPE_CHECKING" in path.read_text()}
-    assert with_them == {PACKAGE / "__init__.py", PACKAGE / "structured" / "__init__.py"}
+    allowed = ("__init__.py", "structured/__init__.py", "cli/learners.py", "cli/options.py")
+    assert with_them == {PACKAGE / path for path in allowed}
 
 
 @pytest.mark.parametrize("module", ["widemargin", "widemargin.structured"])

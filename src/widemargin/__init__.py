@@ -44,7 +44,8 @@ if TYPE_CHECKING:  # for type checkers and editors; when run, names load on firs
         plot_votes,
         plot_weights,
     )
-    from widemargin.separability.certify_examples import certify, shattered
+    from widemargin.separability.entry import certify
+    from widemargin.separability.shattering import shattered
     from widemargin.structured import StructuredPerceptron
     from widemargin.structured.parser.parser import Parser
     from widemargin.structured.tagger.tagger import Tagger

@@ -272,7 +272,7 @@ def test_ctrl_c_saves_what_was_learned_so_far(words, monkeypatch):
 @pytest.mark.parametrize(
     ("learner", "text", "message"),
     [
-        (PARSER, treebank().replace("\t0\troot", "\t1\troot", 1), "own head|circle"),
+        (PARSER, treebank().replace("\t0\troot", "\t1\troot", 1), "own head|cycle"),
         (PARSER, treebank().replace("\t0\troot", "\t_\troot", 1), r"t\.conllu:\d+: has no head"),
         (PARSER, treebank().replace("\t0\troot", "\t77\troot", 1), r"t\.conllu:\d+: the head 77"),
         (TAGGER, treebank().replace("\tx=1\n", "\n", 1), r"t\.conllu:2: 9 columns"),

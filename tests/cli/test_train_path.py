@@ -185,7 +185,7 @@ def everything(model):
 RESUMED = {
     "kernel-perceptron": ["big.svm", "--epochs", "40", "--gamma", "0.5", "--memory", "1MB"],
     "tagger": ["big.conllu", "--epochs", "150", "--bits", "10", "--column", "upos"],
-    "parser": ["big.conllu", "--epochs", "25", "--bits", "10", "--tags", "upos"],
+    "parser": ["big.conllu", "--epochs", "150", "--bits", "10", "--tags", "upos"],
     "perceptron": ["--epochs", "4000"],  # the embedded digits
 }
 

@@ -627,6 +627,6 @@ def test_the_shell_says_what_it_cannot_take(run, words, said):
 
 def test_the_shell_says_what_a_kernel_model_cannot_do(run):
     run(*KERNEL_RUN, "--model", "m.wm", "--quiet")
-    assert "no features to explain" in run("explain", "m.wm", "test.svm", code=1)
+    assert "no weights of features" in run("explain", "m.wm", "test.svm", code=1)
     assert "cannot be updated" in run("update", "m.wm", "test.svm", code=1)
     assert "no weights" in run("convert", "m.wm", "m.liblinear", code=1)

@@ -446,7 +446,7 @@ def test_weights_are_the_top_features_or_images():
     assert [ax.get_title(loc="left") for ax in many.ax_.flat[:3]] == ["0", "1", "2"]
     with pytest.raises(DataError, match="holds 9 weights"):
         show.plot_weights(p, shape=(3, 3))
-    with pytest.raises(DataError, match="no class"):
+    with pytest.raises(DataError, match="not a class"):
         show.plot_weights(p, classes=[7])
     with pytest.raises(DataError, match="no weights"):
         show.plot_weights(object())

@@ -738,7 +738,7 @@ def test_scores_of_16_bits_are_those_of_floats():
 def test_another_model_is_no_tagger(tmp_path):
     path = tmp_path / "model.wm"
     widemargin.Perceptron(epochs=1).fit([[0.0], [1.0]], [0, 1]).save(path)
-    with pytest.raises(ModelFileError, match="no tagger"):
+    with pytest.raises(ModelFileError, match="not a tagger"):
         load_tagger(path)
     Tagger(epochs=1).fit(SENTENCES, TAGS).save(path)
     content = bytearray(path.read_bytes())

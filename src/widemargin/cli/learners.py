@@ -140,8 +140,10 @@ def refuse_others(name: str, typed: Mapping[str, str], files: Collection[str]) -
     files : collection of str
         The files to learn from.
     """
+    taken = LEARNERS[name].options
+    embedded = not files and taken >= READING_ROWS  # taggers and parsers need files
     for option, written in typed.items():
-        if option not in LEARNERS[name].options:
+        if option not in taken:
             raise click.UsageError(f"{written} is not an option of the learner {name}")
-        if not files and option in READING_ROWS | {"format", "stream"}:
+        if embedded and option in READING_ROWS | {"format", "stream"}:
             raise click.UsageError(f"{written} has no effect without FILES to read")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -15,13 +15,8 @@ from widemargin.modelfile import pack_strings, pack_value, unpack_strings, unpac
 from widemargin.structured.tagger.feature_names import FeatureNames
 from widemargin.training.history import History
 
-if TYPE_CHECKING:
-    from widemargin.structured.tagger.model import TaggerModel
 
-
-def pack_tagger(
-    model: TaggerModel, names: bool = True
-) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+def pack_tagger(model: Any, names: bool = True) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     """The arrays and the description for a file. Empty rows are left out."""
     R = model.features
     rows = np.flatnonzero(np.any(model.W[:R], axis=1)).astype(np.uint32)
