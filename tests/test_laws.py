@@ -798,7 +798,8 @@ def test_weight_k_is_k_times_the_step_or_the_cap(name, weight, data):
     rule = params.get("rule", "logistic")
     if rule != "pa":  # it steps as far as it must, whatever an error costs
         parameter = "C" if rule in ("pa1", "pa2") else "eta"
-        how[parameter] = params[parameter] * weight
+        first, *power = np.ravel(params[parameter]).tolist()  # eta may decay by a power
+        how[parameter] = (first * weight, *power) if power else first * weight
     weighed = learner.fit(X, y, sample_weight=np.full(len(y), weight))
     assert_same(weighed, LEARNERS[name](**how).fit(X, y), X)
 

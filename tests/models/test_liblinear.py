@@ -121,7 +121,7 @@ WHOLE = liblinear("L2R_LR", [1, 2], [[1.0], [2.0], [3.0]], 1)
         (WHOLE.replace("label 1 2", "label 1 1"), "has the labels 1 1 for 2 classes"),
         (WHOLE.replace("nr_class 2", "nr_class 1"), "has the labels 1 2 for 1 classes"),
         (WHOLE.replace("nr_feature 2", "nr_feature 5"), "has 3 weights, but its header says 6 x 1"),
-        (WHOLE.replace("nr_feature 2", "nr_feature -1"), "has 3 weights, but its header says 0 x 1"),
+        (WHOLE.replace("feature 2", "feature -1"), "has 3 weights, but its header says 0 x 1"),
         (WHOLE.replace("bias 1", "bias -1"), "has 3 weights, but its header says 2 x 1"),
         (WHOLE[:-3], "has 2 weights, but its header says 3 x 1"),
         (WHOLE.partition("w\n")[0], "has 0 weights, but its header says 3 x 1"),

@@ -94,7 +94,6 @@ class Checkpoints:
         if not os.path.exists(self.path):
             return None
         arrays, about = read_model_file(self.path)
-        self._check_format(about)
         if about.get("task") != self.task:
             before = about.get("task") or {}
             other = [name for name in self.task if before.get(name) != self.task[name]]
@@ -102,6 +101,7 @@ class Checkpoints:
                 f"{self.path}: is a checkpoint of another training ({', '.join(other)} differ);"
                 " use the same files and options, or another folder"
             )
+        self._check_format(about)
         return arrays, about
 
     def _check_format(self, about: dict[str, Any]) -> None:
