@@ -562,7 +562,7 @@ BAD = [
     (["train", "f.svm", "--model", "no/m.wm"], 1, "no/m.wm: No such file or directory"),
     (["train", "f.svm", "--model", "."], 1, "not a regular file"),
     (["train", "f.svm", "--checkpoint", "f.svm"], 1, "f.svm: File exists"),
-    (["train", "f.svm", "--checkpoint", "other", "--resume"], 1, "checkpoint of another training"),
+    (["train", "f.svm", "--checkpoint", "other", "--resume"], 1, "is a model, not a checkpoint"),
     (["train", "f.svm", "--resume"], 2, "--resume needs --checkpoint"),
     (["train", "f.svm", "--memory", "lots"], 2, "--memory='lots' must be a positive size"),
     (["train", "f.svm", "--valid", "1.5"], 2, "--valid 1.5: expected a file, or a fraction"),

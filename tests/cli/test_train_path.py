@@ -1,5 +1,6 @@
 """One training path for every learner: its options, its report, its checkpoints."""
 
+import glob
 import json
 import os
 import random
@@ -193,7 +194,7 @@ RESUMED = {
 def kill_at_a_checkpoint(words, seconds):
     """Start a training and kill it a moment after it has written its first checkpoint."""
     process = subprocess.Popen([sys.executable, "-m", "widemargin", *words])
-    while not (os.path.isdir("points") and os.listdir("points")) and process.poll() is None:
+    while not glob.glob("points/*.wm") and process.poll() is None:
         time.sleep(0.002)
     time.sleep(seconds)
     process.send_signal(signal.SIGKILL)

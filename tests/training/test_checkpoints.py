@@ -175,3 +175,12 @@ def test_a_checkpoint_of_another_training_is_refused(often, tmp_path):
         Perceptron(random_state=1).fit(X + 1, Y, checkpoint=tmp_path)
     with pytest.raises(ModelFileError, match=r"another training \(learner differ"):
         Perceptron(random_state=2).fit(X, Y, checkpoint=tmp_path)
+
+
+def test_what_a_killed_process_left_behind_is_removed(tmp_path):
+    checkpoints = Checkpoints(tmp_path, {})
+    checkpoints.part("labels").write({}, {})
+    for name in ("checkpoint.wm.0a1b2c3d.tmp", "checkpoint-labels.wm.0a1b2c3d.tmp", "other.wm"):
+        (tmp_path / name).touch()
+    checkpoints.remove()
+    assert os.listdir(tmp_path) == ["other.wm"]

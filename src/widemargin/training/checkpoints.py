@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -94,6 +95,8 @@ class Checkpoints:
         if not os.path.exists(self.path):
             return None
         arrays, about = read_model_file(self.path)
+        if "task" not in about:
+            raise ModelFileError(f"{self.path}: is a model, not a checkpoint; use another folder")
         if about.get("task") != self.task:
             before = about.get("task") or {}
             other = [name for name in self.task if before.get(name) != self.task[name]]
@@ -118,10 +121,10 @@ class Checkpoints:
 
     def remove(self) -> None:
         """Delete the checkpoint and those of its parts, once the task is done."""
+        # A process that was killed may have left a temporary file, too.
+        mine = re.compile(rf"{re.escape(self.name)}(-.*)?\.wm(\.[0-9a-f]+\.tmp)?")
         for file in os.listdir(self.folder):
-            if file == f"{self.name}.wm" or (
-                file.startswith(f"{self.name}-") and file.endswith(".wm")
-            ):
+            if mine.fullmatch(file):
                 os.unlink(os.path.join(self.folder, file))
 
 
