@@ -15,60 +15,20 @@ no times or wordings are stored.
 from __future__ import annotations
 
 import argparse
-import os
 import pathlib
 import sys
 import time
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 
 import numpy as np
 
 from benchmarks.fingerprints.differences import tell_differences
-from benchmarks.fingerprints.kernels import kernel_perceptron, kernel_svm
-from benchmarks.fingerprints.linear import (
-    linear_going_on,
-    linear_others,
-    linear_special,
-    linear_svm,
-    linear_variants,
-)
-from benchmarks.fingerprints.notes import DATA, Arrays, Notes
+from benchmarks.fingerprints.notes import DATA, Arrays
 from benchmarks.fingerprints.old_models import ask_models, write_models
-from benchmarks.fingerprints.proofs import proofs, small_things
-from benchmarks.fingerprints.sentences import parsers, taggers
-from benchmarks.fingerprints.shell import shell_going_on, shell_trainings
-from benchmarks.fingerprints.structured import structured
-from benchmarks.fingerprints.texts import texts
-
-#: The work in pieces of about the same length; the longest come first.
-SECTIONS: dict[str, Callable[[Notes, pathlib.Path], None]] = {
-    "shell-trainings": shell_trainings,
-    "shell-going-on": shell_going_on,
-    "taggers": taggers,
-    "parsers": parsers,
-    "linear-variants": linear_variants,
-    "kernel-svm": kernel_svm,
-    "kernel-perceptron": kernel_perceptron,
-    "proofs": proofs,
-    "linear-svm": linear_svm,
-    "texts": texts,
-    "linear-special": linear_special,
-    "linear-others": linear_others,
-    "linear-going-on": linear_going_on,
-    "structured": structured,
-    "small-things": small_things,
-}
-
-
-def _run_section(name: str, data: pathlib.Path) -> tuple[str, Arrays, float, float]:
-    """What a section notes, and its seconds on the clock and on the processors."""
-    warnings.simplefilter("ignore")
-    notes, began, used = Notes(), time.perf_counter(), sum(os.times()[:4])
-    SECTIONS[name](notes, data)
-    return name, notes.arrays, time.perf_counter() - began, sum(os.times()[:4]) - used
+from benchmarks.fingerprints.sections import SECTIONS, run_section
 
 
 def write(path: pathlib.Path, data: pathlib.Path, only: Sequence[str], jobs: int) -> None:
@@ -77,7 +37,7 @@ def write(path: pathlib.Path, data: pathlib.Path, only: Sequence[str], jobs: int
     chosen = [name for name in SECTIONS if not only or name in only]
     began = time.perf_counter()
     with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
-        for done in [pool.submit(_run_section, name, data) for name in chosen]:
+        for done in [pool.submit(run_section, name, data) for name in chosen]:
             name, found, seconds, used = done.result()
             print(
                 f"{name:<20}{len(found):>7} arrays{seconds:>8.1f} s{used:>8.1f} s of CPU",
