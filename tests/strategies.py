@@ -3,29 +3,22 @@
 import numpy as np
 from hypothesis import strategies as st
 
-from widemargin import (
-    KernelPerceptron,
-    KernelSVM,
-    LinearSVM,
-    OnlineLogistic,
-    PassiveAggressive,
-    Perceptron,
-)
+import widemargin as wm
 
 #: Every learner, by name, unshuffled: a law that wants chance asks for it. The steps of the
 #: logistic ones are short enough for rounding errors to shrink from one example to the next.
 LEARNERS = {
-    "perceptron": lambda **how: Perceptron(**{"shuffle": False, **how}),
-    "margin": lambda **how: Perceptron(**{"rule": "margin", "shuffle": False, **how}),
-    "perceptron-logistic": lambda **how: Perceptron(
+    "perceptron": lambda **how: wm.Perceptron(**{"shuffle": False, **how}),
+    "margin": lambda **how: wm.Perceptron(**{"rule": "margin", "shuffle": False, **how}),
+    "perceptron-logistic": lambda **how: wm.Perceptron(
         **{"rule": "logistic", "eta": 0.05, "shuffle": False, **how}
     ),
-    "perceptron-pa": lambda **how: Perceptron(**{"rule": "pa", "shuffle": False, **how}),
-    "pa": lambda **how: PassiveAggressive(**{"rule": "pa", "shuffle": False, **how}),
-    "pa1": lambda **how: PassiveAggressive(**{"rule": "pa1", "C": 0.1, "shuffle": False, **how}),
-    "pa2": lambda **how: PassiveAggressive(**{"rule": "pa2", "C": 0.1, "shuffle": False, **how}),
-    "logistic": lambda **how: OnlineLogistic(**{"eta": 0.05, "shuffle": False, **how}),
-    "logistic-l2": lambda **how: OnlineLogistic(
+    "perceptron-pa": lambda **how: wm.Perceptron(**{"rule": "pa", "shuffle": False, **how}),
+    "pa": lambda **how: wm.PassiveAggressive(**{"rule": "pa", "shuffle": False, **how}),
+    "pa1": lambda **how: wm.PassiveAggressive(**{"rule": "pa1", "C": 0.1, "shuffle": False, **how}),
+    "pa2": lambda **how: wm.PassiveAggressive(**{"rule": "pa2", "C": 0.1, "shuffle": False, **how}),
+    "logistic": lambda **how: wm.OnlineLogistic(**{"eta": 0.05, "shuffle": False, **how}),
+    "logistic-l2": lambda **how: wm.OnlineLogistic(
         **{"eta": (0.05, 0.5), "l2": 0.01, "shuffle": False, **how}
     ),
 }
@@ -39,17 +32,17 @@ SCALE_FREE = ("perceptron", "perceptron-pa", "pa")
 _POLYNOMIAL = {"kernel": "poly", "degree": 2, "gamma": 1.0, "coef0": 1.0, "random_state": 0}
 #: Learners that solve a problem or see examples through a kernel, which is exact on whole numbers.
 MACHINES = {
-    "kernel-perceptron": lambda **how: KernelPerceptron(
+    "kernel-perceptron": lambda **how: wm.KernelPerceptron(
         **{**_POLYNOMIAL, "shuffle": False, "epochs": 3, **how}
     ),
-    "kernel-perceptron-budget": lambda **how: KernelPerceptron(
+    "kernel-perceptron-budget": lambda **how: wm.KernelPerceptron(
         **{**_POLYNOMIAL, "budget": 8, "shuffle": False, "epochs": 3, **how}
     ),
-    "kernel-svm": lambda **how: KernelSVM(**{**_POLYNOMIAL, "tol": 1e-6, **how}),
-    "linear-svm": lambda **how: LinearSVM(
+    "kernel-svm": lambda **how: wm.KernelSVM(**{**_POLYNOMIAL, "tol": 1e-6, **how}),
+    "linear-svm": lambda **how: wm.LinearSVM(
         **{"random_state": 0, "tol": 1e-9, "epochs": 10_000, **how}
     ),
-    "linear-svm-joint": lambda **how: LinearSVM(
+    "linear-svm-joint": lambda **how: wm.LinearSVM(
         **{"multiclass": "joint", "random_state": 0, "tol": 1e-9, "epochs": 10_000, **how}
     ),
 }

@@ -8,17 +8,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 
-from widemargin import (
-    KernelPerceptron,
-    KernelSVM,
-    LinearSVM,
-    OnlineLogistic,
-    PassiveAggressive,
-    Perceptron,
-    TextClassifier,
-    certify,
-    gram_matrix,
-)
+import widemargin as wm
 from widemargin.parameters import (
     changed,
     check_choice,
@@ -232,29 +222,32 @@ class Parity(Task):
 
 
 LEARNERS = [
-    (Perceptron(C=3), "C=3 has no effect with rule='perceptron'"),
-    (Perceptron(rule="margin", C=3), "C=3"),
-    (Perceptron(target=2.0), "target=2.0"),
-    (Perceptron(rule="pa1", eta=0.1), "eta=0.1"),
-    (Perceptron(rule="pa1", eta=(1.0, 0.5)), "eta=(1.0, 0.5)"),
-    (Perceptron(patience=3), "patience=3"),
-    (PassiveAggressive(rule="pa", C=0.1), "C=0.1"),
-    (OnlineLogistic(patience=3), "patience=3"),
-    (LinearSVM(bias="free", fit_intercept=False), "bias='free'"),
-    (KernelPerceptron(C=3), "C=3"),
-    (KernelPerceptron(kernel="linear", gamma=1.0), "gamma=1.0 has no effect with kernel='linear'"),
+    (wm.Perceptron(C=3), "C=3 has no effect with rule='perceptron'"),
+    (wm.Perceptron(rule="margin", C=3), "C=3"),
+    (wm.Perceptron(target=2.0), "target=2.0"),
+    (wm.Perceptron(rule="pa1", eta=0.1), "eta=0.1"),
+    (wm.Perceptron(rule="pa1", eta=(1.0, 0.5)), "eta=(1.0, 0.5)"),
+    (wm.Perceptron(patience=3), "patience=3"),
+    (wm.PassiveAggressive(rule="pa", C=0.1), "C=0.1"),
+    (wm.OnlineLogistic(patience=3), "patience=3"),
+    (wm.LinearSVM(bias="free", fit_intercept=False), "bias='free'"),
+    (wm.KernelPerceptron(C=3), "C=3"),
     (
-        KernelPerceptron(degree=2),
+        wm.KernelPerceptron(kernel="linear", gamma=1.0),
+        "gamma=1.0 has no effect with kernel='linear'",
+    ),
+    (
+        wm.KernelPerceptron(degree=2),
         "degree=2 has no effect with kernel='rbf', only with kernel='poly'",
     ),
-    (KernelPerceptron(coef0=2.0), "coef0=2.0"),
-    (KernelPerceptron(kernel="poly", sigma=2.0), "sigma=2.0"),
-    (KernelPerceptron(kernel=np.dot, degree=2), "degree=2 has no effect with kernel=dot"),
-    (KernelPerceptron(forget="random"), "forget='random' has no effect without a budget"),
-    (KernelPerceptron(patience=3), "patience=3"),
-    (KernelSVM(degree=2), "degree=2"),
-    (KernelSVM(kernel="linear", gamma="auto"), "gamma='auto'"),
-    (KernelSVM(kernel="linear", sigma=1.0), "sigma=1.0"),
+    (wm.KernelPerceptron(coef0=2.0), "coef0=2.0"),
+    (wm.KernelPerceptron(kernel="poly", sigma=2.0), "sigma=2.0"),
+    (wm.KernelPerceptron(kernel=np.dot, degree=2), "degree=2 has no effect with kernel=dot"),
+    (wm.KernelPerceptron(forget="random"), "forget='random' has no effect without a budget"),
+    (wm.KernelPerceptron(patience=3), "patience=3"),
+    (wm.KernelSVM(degree=2), "degree=2"),
+    (wm.KernelSVM(kernel="linear", gamma="auto"), "gamma='auto'"),
+    (wm.KernelSVM(kernel="linear", sigma=1.0), "sigma=1.0"),
 ]
 
 
@@ -266,28 +259,28 @@ def test_learners_refuse_what_has_no_effect(learner, said):
 
 
 def test_learners_take_what_has_an_effect():
-    Perceptron(rule="pa2", C=3.0).fit(X, Y)
-    Perceptron(patience=3, epochs=2).fit(X, Y, X_val=X, y_val=Y)
-    Perceptron(patience=3, epochs=2, validation=0.5).fit(X, Y)
-    Perceptron(patience=3).partial_fit(X, Y)
-    said = refusal(Perceptron(validation=0.5).fit, X, Y, X_val=X, y_val=Y)
+    wm.Perceptron(rule="pa2", C=3.0).fit(X, Y)
+    wm.Perceptron(patience=3, epochs=2).fit(X, Y, X_val=X, y_val=Y)
+    wm.Perceptron(patience=3, epochs=2, validation=0.5).fit(X, Y)
+    wm.Perceptron(patience=3).partial_fit(X, Y)
+    said = refusal(wm.Perceptron(validation=0.5).fit, X, Y, X_val=X, y_val=Y)
     assert said == "validation=0.5 has no effect if X_val is given, only without it"
 
 
 def test_a_search_over_rules_leaves_out_what_has_no_effect():
     grid = [{"rule": ["perceptron", "pa"]}, {"rule": ["pa1", "pa2"], "C": [0.1, 1.0]}]
-    search = GridSearchCV(Perceptron(random_state=0), grid, cv=2, error_score="raise")
+    search = GridSearchCV(wm.Perceptron(random_state=0), grid, cv=2, error_score="raise")
     assert search.fit(X * 2, Y * 2).best_score_ >= 0.5
 
 
 def test_names_are_learned_only_by_what_has_an_effect():
-    assert refusal(Perceptron(C=3).learn_one, {"a": 1.0}, 0).startswith("C=3")
+    assert refusal(wm.Perceptron(C=3).learn_one, {"a": 1.0}, 0).startswith("C=3")
 
 
 def test_texts():
-    said = refusal(TextClassifier(analyzer="char", min_length=3).fit, ["a b", "c d"], [0, 1])
+    said = refusal(wm.TextClassifier(analyzer="char", min_length=3).fit, ["a b", "c d"], [0, 1])
     assert said.startswith("min_length=3 has no effect with analyzer='char'")
-    seeded = TextClassifier(Perceptron(), random_state=1)
+    seeded = wm.TextClassifier(wm.Perceptron(), random_state=1)
     assert refusal(seeded.fit, ["a b", "c d"], [0, 1]).startswith("random_state=1")
 
 
@@ -336,5 +329,5 @@ def test_parsers(params, said):
 
 
 def test_kernels_of_matrices():
-    assert refusal(gram_matrix, X, "rbf", degree=3).startswith("degree=3 has no effect")
-    assert refusal(certify, X, Y, kernel="linear", gamma=1.0).startswith("gamma=1.0")
+    assert refusal(wm.gram_matrix, X, "rbf", degree=3).startswith("degree=3 has no effect")
+    assert refusal(wm.certify, X, Y, kernel="linear", gamma=1.0).startswith("gamma=1.0")

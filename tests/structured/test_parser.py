@@ -19,13 +19,8 @@ from widemargin.loops.lowlevel.vectors import add_rows
 from widemargin.loops.trees.labels import ARC_COUNTS, ARC_NODES
 from widemargin.loops.trees.spanning import best_projective, best_spanning
 from widemargin.loops.trees.transitions import FACTS, begin, legal, losses, make_transition
+from widemargin.structured.parser import features
 from widemargin.structured.parser.buffers import chart_room, merger_room, packed
-from widemargin.structured.parser.features import (
-    ARC_TEMPLATES,
-    LABEL_TEMPLATES,
-    PARSER_TEMPLATES,
-    compile_templates,
-)
 from widemargin.structured.parser.model import load_parser
 from widemargin.structured.parser.parser import Parser
 from widemargin.structured.parser.training import (
@@ -242,14 +237,14 @@ def test_weights_of_16_bits():
 
 
 def test_no_feature_stands_twice():
-    for text in (PARSER_TEMPLATES, LABEL_TEMPLATES, ARC_TEMPLATES):
-        features = [frozenset(line.split()) for line in text.split("\n") if line]
-        assert len(set(features)) == len(features)
+    for text in (features.PARSER_TEMPLATES, features.LABEL_TEMPLATES, features.ARC_TEMPLATES):
+        templates = [frozenset(line.split()) for line in text.split("\n") if line]
+        assert len(set(templates)) == len(templates)
 
 
 def test_a_feature_that_cannot_be():
     with pytest.raises(ValueError, match="more than four atoms"):
-        compile_templates("s0.w s0.t s1.w s1.t b0.w", "wtxe", 10)
+        features.compile_templates("s0.w s0.t s1.w s1.t b0.w", "wtxe", 10)
 
 
 # Parsers
@@ -381,10 +376,10 @@ def test_the_average_is_that_of_all_weights_that_have_decided(corpus):
         ),
     )
     arcs = [
-        compile_templates(text, "wtxe", 10, ARC_NODES, ARC_COUNTS)
-        for text in (ARC_TEMPLATES, LABEL_TEMPLATES)
+        features.compile_templates(text, "wtxe", 10, ARC_NODES, ARC_COUNTS)
+        for text in (features.ARC_TEMPLATES, features.LABEL_TEMPLATES)
     ]
-    states = compile_templates(PARSER_TEMPLATES, "wtxe", 10)
+    states = features.compile_templates(features.PARSER_TEMPLATES, "wtxe", 10)
     given, actions = rows_of(few)
     words, _ = rows_of(single)
     rng = np.random.default_rng(0)

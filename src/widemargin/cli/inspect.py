@@ -22,7 +22,7 @@ _BLOCKS = " ▏▎▍▌▋▊▉█"
 #: Charts of more rows than this are thinned out.
 _ROWS = 20
 #: The largest number of classes that are shown.
-_CLASSES = 20
+CLASSES = 20
 
 
 def inspect(path: str, top: int, as_json: bool) -> None:
@@ -48,21 +48,15 @@ def inspect(path: str, top: int, as_json: bool) -> None:
         click.echo(json.dumps(_figures(path, model, top)))
         return
     state, labels = model.state, [str(label) for label in model.classes.tolist()]
-    click.echo(f"{path}: {model.learner}, {model.rule} rule, {model.keep} kept")
-    shown = ", ".join(labels[:_CLASSES]) + (", ..." if len(labels) > _CLASSES else "")
-    click.echo(f"{len(labels)} classes: {shown}")
-    click.echo(f"{state.width} features, {encoder_story(model)}; bias: {_bias(model)}")
-    given = {name: value for name, value in model.params.items() if value is not None}
-    click.echo(
-        "parameters: " + (", ".join(f"{name}={value!r}" for name, value in given.items()) or "-")
+    show_training(
+        path,
+        model,
+        [f"{state.width} features, {encoder_story(model)}; bias: {_bias(model)}"],
+        f", weights {state.W.dtype}",
     )
-    click.echo(f"file: {os.stat(path).st_size:,} bytes, weights {state.W.dtype}")
-    show_history(model.history)
-    if model.certificate is not None:
-        click.echo(f"\n{model.certificate}")
     click.echo("\nstrongest features")
-    side = max(map(len, labels[:_CLASSES]))
-    for label, features in list(model.top_features(top).items())[:_CLASSES]:
+    side = max(map(len, labels[:CLASSES]))
+    for label, features in list(model.top_features(top).items())[:CLASSES]:
         listed = ", ".join(f"{name} {weight:.3g}" for name, weight in features) or "-"
         click.echo(f"{label!s:<{side}}  {listed}")
     texts = getattr(model.encoder, "text", None) or model.encoder
@@ -74,7 +68,28 @@ def inspect(path: str, top: int, as_json: bool) -> None:
 def _bias(model: LinearModel) -> str:
     if not model.bias:
         return "none"
-    return ", ".join(f"{b:.4g}" for b in model.intercept[:_CLASSES])
+    return ", ".join(f"{b:.4g}" for b in model.intercept[:CLASSES])
+
+
+def show_training(
+    path: str, model: LinearModel | KernelModel, facts: list[str], stored: str
+) -> None:
+    """Print what a model is and how its training went; `facts` are those of its kind."""
+    labels = [str(label) for label in model.classes.tolist()]
+    given = {name: value for name, value in model.params.items() if value is not None}
+    parameters = ", ".join(f"{name}={value!r}" for name, value in given.items()) or "-"
+    shown = ", ".join(labels[:CLASSES]) + (", ..." if len(labels) > CLASSES else "")
+    for line in (
+        f"{path}: {model.learner}, {model.rule} rule, {model.keep} kept",
+        f"{len(labels)} classes: {shown}",
+        *facts,
+        f"parameters: {parameters}",
+        f"file: {os.stat(path).st_size:,} bytes{stored}",
+    ):
+        click.echo(line)
+    show_history(model.history)
+    if model.certificate is not None:
+        click.echo(f"\n{model.certificate}")
 
 
 def show_history(history: History) -> None:
@@ -126,11 +141,12 @@ def _chart(
         eighths = round(8 * _WIDTH * part)
         bar = "█" * (eighths // 8) + _BLOCKS[eighths % 8].strip()
         epoch = history.epochs[i].epoch
-        mark = "  <- given back" if best is not None and epoch == best else ""
+        mark = "  <- best, kept" if best is not None and epoch == best else ""
         click.echo(f"{epoch:>5}  {bar} {form.format(values[i])}{mark}")
 
 
-def _figures(path: str, model: LinearModel, top: int) -> dict[str, Any]:
+def figures_of(path: str, model: LinearModel | KernelModel, width: int) -> dict[str, Any]:
+    """What there is to say in JSON of a model of any kind."""
     encoder = model.encoder
     return {
         "model": os.path.abspath(path),
@@ -138,10 +154,16 @@ def _figures(path: str, model: LinearModel, top: int) -> dict[str, Any]:
         "rule": model.rule,
         "keep": model.keep,
         "classes": model.classes.tolist(),
-        "features": model.state.width,
+        "features": width,
         "encoder": None if encoder is None else {"kind": encoder.kind, **encoder.describe()},
-        "intercept": model.intercept.tolist(),
         "history": model.history.to_dict(),
+    }
+
+
+def _figures(path: str, model: LinearModel, top: int) -> dict[str, Any]:
+    return {
+        **figures_of(path, model, model.state.width),
+        "intercept": model.intercept.tolist(),
         "top_features": {str(label): found for label, found in model.top_features(top).items()},
     }
 

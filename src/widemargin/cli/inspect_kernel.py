@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import json
-import os
 from typing import Any
 
 import click
 import numpy as np
 
-from widemargin.cli.inspect import show_history
+from widemargin.cli.inspect import CLASSES, figures_of, show_training
 from widemargin.models.kernel import KernelModel
 from widemargin.pages.reportable import encoder_story
-
-#: The largest number of classes that are shown.
-_CLASSES = 20
 
 
 def inspect_kernel(path: str, model: KernelModel, top: int, as_json: bool) -> None:
@@ -22,24 +18,15 @@ def inspect_kernel(path: str, model: KernelModel, top: int, as_json: bool) -> No
     if as_json:
         click.echo(json.dumps(_figures(path, model, top)))
         return
-    labels = [str(label) for label in model.classes.tolist()]
-    click.echo(f"{path}: {model.learner}, {model.rule} rule, {model.keep} kept")
-    shown = ", ".join(labels[:_CLASSES]) + (", ..." if len(labels) > _CLASSES else "")
-    click.echo(f"{len(labels)} classes: {shown}")
-    click.echo(f"kernel {model.kernel}, longest example {model.R:.6g} in its space")
-    click.echo(f"{model.width} features, {encoder_story(model)}")
-    given = {name: value for name, value in model.params.items() if value is not None}
-    click.echo(
-        "parameters: " + (", ".join(f"{name}={value!r}" for name, value in given.items()) or "-")
-    )
-    click.echo(f"file: {os.stat(path).st_size:,} bytes")
-    show_history(model.history)
-    if model.certificate is not None:
-        click.echo(f"\n{model.certificate}")
+    facts = [
+        f"kernel {model.kernel}, longest example {model.R:.6g} in its space",
+        f"{model.width} features, {encoder_story(model)}",
+    ]
+    show_training(path, model, facts, "")
     click.echo(f"\n{model.support.n} support vectors; the strongest, by row of the training data")
     columns = _columns(model)
-    side = max(len(name) for name, _ in columns[:_CLASSES])
-    for name, found in strongest(model, top)[:_CLASSES]:
+    side = max(len(name) for name, _ in columns[:CLASSES])
+    for name, found in strongest(model, top)[:CLASSES]:
         listed = ", ".join(f"row {row} ({coef:+.4g})" for row, coef in found) or "-"
         click.echo(f"{name:<{side}}  {listed}")
 
@@ -68,17 +55,9 @@ def _columns(model: KernelModel) -> list[tuple[str, np.ndarray]]:
 
 
 def _figures(path: str, model: KernelModel, top: int) -> dict[str, Any]:
-    encoder = model.encoder
     return {
-        "model": os.path.abspath(path),
-        "learner": model.learner,
-        "rule": model.rule,
-        "keep": model.keep,
+        **figures_of(path, model, model.width),
         "kernel": model.kernel.to_dict(),
-        "classes": model.classes.tolist(),
-        "features": model.width,
-        "encoder": None if encoder is None else {"kind": encoder.kind, **encoder.describe()},
-        "history": model.history.to_dict(),
         "support_vectors": model.support.n,
         "support_rows": (model.support.index + 1).tolist(),
         "strongest": dict(strongest(model, top)),

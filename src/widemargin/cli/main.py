@@ -152,13 +152,7 @@ def parse(model: str, files: tuple[str, ...], **given: object) -> None:
 
 @main.command()
 @click.argument("model")
-@click.option(
-    "--top",
-    type=click.IntRange(0),
-    default=10,
-    show_default=True,
-    help="Number of features to show per class.",
-)
+@options.count("--top", "Number of features to show per class.", default=10)
 @click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON object.")
 def inspect(model: str, top: int, as_json: bool) -> None:
     """Show what MODEL is, how it was trained, and its strongest features."""
@@ -170,20 +164,8 @@ def inspect(model: str, top: int, as_json: bool) -> None:
 @main.command()
 @click.argument("model")
 @click.argument("files", nargs=-1, required=True)
-@click.option(
-    "--row",
-    type=click.IntRange(1),
-    default=1,
-    show_default=True,
-    help="Number of the example, counted from 1.",
-)
-@click.option(
-    "--top",
-    type=click.IntRange(0),
-    default=10,
-    show_default=True,
-    help="Number of features to show.",
-)
+@options.count("--row", "Number of the example, counted from 1.", default=1, least=1)
+@options.count("--top", "Number of features to show.", default=10)
 @options.reading
 @click.option("--text", multiple=True, help="Tables: the column of texts.")
 def explain(model: str, files: tuple[str, ...], row: int, top: int, **given: object) -> None:
@@ -308,29 +290,16 @@ def report(model: str, files: tuple[str, ...], output: str, **given: object) -> 
 @main.command()
 @click.argument("files", nargs=-1, required=True)
 @click.option("--learners", help="Learners to compare, separated by semicolons (default: all).")
-@click.option(
-    "--folds",
-    type=click.IntRange(2),
-    default=5,
-    show_default=True,
-    help="Number of folds of the cross-validation.",
-)
-@click.option(
+@options.count("--folds", "Number of folds of the cross-validation.", default=5, least=2)
+@options.count(
     "--repeats",
-    type=click.IntRange(1),
+    "Number of times the cross-validation is repeated, with other folds.",
     default=2,
-    show_default=True,
-    help="Number of times the cross-validation is repeated, with other folds.",
+    least=1,
 )
 @click.option("--C", "C", type=float, default=1.0, show_default=True, help="Cost of an error.")
-@click.option(
-    "--epochs",
-    type=click.IntRange(1),
-    default=10,
-    show_default=True,
-    help="Number of epochs of the online learners.",
-)
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Random seed.")
+@options.count("--epochs", "Number of epochs of the online learners.", default=10, least=1)
+@options.count("--seed", "Random seed.", default=0)
 @click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON object.")
 @click.option("--report", "page", help="Also write an HTML page with this name.")
 @options.reading

@@ -42,6 +42,15 @@ class _Number(click.ParamType):
 
 
 NUMBER = _Number()
+
+
+def count(name: str, help: str, *, default: int, least: int = 0) -> Callable[..., Any]:
+    """An option that takes a whole number."""
+    return click.option(
+        name, type=click.IntRange(least), default=default, show_default=True, help=help
+    )
+
+
 #: Options that belong to a parameter of another name.
 _PARAMETER = {"power": "eta", "dictionary": "tag_dictionary"}
 #: Options that say which kernel.

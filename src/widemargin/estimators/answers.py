@@ -2,29 +2,22 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import validate_data
 
 from widemargin.data.rows import Rows
+from widemargin.estimators.fitted import FittedClassifier
 from widemargin.models.explanation import Explanation
 from widemargin.models.linear import LinearModel
 from widemargin.threads import thread_count
-from widemargin.training.history import History
 
 
-def html_of(estimator: Any, diagram: str) -> str:
-    """An estimator's diagram with its model below, if it is fitted."""
-    model = estimator.model_ if estimator.__sklearn_is_fitted__() else None
-    return diagram if model is None else diagram + model._repr_html_()
-
-
-class LinearAnswers(ClassifierMixin, BaseEstimator):
+class LinearAnswers(FittedClassifier):
     """Scores, predictions and explanations of a fitted linear model, `model_`."""
+
+    model_: LinearModel
 
     # Prediction
 
@@ -54,28 +47,7 @@ class LinearAnswers(ClassifierMixin, BaseEstimator):
         """Return the hyperplane that separates two classes as an equation w.x + b = 0."""
         return self._fitted().equation(digits)
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Save the model to one file; `widemargin.load` reads it back."""
-        self._fitted().save(path)
-
-    def report(
-        self, path: str | os.PathLike[str], X: Any = None, y: Any = None, **options: Any
-    ) -> None:
-        """Write an HTML page about the model; see `widemargin.report`."""
-        from widemargin.pages.reports import report
-
-        report(self, path, X, y, **options)
-
-    def _html_repr(self) -> str:
-        """HTML for notebooks: the parameters and, once fitted, the model."""
-        return html_of(self, super()._html_repr())
-
     # Learned attributes
-
-    @property
-    def classes_(self) -> np.ndarray:
-        """The labels, sorted."""
-        return self._fitted().classes
 
     @property
     def coef_(self) -> np.ndarray:
@@ -90,23 +62,7 @@ class LinearAnswers(ClassifierMixin, BaseEstimator):
         """The biases."""
         return self._fitted().intercept
 
-    @property
-    def history_(self) -> History:
-        """The training history, one row per epoch."""
-        return self._fitted().history
-
-    @property
-    def n_iter_(self) -> int:
-        """Number of epochs run."""
-        return len(self._fitted().history)
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return "model_" in vars(self)
-
-    def _fitted(self) -> LinearModel:
-        if "model_" not in vars(self):
-            raise NotFittedError(f"this {type(self).__name__} is not fitted yet: call fit first")
-        return self.model_
+    # Internals
 
     def _rows_to_ask(self, X: Any) -> Rows:
         model = self._fitted()
@@ -124,14 +80,3 @@ class LinearAnswers(ClassifierMixin, BaseEstimator):
             ensure_all_finite=False,
         )
         return Rows.of(X, bias=model.bias, dtype=model.state.W.dtype)
-
-    def _generator(self) -> np.random.Generator:
-        seed = self.random_state
-        if isinstance(seed, np.random.RandomState):
-            seed = seed.randint(2**31)
-        return np.random.default_rng(seed)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags

@@ -7,21 +7,19 @@ import os
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import column_or_1d, validate_data
 
 from widemargin.data.encode.labels import check_labels
 from widemargin.data.rows import Rows
 from widemargin.errors import DataError
+from widemargin.estimators.fitted import FittedClassifier
 from widemargin.kernels.kernel import Kernel
 from widemargin.kernels.points import len_of
 from widemargin.models.kernel import KernelModel
 from widemargin.threads import thread_count
-from widemargin.training.history import History
 
 
-class KernelAnswers(ClassifierMixin, BaseEstimator):
+class KernelAnswers(FittedClassifier):
     """Scores and predictions of a fitted kernel model, `model_`."""
 
     model_: KernelModel
@@ -46,7 +44,7 @@ class KernelAnswers(ClassifierMixin, BaseEstimator):
         If the kernel is a Python function, only its name is saved: pass the function to
         `with_kernel` of the loaded learner.
         """
-        self._fitted().save(path)
+        super().save(path)
 
     def with_kernel(self, function: Any) -> Self:
         """Return the same learner with its kernel function, which a file cannot store."""
@@ -56,11 +54,6 @@ class KernelAnswers(ClassifierMixin, BaseEstimator):
         return other
 
     # Learned attributes
-
-    @property
-    def classes_(self) -> np.ndarray:
-        """The labels, sorted."""
-        return self._fitted().classes
 
     @property
     def support_(self) -> np.ndarray:
@@ -87,22 +80,7 @@ class KernelAnswers(ClassifierMixin, BaseEstimator):
         """The kernel with its parameters."""
         return self._fitted().kernel
 
-    @property
-    def history_(self) -> History:
-        """The training history, one row per epoch."""
-        return self._fitted().history
-
-    @property
-    def n_iter_(self) -> int:
-        """Number of epochs run."""
-        return len(self._fitted().history)
-
     # Internals
-
-    def _fitted(self) -> Any:
-        if "model_" not in vars(self):
-            raise NotFittedError(f"this {type(self).__name__} is not fitted yet: call fit first")
-        return self.model_
 
     def _validate(self, X: Any, y: Any) -> tuple[Any, np.ndarray]:
         """Validate training examples and labels as scikit-learn does; objects pass unchanged."""
@@ -139,15 +117,8 @@ class KernelAnswers(ClassifierMixin, BaseEstimator):
             return X.dtype.kind in "OUS" and X.ndim == 1
         return isinstance(X, (list, tuple)) and not _is_vector(X)
 
-    def _generator(self) -> np.random.Generator:
-        seed = self.random_state
-        if isinstance(seed, np.random.RandomState):
-            seed = seed.randint(2**31)
-        return np.random.default_rng(seed)
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
         tags.input_tags.pairwise = isinstance(self.kernel, str) and self.kernel == "precomputed"
         return tags
 

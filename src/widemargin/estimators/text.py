@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin, clone
+from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.metaestimators import available_if
 
 from widemargin.data.encode.text import TextEncoder, texts_of
 from widemargin.data.rows import Rows, Stack
-from widemargin.estimators.answers import html_of
+from widemargin.estimators.fitted import FittedClassifier
 from widemargin.models.explanation import Explanation
 from widemargin.models.linear import LinearModel
 from widemargin.parameters import Use, changed, refuse_unused, used_with
 from widemargin.threads import thread_count
-from widemargin.training.history import History
 
 _OPTIONS = (
     "analyzer",
@@ -168,7 +166,7 @@ def _has_probabilities(classifier: TextClassifier) -> bool:
     return hasattr(learner, "predict_proba")
 
 
-class TextClassifier(ClassifierMixin, BaseEstimator):
+class TextClassifier(FittedClassifier):
     """Text classifier: hashed text and a linear learner in one model, saved in one file.
 
     Parameters
@@ -280,16 +278,16 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
 
     def decision_function(self, X: Iterable[str]) -> np.ndarray:
         """Compute the scores of all documents, as the learner does."""
-        return self._fitted().decision_function(self._rows(X))
+        return self._fitted_learner().decision_function(self._rows(X))
 
     def predict(self, X: Iterable[str]) -> np.ndarray:
         """Predict the label of every document."""
-        return self._fitted().predict(self._rows(X))
+        return self._fitted_learner().predict(self._rows(X))
 
     @available_if(_has_probabilities)
     def predict_proba(self, X: Iterable[str]) -> np.ndarray:
         """Estimate the probability of every class, if the learner supports it."""
-        return self._fitted().predict_proba(self._rows(X))
+        return self._fitted_learner().predict_proba(self._rows(X))
 
     def explain(self, text: str, top: int = 10) -> Explanation:
         """Return the words that decided the prediction for one document, strongest first."""
@@ -302,22 +300,6 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
         "~" shares its column with others; a column without a name is "#" and its number.
         """
         return self.model_.top_features(n)
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Save encoder and learner to one file; `widemargin.load` reads it back."""
-        self.model_.save(path)
-
-    def report(
-        self, path: str | os.PathLike[str], X: Any = None, y: Any = None, **options: Any
-    ) -> None:
-        """Write an HTML page about the model; see `widemargin.report`."""
-        from widemargin.pages.reports import report
-
-        report(self, path, X, y, **options)
-
-    def _html_repr(self) -> str:
-        """HTML for notebooks: the parameters and, once fitted, the model."""
-        return html_of(self, super()._html_repr())
 
     def __sklearn_is_fitted__(self) -> bool:
         return "learner_" in vars(self)
@@ -333,22 +315,12 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
     @property
     def model_(self) -> LinearModel:
         """Encoder and weights as one model."""
-        return replace(self._fitted().model_, encoder=self.encoder_)
-
-    @property
-    def classes_(self) -> np.ndarray:
-        """The labels, sorted."""
-        return self._fitted().classes_
-
-    @property
-    def history_(self) -> History:
-        """The training history, one row per epoch."""
-        return self._fitted().history_
+        return replace(self._fitted_learner().model_, encoder=self.encoder_)
 
     # Internals
 
-    def _fitted(self) -> Any:
-        if "learner_" not in vars(self):
+    def _fitted_learner(self) -> Any:
+        if not self.__sklearn_is_fitted__():
             raise NotFittedError("this TextClassifier is not fitted yet: call fit first")
         return self.learner_
 
@@ -364,13 +336,13 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
         )
 
     def _rows(self, X: Iterable[str]) -> Rows:
-        bias = self._fitted().model_.bias
+        bias = self._fitted_learner().model_.bias
         return self.encoder_.encode(texts_of(X), bias, thread_count(self.n_jobs))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.string = True
-        tags.input_tags.two_d_array = False
+        tags.input_tags.sparse = tags.input_tags.two_d_array = False
         return tags
 
 

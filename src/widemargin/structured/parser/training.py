@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -66,6 +66,8 @@ class ParserTraining(SentenceTraining):
     ----------
     sentences : Sentences
         The training sentences.
+    templates : Templates
+        The features of a decision.
     weights : Average
         The weights to train.
     rng : numpy Generator
@@ -77,16 +79,22 @@ class ParserTraining(SentenceTraining):
     def __init__(
         self,
         sentences: Sentences,
+        templates: Templates,
         weights: Average,
         rng: np.random.Generator,
         score: Callable[[np.ndarray], float] | None = None,
     ) -> None:
         super().__init__(len(sentences.starts) - 1, True, rng, score)
-        self.sentences, self.weights = sentences, weights
+        self.sentences, self.templates, self.weights = sentences, templates, weights
 
     def run(self, order: np.ndarray, epoch: int) -> Outcome:
         """Learn from sentences in this order; epochs are numbered from 1."""
         raise NotImplementedError
+
+    def _pass(self, learn: Callable[..., tuple], order: np.ndarray, *rest: Any) -> Outcome:
+        """Run a loop that learns; what `rest` says differs from loop to loop."""
+        W, U, clock = self.weights.W, self.weights.U, self.weights.clock
+        return Outcome(*learn(self.sentences, order, W, U, clock, self.templates, *rest))
 
     def cut(self, order: np.ndarray) -> list[np.ndarray]:
         """Cut the order of an epoch into pieces of about as many sentences."""
@@ -130,9 +138,8 @@ class GreedyTraining(ParserTraining):
     ) -> None:
         lanes = padded(len(actions.kind))
         weights = Average((1 << (64 - int(templates.shift[0])), lanes))
-        super().__init__(sentences, weights, rng, score)
-        self.templates, self.actions = templates, actions
-        self.margin, self.explore = margin, explore
+        super().__init__(sentences, templates, weights, rng, score)
+        self.actions, self.margin, self.explore = actions, margin, explore
         self._room = desk(templates), work(templates, lanes, _longest(sentences))
         self._lengths = np.diff(sentences.starts).astype(np.int64) - 2
 
@@ -140,19 +147,9 @@ class GreedyTraining(ParserTraining):
         """One pass."""
         states = 2 * int(self._lengths[order.astype(np.int64)].sum())
         follow = self.rng.random(states) < (self.explore if epoch > 1 else 0.0)
-        found = learn_greedy(
-            self.sentences,
-            order,
-            self.weights.W,
-            self.weights.U,
-            self.weights.clock,
-            self.templates,
-            self.actions,
-            *self._room,
-            frozen(follow),
-            self.margin,
+        return self._pass(
+            learn_greedy, order, self.actions, *self._room, frozen(follow), self.margin
         )
-        return Outcome(*found)
 
 
 class BeamTraining(ParserTraining):
@@ -169,9 +166,9 @@ class BeamTraining(ParserTraining):
         rng: np.random.Generator,
         score: Callable[[np.ndarray], float] | None = None,
     ) -> None:
-        super().__init__(sentences, Average(start.shape, start), rng, score)
+        super().__init__(sentences, templates, Average(start.shape, start), rng, score)
         longest = _longest(sentences)
-        self.templates, self.actions, self.margin = templates, actions, margin
+        self.actions, self.margin = actions, margin
         self._room = (
             desk(templates),
             work(templates, start.shape[1], longest),
@@ -180,18 +177,7 @@ class BeamTraining(ParserTraining):
 
     def run(self, order: np.ndarray, epoch: int) -> Outcome:
         """One pass."""
-        found = learn_beam(
-            self.sentences,
-            order,
-            self.weights.W,
-            self.weights.U,
-            self.weights.clock,
-            self.templates,
-            self.actions,
-            *self._room,
-            self.margin,
-        )
-        return Outcome(*found)
+        return self._pass(learn_beam, order, self.actions, *self._room, self.margin)
 
 
 class ArcTraining(ParserTraining):
@@ -208,8 +194,8 @@ class ArcTraining(ParserTraining):
     ) -> None:
         longest = _longest(sentences)
         rows = 1 << (64 - int(templates.shift[0]))
-        super().__init__(sentences, Average((rows,)), rng, score)
-        self.templates, self.crossing, self.limit = templates, crossing, limit
+        super().__init__(sentences, templates, Average((rows,)), rng, score)
+        self.crossing, self.limit = crossing, limit
         self._room = (
             desk(templates),
             chart_room(0 if crossing else longest),
@@ -219,19 +205,7 @@ class ArcTraining(ParserTraining):
 
     def run(self, order: np.ndarray, epoch: int) -> Outcome:
         """One pass."""
-        found = learn_arcs(
-            self.sentences,
-            order,
-            self.weights.W,
-            self.weights.U,
-            self.weights.clock,
-            self.templates,
-            self.crossing,
-            True,
-            self.limit,
-            *self._room,
-        )
-        return Outcome(*found)
+        return self._pass(learn_arcs, order, self.crossing, True, self.limit, *self._room)
 
 
 class LabelTraining(ParserTraining):
@@ -246,24 +220,14 @@ class LabelTraining(ParserTraining):
         rng: np.random.Generator,
     ) -> None:
         lanes = padded(allowed.shape[1])
-        super().__init__(sentences, Average((1 << (64 - int(templates.shift[0])), lanes)), rng)
-        self.templates, self.allowed, self.margin = templates, frozen(allowed), margin
+        weights = Average((1 << (64 - int(templates.shift[0])), lanes))
+        super().__init__(sentences, templates, weights, rng)
+        self.allowed, self.margin = frozen(allowed), margin
         self._room = desk(templates), work(templates, lanes, _longest(sentences))
 
     def run(self, order: np.ndarray, epoch: int) -> Outcome:
         """One pass."""
-        found = learn_labels(
-            self.sentences,
-            order,
-            self.weights.W,
-            self.weights.U,
-            self.weights.clock,
-            self.templates,
-            self.allowed,
-            *self._room,
-            self.margin,
-        )
-        return Outcome(*found)
+        return self._pass(learn_labels, order, self.allowed, *self._room, self.margin)
 
 
 def padded(choices: int) -> int:
