@@ -7,9 +7,14 @@ from click.testing import CliRunner
 from widemargin.cli.main import main
 
 
+def run(*words, code=0):
+    """What the program prints in the current folder; it must end with this exit code."""
+    ran = CliRunner().invoke(main, [str(word) for word in words], prog_name="widemargin")
+    assert ran.exit_code == code, ran.output
+    return ran
+
+
 def run_shell(folder, *words, code=0):
     """What the program prints in this folder; it must end with this exit code."""
     with contextlib.chdir(folder):
-        ran = CliRunner().invoke(main, words, prog_name="widemargin")
-    assert ran.exit_code == code, ran.output
-    return ran
+        return run(*words, code=code)

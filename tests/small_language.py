@@ -1,5 +1,7 @@
 """A treebank that is made up: sentences of a small language with their trees."""
 
+import random
+
 import numpy as np
 
 from widemargin.data.readers.corpus import Corpus
@@ -38,3 +40,33 @@ def made_corpus(sentences, seed=0):
         for name, cells in zip(columns, zip(*words, strict=True), strict=True):
             columns[name].append([str(cell) for cell in cells])
     return Corpus.of(columns)
+
+
+#: Another one, of a few sentences: words by tag, ...
+_WORDS = {
+    "DET": ["the", "a", "every", "no"],
+    "ADJ": ["old", "green", "happy", "wooden"],
+    "NOUN": ["dog", "cat", "house", "engineer", "boat"],
+    "VERB": ["barks", "sees", "likes", "builds"],
+}
+#: ... and sentences as (tag, head, label).
+_SHAPES = [
+    [("DET", 2, "det"), ("NOUN", 3, "nsubj"), ("VERB", 0, "root")],
+    [("DET", 3, "det"), ("ADJ", 3, "amod"), ("NOUN", 4, "nsubj"), ("VERB", 0, "root")],
+    [
+        *[("DET", 2, "det"), ("NOUN", 3, "nsubj"), ("VERB", 0, "root")],
+        *[("DET", 5, "det"), ("NOUN", 3, "obj:dir")],
+    ],
+]
+
+
+def treebank(n=40, seed=0):
+    """Sentences of the other language as CoNLL-U."""
+    rng, lines = random.Random(seed), []
+    for s in range(n):
+        lines.append(f"# sent_id = {s + 1}")
+        for i, (tag, head, label) in enumerate(rng.choice(_SHAPES), 1):
+            word = rng.choice(_WORDS[tag])
+            lines.append(f"{i}\t{word}\t{word}\t{tag}\t_\t_\t{head}\t{label}\t_\tx={i}")
+        lines.append("")
+    return "\n".join(lines) + "\n"

@@ -643,7 +643,7 @@ def test_L13_early_stopping_gives_back_the_best():
         for epochs in range(1, p.n_iter_ + 1):
             q = Perceptron(epochs=epochs, **params).fit(X[train], y[train])
             assert held_out[epochs - 1] == q.score(X[dev], y[dev])
-        # ... and the best is the one given back.
+        # ... and the best is the one that is kept.
         q = Perceptron(epochs=p.history_.best, **params).fit(X[train], y[train])
         assert np.array_equal(p.coef_, q.coef_)
         assert np.array_equal(p.intercept_, q.intercept_)

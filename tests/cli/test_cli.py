@@ -12,6 +12,7 @@ import time
 
 import numpy as np
 import pytest
+from shell import run_shell
 
 import widemargin
 
@@ -50,7 +51,7 @@ def test_the_model_from_the_shell_is_an_estimator_in_python(tmp_path):
         ("pa", widemargin.PassiveAggressive),
         ("logistic", widemargin.OnlineLogistic),
     ]:
-        run("train", "--learner", learner, "--epochs", "5", cwd=tmp_path)
+        run_shell(tmp_path, "train", "--learner", learner, "--epochs", "5")
         loaded = widemargin.load(tmp_path / "digits.wm")
         assert isinstance(loaded, kind)
         assert loaded.score(X, y) > 0.9
@@ -100,6 +101,20 @@ def test_quiet_prints_nothing(tmp_path):
     ],
 )
 def test_errors_are_one_line_with_an_exit_code(words, code, message, tmp_path):
+    done = run_shell(tmp_path, *words, code=code)
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
+    assert done.stdout == ""
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "message"),
+    [
+        (["train", "--eta", "-1"], 2, "eta=-1.0 must be a positive number"),
+        (["train", "--model", "/no/such/folder/x.wm"], 1, "No such file or directory"),
+    ],
+)
+def test_a_real_process_ends_with_the_same_line_and_code(words, code, message, tmp_path):
     done = run(*words, cwd=tmp_path, code=code)
     assert message in done.stderr
     assert "Traceback" not in done.stderr
@@ -135,16 +150,25 @@ def test_nothing_heavy_is_imported_before_it_is_needed(tmp_path):
     assert not {"sklearn", "matplotlib", "pandas", "pyarrow"} & set(done.stdout.split())
 
 
+def wait_for(path):
+    """Wait until there is a file."""
+    for _ in range(6000):
+        if path.exists():
+            return
+        time.sleep(0.01)
+    pytest.fail(f"no {path} after a minute")
+
+
 def test_ctrl_c_saves_what_was_learned_and_exits_130(tmp_path):
-    run("train", "--learner", "logistic", cwd=tmp_path)  # so that the loops are compiled
+    checkpoint = ["--checkpoint", "points", "--checkpoint-every", "0.1"]  # shows that it learns
     process = subprocess.Popen(
-        [*PROGRAM, "train", "--learner", "logistic", "--epochs", "100000000"],
+        [*PROGRAM, "train", "--learner", "logistic", "--epochs", "100000000", *checkpoint],
         cwd=tmp_path,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
     )
-    time.sleep(4.0)
+    wait_for(tmp_path / "points" / "checkpoint.wm")
     process.send_signal(signal.SIGINT)
     try:
         told, errors = process.communicate(timeout=60)
@@ -157,7 +181,7 @@ def test_ctrl_c_saves_what_was_learned_and_exits_130(tmp_path):
 
 def test_progress_is_shown_on_a_terminal_and_only_there(tmp_path):
     leader, follower = pty.openpty()
-    words = ["train", "--learner", "logistic", "--epochs", "2000000", "--max-seconds", "3"]
+    words = ["train", "--learner", "logistic", "--epochs", "2000000", "--max-seconds", "1"]
     process = subprocess.Popen(
         [*PROGRAM, *words], cwd=tmp_path, stdout=subprocess.PIPE, stderr=follower
     )

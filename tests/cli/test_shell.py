@@ -19,8 +19,9 @@ import time
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from shell import run
 from sklearn.metrics import accuracy_score, f1_score
-from test_shell_structured import treebank
+from small_language import treebank
 
 import widemargin
 from widemargin.cli.main import main
@@ -28,13 +29,6 @@ from widemargin.modelfile import read_model_file
 from widemargin.training.history import Epoch
 
 PROGRAM = [sys.executable, "-m", "widemargin"]
-
-
-def run(*words, code=0):
-    """A command within this process, in the folder of the test."""
-    done = CliRunner().invoke(main, [str(word) for word in words])
-    assert done.exit_code == code, done.output
-    return done
 
 
 def start(*words, **options):

@@ -3,47 +3,19 @@
 import gzip
 import io
 import json
-import random
 import re
 import subprocess
 import sys
 
 import pytest
-from click.testing import CliRunner
+from shell import run
+from small_language import treebank
 
 import widemargin
-from widemargin.cli.main import main
 from widemargin.data.readers.conll import read_conll
 from widemargin.structured import StructuredPerceptron, load_tagger, measure_spans
 from widemargin.structured.tasks import Tagging
 from widemargin.training.progress import Watcher
-
-WORDS = {
-    "DET": ["the", "a", "every", "no"],
-    "ADJ": ["old", "green", "happy", "wooden"],
-    "NOUN": ["dog", "cat", "house", "engineer", "boat"],
-    "VERB": ["barks", "sees", "likes", "builds"],
-}
-#: Sentences as (tag, head, label).
-SHAPES = [
-    [("DET", 2, "det"), ("NOUN", 3, "nsubj"), ("VERB", 0, "root")],
-    [("DET", 3, "det"), ("ADJ", 3, "amod"), ("NOUN", 4, "nsubj"), ("VERB", 0, "root")],
-    [
-        *[("DET", 2, "det"), ("NOUN", 3, "nsubj"), ("VERB", 0, "root")],
-        *[("DET", 5, "det"), ("NOUN", 3, "obj:dir")],
-    ],
-]
-
-
-def treebank(n=40, seed=0):
-    rng, lines = random.Random(seed), []
-    for s in range(n):
-        lines.append(f"# sent_id = {s + 1}")
-        for i, (tag, head, label) in enumerate(rng.choice(SHAPES), 1):
-            word = rng.choice(WORDS[tag])
-            lines.append(f"{i}\t{word}\t{word}\t{tag}\t_\t_\t{head}\t{label}\t_\tx={i}")
-        lines.append("")
-    return "\n".join(lines) + "\n"
 
 
 def chunks(n=40, seed=0):
@@ -62,13 +34,6 @@ def chunks(n=40, seed=0):
 def read(text):
     corpus = read_conll(io.BytesIO(text.encode()))
     return [corpus[i] for i in range(len(corpus))]
-
-
-def run(*words, code=0):
-    """A command within this process, in the folder of the test."""
-    done = CliRunner().invoke(main, [str(word) for word in words])
-    assert done.exit_code == code, done.output
-    return done
 
 
 def ask(text, *words):

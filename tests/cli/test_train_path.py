@@ -12,7 +12,7 @@ import time
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
+from shell import run
 
 from widemargin.cli.learners import LEARNERS
 from widemargin.cli.main import main
@@ -20,13 +20,6 @@ from widemargin.cli.train_options import GROUPS
 from widemargin.modelfile import read_model_file
 from widemargin.structured import load_parser
 from widemargin.training.history import Epoch
-
-
-def run(*words, code=0):
-    """A command within this process, in the folder of the test."""
-    done = CliRunner().invoke(main, [str(word) for word in words])
-    assert done.exit_code == code, done.output
-    return done
 
 
 def noisy_treebank(sentences, seed=0):

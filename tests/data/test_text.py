@@ -494,7 +494,8 @@ MAIL, KIND = SPAM + HAM, np.array(["spam"] * 5 + ["ham"] * 5)
 )
 @pytest.mark.parametrize("options", [{}, {"signed": True, "idf": True, "bits": 10}], ids=str)
 def test_a_text_classifier_learns_explains_and_comes_back(learner, options, tmp_path):
-    mail = TextClassifier(learner, **options).fit(MAIL, KIND)
+    seed = {"random_state": 0} if learner is None else {}
+    mail = TextClassifier(learner, **options, **seed).fit(MAIL, KIND)
     assert mail.score(MAIL, KIND) == 1.0
     tops = mail.top_features(3)
     assert tops.keys() == {"ham", "spam"}

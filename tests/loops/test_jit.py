@@ -40,11 +40,18 @@ def run(folder, program=PROGRAM, **environment):
     return float(score), int(hits), told
 
 
-@pytest.fixture
-def warm(tmp_path):
-    folder = tmp_path / "cache"
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory):
+    """A folder with the code of one process."""
+    folder = tmp_path_factory.mktemp("filled") / "cache"
     assert run(folder) == (9.5, 0, [])
     return folder
+
+
+@pytest.fixture
+def warm(filled, tmp_path):
+    """A copy of it that a test may spoil."""
+    return shutil.copytree(filled, tmp_path / "cache")
 
 
 def test_the_second_run_finds_the_code_of_the_first(warm):

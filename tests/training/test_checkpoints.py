@@ -107,6 +107,7 @@ def often(monkeypatch):
     monkeypatch.setattr(tagger_training, "_PIECE", 30)
     monkeypatch.setattr(parser_training, "_PIECE", 40)
     monkeypatch.setattr(Checkpoints, "due", lambda self: True)
+    monkeypatch.setattr(os, "fsync", lambda file: None)  # nothing here survives a power cut
     write = checkpoints.write_model_file
     left = [10**9]
 

@@ -181,7 +181,7 @@ class LinearTrainer(RowTrainer):
             learner=self.estimator,
             params=self.params,
             history=history,
-            chance=self.rng.bit_generator.state,
+            generator_state=self.rng.bit_generator.state,
             encoder=encoder,
         )
 

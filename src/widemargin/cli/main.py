@@ -313,7 +313,7 @@ def compare(files: tuple[str, ...], **given: object) -> None:
     \b
     Examples:
       widemargin compare a9a.svm --report a9a.html
-      widemargin compare spam.tsv --learners "linear SVM; logistic regression"
+      widemargin compare spam.tsv --learners "linear SVM; averaged perceptron"
     """
     from widemargin.cli.compare import compare as work
 

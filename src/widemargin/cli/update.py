@@ -37,8 +37,8 @@ def update(path: str, files: Sequence[str], target: str, given: Mapping[str, Any
         )
     settings = settings_of(model, epochs=given["epochs"] or 1, validation=0.0, start="zero")
     rng = np.random.default_rng(model.params.get("random_state"))
-    if model.chance is not None:
-        rng.bit_generator.state = model.chance
+    if model.generator_state is not None:
+        rng.bit_generator.state = model.generator_state
     classes = Classes(model.classes)
     table = replace(question.files.options.table, need_label=True)
     question.files.options = replace(question.files.options, table=table)
@@ -68,7 +68,7 @@ def update(path: str, files: Sequence[str], target: str, given: Mapping[str, Any
         state=state,
         keep=settings.keep,
         history=history,
-        chance=rng.bit_generator.state,
+        generator_state=rng.bit_generator.state,
     )
     learned.save(target)
     figures = {

@@ -44,15 +44,15 @@ def contenders(rows: int, C: float, epochs: int, seed: int | None) -> dict[str, 
 
     from widemargin.estimators import LinearSVM, PassiveAggressive, Perceptron
 
-    chance: dict[str, Any] = {"random_state": seed, "progress": False}
-    online = {"epochs": epochs, "fit_intercept": "auto", **chance}
+    seeded: dict[str, Any] = {"random_state": seed, "progress": False}
+    online = {"epochs": epochs, "fit_intercept": "auto", **seeded}
     makers: dict[str, Callable[[], Any]] = {
         "last perceptron": lambda: Perceptron(keep="last", **online),
         "averaged perceptron": lambda: Perceptron(keep="average", **online),
         # Its predictions evaluate thousands of hypotheses, so it alone uses all cores.
         "voted perceptron": lambda: Perceptron(keep="vote", n_jobs=-1, **online),
         "passive-aggressive": lambda: PassiveAggressive(C=C, **online),
-        "linear SVM": lambda: LinearSVM(C=C, **chance),
+        "linear SVM": lambda: LinearSVM(C=C, **seeded),
         "logistic regression": lambda: LogisticRegression(C=C, max_iter=1000),
     }
     notes = {"voted perceptron": "predicts on all cores"}

@@ -198,10 +198,10 @@ class LinearLearner(LinearAnswers):
         self.model_ = model
         self.n_features_in_ = model.state.width
         self._rng = self._generator()
-        if model.chance is not None:
-            kind = getattr(np.random, model.chance["bit_generator"])
+        if model.generator_state is not None:
+            kind = getattr(np.random, model.generator_state["bit_generator"])
             self._rng = np.random.Generator(kind())
-            self._rng.bit_generator.state = model.chance
+            self._rng.bit_generator.state = model.generator_state
         if model.by_name:
             self._names = list(model.feature_names or [])
             self._columns = {name: column for column, name in enumerate(self._names)}
@@ -326,7 +326,7 @@ class LinearLearner(LinearAnswers):
             "params": self.get_params(deep=False),
             "history": history,
             "feature_names": None if names is None else list(names),
-            "chance": rng.bit_generator.state,
+            "generator_state": rng.bit_generator.state,
         }
         return LinearModel(**{**given, **more})
 

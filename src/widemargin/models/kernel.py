@@ -141,7 +141,7 @@ class KernelModel:
             if self.keep == "vote":
                 assert self.log is not None
                 votes = RunningScores(self.kernel, part, self.coef.shape[1], self.joint)
-                votes.hear(support, self.log, threads)
+                votes.add(support, self.log, threads)
                 found[which] = votes.result("vote", self.count)
             else:
                 average = self.keep == "average"
@@ -150,12 +150,16 @@ class KernelModel:
                 # Dividing the score rather than the weights keeps an exact tie a tie.
                 found[which] = scores.T / (self.count if average else 1.0)
         found += self.intercept
-        if not np.all(np.isfinite(found)):
-            row = int(np.argmin(np.all(np.isfinite(found), axis=1)))
+        self._check_finite(found, points)
+        return found[:, 0] if found.shape[1] == 1 else found
+
+    def _check_finite(self, scores: np.ndarray, points: Points) -> None:
+        """Refuse scores that are no numbers, and name the first row with one."""
+        if not np.all(np.isfinite(scores)):
+            row = int(np.argmin(np.all(np.isfinite(scores), axis=1)))
             alone = points.take(np.array([row]))
             check_values(block(self.kernel, alone, self.support), alone, self.support)
             raise DataError(f"row {row}: its score is too large for a float; scale the features")
-        return found[:, 0] if found.shape[1] == 1 else found
 
     def predict(self, X: Any, threads: int = 1) -> np.ndarray:
         """Predict the label of every row.
@@ -266,7 +270,7 @@ class RunningScores:
         self.last = np.zeros(1 if self.together else k)
         self._work = np.empty(0)
 
-    def hear(self, support: Points, log: Log, threads: int = 1) -> None:
+    def add(self, support: Points, log: Log, threads: int = 1) -> None:
         """Add the votes of a part of the log; its `example` is an index into `support`."""
         # Only some examples fit in the cache at a time, and they need their kernel with all others.
         dtype = np.promote_types(support.dtype, self.points.dtype)

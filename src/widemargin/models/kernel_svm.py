@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from widemargin.certificates.kernel_gap import KernelCertificate
-from widemargin.errors import DataError
-from widemargin.kernels.blocks import add_near, block, check_values, is_near
+from widemargin.kernels.blocks import add_near, is_near
 from widemargin.models.kernel import KernelModel, combine
 from widemargin.online.scores import best_class
 from widemargin.threads import one_blas_thread, run_all
@@ -89,11 +88,7 @@ class KernelSVMModel(KernelModel):
         with one_blas_thread():
             run_all(answer, range(0, points.n, together), threads)
         found += self.intercept
-        if not np.all(np.isfinite(found)):
-            row = int(np.argmin(np.all(np.isfinite(found), axis=1)))
-            alone = points.take(np.array([row]))
-            check_values(block(self.kernel, alone, self.support), alone, self.support)
-            raise DataError(f"row {row}: its score is too large for a float; scale the features")
+        self._check_finite(found, points)
         return found
 
     def decision_function(self, X: Any, threads: int = 1) -> np.ndarray:

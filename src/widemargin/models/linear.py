@@ -62,7 +62,7 @@ class LinearModel:
         Whether examples are given as dicts from feature name to value.
     certificate : GapCertificate or None
         How close to optimal the weights are, if they solve an optimisation problem.
-    chance : dict or None
+    generator_state : dict or None
         The state of the random generator, so that training can continue as if it had never
         stopped.
     encoder : Encoder or None
@@ -80,7 +80,7 @@ class LinearModel:
     feature_names: Sequence[str] | None = None
     by_name: bool = False
     certificate: GapCertificate | None = None
-    chance: Mapping[str, Any] | None = None
+    generator_state: Mapping[str, Any] | None = None
     encoder: Encoder | None = None
 
     @cached_property
@@ -317,7 +317,7 @@ class LinearModel:
             "by_name": self.by_name,
             "labels": kind,
             "names": self.feature_names is not None,
-            "chance": pack_value(self.chance),
+            "chance": pack_value(self.generator_state),
             "history": self.history.to_dict(),
             "encoder": encoder,
             "certificate": None if self.certificate is None else self.certificate.to_dict(),
@@ -339,7 +339,7 @@ class LinearModel:
             feature_names=unpack_strings("names", arrays) if about["names"] else None,
             by_name=about["by_name"],
             certificate=_read_certificate(about.get("certificate")),
-            chance=unpack_value(about["chance"]),
+            generator_state=unpack_value(about["chance"]),
             encoder=read_encoder(arrays, about.get("encoder")),
         )
 

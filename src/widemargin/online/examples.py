@@ -21,14 +21,14 @@ class Place:
     ----------
     window, rows, done : int
         Windows finished in this epoch, the examples in them, and those done in this window.
-    chance : dict
+    generator_states : dict
         State of the random generator when the run, the epoch and the window began.
     """
 
     window: int = 0
     rows: int = 0
     done: int = 0
-    chance: dict[str, Any] = field(default_factory=dict)
+    generator_states: dict[str, Any] = field(default_factory=dict)
 
     def begin_epoch(self) -> None:
         """Go back to the first window."""
@@ -49,7 +49,7 @@ class Examples(Protocol):
         """Yield the remaining windows of this epoch.
 
         The random generator is in its state at the start of the run, epoch or window given by
-        `place`, or is reset to it from `place.chance`.
+        `place`, or is reset to it from `place.generator_states`.
         """
 
 
@@ -74,4 +74,4 @@ class InMemory:
 
     def epoch(self, place: Place, rng: np.random.Generator) -> Iterator[Window]:
         """Yield the one window, in a new order."""
-        yield self._window._replace(order=self._turns.next(place.chance, rng))
+        yield self._window._replace(order=self._turns.next(place.generator_states, rng))

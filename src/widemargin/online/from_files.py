@@ -87,8 +87,8 @@ class FromFiles:
             if number < place.window:
                 continue
             if resumed:
-                rng.bit_generator.state, resumed = place.chance["window"], False
-            place.chance["window"] = rng.bit_generator.state
+                rng.bit_generator.state, resumed = place.generator_states["window"], False
+            place.generator_states["window"] = rng.bit_generator.state
             rows, chunk = self._encode(chunks)
             n = rows.n
             make_room(self.state, self._known, self.classes.values, rows, self.settings, rng)

@@ -118,7 +118,7 @@ class LinearTraining(Training):
     ) -> None:
         self.examples, self.state, self.settings, self.rng = examples, state, settings, rng
         self.every = every
-        self.place = Place(chance={"run": rng.bit_generator.state})
+        self.place = Place(generator_states={"run": rng.bit_generator.state})
         self.before: np.ndarray | None = None
         self.logs: list[list[Log]] = []
         self._pace = Pace()
@@ -135,10 +135,10 @@ class LinearTraining(Training):
     def begin_epoch(self, epoch: int, resumed: bool) -> None:
         """Record the weights and the state of the random generator."""
         if resumed:
-            self.rng.bit_generator.state = self.place.chance["epoch"]
+            self.rng.bit_generator.state = self.place.generator_states["epoch"]
             return
         self.place.begin_epoch()
-        self.place.chance["epoch"] = self.rng.bit_generator.state
+        self.place.generator_states["epoch"] = self.rng.bit_generator.state
         self.logs.append([])
         self.before = None if self.settings.epochs == 1 and self.every else self.state.last()
 
@@ -276,7 +276,7 @@ class LinearTraining(Training):
         place = self.place
         about: dict[str, Any] = {
             "place": [place.window, place.rows, place.done],
-            "chance": pack_value(place.chance),
+            "chance": pack_value(place.generator_states),
             "logs": [[len(log.example) for log in epoch] for epoch in self.logs],
             "cycles": None if self.cycles is None else self.cycles.about(),
         }

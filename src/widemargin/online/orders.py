@@ -64,15 +64,15 @@ class Turns:
         self.which, self.shuffle = which, shuffle
         self._orders: Iterator[np.ndarray] | None = None
 
-    def next(self, chance: dict[str, Any], rng: np.random.Generator) -> np.ndarray:
+    def next(self, states: dict[str, Any], rng: np.random.Generator) -> np.ndarray:
         """Return the order of the next epoch.
 
-        The generator is in its state at the start of this epoch. `chance["run"]` is its state at
+        The generator is in its state at the start of this epoch. `states["run"]` is its state at
         the start of the run, which determines the permutation of "once".
         """
         if self._orders is None:
             if self.shuffle == "once":
-                rng.bit_generator.state = chance["run"]
+                rng.bit_generator.state = states["run"]
             self._orders = orders(self.which, self.shuffle, rng)
         return next(self._orders)
 
@@ -90,16 +90,16 @@ class EpochOrders:
 
     def __init__(self, which: np.ndarray, shuffle: Shuffle, rng: np.random.Generator) -> None:
         self._turns, self._rng = Turns(which, shuffle), rng
-        self._chance: dict[str, Any] = {"run": rng.bit_generator.state}
+        self._states: dict[str, Any] = {"run": rng.bit_generator.state}
 
     def begin(self, resumed: bool) -> np.ndarray:
         """The order of the next epoch, or of the one that was interrupted."""
         now = self._rng.bit_generator.state
         if resumed:
-            self._rng.bit_generator.state = self._chance["epoch"]
+            self._rng.bit_generator.state = self._states["epoch"]
         else:
-            self._chance["epoch"] = now
-        order = self._turns.next(self._chance, self._rng)
+            self._states["epoch"] = now
+        order = self._turns.next(self._states, self._rng)
         if resumed:
             self._rng.bit_generator.state = now
         return order
@@ -107,11 +107,11 @@ class EpochOrders:
     def about(self) -> dict[str, Any]:
         """Where the generator stands and stood, as JSON can hold it."""
         now = self._rng.bit_generator.state
-        return {"chance": pack_value(self._chance), "generator": pack_value(now)}
+        return {"chance": pack_value(self._states), "generator": pack_value(now)}
 
     def resume(self, about: dict[str, Any]) -> None:
         """Undo `about`."""
-        self._chance = unpack_value(about["chance"])
+        self._states = unpack_value(about["chance"])
         self._rng.bit_generator.state = unpack_value(about["generator"])
 
 

@@ -87,8 +87,8 @@ def check_trivial_cases(problem: SeparationProblem) -> Certificate | None:
 def find_duplicates(problem: SeparationProblem) -> Certificate | None:
     """Look for two equal examples with different labels, by hashes of the rows."""
     rows, signs = problem.rows, problem.signs
-    chance = np.random.default_rng(0)
-    r = chance.integers(1, 2**64, rows.width, dtype=np.uint64) | np.uint64(1)
+    rng = np.random.default_rng(0)
+    r = rng.integers(1, 2**64, rows.width, dtype=np.uint64) | np.uint64(1)
     marks = np.empty(rows.n, np.uint64)
     # -0.0 equals 0.0, and must get the same bits.
     bits = (rows.stored.values + 0.0).view(np.uint64)

@@ -1,4 +1,4 @@
-"""What taggers and parsers in training share: sentences in pieces, and weights to give back."""
+"""What taggers and parsers in training share: sentences in pieces, and the best weights."""
 
 from __future__ import annotations
 

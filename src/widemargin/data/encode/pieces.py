@@ -112,7 +112,7 @@ def spare_room() -> Iterator[WorkArrays]:
         _SPARE.append(room)
 
 
-class Harvest:
+class RowCollector:
     """Rows that arrive piece by piece, in order."""
 
     def __init__(self, texts: Texts) -> None:
@@ -145,7 +145,7 @@ class Harvest:
         return Rows(stored, self.n, width, distinct=True)
 
 
-class Pile:
+class RowStacker:
     """Copies rows that arrive piece by piece to a stack, and counts document frequencies.
 
     Parameters

@@ -10,9 +10,9 @@ import numpy as np
 from widemargin.data.encode.characters import CONTEXTUAL, byte_table, character_table
 from widemargin.data.encode.names import NameTable
 from widemargin.data.encode.pieces import (
-    Harvest,
-    Pile,
     Queue,
+    RowCollector,
+    RowStacker,
     WorkArrays,
     cut,
     most_features,
@@ -154,10 +154,10 @@ class TextEncoder:
         """
         if self.options["idf"] and not self.documents:
             raise DataError("idf needs a first pass over the documents: call observe before encode")
-        harvest = Harvest(raw)
+        collector = RowCollector(raw)
         names = self.names if note else None
-        self._encode(raw, threads, self._tables(), names, self.how, harvest)
-        return harvest.rows(bias, self.width)
+        self._encode(raw, threads, self._tables(), names, self.how, collector)
+        return collector.rows(bias, self.width)
 
     def encode_first(
         self, raw: Texts, stack: Stack, threads: int = 1, *, note: bool = False
@@ -168,7 +168,9 @@ class TextEncoder:
         """
         idf, names = self.options["idf"], self.names if note else None
         how = self.how._replace(l2=False) if idf else self.how
-        self._encode(raw, threads, self._tables(idf=False), names, how, Pile(stack, self._having))
+        self._encode(
+            raw, threads, self._tables(idf=False), names, how, RowStacker(stack, self._having)
+        )
         stack.mark()
         if idf:
             self.documents += len(raw.starts)
@@ -195,7 +197,7 @@ class TextEncoder:
         tables: Tables,
         names: NameTable | None,
         how: TextOptions,
-        harvest: Harvest | Pile,
+        collector: RowCollector | RowStacker,
     ) -> None:
         raw = Texts(*(frozen(array) for array in raw))
         edges, turns = cut(raw), Queue()
@@ -212,7 +214,7 @@ class TextEncoder:
                     raise
                 with turns.turn(number) as fine:
                     if fine:
-                        harvest.take(first, last, room.found, count)
+                        collector.take(first, last, room.found, count)
                         if noted is not None:
                             noted.note(room.fresh)
 
@@ -305,9 +307,9 @@ class TextEncoder:
         """The names of all features of some documents, whatever the table had room for."""
         most = most_features(self.how, int(np.sum(raw.ends - raw.starts)), len(raw.starts))
         table = NameTable(self.options["bits"], 2 * most)
-        harvest = Harvest(raw)
-        self._encode(raw, 1, self._tables(), table, self.how, harvest)
-        rows = harvest.rows(0.0, self.width)
+        collector = RowCollector(raw)
+        self._encode(raw, 1, self._tables(), table, self.how, collector)
+        rows = collector.rows(0.0, self.width)
         found = {}
         for column in set(rows.stored.indices.tolist()):
             name = table.get(column)

@@ -24,7 +24,7 @@ import numpy as np
 
 from widemargin.data.rows import frozen
 from widemargin.errors import DataError
-from widemargin.kernel_machines.perceptron.online import Lesson
+from widemargin.kernel_machines.perceptron.online import KernelTask
 from widemargin.kernel_machines.perceptron.settings import KernelSettings
 from widemargin.kernels.blocks import block, check_values, diagonal
 from widemargin.kernels.points import Points
@@ -53,17 +53,19 @@ class Budget:
 
     Parameters
     ----------
-    lesson : Lesson
+    task : KernelTask
     settings : KernelSettings
         Only `budget` and `forget` are used.
     rng : numpy Generator
         Random generator that draws the examples to forget.
     """
 
-    def __init__(self, lesson: Lesson, settings: KernelSettings, rng: np.random.Generator) -> None:
+    def __init__(
+        self, task: KernelTask, settings: KernelSettings, rng: np.random.Generator
+    ) -> None:
         assert settings.budget is not None
-        self.lesson, self.rng = lesson, rng
-        kernel, points, B = lesson.kernel, lesson.points, int(settings.budget)
+        self.task, self.rng = task, rng
+        kernel, points, B = task.kernel, task.points, int(settings.budget)
         points.prepare(kernel)
         self.clock = np.array([1.0, 1.0, 0.0, 0.0])
         self.q = diagonal(kernel, points)
@@ -72,8 +74,8 @@ class Budget:
         pairs = 0 if self.way.form == RANDOM else B
         self.slots = Slots(
             np.zeros(B, np.int64),
-            np.zeros((B, lesson.k)),
-            np.zeros((B, lesson.k)),
+            np.zeros((B, task.k)),
+            np.zeros((B, task.k)),
             np.zeros((pairs, pairs)),
             np.zeros(5),
         )
@@ -93,31 +95,31 @@ class Budget:
 
         The first `done` of them are skipped when learning resumes from a checkpoint.
         """
-        lesson, slots = self.lesson, self.slots
+        task, slots = self.task, self.slots
         B = len(slots.row)
         for begin in range(done, len(order), _BLOCK):
             which = order[begin : begin + _BLOCK].astype(np.int64)
-            part = lesson.points.take(which)
+            part = task.points.take(which)
             KT = np.zeros((B, part.n))
             if self.stored:
-                taken = lesson.points.take(slots.row[: self.stored])
-                KT[: self.stored] = block(lesson.kernel, taken, part, threads=lesson.threads)
-            K = block(lesson.kernel, part, part, threads=lesson.threads).astype(np.float64)
+                taken = task.points.take(slots.row[: self.stored])
+                KT[: self.stored] = block(task.kernel, taken, part, threads=task.threads)
+            K = block(task.kernel, part, part, threads=task.threads).astype(np.float64)
             with np.errstate(over="ignore", invalid="ignore"):  # the loop checks the scores
                 S = slots.A.T @ KT
             slots.facts[DRAWN] = 0.0
             draws = self.rng.integers(B, size=part.n)
-            price = lesson.price[which] if len(lesson.price) else lesson.price
+            price = task.price[which] if len(task.price) else task.price
             tally = budget_pass(
                 self.way,
                 KT,
                 frozen(K),
                 frozen(self.q[which]),
-                frozen(lesson.y[which]),
+                frozen(task.y[which]),
                 frozen(price),
                 frozen(which),
-                lesson.rule,
-                lesson.joint,
+                task.rule,
+                task.joint,
                 S,
                 slots,
                 draws,
@@ -135,7 +137,7 @@ class Budget:
         """The scores (points, k) of the model that would be deployed."""
         support, coef, summed, _ = self.result()
         weights = summed / self.count if keep == "average" else coef
-        return combine(self.lesson.kernel, weights, support, points, self.lesson.threads).T
+        return combine(self.task.kernel, weights, support, points, self.task.threads).T
 
     def remember(self) -> Any:
         """A snapshot of the learner, for `restore`."""
@@ -166,5 +168,5 @@ class Budget:
         """The stored examples, their coefficients, the summed coefficients, and no log."""
         n = self.stored
         coef = self.slots.A[:n].copy()
-        support = self.lesson.points.take(self.slots.row[:n])
+        support = self.task.points.take(self.slots.row[:n])
         return support, coef, self.count * coef - self.slots.U[:n], None

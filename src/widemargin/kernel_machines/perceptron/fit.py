@@ -9,7 +9,7 @@ import numpy as np
 from widemargin.data.rows import Rows, frozen
 from widemargin.errors import DataError
 from widemargin.kernel_machines.perceptron.continued import joined, scores_so_far, with_classes
-from widemargin.kernel_machines.perceptron.online import Lesson, Online
+from widemargin.kernel_machines.perceptron.online import KernelTask, Online
 from widemargin.kernel_machines.perceptron.settings import KernelSettings
 from widemargin.kernel_machines.perceptron.training import KernelTraining, join_logs, support_of
 from widemargin.kernels.check import check_gram
@@ -102,7 +102,7 @@ def fit_kernel_perceptron(
         which = which[price[which] > 0.0]  # an example without weight is ignored
     if not len(which):
         raise DataError("there are no examples to learn from")
-    lesson = Lesson(
+    task = KernelTask(
         kernel,
         points,
         np.asarray(codes, np.int64),
@@ -112,10 +112,10 @@ def fit_kernel_perceptron(
         settings.joint,
         thread_count(settings.n_jobs),
     )
-    training = KernelTraining(lesson, settings, frozen(which), rng, asked)
+    training = KernelTraining(task, settings, frozen(which), rng, asked)
     if before is not None:
         assert isinstance(training.learner, Online)
-        training.learner.go_on(scores_so_far(before, points, lesson.threads), before.count)
+        training.learner.go_on(scores_so_far(before, points, task.threads), before.count)
     run = Run(
         training,
         settings.stops,
@@ -131,30 +131,30 @@ def _model_of(
     training: KernelTraining, classes: np.ndarray, settings: KernelSettings, history: History
 ) -> KernelModel:
     """The model that was learned."""
-    learner, lesson = training.learner, training.lesson
+    learner, task = training.learner, training.task
     log: Log | None
     if isinstance(learner, Online):
-        support, log = support_of(lesson.points, join_logs(learner.logs))
-        coef, u = np.zeros((2, support.n, lesson.k))
+        support, log = support_of(task.points, join_logs(learner.logs))
+        coef, u = np.zeros((2, support.n, task.k))
         np.add.at(coef, (log.example, log.label), log.amount)
         np.add.at(u, (log.example, log.label), log.amount * log.count)
         summed = learner.count * coef - u
     else:
         support, coef, summed, log = learner.result()
-    if lesson.kernel.is_precomputed:  # the row numbers are enough
+    if task.kernel.is_precomputed:  # the row numbers are enough
         empty = Rows.of(np.empty((support.n, 0), support.dtype), bias=0.0)
         support = Points(support.n, empty, None, support.index)
-    rows = lesson.points.rows
+    rows = task.points.rows
     return KernelModel(
         classes=classes,
-        kernel=lesson.kernel,
+        kernel=task.kernel,
         support=support,
         coef=coef,
-        summed=summed if settings.keep != "last" else np.empty((0, lesson.k)),
+        summed=summed if settings.keep != "last" else np.empty((0, task.k)),
         log=log if settings.keep == "vote" else None,
         count=learner.count,
-        intercept=np.zeros(lesson.k),
-        joint=lesson.joint,
+        intercept=np.zeros(task.k),
+        joint=task.joint,
         keep=settings.keep,
         rule=settings.rule,
         history=history,

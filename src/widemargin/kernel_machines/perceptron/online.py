@@ -41,7 +41,7 @@ _MANY = 3
 _PIECE = 4096
 
 
-class Lesson(NamedTuple):
+class KernelTask(NamedTuple):
     """What to learn, and how."""
 
     kernel: Kernel
@@ -59,26 +59,26 @@ class Online:
 
     Parameters
     ----------
-    lesson : Lesson
+    task : KernelTask
     epochs : float
         The number of passes over the examples.
     memory : int
         Bytes that may be used for kernel values.
     """
 
-    def __init__(self, lesson: Lesson, epochs: float, memory: int) -> None:
-        self.lesson = lesson
-        kernel, points = lesson.kernel, lesson.points
+    def __init__(self, task: KernelTask, epochs: float, memory: int) -> None:
+        self.task = task
+        kernel, points = task.kernel, task.points
         points.prepare(kernel)
         self.clock = np.array([1.0, 1.0, 0.0, 0.0])
-        self.S = np.zeros((lesson.k, points.n))
+        self.S = np.zeros((task.k, points.n))
         self.q = diagonal(kernel, points)
         self.logs: list[Log] = []
         whole = points.n * points.n * points.dtype.itemsize <= memory
         asked = kernel.on_objects and not hasattr(kernel.function, "block")
         self.gram: np.ndarray | None = None
         if kernel.is_precomputed or (whole and epochs >= _MANY and not asked):
-            self.gram = _whole(kernel, points, lesson.threads)
+            self.gram = _whole(kernel, points, task.threads)
         self.size = min(points.n, _ASKED if asked else _BLOCK)
         # Reused buffers for the kernel values of a block with itself, and with other examples.
         self._inside = np.empty(self.size * self.size, points.dtype)
@@ -105,9 +105,9 @@ class Online:
         if self.gram is not None:
             for begin in range(done, len(order), _PIECE):
                 piece = frozen(order[begin : begin + _PIECE])
-                yield len(piece), self._learn(self.gram, piece, self.lesson.points.index, self.S)
+                yield len(piece), self._learn(self.gram, piece, self.task.points.index, self.S)
             return
-        recent = _Changed(self.lesson)
+        recent = _Changed(self.task)
         if done:
             for _, log in self._owed:
                 recent.add(log)
@@ -118,12 +118,12 @@ class Online:
         again = len(np.unique(order)) < len(order)
         for begin in range(done, len(order), self.size):
             which = order[begin : begin + self.size].astype(np.int64)
-            part = self.lesson.points.take(which)
+            part = self.task.points.take(which)
             S = self.S[:, which]
             if recent.n:
                 S += recent.scores(part, self._outside)
             K = self._inside[: part.n * part.n].reshape(part.n, part.n)
-            block(self.lesson.kernel, part, part, K, self.lesson.threads)
+            block(self.task.kernel, part, part, K, self.task.threads)
             tally = self._learn(K, frozen(np.arange(len(which), dtype=np.uint64)), which, S)
             if not again:
                 self.S[:, which] = S
@@ -176,12 +176,12 @@ class Online:
 
     def _learn(self, K: np.ndarray, order: np.ndarray, which: np.ndarray, S: np.ndarray) -> Tally:
         """Run the loop on the examples `which`, whose kernel values are K."""
-        lesson = self.lesson
+        task = self.task
         whole = K is self.gram
         q = self.q if whole else self.q[which]
-        y = lesson.y if whole else lesson.y[which]
-        price = lesson.price if whole or not len(lesson.price) else lesson.price[which]
-        changed = 2 if lesson.joint and lesson.k > 1 else lesson.k
+        y = task.y if whole else task.y[which]
+        price = task.price if whole or not len(task.price) else task.price[which]
+        changed = 2 if task.joint and task.k > 1 else task.k
         log = log_buffer(len(order) * changed)
         tally = feature_pass(
             frozen(K),
@@ -189,8 +189,8 @@ class Online:
             frozen(y),
             frozen(price),
             order,
-            lesson.rule,
-            lesson.joint,
+            task.rule,
+            task.joint,
             S,
             self.clock,
             log,
@@ -209,17 +209,17 @@ class Online:
         """
         if not self._owed:
             return
-        n = self.lesson.points.n
+        n = self.task.points.n
         seen = np.full(n, -1)
         for number, (which, _) in enumerate(self._owed):
             seen[which] = number
-        later = _Changed(self.lesson)
+        later = _Changed(self.task)
         for number in range(len(self._owed) - 1, -2, -1):
             rows = np.flatnonzero(seen == number)
             if later.n:
                 for begin in range(0, len(rows), self.size):
                     some = rows[begin : begin + self.size]
-                    part = self.lesson.points.take(some)
+                    part = self.task.points.take(some)
                     self.S[:, some] += later.scores(part, self._outside)
             if number >= 0:
                 later.add(self._owed[number][1])
@@ -227,7 +227,7 @@ class Online:
 
     def _explain(self, K: np.ndarray, which: np.ndarray, row: int) -> None:
         """Raise an error that says why the score of an example is not finite."""
-        part = self.lesson.points.take(which)
+        part = self.task.points.take(which)
         check_values(K, part, part)
         raise DataError(
             f"row {row}: its score is too large for a float, so nothing can be learned from it;"
@@ -238,12 +238,12 @@ class Online:
 class _Changed:
     """The examples that corrected w lately, and by how much; this list only grows."""
 
-    def __init__(self, lesson: Lesson) -> None:
-        self.lesson = lesson
+    def __init__(self, task: KernelTask) -> None:
+        self.task = task
         self.n = 0
-        self._place = np.full(lesson.points.n, -1)
+        self._place = np.full(task.points.n, -1)
         self._which = np.empty(1024, np.int64)
-        self._coef = np.zeros((1024, lesson.k))
+        self._coef = np.zeros((1024, task.k))
         self._dense: np.ndarray | None = None
 
     def add(self, log: Log) -> None:
@@ -253,7 +253,7 @@ class _Changed:
         total = self.n + len(new)
         if total > len(self._which):
             self._which = np.resize(self._which, 2 * total)
-            coef = np.zeros((2 * total, self.lesson.k))
+            coef = np.zeros((2 * total, self.task.k))
             coef[: self.n] = self._coef[: self.n]
             self._coef = coef
         self._which[self.n : total] = new
@@ -264,9 +264,9 @@ class _Changed:
 
     def _append(self, new: np.ndarray, total: int) -> None:
         """Copy dense rows into one contiguous matrix, as products need it."""
-        points, dense = self.lesson.points, self.lesson.points.dense
+        points, dense = self.task.points, self.task.points.dense
         sparse = points.rows is not None and points.rows.is_sparse
-        if dense is None or (sparse and self.lesson.kernel.name == "laplacian"):
+        if dense is None or (sparse and self.task.kernel.name == "laplacian"):
             return
         if self._dense is None or total > len(self._dense):
             longer = np.empty((max(1024, 2 * total), dense.shape[1]), dense.dtype)
@@ -277,15 +277,15 @@ class _Changed:
 
     def scores(self, part: Points, work: np.ndarray) -> np.ndarray:
         """The change of the scores of some examples by the corrections."""
-        lesson, which = self.lesson, self._which[: self.n]
+        task, which = self.task, self._which[: self.n]
         if self._dense is None:
-            points = lesson.points.take(which)
+            points = task.points.take(which)
         else:
             rows = Rows.of(self._dense[: self.n], bias=0.0)
             points = Points(self.n, rows, None, which)
-            if "squares" in vars(lesson.points):
-                vars(points)["squares"] = lesson.points.squares[which]
-        return combine(lesson.kernel, self._coef[: self.n], points, part, lesson.threads, work)
+            if "squares" in vars(task.points):
+                vars(points)["squares"] = task.points.squares[which]
+        return combine(task.kernel, self._coef[: self.n], points, part, task.threads, work)
 
 
 def _whole(kernel: Kernel, points: Points, threads: int) -> np.ndarray:

@@ -10,7 +10,7 @@ import numpy as np
 
 from widemargin.data.rows import frozen
 from widemargin.kernel_machines.perceptron.budget import Budget
-from widemargin.kernel_machines.perceptron.online import Lesson, Online
+from widemargin.kernel_machines.perceptron.online import KernelTask, Online
 from widemargin.kernel_machines.perceptron.settings import KernelSettings
 from widemargin.kernels.points import Points
 from widemargin.loops.linear.passes import Log
@@ -27,7 +27,7 @@ class KernelTraining(Training):
 
     Parameters
     ----------
-    lesson : Lesson
+    task : KernelTask
         What to learn.
     settings : KernelSettings
         How to learn.
@@ -46,24 +46,24 @@ class KernelTraining(Training):
 
     def __init__(
         self,
-        lesson: Lesson,
+        task: KernelTask,
         settings: KernelSettings,
         which: np.ndarray,
         rng: np.random.Generator,
         held_out: tuple[Points, np.ndarray] | None,
     ) -> None:
-        self.lesson, self.settings, self.held_out = lesson, settings, held_out
+        self.task, self.settings, self.held_out = task, settings, held_out
         self.learner: Online | Budget
         if settings.budget is None:
-            self.learner = Online(lesson, settings.epochs, settings.memory)
+            self.learner = Online(task, settings.epochs, settings.memory)
         else:
-            self.learner = Budget(lesson, settings, rng)
+            self.learner = Budget(task, settings, rng)
         self.R = math.sqrt(max(0.0, float(np.max(self.learner.q[which.astype(np.int64)]))))
         self._orders = EpochOrders(which, settings.shuffle, rng)
         self._order, self._complete, self._done = which, True, 0
         self._running: RunningScores | None = None
         if held_out is not None and isinstance(self.learner, Online):
-            self._running = RunningScores(lesson.kernel, held_out[0], lesson.k, lesson.joint)
+            self._running = RunningScores(task.kernel, held_out[0], task.k, task.joint)
         self._heard = 0  # number of logs that the running scores include
 
     # An epoch
@@ -99,7 +99,7 @@ class KernelTraining(Training):
             assert self._running is not None
             log = join_logs(learner.logs[self._heard :])
             self._heard = len(learner.logs)
-            self._running.hear(*support_of(self.lesson.points, log), self.lesson.threads)
+            self._running.add(*support_of(self.task.points, log), self.task.threads)
             found = self._running.result(keep, learner.count)
         else:
             found = learner.scores(points, keep)
