@@ -21,6 +21,7 @@ import llvmlite.binding
 import numba
 import numpy
 from numba.core.caching import FunctionCache
+from numba.core.runtime import rtsys
 from numba.core.sigutils import normalize_signature
 
 try:
@@ -109,7 +110,7 @@ class _SafeCache(FunctionCache):
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         try:
-            found = super().load_overload(sig, target_context)
+            found = self._load(sig, target_context)
             if found is not None and found.signature.args != normalize_signature(sig)[0]:
                 raise ValueError("it is for other types")
             return found
@@ -118,6 +119,19 @@ class _SafeCache(FunctionCache):
             with contextlib.suppress(OSError):
                 os.unlink(self._cache_file._index_path)
             return None
+
+    def _load(self, sig: Any, target_context: Any) -> Any:
+        """Load code without numba's first step, which registers all that can be compiled.
+
+        That step imports scipy.linalg and takes half a second, and only the compiler needs it, which
+        takes it itself. Loaded code needs nothing but numba's runtime. These are private names of
+        numba: where they are missing, numba loads in its own way.
+        """
+        if not (hasattr(rtsys, "initialize") and hasattr(FunctionCache, "_load_overload")):
+            return super().load_overload(sig, target_context)
+        rtsys.initialize(target_context)
+        with self._guard_against_spurious_io_errors():
+            return self._load_overload(sig, target_context)
 
     def save_overload(self, sig: Any, data: Any) -> None:
         try:
