@@ -177,7 +177,7 @@ def test_many_rows_of_few_features_take_few_passes(form, squared, bias):
         assert svm.history_["gap"][-1] <= tol
     if bias == "free" and squared:
         return  # no peer has it
-    theirs = LinearSVC(loss=loss, dual=not squared, tol=1e-6, max_iter=1000)
+    theirs = LinearSVC(loss=loss, dual=not squared, tol=1e-6, max_iter=5000, random_state=0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # the hinge's objective comes close
         theirs = (SVC(kernel="linear", tol=1e-5) if bias == "free" else theirs).fit(X, y)
