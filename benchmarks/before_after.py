@@ -2,9 +2,11 @@
 
     python -m benchmarks.before_after --before OLD/bin/python --after NEW/bin/python --repeats 7
 
-Each version has one process that stays alive and warm; only one of them works at a time, in the
-order before, after, after, before. The best time of each counts. The last column tells whether both
-gave the same result, bit for bit. Only public names of widemargin are used.
+Each version has one process that stays warm; only one of them works at a time, in the order before,
+after, after, before. Where a process happens to lie in memory makes it a few percent faster or
+slower for all its life, so both are started anew in every round. The best time of each counts. The
+last column tells whether both gave the same result, bit for bit. Only public names of widemargin
+are used.
 """
 
 from __future__ import annotations
@@ -321,13 +323,19 @@ def sides(repeats: int) -> Iterator[int]:
         yield from (0, 1) if repeat % 2 == 0 else (1, 0)
 
 
-def measure(workers: Sequence[Worker], name: str, repeats: int) -> tuple[list[float], bool]:
+def measure(
+    pythons: Sequence[str], folder: pathlib.Path, name: str, rounds: int, repeats: int
+) -> tuple[list[float], bool]:
     """The best seconds of each side, and whether both had the same result every time."""
     best, digests = [float("inf")] * 2, set()
-    for side in sides(repeats):
-        seconds, digest = workers[side].do(name)
-        best[side] = min(best[side], seconds)
-        digests.add(digest)
+    for _ in range(rounds):
+        workers = [Worker(python, folder) for python in pythons]
+        for side in sides(repeats):
+            seconds, digest = workers[side].do(name)
+            best[side] = min(best[side], seconds)
+            digests.add(digest)
+        for worker in workers:
+            worker.end()
     return best, len(digests) == 1
 
 
@@ -337,17 +345,16 @@ def compare(given: argparse.Namespace) -> None:
     with tempfile.TemporaryDirectory() as scratch:
         folder = pathlib.Path(scratch)
         prepare_data(folder, given.data.resolve())
-        workers = [Worker(given.before, folder), Worker(given.after, folder)]
         print(f"{'work':<32}{'before s':>10}{'after s':>10}{'after/before':>14}  result")
         for name in chosen:
-            (before, after), same = measure(workers, name, given.repeats)
-            told = "same" if same else "DIFFERENT"
+            (before, after), same = measure(
+                (given.before, given.after), folder, name, given.rounds, given.repeats
+            )
+            result = "same" if same else "DIFFERENT"
             print(
-                f"{name:<32}{before:>10.4f}{after:>10.4f}{after / before:>14.3f}  {told}",
+                f"{name:<32}{before:>10.4f}{after:>10.4f}{after / before:>14.3f}  {result}",
                 flush=True,
             )
-        for worker in workers:
-            worker.end()
 
 
 def main() -> None:
@@ -355,7 +362,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--before", default=sys.executable, help="the Python of the old version")
     parser.add_argument("--after", default=sys.executable, help="the Python of the new version")
-    parser.add_argument("--repeats", type=int, default=7, help="runs of each side (7)")
+    parser.add_argument("--repeats", type=int, default=7, help="runs of each side per round (7)")
+    parser.add_argument("--rounds", type=int, default=3, help="how often processes start anew (3)")
     parser.add_argument("--only", action="append", help="only tasks with this in their names")
     parser.add_argument("--data", type=pathlib.Path, default=DATA, help="the public data sets")
     parser.add_argument("--work", type=pathlib.Path, help=argparse.SUPPRESS)
