@@ -795,3 +795,63 @@ def test_every_example_of_the_help_runs():
             continue
         done = subprocess.run(["bash", "-c", program + example], capture_output=True, text=True)
         assert (done.returncode, done.stderr) == (0, ""), example
+
+
+# Files that must not be lost, files that are sorted ----------------------------------------------
+
+
+def test_a_file_that_is_no_model_is_not_overwritten(folder):
+    write("f.svm")
+    notes = folder / "notes.txt"
+    for target in (notes, folder / "f.svm"):
+        before = target.read_bytes() if target.exists() else notes.write_text("mine") and b"mine"
+        told = run("train", "f.svm", "--model", target, code=2).stderr
+        assert "is not a widemargin model and would be overwritten" in told
+        assert target.read_bytes() == before
+    run("train", "f.svm", "--model", notes, "--force", "--quiet")
+    run("train", "f.svm", "--model", notes, "--quiet")  # a model may be replaced
+    (folder / "other.txt").write_text("mine")
+    assert "--force" in run("update", notes, "f.svm", "--model", "other.txt", code=2).stderr
+    run("update", notes, "f.svm", "--model", "other.txt", "--force", "--quiet")
+    (folder / "empty.wm").touch()  # as made by mktemp
+    run("train", "f.svm", "--model", "empty.wm", "--quiet")
+
+
+def sorted_vectors(n, different=2000):
+    """Lines of svmlight, all of one class before all of the other; few of them differ."""
+    rng = np.random.default_rng(0)
+    found = ""
+    for label in (-1, 1):
+        X = rng.normal(size=(different // 2, 3)) + label * np.array([0.5, 0.25, 0.0])
+        lines = "".join(f"{label} 1:{a:.3f} 2:{b:.3f} 3:{c:.3f}\n" for a, b, c in X)
+        found += lines * (n // different)
+    return found
+
+
+def test_a_sorted_file_that_does_not_fit_in_memory_is_learned_as_well_as_one_that_does(folder):
+    (folder / "f.svm").write_text(sorted_vectors(20_000))
+    scores = {}
+    for memory in ("100MB", "600kB"):
+        run("train", "f.svm", "--epochs", "2", "--memory", memory, "--model", "m.wm", "--quiet")
+        scores[memory] = json.loads(run("test", "m.wm", "f.svm", "--json").stdout)["accuracy"]
+    assert scores["600kB"] > scores["100MB"] - 0.02
+
+
+def test_rows_of_a_sorted_pipe_are_all_counted_and_warned_of(folder):
+    process = start("train", "-", "--memory", "200kB", "--model", "m.wm")
+    out, err = process.communicate(sorted_vectors(300_000), timeout=120)
+    assert process.returncode == 0, err
+    assert re.search(r"warning: \d+ rows in a row had the label -?1", err)
+    assert "<stdin>: 300000 rows" in out
+    assert "accuracy before learning" not in out  # it would be that of a guess
+
+
+def test_a_pipe_is_tested_before_it_is_learned_from(folder):
+    process = start("train", "-", "--json", "--model", "m.wm")
+    out, err = process.communicate(content("f.svm"), timeout=60)
+    assert process.returncode == 0, err
+    figures = json.loads(out)
+    expected = 1 - figures["mistakes"] / figures["rows"]
+    assert figures["progressive_accuracy"] == pytest.approx(expected)
+    low, high = figures["progressive_accuracy_interval"]
+    assert low < expected < high

@@ -15,7 +15,10 @@ if TYPE_CHECKING:
     from widemargin.cli.trainer import Trainer
 
 #: The options of every learner.
-_EVERY = {"path", "learner", "seed", "max_seconds", "valid", "format", "as_json", "quiet"}
+_EVERY = {
+    *("path", "force", "learner", "seed", "max_seconds", "valid", "format"),
+    *("as_json", "quiet"),
+}
 #: How rows are read from files, and encoded.
 READING_ROWS = {
     *("label", "header", "skip_bad", "text", "columns", "drop", "scale", "zero_based", "double"),

@@ -9,8 +9,8 @@ from typing import Any
 import click
 import numpy as np
 
-from widemargin.cli.row_trainer import RowTrainer
-from widemargin.cli.trainer import Job, Section
+from widemargin.cli.row_trainer import RowTrainer, describe_accuracy
+from widemargin.cli.trainer import NOTHING, Job, Section
 from widemargin.cli.training_data import Examples, read_examples, read_held_out
 from widemargin.data.datasets import Classes, Encoded, make_encoder
 from widemargin.data.readers.files import Files
@@ -184,6 +184,40 @@ class LinearTrainer(RowTrainer):
             generator_state=self.rng.bit_generator.state,
             encoder=encoder,
         )
+
+    def measure(self, model: Any) -> Section:
+        """The accuracy on held-out rows, or that of a stream's first epoch as it was learned.
+
+        In a stream every row is tested before it is learned from, so that the rows of the first
+        epoch measure the weights that met them. One-vs-rest counts the mistakes of each class
+        rather than of rows, which says nothing about accuracy.
+        """
+        joint = self.settings.multiclass != "ovr" or len(model.classes) == 2
+        if self._stream is None or self.measured is not None or not joint:
+            return super().measure(model)
+        if self._stream.runs.is_suspicious:  # then the label of the last row is easily guessed
+            return NOTHING
+        first = [epoch for epoch in model.history if epoch.epoch == 1]
+        right = self.rows - sum(epoch.mistakes for epoch in first)
+        figures, line = describe_accuracy(
+            "progressive_", "accuracy before learning from a row", right, self.rows
+        )
+        return Section(figures, [line])
+
+    def describe_result(self, model: Any) -> Section:
+        """How many bad lines there were, and whether the rows were sorted by class."""
+        found = super().describe_result(model)
+        runs = None if self._stream is None else self._stream.runs
+        if runs is None or not runs.is_suspicious:
+            return found
+        label = model.classes[runs.label]
+        click.echo(
+            f"warning: {runs.longest} rows in a row had the label {label}; rows that are sorted by"
+            " class are learned badly unless they are shuffled: shuffle the file first, for"
+            " example with shuf, or give more --memory",
+            err=True,
+        )
+        return Section({**found.figures, "longest_run": runs.longest}, found.lines)
 
     def describe_learner(self, model: Any) -> Section:
         """The step rule, and what answers."""

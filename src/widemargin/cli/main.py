@@ -184,6 +184,7 @@ def explain(model: str, files: tuple[str, ...], row: int, top: int, **given: obj
 @click.argument("model")
 @click.argument("files", nargs=-1, required=True)
 @click.option("--model", "target", help="File to save the model in (default: MODEL itself).")
+@options.force
 @click.option(
     "--epochs",
     type=click.IntRange(1),

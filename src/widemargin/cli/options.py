@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -49,6 +50,27 @@ def count(name: str, help: str, *, default: int, least: int = 0) -> Callable[...
     return click.option(
         name, type=click.IntRange(least), default=default, show_default=True, help=help
     )
+
+
+force = click.option(
+    "--force", is_flag=True, help="Overwrite the file even if it is not a widemargin model."
+)
+
+
+def refuse_to_overwrite(path: str, forced: bool) -> None:
+    """Refuse to save a model over a file that is something else, unless that was asked for."""
+    from widemargin.modelfile import learner_of
+
+    try:
+        size = os.path.getsize(path) if os.path.isfile(path) else 0
+        foreign = size > 0 and not learner_of(path)
+    except OSError:  # saving will say what is wrong
+        return
+    if foreign and not forced:
+        raise click.UsageError(
+            f"{path}: is not a widemargin model and would be overwritten; choose another name for"
+            " the model, or add --force"
+        )
 
 
 #: Options that belong to a parameter of another name.

@@ -98,8 +98,14 @@ class RowTrainer(Trainer):
         if self.measured is None:
             return NOTHING
         right = answered_right(model, self.measured)
-        count, n = int(np.sum(right)), len(right)
-        low, high = wilson(count, n)
-        figures = {"held_out_rows": n, "accuracy": count / n, "accuracy_interval": (low, high)}
-        line = f"held-out accuracy: {count / n:.4f} on {n} rows"
-        return Section(figures, [f"{line} (95 % interval {low:.4f} to {high:.4f})"])
+        n = len(right)
+        figures, line = describe_accuracy("", "held-out accuracy", int(np.sum(right)), n)
+        return Section({"held_out_rows": n, **figures}, [line])
+
+
+def describe_accuracy(prefix: str, name: str, right: int, n: int) -> tuple[dict[str, Any], str]:
+    """An accuracy with its interval: figures whose names have a prefix, and a line."""
+    low, high = wilson(right, n)
+    figures = {f"{prefix}accuracy": right / n, f"{prefix}accuracy_interval": (low, high)}
+    line = f"{name}: {right / n:.4f} on {n} rows (95 % interval {low:.4f} to {high:.4f})"
+    return figures, line

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from widemargin.cli.learners import LEARNERS, refuse_others
-from widemargin.cli.options import refuse_unused
+from widemargin.cli.options import refuse_to_overwrite, refuse_unused
 from widemargin.cli.report import report
 from widemargin.cli.trainer import Job, Trainer
 from widemargin.loops.jit import is_cold
@@ -42,6 +42,7 @@ def train(
 def run(trainer: Trainer) -> int:
     """Read, learn, save, measure and report; returns the exit code."""
     began, job = time.monotonic(), trainer.job
+    refuse_to_overwrite(job.model, job.force)
     if is_cold() and not job.quiet:
         click.echo("compiling the loops: some seconds, once", err=True)
     trainer.read()

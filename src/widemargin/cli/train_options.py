@@ -39,7 +39,10 @@ GROUPS = (
     Group(
         "Every learner",
         tuple(LEARNERS),
-        ("learner", "path", "valid", "max_seconds", "seed", "format", "as_json", "quiet"),
+        (
+            *("learner", "path", "force", "valid", "max_seconds", "seed", "format"),
+            *("as_json", "quiet"),
+        ),
     ),
     Group(
         "Learning from mistakes",
@@ -89,6 +92,7 @@ _EVERY = [
         "path",
         help="File to save the model in (default: model.wm; digits.wm without FILES).",
     ),
+    options.force,
     click.option(
         "--valid",
         help="Held-out examples: a file or, for learners other than svm, kernel-svm and parser,"

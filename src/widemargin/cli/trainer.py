@@ -22,7 +22,7 @@ _SHUFFLES = {"blocks": True, "no": False}
 #: Options that do not change what is learned, so that a checkpoint is good for others, too.
 _INDIFFERENT = {
     *("path", "checkpoint", "checkpoint_every", "resume", "cache", "threads", "as_json", "quiet"),
-    *("learner", "valid"),
+    *("learner", "valid", "force"),
 }
 
 
@@ -52,6 +52,8 @@ class Job:
         Go on from the last one.
     cache : bool
         Keep the parsed examples beside the first file, for the next time.
+    force : bool
+        Overwrite a file that is not a model.
     as_json, quiet : bool
         What to print.
     """
@@ -66,6 +68,7 @@ class Job:
     every: float = 30.0
     resume: bool = False
     cache: bool = False
+    force: bool = False
     as_json: bool = False
     quiet: bool = False
 
@@ -84,6 +87,7 @@ class Job:
             every=given["checkpoint_every"],
             resume=given["resume"],
             cache=given["cache"],
+            force=given["force"],
             as_json=given["as_json"],
             quiet=given["quiet"],
         )

@@ -15,6 +15,7 @@ import numpy as np
 
 from widemargin.cli.ask import Question
 from widemargin.cli.linear import settings_of
+from widemargin.cli.options import refuse_to_overwrite
 from widemargin.data.datasets import Classes, read_all
 from widemargin.errors import DataError
 from widemargin.models.kernel import KernelModel
@@ -25,6 +26,7 @@ from widemargin.training.progress import watched
 def update(path: str, files: Sequence[str], target: str, given: Mapping[str, Any]) -> int:
     """Learn more; returns the exit code."""
     began = time.monotonic()
+    refuse_to_overwrite(target, given["force"])
     question = Question(path, files, given)
     model, encoder = question.model, question.encoder
     if isinstance(model, KernelModel):

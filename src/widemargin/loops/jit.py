@@ -123,9 +123,9 @@ class _SafeCache(FunctionCache):
     def _load(self, sig: Any, target_context: Any) -> Any:
         """Load code without numba's first step, which registers all that can be compiled.
 
-        That step imports scipy.linalg and takes half a second, and only the compiler needs it, which
-        takes it itself. Loaded code needs nothing but numba's runtime. These are private names of
-        numba: where they are missing, numba loads in its own way.
+        That step imports scipy.linalg and takes half a second, and only the compiler needs it,
+        which takes it itself. Loaded code needs nothing but numba's runtime. These are private
+        names of numba: where they are missing, numba loads in its own way.
         """
         if not (hasattr(rtsys, "initialize") and hasattr(FunctionCache, "_load_overload")):
             return super().load_overload(sig, target_context)

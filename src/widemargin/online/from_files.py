@@ -9,6 +9,7 @@ import numpy as np
 
 from widemargin.data.datasets import Classes, join_labels, join_weights, must_observe, size_of
 from widemargin.data.encode.encoder import Encoder
+from widemargin.data.encode.labels import codes_of
 from widemargin.data.encode.numbers import NumbersEncoder
 from widemargin.data.readers.chunk import Chunk
 from widemargin.data.readers.files import Files
@@ -16,6 +17,7 @@ from widemargin.data.rows import Rows, frozen, stacked
 from widemargin.errors import DataError
 from widemargin.online.examples import Place
 from widemargin.online.fit import begin, make_room, prices
+from widemargin.online.label_runs import LabelRuns
 from widemargin.online.orders import mixed
 from widemargin.online.passes import Window
 from widemargin.online.settings import Settings
@@ -23,14 +25,20 @@ from widemargin.online.state import State
 
 #: Parsed rows take at most about this many times the bytes of their text.
 _SPREAD = 3
+#: A window is put together from at least this many places of the files, so that files that are
+#: sorted by class are mixed, ...
+_PLACES = 64
+#: ... unless they would be shorter than this many bytes: opening a place costs as much as reading
+#: tens of kilobytes.
+_SHORTEST_RANGE = 1 << 12
 
 
 class FromFiles:
     """Examples that are read again in every epoch, in windows that fit in memory.
 
-    Seekable files are cut into blocks, which are read in a new random order in every epoch; other
-    files are read from the start. The rows of a window are then shuffled. Without shuffling, a
-    window is a chunk.
+    Seekable files are cut into ranges, which are read in a new random order in every epoch, many of
+    them per window; other files are read from the start. The rows of a window are then shuffled.
+    Without shuffling, a window is a chunk.
 
     Parameters
     ----------
@@ -51,6 +59,7 @@ class FromFiles:
         self.files, self.encoder, self.classes = files, encoder, classes
         self.settings, self.budget = settings, budget
         self.bias: float | None = None
+        self.runs = LabelRuns()
         self.state: State
         self._known = classes.values
         self._first: list[Chunk] = []
@@ -92,8 +101,11 @@ class FromFiles:
             rows, chunk = self._encode(chunks)
             n = rows.n
             make_room(self.state, self._known, self.classes.values, rows, self.settings, rng)
+            if len(self._known) < len(self.classes.values):
+                self.runs.rename(codes_of(self._known, self.classes.values))
             self._known = self.classes.values
             if len(self._known) < 2:
+                self.runs.add(np.zeros(n, np.int64))
                 self.state.pass_over(n)
                 place.leave(n)
                 continue
@@ -105,14 +117,17 @@ class FromFiles:
                 order = frozen(order[price > 0.0])  # rows with weight 0 are skipped
             if self.settings.shuffle is not False:
                 order = frozen(mixed(order, rng))
+            self.runs.add(codes[order])
             yield Window(rows.widened(self.state.width), codes, price, order, place.rows)
 
     def _groups(self, rng: np.random.Generator) -> Iterator[list[Chunk]]:
         """Yield the chunks of one epoch, grouped by window."""
         shuffled = self.settings.shuffle is not False
-        ranges = self.files.ranges() if shuffled else None
+        text = self.budget // _SPREAD
+        size = max(_SHORTEST_RANGE, min(self.files.options.block, text // _PLACES))
+        ranges = self.files.ranges(size) if shuffled else None
         if ranges is not None:
-            together = max(1, self.budget // (_SPREAD * self.files.options.block))
+            together = max(1, text // size)
             taken = [ranges[i] for i in rng.permutation(len(ranges))]
             for start in range(0, len(taken), together):
                 found = list(self.files.read(taken[start : start + together]))

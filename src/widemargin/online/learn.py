@@ -144,15 +144,18 @@ class LinearTraining(Training):
 
     def learn(self, counts: Counts) -> Generator[float, None, None]:
         """Learn from one window after another, each in pieces."""
+        seen = self.place.rows
         for window in self.examples.epoch(self.place, self.rng):
+            counts.examples += self.place.rows - seen  # while there was only one class
             yield from self._learn_from(window, counts)
             self.place.leave(window.rows.n)
+            seen = self.place.rows
 
     def _learn_from(self, window: Window, counts: Counts) -> Generator[float, None, None]:
         place, settings = self.place, self.settings
         self.state.lay_out(window.rows.is_sparse)
         passes = passes_over(window, self.state, settings.step, settings.batch_size)
-        until_row = (lambda: self.every - counts.examples) if self.every else None
+        until_row = (lambda: max(1, self.every - counts.examples)) if self.every else None
         first = passes[0]
         pieces = self._pace.slices(
             window.order, window.rows, len(first.W), place.done, first.size, until_row

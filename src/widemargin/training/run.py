@@ -294,7 +294,7 @@ class Run:
         position.begun = True
         pieces = self.training.learn(position.counts)
         for part in pieces:
-            if self.every and position.counts.examples == self.every:
+            if self.every and position.counts.examples >= self.every:
                 history.add(position.row(None, None, self.seconds))
             history.stopped = self._reason_to_break_off(part)
             if history.stopped:

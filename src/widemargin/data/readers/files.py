@@ -157,21 +157,24 @@ class Files:
                 threads = 1 if live else self.options.threads
                 yield from chunks_of(blocks, self._parse, self.patience, threads)
 
-    def ranges(self) -> list[Range] | None:
-        """The byte ranges in which the files can be read in any order; None if they cannot."""
+    def ranges(self, size: int | None = None) -> list[Range] | None:
+        """The byte ranges in which the files can be read in any order; None if they cannot.
+
+        Each has about `size` bytes; by default those of a block.
+        """
         if self.format in TABLES or not self.readable_again:
             return None
-        found = [self._ranges(path) for path in self.paths]
+        found = [self._ranges(path, size) for path in self.paths]
         return None if None in found else [one for some in found for one in some or []]
 
     def read(self, ranges: Sequence[Range]) -> Iterator[Chunk]:
         """Read some ranges, in any order; the lines of chunks count from the first of them."""
         return chunks_of(ranges, self._parse, self.patience, self.options.threads)
 
-    def _ranges(self, path: str) -> list[Range] | None:
+    def _ranges(self, path: str, size: int | None = None) -> list[Range] | None:
         if path in self._opened or not is_seekable(path) or compression_of(path):
             return None
-        return ranges_of(path, self.options.block)
+        return ranges_of(path, size or self.options.block)
 
     def _open(self, path: str) -> Any:
         return self._opened.pop(path, None) or open_bytes(path)
