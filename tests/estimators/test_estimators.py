@@ -204,3 +204,13 @@ def test_a_deadline_leaves_what_was_learned(digits):
     learner = OnlineLogistic(epochs=10**9, max_seconds=0.5, random_state=0).fit(X / 16, y)
     assert learner.history_.stopped == "deadline"
     assert 0.4 < learner.history_["seconds"][-1] < 5.0
+
+
+def test_going_on_leaves_the_history_of_another_hypothesis_alone():
+    X, y = np.eye(4), np.array([0, 1, 0, 1])
+    first = Perceptron(keep="average", random_state=0).partial_fit(X, y)
+    other = first.using("last")
+    first.partial_fit(X, y).partial_fit(X, y)
+    assert (len(first.history_), len(other.history_)) == (3, 1)
+    other.partial_fit(X, y)
+    assert (len(first.history_), len(other.history_)) == (3, 2)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import json
 import os
 import time
@@ -62,7 +61,7 @@ def update(path: str, files: Sequence[str], target: str, given: Mapping[str, Any
             first_row=before,
             watch=watch,
         )
-    history = copy.deepcopy(model.history)
+    history = model.history.copy()
     history.extend(more)
     learned = replace(
         model,

@@ -157,7 +157,11 @@ class LinearLearner(LinearAnswers):
             if classes is not None and not set(self.classes_) <= set(np.asarray(classes).tolist()):
                 raise ValueError(f"classes={classes!r} lacks classes that were learned before")
             known, codes = self._known_classes(y, also=classes)
-            rng, history = self._rng, copy.deepcopy(self.model_.history)
+            # Rows are added to the history of the model, which nobody else has unless it is shared:
+            # copying it would make each call more expensive than the one before.
+            shared = vars(self).get("_shared", False)
+            history = self.model_.history.copy() if shared else self.model_.history
+            rng = self._rng
             state = self._state_for(rows, known, settings)
             rows = rows.widened(state.width)
         if len(known) > 1:

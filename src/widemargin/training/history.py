@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -81,6 +81,10 @@ class History:
     def add(self, epoch: Epoch) -> None:
         """Append a row."""
         self.epochs.append(epoch)
+
+    def copy(self) -> History:
+        """A history that can be extended without changing this one."""
+        return replace(self, epochs=list(self.epochs))
 
     def __len__(self) -> int:
         return len(self.epochs)
