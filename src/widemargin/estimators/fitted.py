@@ -11,6 +11,20 @@ from sklearn.exceptions import NotFittedError
 
 from widemargin.training.history import History
 
+#: What leaves more time, by the reason for which the training of an SVM stopped.
+_MORE_TIME = {"epochs": ", allow more epochs", "deadline": ", allow more seconds (max_seconds)"}
+
+
+def advise(stopped: str) -> str:
+    """What to do if an SVM stopped before it reached `tol`.
+
+    Examples
+    --------
+    >>> advise("epochs")
+    'scale the features, allow more epochs or try a smaller C'
+    """
+    return f"scale the features{_MORE_TIME.get(stopped, '')} or try a smaller C"
+
 
 class FittedClassifier(ClassifierMixin, BaseEstimator):
     """A classifier whose fit stores a model, `model_`."""

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from widemargin.certificates.certificate import RunCertificate
+from widemargin.certificates.certificate import RunCertificate, mistake_bound
 from widemargin.data.encode.templates import Templates, default_templates
 from widemargin.data.readers.corpus import Corpus
 from widemargin.errors import DataError
@@ -496,7 +496,7 @@ class Tagger:
             return replace(run, margin=margin)
         if margin <= 0.0:
             return replace(run, margin=margin, no_bound="some tags are wrong")
-        return replace(run, margin=margin, bound=(run.R / margin) ** 2)
+        return replace(run, margin=margin, bound=mistake_bound(run.R, margin))
 
     def top_features(self, n: int = 20, tag: str | None = None) -> list[Weight]:
         """The features with the largest weights."""
