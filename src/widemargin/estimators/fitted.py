@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import NotFittedError
 
+from widemargin.parameters import NamedParameters
 from widemargin.training.history import History
 
 #: What leaves more time, by the reason for which the training of an SVM stopped.
@@ -26,7 +27,7 @@ def advise(stopped: str) -> str:
     return f"scale the features{_MORE_TIME.get(stopped, '')} or try a smaller C"
 
 
-class FittedClassifier(ClassifierMixin, BaseEstimator):
+class FittedClassifier(NamedParameters, ClassifierMixin, BaseEstimator):
     """A classifier whose fit stores a model, `model_`."""
 
     model_: Any

@@ -30,6 +30,7 @@ from widemargin.parameters import (
     refuse_unused,
     used_with,
 )
+from widemargin.structured.estimator import StructuredEstimator
 from widemargin.structured.parser.features import (
     ARC_TEMPLATES,
     LABEL_TEMPLATES,
@@ -73,24 +74,9 @@ _TAGGER: dict[str, Any] = {"C": 0.02, "epochs": 10, "bits": 19}
 _LABEL_BITS, _LABEL_EPOCHS, _LABEL_MARGIN = 18, 8, 30.0
 #: A column with more distinct values than this does not hold tags.
 _MOST_TAGS = 512
-_PARAMETERS = (
-    "system",
-    "beam",
-    "epochs",
-    "margin",
-    "C",
-    "explore",
-    "actions",
-    "bits",
-    "tags",
-    "tagger",
-    "jackknife",
-    "validation",
-    "random_state",
-)
 
 
-class Parser:
+class Parser(StructuredEstimator):
     """Find the dependency trees of sentences.
 
     Parameters
@@ -198,23 +184,6 @@ class Parser:
         self.max_seconds = max_seconds
         self.random_state = random_state
 
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """All parameters by name."""
-        return {name: getattr(self, name) for name in _PARAMETERS}
-
-    def set_params(self, **params: Any) -> Parser:
-        """Change parameters."""
-        for name, value in params.items():
-            if name not in _PARAMETERS:
-                raise ValueError(f"Parser has no parameter {name!r}")
-            setattr(self, name, value)
-        return self
-
-    def __repr__(self) -> str:
-        usual = Parser().get_params()
-        told = {name: value for name, value in self.get_params().items() if value != usual[name]}
-        return f"Parser({', '.join(f'{name}={value!r}' for name, value in told.items())})"
-
     def fit(
         self,
         sentences: Any,
@@ -250,7 +219,10 @@ class Parser:
         """Identify the training, so that only its own checkpoints are resumed."""
         cells = [corpus.column(name) for name in corpus.names]
         return {
-            "learner": ["Parser", {name: repr(value) for name, value in self.get_params().items()}],
+            "learner": [
+                "Parser",
+                {name: repr(value) for name, value in self.get_params(deep=False).items()},
+            ],
             "sentences": digest_of(corpus.starts, *cells),
         }
 
@@ -349,7 +321,7 @@ class Parser:
             columns=columns,
             taggers=taggers,
             beam=int(self.beam),
-            params=self.get_params() | {"tagger": None, "validation": None},
+            params=self.get_params(deep=False) | {"tagger": None, "validation": None},
         )
 
     def _learn(self, corpus: Corpus, columns: tuple[str, ...], stages: Stages) -> ParserModel:

@@ -28,6 +28,7 @@ from widemargin.parameters import (
     refuse_unused,
     used_with,
 )
+from widemargin.structured.estimator import StructuredEstimator
 from widemargin.structured.sentences import corpus_of, word_columns
 from widemargin.structured.spans import measure_spans
 from widemargin.structured.tagger.constraints import (
@@ -69,7 +70,7 @@ _RULES = ("perceptron", "pa", "pa1", "pa2")
 _MOST_TAGS = 4096
 
 
-class Tagger:
+class Tagger(StructuredEstimator):
     """Tag sequences: the structured perceptron and its large-margin relative.
 
         score(x, y) = sum over tokens of w . f(x, i, y_i) + transitions
@@ -203,23 +204,6 @@ class Tagger:
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """All parameters by name."""
-        return {name: getattr(self, name) for name in _PARAMETERS}
-
-    def set_params(self, **params: Any) -> Tagger:
-        """Change parameters."""
-        for name, value in params.items():
-            if name not in _PARAMETERS:
-                raise ValueError(f"Tagger has no parameter {name!r}")
-            setattr(self, name, value)
-        return self
-
-    def __repr__(self) -> str:
-        usual = Tagger().get_params()
-        told = {name: value for name, value in self.get_params().items() if value != usual[name]}
-        return f"Tagger({', '.join(f'{name}={value!r}' for name, value in told.items())})"
-
     def fit(
         self,
         sentences: Any,
@@ -260,7 +244,10 @@ class Tagger:
         """Identify the training, so that only its own checkpoints are resumed."""
         cells = [corpus.column(name) for name in corpus.names]
         return {
-            "learner": ["Tagger", {name: repr(value) for name, value in self.get_params().items()}],
+            "learner": [
+                "Tagger",
+                {name: repr(value) for name, value in self.get_params(deep=False).items()},
+            ],
             "column": column,
             "sentences": digest_of(corpus.starts, *cells),
         }
@@ -375,7 +362,7 @@ class Tagger:
             order=self.order,
             scheme=scheme,
             given_scheme=given_scheme,
-            params={name: _plain(value) for name, value in self.get_params().items()},
+            params={name: _plain(value) for name, value in self.get_params(deep=False).items()},
         )
 
     def _labels(self, cells: list[str], corpus: Corpus) -> tuple[np.ndarray, list[str], str | None]:
@@ -505,9 +492,6 @@ class Tagger:
     def save(self, path: str | os.PathLike[str], names: bool = True) -> None:
         """Save the model to a file; load it with `widemargin.load`."""
         self._fitted().save(path, names)
-
-
-_PARAMETERS = ("order", *(Tagger.__init__.__kwdefaults__ or ()))
 
 
 class _HeldOutScore:
