@@ -317,6 +317,11 @@ class TextClassifier(FittedClassifier):
         """Encoder and weights as one model."""
         return replace(self._fitted_learner().model_, encoder=self.encoder_)
 
+    @property
+    def certificate_(self) -> Any:
+        """The certificate of the learner."""
+        return self._fitted_learner().certificate_
+
     # Internals
 
     def _fitted_learner(self) -> Any:

@@ -375,6 +375,11 @@ class StructuredPerceptron(StructuredEstimator):
             list(zip(X, Y, strict=True)),
         )
 
+    @property
+    def certificate_(self) -> RunCertificate:
+        """What the training alone proves; `certificate(separator, X, Y)` proves more."""
+        return self.certificate()
+
     def _without_bound(self) -> str:
         """Why the theorem does not apply to this training; empty if it does."""
         if self.rule != "perceptron":

@@ -420,6 +420,11 @@ class Tagger(StructuredEstimator):
         return self._fitted().tags
 
     @property
+    def classes_(self) -> np.ndarray:
+        """The tags, as an array, as scikit-learn calls what a token may be."""
+        return np.array(self.tags_)
+
+    @property
     def history_(self) -> History:
         """What happened while learning."""
         return self._fitted().history
