@@ -119,7 +119,8 @@ def tag(model: str, files: tuple[str, ...], **given: object) -> None:
     """Print the sentences of FILES, or of standard input, with the tags that MODEL predicts.
 
     CoNLL-U comes out as it was, except for the tags. Files of columns get one more column, unless
-    they already have the one of the tags. Plain text, one sentence per line, becomes columns.
+    they already have the one of the tags. Plain text, one sentence per line, becomes columns; what
+    comes through a pipe is plain text, unless --format says otherwise.
 
     \b
     Examples:

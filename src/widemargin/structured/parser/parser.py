@@ -187,6 +187,7 @@ class Parser(StructuredEstimator):
     def fit(
         self,
         sentences: Any,
+        y: Any = None,
         *,
         watch: Watch | None = None,
         checkpoint: str | os.PathLike[str] | Checkpoints | None = None,
@@ -197,7 +198,9 @@ class Parser(StructuredEstimator):
         ----------
         sentences : Corpus, path or dict of columns
             With the columns head (word numbers, 0 for the root) and deprel, and the columns of
-            the tags.
+            the tags; or a list of sentences of a corpus.
+        y : None
+            Not used: the trees are columns of the sentences.
         watch : callable
             Called with the progress so far; return True to stop.
         checkpoint : path
@@ -219,10 +222,7 @@ class Parser(StructuredEstimator):
         """Identify the training, so that only its own checkpoints are resumed."""
         cells = [corpus.column(name) for name in corpus.names]
         return {
-            "learner": [
-                "Parser",
-                {name: repr(value) for name, value in self.get_params(deep=False).items()},
-            ],
+            "learner": ["Parser", self._written()],
             "sentences": digest_of(corpus.starts, *cells),
         }
 
@@ -344,7 +344,7 @@ class Parser(StructuredEstimator):
             held_out = corpus_of(self.validation)
 
             def score(weights: np.ndarray) -> float:
-                return replace(model, W=weights).score(held_out).uas.f1
+                return replace(model, W=weights).attachment(held_out).uas.f1
 
         training, epochs, why = self._arcs(model, given, rng, score, stages)
         stops = Stops(epochs, int(self.patience))
@@ -429,9 +429,13 @@ class Parser(StructuredEstimator):
         """A corpus with trees, see `ParserModel.annotate`."""
         return self._fitted.annotate(sentences, n_jobs)
 
-    def score(self, sentences: Any, subtypes: bool = False) -> Attachment:
-        """UAS and LAS, see `ParserModel.score`."""
-        return self._fitted.score(sentences, subtypes)
+    def score(self, sentences: Any, y: Any = None) -> float:
+        """The LAS, as one number from 0 to 1; `y` is there for scikit-learn and is not used."""
+        return self._fitted.attachment(sentences).las.f1
+
+    def attachment(self, sentences: Any, subtypes: bool = False) -> Attachment:
+        """UAS and LAS with their counts and intervals, see `ParserModel.attachment`."""
+        return self._fitted.attachment(sentences, subtypes)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Save the model to a file."""

@@ -217,9 +217,11 @@ class Tagger(StructuredEstimator):
 
         Parameters
         ----------
-        sentences : list of lists of str, Corpus, path or dict of columns
-            The words of each sentence; or tuples of a word and its other columns (pos, chunk);
-            or columns by name, the words first; or a file that `read_conll` can read.
+        sentences : list of sentences, Corpus, path or dict of columns
+            Sentences are lists of words; of tuples of a word and its other columns (pos, chunk); or
+            of dicts of features, as CRFsuite takes them ({"lower": "the", "title": True}), which
+            are then used instead of templates. Or columns by name, the words first; or a file that
+            `read_conll` can read.
         tags : list of lists of str
             A tag for each word, unless a column of the corpus has them.
         column : str or int
@@ -244,10 +246,7 @@ class Tagger(StructuredEstimator):
         """Identify the training, so that only its own checkpoints are resumed."""
         cells = [corpus.column(name) for name in corpus.names]
         return {
-            "learner": [
-                "Tagger",
-                {name: repr(value) for name, value in self.get_params(deep=False).items()},
-            ],
+            "learner": ["Tagger", self._written()],
             "column": column,
             "sentences": digest_of(corpus.starts, *cells),
         }
@@ -303,9 +302,7 @@ class Tagger(StructuredEstimator):
             raise DataError(
                 f"{corpus.source}: {column!r} has {len(tags)} different tags; is it text?"
             )
-        templates = Templates(
-            default_templates(tags, inputs) if isinstance(self.templates, str) else self.templates
-        )
+        templates = self._templates(tags, inputs, corpus.format)
         settings = self._settings(len(tags))
         encoded = encode_corpus(corpus, templates, self.bits)
         model = self._begin(corpus, labels, tags, given_scheme, templates, encoded)
@@ -335,6 +332,14 @@ class Tagger(StructuredEstimator):
             names=names,
             known=known_words(corpus.words),
         )
+
+    def _templates(self, tags: list[str], inputs: list[str], format: str) -> Templates:
+        """The templates that were given, or those that suit the tags and the input."""
+        if not isinstance(self.templates, str):
+            return Templates(self.templates)
+        if format == "dicts":  # the features of every token are its own
+            return Templates(["bias", *(f"{name}[0]" for name in inputs)])
+        return Templates(default_templates(tags, inputs))
 
     def _begin(
         self,
