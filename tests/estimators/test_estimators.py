@@ -214,3 +214,22 @@ def test_going_on_leaves_the_history_of_another_hypothesis_alone():
     assert (len(first.history_), len(other.history_)) == (3, 1)
     other.partial_fit(X, y)
     assert (len(first.history_), len(other.history_)) == (3, 2)
+
+
+def test_a_perceptron_with_the_logistic_rule_has_the_probabilities_of_logistic_regression(digits):
+    X, y = digits[0][:300] / 16, digits[1][:300]
+    for keep in ("average", "last"):
+        one = Perceptron(rule="logistic", keep=keep, random_state=0).fit(X, y)
+        other = OnlineLogistic(keep=keep, random_state=0).fit(X, y)
+        np.testing.assert_array_equal(one.predict_proba(X), other.predict_proba(X))
+    voted = Perceptron(rule="logistic", keep="vote").fit(X, y)
+    assert "votes are not probabilities" in why_not(voted)
+    for learner in (Perceptron(), PassiveAggressive(), Perceptron(rule="margin")):
+        assert "use scikit-learn's CalibratedClassifierCV" in why_not(learner.fit(X, y))
+
+
+def why_not(learner):
+    """Why a learner has no probabilities, which scikit-learn gives as the cause of its error."""
+    with pytest.raises(AttributeError) as refused:
+        _ = learner.predict_proba
+    return str(refused.value.__cause__)

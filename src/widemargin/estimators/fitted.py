@@ -9,10 +9,25 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import NotFittedError
 
+from widemargin.parameters import NamedParameters
 from widemargin.training.history import History
 
+#: What leaves more time, by the reason for which the training of an SVM stopped.
+_MORE_TIME = {"epochs": ", allow more epochs", "deadline": ", allow more seconds (max_seconds)"}
 
-class FittedClassifier(ClassifierMixin, BaseEstimator):
+
+def advise(stopped: str) -> str:
+    """What to do if an SVM stopped before it reached `tol`.
+
+    Examples
+    --------
+    >>> advise("epochs")
+    'scale the features, allow more epochs or try a smaller C'
+    """
+    return f"scale the features{_MORE_TIME.get(stopped, '')} or try a smaller C"
+
+
+class FittedClassifier(NamedParameters, ClassifierMixin, BaseEstimator):
     """A classifier whose fit stores a model, `model_`."""
 
     model_: Any

@@ -16,7 +16,7 @@ from widemargin.data.rows import Rows, Stack
 from widemargin.estimators.fitted import FittedClassifier
 from widemargin.models.explanation import Explanation
 from widemargin.models.linear import LinearModel
-from widemargin.parameters import Use, changed, refuse_unused, used_with
+from widemargin.parameters import NamedParameters, Use, changed, refuse_unused, used_with
 from widemargin.threads import thread_count
 
 _OPTIONS = (
@@ -36,7 +36,7 @@ _OPTIONS = (
 _BIAS = 0.1
 
 
-class HashedText(TransformerMixin, BaseEstimator):
+class HashedText(NamedParameters, TransformerMixin, BaseEstimator):
     """Convert documents to sparse rows of hashed words or n-grams.
 
     Where the options coincide, the result is that of scikit-learn's HashingVectorizer, in float32:
@@ -316,6 +316,11 @@ class TextClassifier(FittedClassifier):
     def model_(self) -> LinearModel:
         """Encoder and weights as one model."""
         return replace(self._fitted_learner().model_, encoder=self.encoder_)
+
+    @property
+    def certificate_(self) -> Any:
+        """The certificate of the learner."""
+        return self._fitted_learner().certificate_
 
     # Internals
 
