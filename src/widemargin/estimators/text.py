@@ -35,7 +35,11 @@ _OPTIONS = (
 _BIAS = 0.1
 
 
-class HashedText(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):
+class HashedText(  # type: ignore[call-arg]
+    TransformerMixin,
+    BaseEstimator,
+    auto_wrap_output_keys=None,  # because its rows are sparse
+):
     """Convert documents to sparse rows of hashed words or n-grams.
 
     Documents are strings in a list, an array or a Series, or a frame (pandas, Polars, Arrow) with

@@ -19,8 +19,8 @@ def strings_of(documents: Any) -> Iterable[str]:
 
     The strings themselves are not checked.
 
-    >>> list(strings_of(np.array([["one"], ["two"]])))
-    ['one', 'two']
+    >>> " ".join(strings_of(np.array([["one"], ["two"]])))
+    'one two'
     """
     if isinstance(documents, str | bytes):
         raise _refused("a single string: put it into a list")
