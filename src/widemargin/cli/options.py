@@ -82,7 +82,9 @@ _READING = [
     _ENCODED,
     click.option("--label", help="Tables: the column of the labels, by name or number."),
     click.option(
-        "--header/--no-header", default=None, help="Tables: whether the first line has names."
+        "--header/--no-header",
+        default=None,
+        help="Tables and labelled text: whether the first line names the columns.",
     ),
     click.option(
         "--skip-bad",
@@ -214,7 +216,7 @@ _MEANING = {
     "svmlight": _OF_VECTORS,
     "vw": {"bits", "double"},
     "fasttext": _OF_TEXTS,
-    "labelled-text": _OF_TEXTS,
+    "labelled-text": {*_OF_TEXTS, "header"},
     "text": _OF_TEXTS,
 }
 
