@@ -493,6 +493,7 @@ MAIL, KIND = SPAM + HAM, np.array(["spam"] * 5 + ["ham"] * 5)
     ids=str,
 )
 @pytest.mark.parametrize("options", [{}, {"signed": True, "idf": True, "bits": 10}], ids=str)
+@pytest.mark.filterwarnings("ignore:an SVM needs all documents")
 def test_a_text_classifier_learns_explains_and_comes_back(learner, options, tmp_path):
     seed = {"random_state": 0} if learner is None else {}
     mail = TextClassifier(learner, **options, **seed).fit(MAIL, KIND)

@@ -30,7 +30,7 @@ def main() -> None:
 @main.command(cls=TrainCommand)
 @click.argument("files", nargs=-1)
 @train_options
-def train(files: tuple[str, ...], learner: str, **given: object) -> None:
+def train(files: tuple[str, ...], learner: str | None, **given: object) -> None:
     """Train a model on FILES and save it.
 
     FILES may be svmlight, VW, CSV, TSV, Parquet, JSON lines or labelled text, compressed or not,

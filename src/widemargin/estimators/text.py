@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 from typing import Any, Self
 
@@ -12,9 +13,21 @@ from sklearn.utils.metaestimators import available_if
 
 from widemargin.data.encode.text import TextEncoder, texts_of
 from widemargin.data.rows import Rows, Stack
+from widemargin.errors import DataWarning
 from widemargin.estimators.fitted import FittedClassifier
+from widemargin.estimators.linear_svm import LinearSVM
+from widemargin.estimators.passive_aggressive import PassiveAggressive
 from widemargin.models.explanation import Explanation
 from widemargin.models.linear import LinearModel
+from widemargin.models.text_defaults import (
+    NGRAMS,
+    PIECEWISE,
+    SAY_GOING_ON,
+    SAY_PIECEWISE,
+    WHOLE,
+    TextDefault,
+    go_on_online,
+)
 from widemargin.parameters import Use, changed, refuse_unused, used_with
 from widemargin.threads import thread_count
 
@@ -31,8 +44,10 @@ _OPTIONS = (
     "errors",
     "names",
 )
-#: The constant feature of the default learner, see `TextClassifier`.
-_BIAS = 0.1
+#: The default learners.
+_LEARNERS: dict[str, Any] = {
+    learner.__name__: learner for learner in (LinearSVM, PassiveAggressive)
+}
 
 
 class HashedText(  # type: ignore[call-arg]
@@ -68,8 +83,9 @@ class HashedText(  # type: ignore[call-arg]
         Whether the sign of the hash decides if a feature adds 1 or -1.
     weighting : {"count", "binary", "sublinear"}
         Value of a feature that occurs c times in a document: c, 1, or 1 + log c.
-    idf : bool
-        Whether to multiply by the inverse document frequency in the documents given to `fit`.
+    idf : bool or "seen"
+        Whether to multiply by the inverse document frequency in the documents given to `fit`. With
+        "seen", features that none of them had count nothing, as with a TfidfVectorizer.
     norm : {"l2", None}
         Whether rows are scaled to length 1.
     errors : {"strict", "replace"}
@@ -108,7 +124,7 @@ class HashedText(  # type: ignore[call-arg]
         bits: int = 20,
         signed: bool = False,
         weighting: str = "sublinear",
-        idf: bool = False,
+        idf: bool | str = False,
         norm: str | None = "l2",
         errors: str = "strict",
         names: int = 1 << 18,
@@ -194,12 +210,19 @@ def _has_probabilities(classifier: TextClassifier) -> bool:
 class TextClassifier(FittedClassifier):
     """Text classifier: hashed text and a linear learner in one model, saved in one file.
 
+    Documents are strings in a list, an array or a Series, or a frame (pandas, Polars, Arrow) with
+    one column of them. `widemargin train` makes the same model of the same documents.
+
     Parameters
     ----------
-    learner : Perceptron, PassiveAggressive, OnlineLogistic or None
-        The learner. None means an averaged perceptron with 5 epochs and a small bias: rows have
-        length 1, and a constant feature of 1 would dominate them.
-    analyzer, ngrams, lowercase, min_length, bits, signed, weighting, idf, norm, errors, names
+    learner : LinearSVM, Perceptron, PassiveAggressive, OnlineLogistic or None
+        The learner. None means LinearSVM(C=2, loss="squared_hinge"), or where documents come in
+        pieces (`partial_fit` without `fit`) PassiveAggressive(rule="pa2", C=0.5, epochs=5,
+        fit_intercept="auto").
+    idf : bool, "seen" or None
+        As for `HashedText`. None means "seen" if the default learner is given all documents at
+        once, and False otherwise.
+    analyzer, ngrams, lowercase, min_length, bits, signed, weighting, norm, errors, names
         As for `HashedText`.
     n_jobs : int or None
         Threads for hashing and for the default learner; -1 means all cores.
@@ -229,13 +252,13 @@ class TextClassifier(FittedClassifier):
         learner: Any = None,
         *,
         analyzer: str = "word",
-        ngrams: int | tuple[int, int] = 2,
+        ngrams: int | tuple[int, int] = NGRAMS,
         lowercase: bool = True,
         min_length: int = 2,
         bits: int = 20,
         signed: bool = False,
         weighting: str = "sublinear",
-        idf: bool = False,
+        idf: bool | str | None = None,
         norm: str | None = "l2",
         errors: str = "strict",
         names: int = 1 << 18,
@@ -274,7 +297,7 @@ class TextClassifier(FittedClassifier):
         sample_weight : array of numbers, optional
             Cost of an error on each document.
         """
-        learner, encoder, texts = self._learner(), _encoder(self), texts_of(X)
+        learner, encoder, texts = self._learner(WHOLE), self._encoder(WHOLE), texts_of(X)
         threads = thread_count(self.n_jobs)
         stack = Stack(1)
         encoder.encode_first(texts, stack, threads, note=True)
@@ -288,12 +311,24 @@ class TextClassifier(FittedClassifier):
         """Continue training with one epoch over more documents.
 
         Document frequencies are those counted by `fit`, so with `idf` the first call must be `fit`.
+        An SVM, which needs all documents at once, goes on with passive-aggressive steps.
         """
+        texts, threads = texts_of(X), thread_count(self.n_jobs)
         if not hasattr(self, "learner_"):
             if self.idf:
-                raise ValueError("idf=True needs all documents at once: call fit first")
-            self.learner_, self.encoder_ = self._learner(), _encoder(self)
-        rows = self.encoder_.encode(texts_of(X), 0.0, thread_count(self.n_jobs), note=True)
+                raise ValueError(f"idf={self.idf!r} needs all documents at once: call fit first")
+            if self.learner is None:
+                warnings.warn(
+                    f"partial_fit has only some of the documents: {SAY_PIECEWISE}; fit takes all",
+                    DataWarning,
+                    stacklevel=2,
+                )
+            self.learner_, self.encoder_ = self._learner(PIECEWISE), self._encoder(PIECEWISE)
+        elif isinstance(self.learner_, LinearSVM):
+            warnings.warn(SAY_GOING_ON, DataWarning, stacklevel=2)
+            model = go_on_online(self.learner_.model_)
+            self.learner_ = PassiveAggressive(**model.params).restore(model)
+        rows = self.encoder_.encode(texts, 0.0, threads, note=True)
         self.learner_.partial_fit(rows, y, classes=classes, sample_weight=sample_weight)
         return self
 
@@ -347,16 +382,17 @@ class TextClassifier(FittedClassifier):
             raise NotFittedError("this TextClassifier is not fitted yet: call fit first")
         return self.learner_
 
-    def _learner(self) -> Any:
+    def _learner(self, default: TextDefault) -> Any:
         if self.learner is not None:
             own = Use(False, "if a learner is given", "without one; give the learner its own")
             refuse_unused(changed(self), {"random_state": own})
             return clone(self.learner)
-        from widemargin.estimators.perceptron import Perceptron
+        more = {"n_jobs": self.n_jobs, "random_state": self.random_state}
+        return _LEARNERS[default.learner](**default.parameters, **more)
 
-        return Perceptron(
-            epochs=5, fit_intercept=_BIAS, n_jobs=self.n_jobs, random_state=self.random_state
-        )
+    def _encoder(self, default: TextDefault) -> TextEncoder:
+        unsaid = default.idf if self.learner is None else False
+        return _encoder(self, idf=unsaid if self.idf is None else self.idf)
 
     def _rows(self, X: Any) -> Rows:
         bias = self._fitted_learner().model_.bias
@@ -369,9 +405,9 @@ class TextClassifier(FittedClassifier):
         return tags
 
 
-def _encoder(options: Any) -> TextEncoder:
+def _encoder(options: Any, **chosen: Any) -> TextEncoder:
     refuse_unused(changed(options), {"min_length": used_with("analyzer", options.analyzer, "word")})
-    return TextEncoder(**{name: getattr(options, name) for name in _OPTIONS})
+    return TextEncoder(**{name: getattr(options, name) for name in _OPTIONS} | chosen)
 
 
 def _sorted_matrix(rows: Rows) -> Any:
