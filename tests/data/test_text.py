@@ -441,8 +441,8 @@ def test_the_first_bad_document_is_named_whatever_the_threads(monkeypatch):
     ("texts", "message"),
     [
         ("one string", "put it into a list"),
-        (["a", None], r"document 1: expected a string, found NoneType \(None\)"),
-        (["a", 3.5], "document 1: expected a string, found float"),
+        (["a", None], r"document 1: expected a string, found None"),
+        (["a", 3.5], "document 1: expected a string, found a float"),
         (["a", "b\ud800"], "document 1: character 1 is a lone surrogate"),
     ],
 )
@@ -493,6 +493,7 @@ MAIL, KIND = SPAM + HAM, np.array(["spam"] * 5 + ["ham"] * 5)
     ids=str,
 )
 @pytest.mark.parametrize("options", [{}, {"signed": True, "idf": True, "bits": 10}], ids=str)
+@pytest.mark.filterwarnings("ignore:an SVM needs all documents")
 def test_a_text_classifier_learns_explains_and_comes_back(learner, options, tmp_path):
     seed = {"random_state": 0} if learner is None else {}
     mail = TextClassifier(learner, **options, **seed).fit(MAIL, KIND)

@@ -16,6 +16,7 @@ from widemargin.data.readers.files import Files
 from widemargin.errors import DataError
 from widemargin.kernels.gram import gram_matrix
 from widemargin.kernels.kernel import make_kernel, uses_of_kernel
+from widemargin.models.text_defaults import WHOLE
 from widemargin.separability.examples import certify_examples
 
 #: The largest number of examples that are listed.
@@ -30,8 +31,9 @@ def certify(patterns: Sequence[str], given: Mapping[str, Any]) -> None:
     options.refuse_unused(uses_of_kernel(params.get("kernel", "")), options.typed_options())
     files = Files(patterns, options.read_options({**given, "double": True}))
     options.check_meaning(given, files.format)
+    encoding = options.encode_options(given, files.format, WHOLE.idf)
     classes = Classes()
-    data = read_all(files, make_encoder(files, options.encode_options(given)), classes, learn=True)
+    data = read_all(files, make_encoder(files, encoding), classes, learn=True)
     assert data is not None
     if len(classes.values) < 2:
         raise DataError(f"{', '.join(patterns)}: only one class is present, nothing to separate")

@@ -17,6 +17,7 @@ from widemargin.errors import ModelFileError
 from widemargin.models.kernel import KernelModel
 from widemargin.models.liblinear import is_liblinear, read_liblinear, write_liblinear
 from widemargin.models.linear import load_model
+from widemargin.models.text_defaults import WHOLE
 
 
 def convert(source: str, target: str, given: Mapping[str, Any]) -> None:
@@ -35,7 +36,8 @@ def convert(source: str, target: str, given: Mapping[str, Any]) -> None:
         return
     files = Files(source, options.read_options(given))
     options.check_meaning(given, files.format)
-    encoder, classes = make_encoder(files, options.encode_options(given)), Classes()
+    encoding = options.encode_options(given, files.format, WHOLE.idf)
+    encoder, classes = make_encoder(files, encoding), Classes()
     data = read_all(files, encoder, classes, learn=True)
     assert data is not None
     write_cache(target, data, classes, encoder)

@@ -21,6 +21,7 @@ FORMATS = (
     "jsonl",
     "fasttext",
     "labelled-text",
+    "text",
     "conll",
     "conllu",
 )
@@ -94,15 +95,21 @@ _KERNELS = [
         "--coef0", type=float, help="Constant term of the poly kernel (default: 1; kernel-svm 0)."
     ),
 ]
+_ENCODED = click.option(
+    "--encoding", help="Character encoding of the text in the files (default: utf-8)."
+)
 _READING = [
     click.option(
         "--format",
         type=click.Choice(FORMATS),
         help="Format of the files (default: recognised by their names or first lines).",
     ),
+    _ENCODED,
     click.option("--label", help="Tables: the column of the labels, by name or number."),
     click.option(
-        "--header/--no-header", default=None, help="Tables: whether the first line has names."
+        "--header/--no-header",
+        default=None,
+        help="Tables and labelled text: whether the first line names the columns.",
     ),
     click.option(
         "--skip-bad",
@@ -135,7 +142,8 @@ _ENCODING = [
     click.option("--double", is_flag=True, help="Vectors: learn in double precision."),
     click.option(
         "--ngrams",
-        help="Texts: the length of the longest n-gram, or a range such as 3-5 (default: 1).",
+        help="Texts: the length of the longest n-gram, or a range such as 3-5 (default: 2; in"
+        " tables with other columns 1).",
     ),
     click.option(
         "--analyzer",
@@ -150,22 +158,22 @@ _ENCODING = [
     click.option(
         "--weighting",
         type=click.Choice(["count", "binary", "sublinear"]),
-        help="Texts: the value of a word that occurs several times (default: count).",
+        help="Texts: the value of a word that occurs several times (default: sublinear).",
     ),
     click.option(
-        "--idf", is_flag=True, default=None, help="Texts: give rare words a larger value."
+        "--idf/--no-idf",
+        default=None,
+        help="Texts: give rare words a larger value (default: if no learner is named and all"
+        " examples are in memory; words that no example had then count nothing).",
     ),
 ]
-ENCODED = click.option(
-    "--encoding", help="Sentences: the character encoding of the files (default: utf-8)."
-)
 _ASKING = [
     click.option(
         "--format",
         type=click.Choice(["conll", "conllu", "text"]),
         help="Format of the files (default: recognised by their names or first lines).",
     ),
-    ENCODED,
+    _ENCODED,
     click.option(
         "--threads", type=click.IntRange(1), help="Number of threads (default: one per core)."
     ),
@@ -237,7 +245,7 @@ _MEANING = {
     "svmlight": _OF_VECTORS,
     "vw": {"bits", "double"},
     "fasttext": _OF_TEXTS,
-    "labelled-text": _OF_TEXTS,
+    "labelled-text": {*_OF_TEXTS, "header"},
     "text": _OF_TEXTS,
 }
 
@@ -269,6 +277,7 @@ def read_options(given: Mapping[str, Any], **table: Any) -> Any:
     }
     return ReadOptions(
         format=given.get("format"),
+        encoding=given.get("encoding") or "utf-8",
         table=TableOptions(**{**options, **table}),
         skip_bad=given.get("skip_bad") or 0,
         dtype=np.float64 if given.get("double") else np.float32,
@@ -294,14 +303,36 @@ def read_gamma(given: str) -> float | str:
         raise click.UsageError(f"--gamma {given}: expected a number, scale or auto") from None
 
 
-def encode_options(given: Mapping[str, Any]) -> Any:
-    """How to encode what is read, from what was given on the command line."""
+def only_texts(given: Mapping[str, Any], format: str) -> bool:
+    """Whether files of this format hold nothing but labelled texts, given what is used of them."""
+    if format in _MEANING:
+        return _MEANING[format] >= _OF_TEXTS
+    return bool(given.get("text")) and not given.get("columns")
+
+
+def encode_options(given: Mapping[str, Any], format: str = "", idf: bool | str = False) -> Any:
+    """How to encode what is read, from what was given on the command line.
+
+    Parameters
+    ----------
+    given : dict
+        The options by name.
+    format : str
+        The format of the files, if it is known: texts alone have defaults of their own.
+    idf : bool or "seen"
+        What `--idf` means for texts alone if it is not given.
+    """
     from widemargin.data.datasets import EncodeOptions
+    from widemargin.models.text_defaults import NGRAMS
 
     names = ("analyzer", "bits", "weighting", "idf")
     text = {name: given[name] for name in names if given.get(name)}
     if given.get("ngrams"):
         text["ngrams"] = _ngrams(given["ngrams"])
+    if format and only_texts(given, format):
+        text.setdefault("ngrams", NGRAMS)
+        if given.get("idf") is None and idf:
+            text["idf"] = idf
     zero_based = given.get("zero_based")
     first = None if zero_based is None else 0 if zero_based else 1
     return EncodeOptions(first=first, scale=given.get("scale") or "standard", text=text)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ from widemargin.data.datasets import Encoded
 from widemargin.data.readers.files import Files
 from widemargin.data.readers.sources import name_of
 from widemargin.evaluate.intervals import wilson
+from widemargin.models.text_defaults import NGRAMS
 from widemargin.online.fit import check_classes
 
 
@@ -34,7 +36,9 @@ class RowTrainer(Trainer):
     reading, encoding : ReadOptions, EncodeOptions
         How files are read.
     files : Files or None
-        The files, unless the rows come from a cache or are embedded.
+        The files, unless the rows come from a cache or are embedded; given if they are open.
+    found : Examples or None
+        Their examples, if they were read already.
     """
 
     def __init__(self, learner: str, given: Mapping[str, Any], job: Job) -> None:
@@ -42,12 +46,13 @@ class RowTrainer(Trainer):
         self.reading = options.read_options(given)
         self.encoding = options.encode_options(given)
         self.files: Files | None = None
+        self.found: Examples | None = None
         self.examples: Examples
         self.rows = 0
 
     def read(self) -> None:
         """Read the rows into memory."""
-        found = self._read()
+        found = self.found or self._read()
         if found is not None:
             self._learn_from(found)
 
@@ -56,10 +61,18 @@ class RowTrainer(Trainer):
         patterns = self.job.files
         if not patterns:
             return examples_of_digits(self.rng)
-        if len(patterns) == 1 and os.path.isfile(patterns[0]) and is_cache(patterns[0]):
+        if (
+            self.files is None
+            and len(patterns) == 1
+            and os.path.isfile(patterns[0])
+            and is_cache(patterns[0])
+        ):
             return examples_of_cache(patterns[0])
-        self.files = Files(patterns, self.reading)
-        options.check_meaning(self.given, self.files.format)
+        if self.files is None:
+            self.files = Files(patterns, self.reading)
+            options.check_meaning(self.given, self.files.format)
+        if options.only_texts(self.given, self.files.format):
+            self.encoding = replace(self.encoding, text={"ngrams": NGRAMS, **self.encoding.text})
         return self.read_files(self.files)
 
     def read_files(self, files: Files) -> Examples | None:

@@ -6,17 +6,16 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from widemargin.cli.learners import LEARNERS, refuse_others
-from widemargin.cli.options import refuse_to_overwrite, refuse_unused
+from widemargin.cli.default_learner import make_trainer
 from widemargin.cli.report import report
-from widemargin.cli.trainer import Job, Trainer
+from widemargin.cli.trainer import Trainer
 from widemargin.loops.jit import compile_quietly, is_cold, tell_compiling
 from widemargin.training.checkpoints import Checkpoints
 from widemargin.training.progress import watched
 
 
 def train(
-    files: Sequence[str], learner: str, given: Mapping[str, Any], typed: Mapping[str, str]
+    files: Sequence[str], learner: str | None, given: Mapping[str, Any], typed: Mapping[str, str]
 ) -> int:
     """Train a learner on files, or on the embedded data set; returns the exit code.
 
@@ -24,27 +23,32 @@ def train(
     ----------
     files : sequence of str
         Names, patterns, or "-".
-    learner : str
-        One of `LEARNERS`.
+    learner : str or None
+        One of `LEARNERS`; None for the one that suits the files.
     given : dict
         All options by name, with their defaults.
     typed : dict
         Those that are on the command line, as they are written there.
     """
-    refuse_others(learner, typed, files)
-    trainer = LEARNERS[learner].load()(learner, given, Job.of(files, given))
-    refuse_unused(trainer.uses(), typed)
-    return run(trainer)
-
-
-def run(trainer: Trainer) -> int:
-    """Read, learn, save, measure and report; returns the exit code."""
-    began, job = time.monotonic(), trainer.job
-    refuse_to_overwrite(job.model, job.force)
-    if job.quiet:
+    began = time.monotonic()
+    if given["quiet"]:
         compile_quietly()
     elif is_cold():
         tell_compiling(always=True)
+    return run(make_trainer(learner, files, given, typed), began)
+
+
+def run(trainer: Trainer, began: float | None = None) -> int:
+    """Read, learn, save, measure and report; returns the exit code.
+
+    Parameters
+    ----------
+    trainer : Trainer
+        What to do.
+    began : float, optional
+        When the work began, if some of it was done before.
+    """
+    began, job = time.monotonic() if began is None else began, trainer.job
     trainer.read()
     checkpoints = _open_checkpoints(trainer)
     shown = False if job.quiet or job.as_json else None

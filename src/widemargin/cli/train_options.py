@@ -40,7 +40,7 @@ GROUPS = (
         "Every learner",
         tuple(LEARNERS),
         (
-            *("learner", "path", "force", "valid", "max_seconds", "seed", "format"),
+            *("learner", "path", "force", "valid", "max_seconds", "seed", "format", "encoding"),
             *("as_json", "quiet"),
         ),
     ),
@@ -67,7 +67,7 @@ GROUPS = (
         "Sentences",
         ("tagger", "parser"),
         (
-            *("encoding", "beam", "prune", "order", "templates", "dictionary", "committee"),
+            *("beam", "prune", "order", "templates", "dictionary", "committee"),
             *("half", "system", "tags"),
         ),
     ),
@@ -83,9 +83,8 @@ _EVERY = [
     click.option(
         "--learner",
         type=click.Choice(list(LEARNERS)),
-        default="perceptron",
-        show_default=True,
-        help="What learns.",
+        help="What learns (default: perceptron; for texts svm with --loss squared_hinge --C 2, or"
+        " for texts that are not all in memory pa with --rule pa2 --C 0.5).",
     ),
     click.option(
         "--model",
@@ -198,7 +197,6 @@ _MEMORY = [
     ),
 ]
 _SENTENCES = [
-    options.ENCODED,
     click.option(
         "--beam",
         type=click.IntRange(1),

@@ -12,7 +12,7 @@ import click
 import numpy as np
 
 from widemargin.cli.learners import LEARNERS
-from widemargin.cli.options import read_gamma
+from widemargin.cli.options import read_gamma, refuse_to_overwrite
 from widemargin.data.readers.sources import find_files, is_seekable
 from widemargin.parameters import Use, parse_bytes
 from widemargin.training.checkpoints import Checkpoints
@@ -91,6 +91,7 @@ class Job:
             as_json=given["as_json"],
             quiet=given["quiet"],
         )
+        refuse_to_overwrite(job.model, job.force)
         if job.resume and job.checkpoint is None:
             raise click.UsageError("--resume needs --checkpoint, the folder to go on from")
         if job.valid is not None and not files:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import time
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -16,8 +17,9 @@ from widemargin.cli.ask import Question
 from widemargin.cli.linear import settings_of
 from widemargin.cli.options import refuse_to_overwrite
 from widemargin.data.datasets import Classes, read_all
-from widemargin.errors import DataError
+from widemargin.errors import DataError, DataWarning
 from widemargin.models.kernel import KernelModel
+from widemargin.models.text_defaults import SAY_GOING_ON, go_on_online
 from widemargin.online.fit import fit_linear, make_room
 from widemargin.training.progress import watched
 
@@ -31,7 +33,10 @@ def update(path: str, files: Sequence[str], target: str, given: Mapping[str, Any
     if isinstance(model, KernelModel):
         raise DataError(f"{path}: a kernel model cannot be updated: train it again on all examples")
     if model.certificate is not None:
-        raise DataError(f"{path}: an SVM cannot be updated: train it again on all examples")
+        if encoder.kind != "text" and not getattr(encoder, "only_texts", False):
+            raise DataError(f"{path}: an SVM cannot be updated: train it again on all examples")
+        warnings.warn(f"{path}: {SAY_GOING_ON}", DataWarning, stacklevel=2)
+        model = go_on_online(model)
     if given.get("text") and encoder.kind == "text":
         raise click.UsageError(
             "the model was trained on fastText or label<TAB>text: update it with the same"

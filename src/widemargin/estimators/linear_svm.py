@@ -15,7 +15,7 @@ from sklearn.utils.validation import _check_sample_weight, column_or_1d, validat
 from widemargin.certificates.gap import GapCertificate
 from widemargin.data.encode.labels import check_labels, encode_labels
 from widemargin.data.rows import Rows
-from widemargin.errors import NotSeparableWarning
+from widemargin.errors import DataError, NotSeparableWarning
 from widemargin.estimators.answers import LinearAnswers
 from widemargin.estimators.fitted import advise
 from widemargin.linear_svm.fit import DualStart, SVMSettings, TrainedSVM, fit_svm
@@ -196,6 +196,8 @@ class LinearSVM(LinearAnswers):
         settings.check()
         refuse_unused(changed(settings), settings.uses())
         if isinstance(X, Rows):  # made, and so already checked, by one of our encoders
+            if len(y) != X.n:
+                raise DataError(f"found {X.n} examples, but {len(y)} labels")
             self.n_features_in_ = X.width
         else:
             X, y = validate_data(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import warnings
 from dataclasses import replace
 from typing import Any, Self
 
@@ -13,9 +13,21 @@ from sklearn.utils.metaestimators import available_if
 
 from widemargin.data.encode.text import TextEncoder, texts_of
 from widemargin.data.rows import Rows, Stack
+from widemargin.errors import DataWarning
 from widemargin.estimators.fitted import FittedClassifier
+from widemargin.estimators.linear_svm import LinearSVM
+from widemargin.estimators.passive_aggressive import PassiveAggressive
 from widemargin.models.explanation import Explanation
 from widemargin.models.linear import LinearModel
+from widemargin.models.text_defaults import (
+    NGRAMS,
+    PIECEWISE,
+    SAY_GOING_ON,
+    SAY_PIECEWISE,
+    WHOLE,
+    TextDefault,
+    go_on_online,
+)
 from widemargin.parameters import NamedParameters, Use, changed, refuse_unused, used_with
 from widemargin.threads import thread_count
 
@@ -32,12 +44,22 @@ _OPTIONS = (
     "errors",
     "names",
 )
-#: The constant feature of the default learner, see `TextClassifier`.
-_BIAS = 0.1
+#: The default learners.
+_LEARNERS: dict[str, Any] = {
+    learner.__name__: learner for learner in (LinearSVM, PassiveAggressive)
+}
 
 
-class HashedText(NamedParameters, TransformerMixin, BaseEstimator):
+class HashedText(  # type: ignore[call-arg]
+    NamedParameters,
+    TransformerMixin,
+    BaseEstimator,
+    auto_wrap_output_keys=None,  # because its rows are sparse
+):
     """Convert documents to sparse rows of hashed words or n-grams.
+
+    Documents are strings in a list, an array or a Series, or a frame (pandas, Polars, Arrow) with
+    one column of them.
 
     Where the options coincide, the result is that of scikit-learn's HashingVectorizer, in float32:
     `n_features=2**bits`, `ngram_range=ngrams`, `alternate_sign=signed`, and `binary` is
@@ -62,8 +84,9 @@ class HashedText(NamedParameters, TransformerMixin, BaseEstimator):
         Whether the sign of the hash decides if a feature adds 1 or -1.
     weighting : {"count", "binary", "sublinear"}
         Value of a feature that occurs c times in a document: c, 1, or 1 + log c.
-    idf : bool
-        Whether to multiply by the inverse document frequency in the documents given to `fit`.
+    idf : bool or "seen"
+        Whether to multiply by the inverse document frequency in the documents given to `fit`. With
+        "seen", features that none of them had count nothing, as with a TfidfVectorizer.
     norm : {"l2", None}
         Whether rows are scaled to length 1.
     errors : {"strict", "replace"}
@@ -102,7 +125,7 @@ class HashedText(NamedParameters, TransformerMixin, BaseEstimator):
         bits: int = 20,
         signed: bool = False,
         weighting: str = "sublinear",
-        idf: bool = False,
+        idf: bool | str = False,
         norm: str | None = "l2",
         errors: str = "strict",
         names: int = 1 << 18,
@@ -121,7 +144,7 @@ class HashedText(NamedParameters, TransformerMixin, BaseEstimator):
         self.names = names
         self.n_jobs = n_jobs
 
-    def fit(self, X: Iterable[str], y: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None) -> Self:
         """Count document frequencies if `idf` is set, and record feature names."""
         if self.names:
             self._learn(X)
@@ -130,11 +153,11 @@ class HashedText(NamedParameters, TransformerMixin, BaseEstimator):
         self.encoder_.observe(texts_of(X), thread_count(self.n_jobs))
         return self
 
-    def fit_transform(self, X: Iterable[str], y: Any = None) -> Any:
+    def fit_transform(self, X: Any, y: Any = None) -> Any:
         """Do `fit` and `transform` with one pass fewer over the documents."""
         return _sorted_matrix(self._learn(X))
 
-    def transform(self, X: Iterable[str]) -> Any:
+    def transform(self, X: Any) -> Any:
         """Convert documents to a CSR matrix. Without `idf` this needs no `fit`."""
         encoder = vars(self).get("encoder_")
         if encoder is None:
@@ -143,7 +166,26 @@ class HashedText(NamedParameters, TransformerMixin, BaseEstimator):
             encoder = _encoder(self)
         return _sorted_matrix(encoder.encode(texts_of(X), 0.0, thread_count(self.n_jobs)))
 
-    def _learn(self, X: Iterable[str]) -> Rows:
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+        """Return the names of all 2 ** bits columns, as far as `fit` has kept them.
+
+        A name with "~" shares its column with others; a column without a name is "#" and its
+        number.
+        """
+        encoder = vars(self).get("encoder_") or _encoder(self)
+        return np.array([encoder.feature_name(j) for j in range(encoder.width)], dtype=object)
+
+    def set_output(self, *, transform: str | None = None) -> Self:
+        """Accept only "default": the rows are sparse, and no data frame can hold them."""
+        if transform not in (None, "default"):
+            raise ValueError(
+                f"set_output(transform={transform!r}): HashedText makes a sparse matrix of"
+                f" {_encoder(self).width} columns, which a data frame cannot hold; it can only be"
+                " 'default'"
+            )
+        return self
+
+    def _learn(self, X: Any) -> Rows:
         threads = thread_count(self.n_jobs)
         self.encoder_ = _encoder(self)
         texts = texts_of(X)
@@ -169,12 +211,19 @@ def _has_probabilities(classifier: TextClassifier) -> bool:
 class TextClassifier(FittedClassifier):
     """Text classifier: hashed text and a linear learner in one model, saved in one file.
 
+    Documents are strings in a list, an array or a Series, or a frame (pandas, Polars, Arrow) with
+    one column of them. `widemargin train` makes the same model of the same documents.
+
     Parameters
     ----------
-    learner : Perceptron, PassiveAggressive, OnlineLogistic or None
-        The learner. None means an averaged perceptron with 5 epochs and a small bias: rows have
-        length 1, and a constant feature of 1 would dominate them.
-    analyzer, ngrams, lowercase, min_length, bits, signed, weighting, idf, norm, errors, names
+    learner : LinearSVM, Perceptron, PassiveAggressive, OnlineLogistic or None
+        The learner. None means LinearSVM(C=2, loss="squared_hinge"), or where documents come in
+        pieces (`partial_fit` without `fit`) PassiveAggressive(rule="pa2", C=0.5, epochs=5,
+        fit_intercept="auto").
+    idf : bool, "seen" or None
+        As for `HashedText`. None means "seen" if the default learner is given all documents at
+        once, and False otherwise.
+    analyzer, ngrams, lowercase, min_length, bits, signed, weighting, norm, errors, names
         As for `HashedText`.
     n_jobs : int or None
         Threads for hashing and for the default learner; -1 means all cores.
@@ -204,13 +253,13 @@ class TextClassifier(FittedClassifier):
         learner: Any = None,
         *,
         analyzer: str = "word",
-        ngrams: int | tuple[int, int] = 2,
+        ngrams: int | tuple[int, int] = NGRAMS,
         lowercase: bool = True,
         min_length: int = 2,
         bits: int = 20,
         signed: bool = False,
         weighting: str = "sublinear",
-        idf: bool = False,
+        idf: bool | str | None = None,
         norm: str | None = "l2",
         errors: str = "strict",
         names: int = 1 << 18,
@@ -237,19 +286,19 @@ class TextClassifier(FittedClassifier):
 
     # Training
 
-    def fit(self, X: Iterable[str], y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Train on documents.
 
         Parameters
         ----------
-        X : list of str
+        X : list, array or Series of strings, or a frame with one column of them
             The documents.
         y : array of labels
             Their labels.
         sample_weight : array of numbers, optional
             Cost of an error on each document.
         """
-        learner, encoder, texts = self._learner(), _encoder(self), texts_of(X)
+        learner, encoder, texts = self._learner(WHOLE), self._encoder(WHOLE), texts_of(X)
         threads = thread_count(self.n_jobs)
         stack = Stack(1)
         encoder.encode_first(texts, stack, threads, note=True)
@@ -259,33 +308,43 @@ class TextClassifier(FittedClassifier):
         learner.fit(rows, y, sample_weight)
         return self
 
-    def partial_fit(
-        self, X: Iterable[str], y: Any, classes: Any = None, sample_weight: Any = None
-    ) -> Self:
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Continue training with one epoch over more documents.
 
         Document frequencies are those counted by `fit`, so with `idf` the first call must be `fit`.
+        An SVM, which needs all documents at once, goes on with passive-aggressive steps.
         """
+        texts, threads = texts_of(X), thread_count(self.n_jobs)
         if not hasattr(self, "learner_"):
             if self.idf:
-                raise ValueError("idf=True needs all documents at once: call fit first")
-            self.learner_, self.encoder_ = self._learner(), _encoder(self)
-        rows = self.encoder_.encode(texts_of(X), 0.0, thread_count(self.n_jobs), note=True)
+                raise ValueError(f"idf={self.idf!r} needs all documents at once: call fit first")
+            if self.learner is None:
+                warnings.warn(
+                    f"partial_fit has only some of the documents: {SAY_PIECEWISE}; fit takes all",
+                    DataWarning,
+                    stacklevel=2,
+                )
+            self.learner_, self.encoder_ = self._learner(PIECEWISE), self._encoder(PIECEWISE)
+        elif isinstance(self.learner_, LinearSVM):
+            warnings.warn(SAY_GOING_ON, DataWarning, stacklevel=2)
+            model = go_on_online(self.learner_.model_)
+            self.learner_ = PassiveAggressive(**model.params).restore(model)
+        rows = self.encoder_.encode(texts, 0.0, threads, note=True)
         self.learner_.partial_fit(rows, y, classes=classes, sample_weight=sample_weight)
         return self
 
     # Prediction
 
-    def decision_function(self, X: Iterable[str]) -> np.ndarray:
+    def decision_function(self, X: Any) -> np.ndarray:
         """Compute the scores of all documents, as the learner does."""
         return self._fitted_learner().decision_function(self._rows(X))
 
-    def predict(self, X: Iterable[str]) -> np.ndarray:
+    def predict(self, X: Any) -> np.ndarray:
         """Predict the label of every document."""
         return self._fitted_learner().predict(self._rows(X))
 
     @available_if(_has_probabilities)
-    def predict_proba(self, X: Iterable[str]) -> np.ndarray:
+    def predict_proba(self, X: Any) -> np.ndarray:
         """Estimate the probability of every class, if the learner supports it."""
         return self._fitted_learner().predict_proba(self._rows(X))
 
@@ -329,18 +388,19 @@ class TextClassifier(FittedClassifier):
             raise NotFittedError("this TextClassifier is not fitted yet: call fit first")
         return self.learner_
 
-    def _learner(self) -> Any:
+    def _learner(self, default: TextDefault) -> Any:
         if self.learner is not None:
             own = Use(False, "if a learner is given", "without one; give the learner its own")
             refuse_unused(changed(self), {"random_state": own})
             return clone(self.learner)
-        from widemargin.estimators.perceptron import Perceptron
+        more = {"n_jobs": self.n_jobs, "random_state": self.random_state}
+        return _LEARNERS[default.learner](**default.parameters, **more)
 
-        return Perceptron(
-            epochs=5, fit_intercept=_BIAS, n_jobs=self.n_jobs, random_state=self.random_state
-        )
+    def _encoder(self, default: TextDefault) -> TextEncoder:
+        unsaid = default.idf if self.learner is None else False
+        return _encoder(self, idf=unsaid if self.idf is None else self.idf)
 
-    def _rows(self, X: Iterable[str]) -> Rows:
+    def _rows(self, X: Any) -> Rows:
         bias = self._fitted_learner().model_.bias
         return self.encoder_.encode(texts_of(X), bias, thread_count(self.n_jobs))
 
@@ -351,9 +411,9 @@ class TextClassifier(FittedClassifier):
         return tags
 
 
-def _encoder(options: Any) -> TextEncoder:
+def _encoder(options: Any, **chosen: Any) -> TextEncoder:
     refuse_unused(changed(options), {"min_length": used_with("analyzer", options.analyzer, "word")})
-    return TextEncoder(**{name: getattr(options, name) for name in _OPTIONS})
+    return TextEncoder(**{name: getattr(options, name) for name in _OPTIONS} | chosen)
 
 
 def _sorted_matrix(rows: Rows) -> Any:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from widemargin.data.encode.characters import CONTEXTUAL, byte_table, character_table
+from widemargin.data.encode.documents import not_a_string, strings_of
 from widemargin.data.encode.names import NameTable
 from widemargin.data.encode.pieces import (
     Queue,
@@ -63,9 +63,9 @@ class TextEncoder:
         column cancel rather than add up.
     weighting : {"count", "binary", "sublinear"}
         The value of a feature that a document has c times: c, 1, or 1 + log c.
-    idf : bool
+    idf : bool or "seen"
         Multiply by log((1 + n) / (1 + n_c)) + 1, n_c of n documents having column c. These are
-        counted by `observe`.
+        counted by `observe`. With "seen", a column that no document had counts nothing.
     norm : {"l2", None}
         Whether rows are scaled to unit length.
     errors : {"strict", "replace"}
@@ -93,7 +93,7 @@ class TextEncoder:
         bits: int = 20,
         signed: bool = False,
         weighting: str = "sublinear",
-        idf: bool = False,
+        idf: bool | str = False,
         norm: str | None = "l2",
         errors: str = "strict",
         names: int = 1 << 18,
@@ -102,6 +102,8 @@ class TextEncoder:
         check_choice("weighting", weighting, WEIGHTINGS)
         check_choice("norm", norm, ("l2", None))
         check_choice("errors", errors, ("strict", "replace"))
+        if isinstance(idf, str):
+            check_choice("idf", idf, ("seen",), other="True or False")
         low, high = _range(ngrams, analyzer)
         check_whole("bits", bits, least=4, most=30)
         check_whole("min_length", min_length, least=1, most=1 << 20)
@@ -114,7 +116,7 @@ class TextEncoder:
             "bits": int(bits),
             "signed": bool(signed),
             "weighting": weighting,
-            "idf": bool(idf),
+            "idf": idf if isinstance(idf, str) else bool(idf),
             "norm": norm,
             "errors": errors,
             "names": int(names),
@@ -150,14 +152,24 @@ class TextEncoder:
         """Documents as rows, extended by a constant feature `bias`.
 
         Each column is stored at most once a row, in no particular order. The number of threads
-        changes nothing but the time. With `note` the names of new features are written down.
+        changes nothing but the time. With `note` the documents are learned from: the names of new
+        features are written down, and with idf="seen" they count from now on.
         """
         if self.options["idf"] and not self.documents:
             raise DataError("idf needs a first pass over the documents: call observe before encode")
+        if note and self.options["idf"] == "seen":
+            self._admit(raw, threads)
         collector = RowCollector(raw)
         names = self.names if note else None
         self._encode(raw, threads, self._tables(), names, self.how, collector)
         return collector.rows(bias, self.width)
+
+    def _admit(self, raw: Texts, threads: int) -> None:
+        """Count columns that no document had before as if one had; leave the others alone."""
+        found = np.zeros_like(self._having)
+        collector = RowStacker(Stack(), found)
+        self._encode(raw, threads, self._tables(idf=False), None, self.how, collector)
+        self._having = np.where((self._having == 0) & (found > 0), np.uint32(1), self._having)
 
     def encode_first(
         self, raw: Texts, stack: Stack, threads: int = 1, *, note: bool = False
@@ -284,6 +296,8 @@ class TextEncoder:
             # There are fewer different counts than columns, most of which are empty.
             count = np.arange(self._having.max() + 1)
             of_count = np.log((1.0 + self.documents) / (1.0 + count)) + 1.0
+            if self.options["idf"] == "seen":
+                of_count[0] = 0.0
             weights = of_count.astype(np.float32)[self._having]
         plain = byte_table(self.options["lowercase"])
         return Tables(plain, self._wide(self._everything), _LOGS, weights)
@@ -342,22 +356,18 @@ class TextEncoder:
         return encoder
 
 
-def texts_of(strings: Iterable[str]) -> Texts:
-    """Documents from strings, encoded once.
+def texts_of(documents: Any) -> Texts:
+    """Documents from one column of strings, encoded once.
 
     >>> texts_of(["ab", "", "\u00e9"]).ends.tolist()
     [2, 2, 4]
     """
-    if isinstance(strings, str | bytes):
-        raise DataError("expected a list of documents, found a single string: put it into a list")
     encoded = []
-    for at, text in enumerate(strings):
+    for at, text in enumerate(strings_of(documents)):
         try:
             encoded.append(str.encode(text))
         except TypeError:
-            raise DataError(
-                f"document {at}: expected a string, found {type(text).__name__} ({text!r:.40})"
-            ) from None
+            raise not_a_string(at, text) from None
         except UnicodeEncodeError as error:
             raise DataError(
                 f"document {at}: character {error.start} is a lone surrogate, which is no text;"

@@ -107,9 +107,9 @@ class TableOptions:
     categories : tuple
         Columns whose cells are names even if they look like numbers or dates.
     header : bool or None
-        Whether the first line names the columns (CSV, TSV). None: it does if none of its cells is
-        a number while some cells below are, or if one of them is the name of a column asked for,
-        or "label", "class" or "target".
+        Whether the first line names the columns (CSV, TSV, labelled text). None: it does if none of
+        its cells is a number while some cells below are, or if one of them is the name of a column
+        asked for, or "label", "class" or "target"; for labelled text see `HeaderLine`.
     quote : bool or None
         Whether a cell in double quotes may hold anything. None: yes in CSV, no in TSV.
     missing_values : tuple of str
@@ -138,7 +138,7 @@ class TableOptions:
     def is_told(self) -> bool:
         """Whether the user has chosen any columns."""
         named = (*self.text, *self.drop, *self.columns, *self.categories)
-        return bool(named) or self.label is not None or self.header is not None
+        return bool(named) or self.label is not None
 
     def asked_for(self) -> set[str]:
         """The names of all columns that must be present."""

@@ -22,6 +22,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from widemargin.data.readers.recoded import UTF8, Recoded, is_utf8
 from widemargin.errors import DataError
 
 #: The name of standard input on the command line, and in error messages.
@@ -51,6 +52,10 @@ class LineBlock(Protocol):
     def source(self) -> str:
         """The name of the file in error messages."""
 
+    @property
+    def first(self) -> bool:
+        """Whether the file begins with these lines."""
+
     def load(self) -> np.ndarray:
         """The bytes, which end with a line end."""
 
@@ -62,6 +67,11 @@ class Range:
     source: str
     start: int
     end: int
+
+    @property
+    def first(self) -> bool:
+        """Whether the file begins with these lines."""
+        return self.start == 0
 
     def first_line(self) -> int:
         """The number, from 1, of the first line that belongs to the range."""
@@ -100,6 +110,7 @@ class Lines:
 
     source: str
     text: np.ndarray
+    first: bool = False
 
     def load(self) -> np.ndarray:
         """The bytes."""
@@ -159,8 +170,15 @@ def _recognised(head: bytes) -> str:
     return next((kind for magic, kind in _MAGIC.items() if head.startswith(magic)), "")
 
 
-def open_bytes(path: str) -> io.BufferedReader:
-    """Open a source for reading from front to back, decompressed."""
+def open_bytes(path: str, encoding: str = UTF8) -> io.BufferedReader:
+    """Open a source for reading from front to back, decompressed and in UTF-8."""
+    stream = _open_decompressed(path)
+    if is_utf8(encoding):
+        return stream
+    return io.BufferedReader(Recoded(stream, encoding, name_of(path)), _PEEKED)
+
+
+def _open_decompressed(path: str) -> io.BufferedReader:
     raw: Any = sys.stdin.buffer if path == STANDARD_INPUT else open(path, "rb")  # noqa: SIM115
     kind, file = _recognised(raw.peek(6)[:6]), raw
     if not kind:
@@ -231,10 +249,10 @@ def lines_of(
             rest += piece
             _check_length(len(rest), source)
             continue
-        yield Lines(source, _as_lines(rest + piece[:cut] if rest else piece[:cut], first))
+        yield Lines(source, _as_lines(rest + piece[:cut] if rest else piece[:cut], first), first)
         first, rest = False, piece[cut:]
     if rest:
-        yield Lines(source, _as_lines(rest, first))
+        yield Lines(source, _as_lines(rest, first), first)
 
 
 def read_up_to(file: Any, size: int) -> bytes:
@@ -279,4 +297,4 @@ def _as_lines(text: Any, first: bool) -> np.ndarray:
 def _check_encoding(head: bytes, source: str) -> None:
     """Raise an error if these bytes cannot be lines of UTF-8."""
     if head[:2] in (b"\xff\xfe", b"\xfe\xff"):
-        raise DataError(f"{source}: is UTF-16; convert it to UTF-8 first")
+        raise DataError(f"{source}: is UTF-16; give the encoding utf-16, or convert the file")

@@ -1,0 +1,103 @@
+"""What `widemargin train` does without `--learner`: a perceptron, but for texts an SVM.
+
+The defaults for texts are those of `TextClassifier`. An SVM with idf needs all documents in memory;
+where they are not, a learner that does not need them takes its place, and a line says so.
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from widemargin.cli import options
+from widemargin.cli.learners import LEARNERS, refuse_others
+from widemargin.cli.row_trainer import RowTrainer
+from widemargin.cli.trainer import Job, Trainer
+from widemargin.cli.training_data import Examples, examples_of_cache, read_examples
+from widemargin.data.cache import is_cache
+from widemargin.data.readers.files import Files
+from widemargin.errors import DataWarning
+from widemargin.models.text_defaults import PIECEWISE, SAY_PIECEWISE, WHOLE, TextDefault
+
+_USUAL, _FOR_TEXTS, _PIECEWISE = "perceptron", "svm", "pa"
+#: Options that mean the default learner for texts even though an SVM does not have them.
+_ALSO = {"memory", "stream"}
+
+
+def make_trainer(
+    learner: str | None, patterns: Sequence[str], given: Mapping[str, Any], typed: Mapping[str, str]
+) -> Trainer:
+    """The trainer of the learner that was named, or else of the one that suits the files."""
+    job = Job.of(patterns, given)
+    if learner is not None or not patterns:
+        return _trainer(learner or _USUAL, given, typed, job)
+    if len(patterns) == 1 and os.path.isfile(patterns[0]) and is_cache(patterns[0]):
+        found = examples_of_cache(patterns[0])
+        if not _holds_texts(found) or _other_option(typed):
+            return _trainer(_USUAL, given, typed, job)
+        return _trainer(_FOR_TEXTS, _with(given, WHOLE), typed, job)
+    files = Files(patterns, options.read_options(given))
+    options.check_meaning(given, files.format)
+    if not options.only_texts(given, files.format):
+        return _reading(_trainer(_USUAL, given, typed, job), files)
+    other = "--valid FRACTION" if job.validation is not None else _other_option(typed)
+    if other is not None:
+        _say(f"with {other}, a perceptron learns; without it, an SVM learns texts")
+        return _reading(_trainer(_USUAL, given, typed, job), files)
+    return _text_trainer(files, given, typed, job)
+
+
+def _text_trainer(
+    files: Files, given: Mapping[str, Any], typed: Mapping[str, str], job: Job
+) -> Trainer:
+    """An SVM if all examples fit into memory, else a learner that takes them in pieces."""
+    whole, found = _with(given, WHOLE), None
+    if files.readable_again and not job.stream:
+        encoding = options.encode_options(whole, files.format)
+        found = read_examples(files, encoding, job.memory, job.cache)
+    if found is not None:
+        unlimited = {name: how for name, how in typed.items() if name not in _ALSO}
+        return _reading(_trainer(_FOR_TEXTS, whole, unlimited, job), files, found)
+    _say(f"the examples are not all in memory: {SAY_PIECEWISE} (--learner and --idf decide it)")
+    pieces = _with(given, PIECEWISE)
+    if not files.readable_again:
+        pieces["epochs"] = None  # a pipe is read once
+    return _reading(_trainer(_PIECEWISE, pieces, typed, job), files)
+
+
+def _trainer(learner: str, given: Mapping[str, Any], typed: Mapping[str, str], job: Job) -> Trainer:
+    refuse_others(learner, typed, job.files)
+    trainer = LEARNERS[learner].load()(learner, given, job)
+    options.refuse_unused(trainer.uses(), typed)
+    return trainer
+
+
+def _reading(trainer: Trainer, files: Files, found: Examples | None = None) -> Trainer:
+    """Hand over files that are open, because a pipe cannot be opened twice, or were read."""
+    assert isinstance(trainer, RowTrainer)
+    trainer.files, trainer.found = files, found
+    return trainer
+
+
+def _with(given: Mapping[str, Any], default: TextDefault) -> dict[str, Any]:
+    """The options, with the defaults for texts where nothing else was said."""
+    usual = {**default.parameters, "idf": default.idf}
+    unsaid = {name: value for name, value in usual.items() if given.get(name) is None}
+    return {**given, **unsaid}
+
+
+def _holds_texts(examples: Examples) -> bool:
+    encoder = examples.encoder
+    return encoder.kind == "text" or bool(getattr(encoder, "only_texts", False))
+
+
+def _other_option(typed: Mapping[str, str]) -> str | None:
+    """An option on the command line that the default learner for texts does not have."""
+    known = (LEARNERS[_FOR_TEXTS].options - {"epochs"}) | _ALSO
+    return next((written for name, written in typed.items() if name not in known), None)
+
+
+def _say(message: str) -> None:
+    warnings.warn(message, DataWarning, stacklevel=3)

@@ -1,0 +1,63 @@
+"""What learns from texts unless the user says otherwise, in Python and in the shell.
+
+Chosen on held-out training documents of twelve sets (IMDB, Rotten Tomatoes, SMS spam, ATIS intents
+and groups of the 20 newsgroups): see `docs/quickstart.md`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from widemargin.models.linear import LinearModel
+from widemargin.online.state import State
+from widemargin.training.history import History
+
+#: Words and pairs of words.
+NGRAMS = 2
+
+
+class TextDefault(NamedTuple):
+    """A learner, its parameters, and whether rare words count more."""
+
+    learner: str  # its name in Python
+    parameters: dict[str, Any]
+    idf: bool | str
+
+
+#: For documents that are all at hand.
+WHOLE = TextDefault("LinearSVM", {"C": 2.0, "loss": "squared_hinge"}, "seen")
+#: For documents that come in pieces, whose frequencies are not known in advance.
+PIECEWISE = TextDefault(
+    "PassiveAggressive", {"rule": "pa2", "C": 0.5, "epochs": 5, "fit_intercept": "auto"}, False
+)
+#: What to say when pieces are learned from although all documents would be better.
+SAY_PIECEWISE = "a passive-aggressive learner without idf learns instead of an SVM"
+#: What to say when an SVM goes on learning.
+SAY_GOING_ON = (
+    "an SVM needs all documents at once: it goes on with passive-aggressive steps;"
+    " train it again on all documents for the best model"
+)
+
+
+def go_on_online(model: LinearModel) -> LinearModel:
+    """Make an SVM a passive-aggressive learner, which starts from its weights.
+
+    An SVM of several classes says -1 where an example is not of a class and +1 where it is. The
+    passive-aggressive learner wants the right class to lead by 2, and a new class begins with the
+    score 0; so all scores are raised by 1, which leaves predictions as they are.
+    """
+    weights = model.state.last()
+    if len(weights) > 1 and model.bias:
+        weights[:, -1] += weights.dtype.type(1.0 / model.bias)
+    parameters = {**PIECEWISE.parameters, "fit_intercept": model.bias}
+    return replace(
+        model,
+        state=State.begin(weights, "average", joint=True),
+        keep="average",
+        rule=parameters["rule"],
+        learner=PIECEWISE.learner,
+        params={**parameters, "random_state": model.params.get("random_state")},
+        history=History(),
+        certificate=None,
+    )
