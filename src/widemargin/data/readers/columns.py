@@ -167,29 +167,28 @@ class CellError(Exception):
         self.at = at
 
 
-def choose(names: Sequence[str], options: TableOptions, source: str) -> Choice:
-    """Find the columns asked for among those of a file."""
+def choose(
+    names: Sequence[str], options: TableOptions, source: str, *, labelled: bool = True
+) -> Choice:
+    """Find the columns asked for among those of a table; unless `labelled`, none has the labels."""
     schema = options.schema
     if schema is not None:
-        label = schema.label if options.label is None else _find(options.label, names, source)
+        label = schema.label if options.label is None else find_column(options.label, names, source)
         if label not in names:
             label = None
         lacking = [column.name for column in schema.columns if column.name not in names]
         if options.need_label and label is None:
             lacking.append(schema.label or "label")
         if lacking:
-            raise DataError(
-                f"{source}: no column {_listed(lacking)}, which the model needs"
-                f" (columns found: {_listed(names)})"
-            )
+            raise lacking_columns(lacking, names, source, schema)
         texts = frozenset(column.name for column in schema.columns if column.kind == "text")
         return Choice(tuple(c.name for c in schema.columns), label, texts, frozenset())
-    text = {_find(name, names, source): None for name in options.text}
-    drop = {_find(name, names, source) for name in options.drop}
-    only = [_find(name, names, source) for name in options.columns]
-    categories = {_find(name, names, source) for name in options.categories}
-    label = _label(names, options, {*text, *drop}, source)
-    if label in text:
+    text = {find_column(name, names, source): None for name in options.text}
+    drop = {find_column(name, names, source) for name in options.drop}
+    only = [find_column(name, names, source) for name in options.columns]
+    categories = {find_column(name, names, source) for name in options.categories}
+    label = _label(names, options, {*text, *drop}, source) if labelled else None
+    if label is not None and label in text:
         raise DataError(f"{source}: column {label!r} cannot be both the label and a text")
     used = {*text, *only} if text or only else set(names)
     features = tuple(name for name in names if name in used and name not in drop and name != label)
@@ -204,7 +203,7 @@ def _label(names: Sequence[str], options: TableOptions, other: set[str], source:
         named = isinstance(options.label, str)
         if named and not options.need_label and options.label not in names:
             return None
-        return _find(options.label, names, source)
+        return find_column(options.label, names, source)
     free = [name for name in names if name not in other]
     for wanted in LABEL_NAMES:
         for name in free:
@@ -217,7 +216,18 @@ def _label(names: Sequence[str], options: TableOptions, other: set[str], source:
     return free[-1]
 
 
-def _find(column: str | int, names: Sequence[str], source: str) -> str:
+def lacking_columns(
+    lacking: Sequence[str], names: Sequence[str], source: str, schema: TableSchema
+) -> DataError:
+    """The error for a table without some of the columns that a model was trained on."""
+    unnamed = "" if schema.header else "; c0 is the first column of a file without names"
+    return DataError(
+        f"{source}: no column {_listed(lacking)}, which the model needs"
+        f" (columns found: {_listed(names)}{unnamed})"
+    )
+
+
+def find_column(column: str | int, names: Sequence[str], source: str) -> str:
     """The name of a column that is given by its name or number."""
     if isinstance(column, str) and column in names:
         return column
@@ -282,7 +292,7 @@ def infer_kind(name: str, cells: Any, choice: Choice, source: str, lines: Any) -
     return "category"
 
 
-_NO_DATES = "neither numbers nor categories; --drop it, or convert it to numbers first"
+_NO_DATES = "neither numbers nor categories; drop it, or convert it to numbers first"
 
 
 def kind_of_type(name: str, arrow_type: Any) -> str:
@@ -299,8 +309,8 @@ def kind_of_type(name: str, arrow_type: Any) -> str:
     if t.is_temporal(value):
         raise CellError(f"column {name!r} holds dates or times ({value}): {_NO_DATES}")
     if t.is_nested(value):
-        raise CellError(f"column {name!r} holds nested values ({value}): flatten or --drop it")
-    raise CellError(f"column {name!r} holds {value}, neither numbers nor strings: --drop it")
+        raise CellError(f"column {name!r} holds nested values ({value}): flatten or drop it")
+    raise CellError(f"column {name!r} holds {value}, neither numbers nor strings: drop it")
 
 
 def shown(text: Any, most: int = 40) -> str:
@@ -342,7 +352,7 @@ def check_value(value: Any, kind: str, missing: frozenset[str]) -> Any:
     if value is None:
         return None
     if isinstance(value, (dict, list)):
-        raise CellError("nested values cannot be learned from; flatten or --drop it")
+        raise CellError("nested values cannot be learned from; flatten or drop it")
     if isinstance(value, str):
         if "\0" in value:
             raise CellError("a NUL character")

@@ -203,7 +203,7 @@ class TableChunks:
         if n >= _MANY and 2 * distinct > n:
             raise DataError(
                 f"{self.source}: column {column!r} has {distinct} different labels in {n}"
-                " examples; name the column of the classes with --label"
+                " examples; say which column has the classes (label)"
             )
 
     def _already(self) -> str:
