@@ -130,6 +130,31 @@ def test_labels_in_a_column_keep_their_type(values, classes, tmp_path):
     assert back.score(tmp_path / "t.csv") == clf.score(table)
 
 
+@pytest.mark.parametrize(
+    "learner",
+    [Perceptron(), LinearSVM(), KernelSVM(), KernelPerceptron(), OnlineLogistic()],
+    ids=str,
+)
+@pytest.mark.filterwarnings("ignore:X has feature names")
+def test_other_learners_name_a_column_of_strings(learner, frame):
+    name = type(learner).__name__
+    message = (
+        f"column 'job' holds strings, and {name} takes numbers only:"
+        f" use TableClassifier({name}(...)), which encodes tables"
+    )
+    numbers = frame[["age", "owner"]]
+    learner = clone(learner).fit(numbers.to_numpy(float), frame["pay"])
+    for table in (frame[["age", "job"]], pl.from_pandas(frame[["age", "job"]])):
+        for ask in (learner.predict, lambda X, one=clone(learner): one.fit(X, frame["pay"])):
+            with pytest.raises(DataError) as caught:
+                ask(table)
+            assert str(caught.value) == message
+    with pytest.raises(DataError, match="column 'born' holds dates or times"):
+        clone(learner).fit(numbers.assign(born=pd.Timestamp("2024-01-01")), frame["pay"])
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        clone(learner).fit(numbers, frame["pay"][1:])
+
+
 # Prediction: columns by name
 
 

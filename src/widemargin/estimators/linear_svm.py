@@ -10,13 +10,14 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import _check_sample_weight, column_or_1d, validate_data
+from sklearn.utils.validation import _check_sample_weight, column_or_1d
 
 from widemargin.certificates.gap import GapCertificate
 from widemargin.data.encode.labels import check_labels, encode_labels
 from widemargin.data.rows import Rows
 from widemargin.errors import NotSeparableWarning
 from widemargin.estimators.answers import LinearAnswers
+from widemargin.estimators.validation import validate_data
 from widemargin.linear_svm.fit import DualStart, SVMSettings, TrainedSVM, fit_svm
 from widemargin.models.linear import LinearModel
 from widemargin.online.fit import check_classes

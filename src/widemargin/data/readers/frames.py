@@ -115,6 +115,13 @@ def _arrow_column(name: str, cells: Any) -> Any:
         ) from None
 
 
+def column_of_strings(X: Any) -> str | None:
+    """The first column of a table that holds strings; None if there is none, or no table."""
+    fields = arrow_table(X).schema if is_frame(X) else []
+    strings = [field.name for field in fields if _kind(field.name, field.type) == "category"]
+    return strings[0] if strings else None
+
+
 class Frame:
     """A table in memory that is read as files are: `chunks` yields all of it at once.
 
