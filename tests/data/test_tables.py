@@ -89,7 +89,7 @@ BAD_CSV = [
     (b"\n\n", "f: no examples found"),
     (b"a,label\n", "f: no examples found"),
     (b"label\n1\n", "f: no column left to learn from (columns found: 'label')"),
-    (b"\xff\xfea\0", "f:1: text in UTF-16; convert it to UTF-8 first"),
+    (b"\xff\xfea\0", "f:1: text in UTF-16; give the encoding utf-16, or convert the file"),
 ]  # fmt: skip
 BAD_JSONL = [
     (b'{"a":1,"label":0}\n{"a":[2],"label":1}\n',

@@ -15,14 +15,24 @@ if TYPE_CHECKING:
     from widemargin.cli.trainer import Trainer
 
 #: The options of every learner.
-_EVERY = {"path", "learner", "seed", "max_seconds", "valid", "format", "as_json", "quiet"}
+_EVERY = {
+    "path",
+    "learner",
+    "seed",
+    "max_seconds",
+    "valid",
+    "format",
+    "encoding",
+    "as_json",
+    "quiet",
+}
 #: How rows are read from files, and encoded.
 READING_ROWS = {
     *("label", "header", "skip_bad", "text", "columns", "drop", "scale", "zero_based", "double"),
     *("ngrams", "analyzer", "bits", "weighting", "idf", "cache"),
 }
 _ROWS = {*READING_ROWS, "threads"}
-_SENTENCES = {"encoding", "prune"}
+_SENTENCES = {"prune"}
 _CHECKPOINTS = {"checkpoint", "checkpoint_every", "resume"}
 _KERNEL = ("kernel", "degree", "gamma", "coef0", "sigma")
 
@@ -145,5 +155,5 @@ def refuse_others(name: str, typed: Mapping[str, str], files: Collection[str]) -
     for option, written in typed.items():
         if option not in taken:
             raise click.UsageError(f"{written} is not an option of the learner {name}")
-        if embedded and option in READING_ROWS | {"format", "stream"}:
+        if embedded and option in READING_ROWS | {"format", "encoding", "stream"}:
             raise click.UsageError(f"{written} has no effect without FILES to read")

@@ -84,7 +84,6 @@ def predict(model: str, files: tuple[str, ...], **given: object) -> None:
 @options.reading
 @click.option("--text", multiple=True, help="Tables: the column of texts.")
 @click.option("--column", help="Taggers: the column of the right tags (default: as in training).")
-@options.ENCODED
 @click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON object.")
 def test(model: str, files: tuple[str, ...], **given: object) -> None:
     """Measure MODEL on the labelled examples of FILES.

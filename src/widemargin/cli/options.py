@@ -20,6 +20,7 @@ FORMATS = (
     "jsonl",
     "fasttext",
     "labelled-text",
+    "text",
     "conll",
     "conllu",
 )
@@ -69,12 +70,16 @@ _KERNELS = [
     click.option("--sigma", type=float, help="Width of the kernel; gamma is then 1/(2 sigma^2)."),
     click.option("--coef0", type=float, help="Constant term of the poly kernel (default: 1)."),
 ]
+_ENCODED = click.option(
+    "--encoding", help="Character encoding of the text in the files (default: utf-8)."
+)
 _READING = [
     click.option(
         "--format",
         type=click.Choice(FORMATS),
         help="Format of the files (default: recognised by their names or first lines).",
     ),
+    _ENCODED,
     click.option("--label", help="Tables: the column of the labels, by name or number."),
     click.option(
         "--header/--no-header", default=None, help="Tables: whether the first line has names."
@@ -131,16 +136,13 @@ _ENCODING = [
         "--idf", is_flag=True, default=None, help="Texts: give rare words a larger value."
     ),
 ]
-ENCODED = click.option(
-    "--encoding", help="Sentences: the character encoding of the files (default: utf-8)."
-)
 _ASKING = [
     click.option(
         "--format",
         type=click.Choice(["conll", "conllu", "text"]),
         help="Format of the files (default: recognised by their names or first lines).",
     ),
-    ENCODED,
+    _ENCODED,
     click.option(
         "--threads", type=click.IntRange(1), help="Number of threads (default: one per core)."
     ),
@@ -244,6 +246,7 @@ def read_options(given: Mapping[str, Any], **table: Any) -> Any:
     }
     return ReadOptions(
         format=given.get("format"),
+        encoding=given.get("encoding") or "utf-8",
         table=TableOptions(**{**options, **table}),
         skip_bad=given.get("skip_bad") or 0,
         dtype=np.float64 if given.get("double") else np.float32,

@@ -39,7 +39,17 @@ GROUPS = (
     Group(
         "Every learner",
         tuple(LEARNERS),
-        ("learner", "path", "valid", "max_seconds", "seed", "format", "as_json", "quiet"),
+        (
+            "learner",
+            "path",
+            "valid",
+            "max_seconds",
+            "seed",
+            "format",
+            "encoding",
+            "as_json",
+            "quiet",
+        ),
     ),
     Group(
         "Learning from mistakes",
@@ -64,7 +74,7 @@ GROUPS = (
         "Sentences",
         ("tagger", "parser"),
         (
-            *("encoding", "beam", "prune", "order", "templates", "dictionary", "committee"),
+            *("beam", "prune", "order", "templates", "dictionary", "committee"),
             *("half", "system", "tags"),
         ),
     ),
@@ -194,7 +204,6 @@ _MEMORY = [
     ),
 ]
 _SENTENCES = [
-    options.ENCODED,
     click.option(
         "--beam",
         type=click.IntRange(1),

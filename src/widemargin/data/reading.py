@@ -26,6 +26,7 @@ def read(
     paths: Path | Sequence[Path],
     *,
     format: str | None = None,
+    encoding: str = "utf-8",
     n_features: int | None = None,
     zero_based: bool | None = None,
     dtype: Any = np.float64,
@@ -42,6 +43,8 @@ def read(
         compressed (gz, bz2, xz, zst).
     format : str, optional
         Their format, if it cannot be recognised by their names or first lines.
+    encoding : str
+        The character encoding of the text in the files.
     n_features : int, optional
         The width of X for svmlight files, so that a test file fits a training file.
     zero_based : bool, optional
@@ -74,9 +77,10 @@ def read(
     (array([[0.5, 0. , 2. ],
            [0. , 1. , 0. ]]), array([ 1, -1]))
     """
-    files, encoding = _prepared(paths, format, zero_based, dtype, skip_bad, n_jobs, columns)
+    reading = {"format": format, "encoding": encoding, "dtype": dtype, "skip_bad": skip_bad}
+    files, how = _prepared(paths, reading, zero_based, n_jobs, columns)
     classes = Classes()
-    data = read_all(files, make_encoder(files, encoding), classes, learn=True)
+    data = read_all(files, make_encoder(files, how), classes, learn=True)
     assert data is not None
     return matrix_of(data.rows, n_features), classes.values[data.codes]
 
@@ -85,6 +89,7 @@ def stream(
     paths: Path | Sequence[Path],
     *,
     format: str | None = None,
+    encoding: str = "utf-8",
     n_features: int | None = None,
     zero_based: bool | None = None,
     dtype: Any = np.float64,
@@ -97,7 +102,7 @@ def stream(
 
     Parameters
     ----------
-    paths, format, n_features, zero_based, dtype, skip_bad, n_jobs, **columns
+    paths, format, encoding, n_features, zero_based, dtype, skip_bad, n_jobs, **columns
         As for `read`. Whatever depends on the data (the first index, the scaling of numbers) is
         decided by the first chunk. Without `n_features` the chunks of svmlight files may have
         different widths: learn with `grow=True`.
@@ -109,8 +114,9 @@ def stream(
     X, y
         The examples of a chunk, in the order of the files.
     """
-    files, encoding = _prepared(paths, format, zero_based, dtype, skip_bad, n_jobs, columns, block)
-    encoder = make_encoder(files, encoding)
+    reading = {"format": format, "encoding": encoding, "dtype": dtype, "skip_bad": skip_bad}
+    files, how = _prepared(paths, {**reading, "block": block}, zero_based, n_jobs, columns)
+    encoder = make_encoder(files, how)
     first = True
     for chunk in files.chunks():
         if chunk.labels is None:
@@ -124,13 +130,10 @@ def stream(
 
 def _prepared(
     paths: Path | Sequence[Path],
-    format: str | None,
+    reading: dict[str, Any],
     zero_based: bool | None,
-    dtype: Any,
-    skip_bad: int,
     n_jobs: int | None,
     columns: dict[str, Any],
-    block: int = BLOCK_BYTES,
 ) -> tuple[Files, EncodeOptions]:
     table: dict[str, Any] = {}
     text: dict[str, Any] = {}
@@ -142,14 +145,7 @@ def _prepared(
             table[name] = (value,) if listed and isinstance(value, (str, int)) else value
         else:
             text[name] = value
-    options = ReadOptions(
-        format=format,
-        table=TableOptions(**table),
-        skip_bad=skip_bad,
-        dtype=dtype,
-        threads=thread_count(n_jobs),
-        block=block,
-    )
+    options = ReadOptions(**reading, table=TableOptions(**table), threads=thread_count(n_jobs))
     first = None if zero_based is None else 0 if zero_based else 1
     files = Files(paths, options)
     strange = given - _OPTIONS.get(files.format, given)

@@ -63,7 +63,9 @@ def cut_blocks(
         if first:
             first = False
             if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
-                raise DataError(f"{source}:1: text in UTF-16; convert it to UTF-8 first")
+                raise DataError(
+                    f"{source}:1: text in UTF-16; give the encoding utf-16, or convert the file"
+                )
             data = data.removeprefix(b"\xef\xbb\xbf")
         cut = final and bool(data) and not data.endswith(b"\n")
         if cut:

@@ -15,6 +15,7 @@ from widemargin.data.readers.columns import TableOptions, TableSchema
 from widemargin.data.readers.formats import FORMATS, TABLES, format_of
 from widemargin.data.readers.labelled import parse_fasttext, parse_labelled, parse_plain
 from widemargin.data.readers.pieces import Parse, Patience, chunks_of
+from widemargin.data.readers.recoded import UTF8, check_encoding, is_utf8
 from widemargin.data.readers.sources import (
     BLOCK_BYTES,
     Range,
@@ -42,6 +43,8 @@ class ReadOptions:
         One of `FORMATS`; None: judged by the name or the first lines.
     among : tuple of str
         The formats that are accepted.
+    encoding : str
+        The character encoding of the text in the files.
     table : TableOptions
         Which columns of a table are used, and how.
     skip_bad : int
@@ -58,6 +61,7 @@ class ReadOptions:
 
     format: str | None = None
     among: tuple[str, ...] = tuple(FORMATS)
+    encoding: str = UTF8
     table: TableOptions = field(default_factory=TableOptions)
     skip_bad: int = 0
     dtype: Any = np.float64
@@ -68,6 +72,7 @@ class ReadOptions:
     def __post_init__(self) -> None:
         if self.format is not None:
             check_choice("format", self.format, self.among)
+        check_encoding(self.encoding)
 
 
 class Files:
@@ -101,6 +106,8 @@ class Files:
         self.schema: TableSchema | None = self.options.table.schema
         self._opened: dict[str, Any] = {}
         self.format = self.options.format or self._find_format()
+        if self.format == "parquet" and not is_utf8(self.options.encoding):
+            raise DataError(f"{name_of(self.paths[0])}: is parquet, whose text is always UTF-8")
 
     def _find_format(self) -> str:
         among = self.options.among
@@ -108,7 +115,7 @@ class Files:
             among = tuple(name for name in among if name != "labelled-text")
         found = {}
         for path in self.paths:
-            stream = open_bytes(path)
+            stream = open_bytes(path, self.options.encoding)
             try:
                 head = stream.peek(1 << 16)
             finally:
@@ -136,7 +143,7 @@ class Files:
     @property
     def expected_chunks(self) -> int:
         """How many chunks there will be; 0 if that is not known."""
-        if not self.readable_again or any(map(compression_of, self.paths)):
+        if not self.readable_again or not all(map(self._can_be_cut, self.paths)):
             return 0
         return sum(-(-os.stat(path).st_size // self.options.block) for path in self.paths)
 
@@ -169,12 +176,16 @@ class Files:
         return chunks_of(ranges, self._parse, self.patience, self.options.threads)
 
     def _ranges(self, path: str) -> list[Range] | None:
-        if path in self._opened or not is_seekable(path) or compression_of(path):
+        if path in self._opened or not is_seekable(path) or not self._can_be_cut(path):
             return None
         return ranges_of(path, self.options.block)
 
+    def _can_be_cut(self, path: str) -> bool:
+        """Whether a file can be entered in the middle, once a line end is found there."""
+        return is_utf8(self.options.encoding) and not compression_of(path)
+
     def _open(self, path: str) -> Any:
-        return self._opened.pop(path, None) or open_bytes(path)
+        return self._opened.pop(path, None) or open_bytes(path, self.options.encoding)
 
     @property
     def _parse(self) -> Parse:

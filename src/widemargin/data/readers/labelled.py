@@ -141,6 +141,7 @@ def _not_utf8(text: np.ndarray, flaws: int) -> list[tuple[int, str]]:
         if place == len(text):
             break
         byte = int(text[place])
-        found.append((place, f"byte 0x{byte:02x} is not UTF-8" if byte else "found a NUL byte"))
+        wrong = f"byte 0x{byte:02x} is not UTF-8; give the encoding (latin-1, perhaps)"
+        found.append((place, wrong if byte else "found a NUL byte"))
         place += text[place:].tobytes().find(b"\n") + 1
     return found

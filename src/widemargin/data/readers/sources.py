@@ -22,6 +22,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from widemargin.data.readers.recoded import UTF8, Recoded, is_utf8
 from widemargin.errors import DataError
 
 #: The name of standard input on the command line, and in error messages.
@@ -159,8 +160,15 @@ def _recognised(head: bytes) -> str:
     return next((kind for magic, kind in _MAGIC.items() if head.startswith(magic)), "")
 
 
-def open_bytes(path: str) -> io.BufferedReader:
-    """Open a source for reading from front to back, decompressed."""
+def open_bytes(path: str, encoding: str = UTF8) -> io.BufferedReader:
+    """Open a source for reading from front to back, decompressed and in UTF-8."""
+    stream = _open_decompressed(path)
+    if is_utf8(encoding):
+        return stream
+    return io.BufferedReader(Recoded(stream, encoding, name_of(path)), _PEEKED)
+
+
+def _open_decompressed(path: str) -> io.BufferedReader:
     raw: Any = sys.stdin.buffer if path == STANDARD_INPUT else open(path, "rb")  # noqa: SIM115
     kind, file = _recognised(raw.peek(6)[:6]), raw
     if not kind:
@@ -279,4 +287,4 @@ def _as_lines(text: Any, first: bool) -> np.ndarray:
 def _check_encoding(head: bytes, source: str) -> None:
     """Raise an error if these bytes cannot be lines of UTF-8."""
     if head[:2] in (b"\xff\xfe", b"\xfe\xff"):
-        raise DataError(f"{source}: is UTF-16; convert it to UTF-8 first")
+        raise DataError(f"{source}: is UTF-16; give the encoding utf-16, or convert the file")
