@@ -88,7 +88,8 @@ BAD_CSV = [
     (b"", "f: no examples found"),
     (b"\n\n", "f: no examples found"),
     (b"a,label\n", "f: no examples found"),
-    (b"label\n1\n", "f: no column left to learn from (columns found: 'label')"),
+    (b"label\n1\n", "f: no column left to learn from (columns found: 'label'); is there another"
+     " delimiter?"),
     (b"\xff\xfea\0", "f:1: text in UTF-16; give the encoding utf-16, or convert the file"),
 ]  # fmt: skip
 BAD_JSONL = [
@@ -232,7 +233,7 @@ def test_objects_across_lines_are_refused_though_arrow_reads_them():
     ("options", "message"),
     [
         ({"label": "c"}, "f: no column 'c' (columns found: 'a', 'b', 'label')"),
-        ({"label": 3}, "f: no column 3 (columns found: 'a', 'b', 'label')"),
+        ({"label": 3}, "f: no column 3, counted from 0 (columns found: 'a', 'b', 'label')"),
         ({"drop": ["z"]}, "f: no column 'z' (columns found: 'a', 'b', 'label')"),
         ({"text": ["b"], "label": "b"}, "f: column 'b' cannot be both the label and a text"),
         ({"drop": [0, 1]}, "f: no column left to learn from (columns found: 'a', 'b', 'label')"),

@@ -103,7 +103,7 @@ def test_labels_come_by_name_or_apart(frame, fitted):
         TableClassifier().fit(frame)
     with pytest.raises(ValueError, match="y='pay' and label='job' name different columns"):
         TableClassifier(label="job").fit(frame, "pay")
-    with pytest.raises(DataError, match=r"no column 'pya' \(columns found: 'age', .*, 'pay'\)"):
+    with pytest.raises(DataError, match="no column 'pya'; did you mean 'pay'"):
         TableClassifier().fit(frame, "pya")
     with pytest.raises(DataError, match="found 300 examples, but 299 labels"):
         TableClassifier().fit(frame.drop(columns="pay"), frame["pay"][1:])

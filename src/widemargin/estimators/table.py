@@ -16,7 +16,7 @@ from widemargin.data.datasets import Classes, Source, read_all
 from widemargin.data.encode.labels import codes_of
 from widemargin.data.encode.table import TableEncoder
 from widemargin.data.encode.text import TextEncoder
-from widemargin.data.readers.columns import TableOptions, TableSchema
+from widemargin.data.readers.columns import TableOptions, TableSchema, listed
 from widemargin.data.readers.files import Files, ReadOptions
 from widemargin.data.readers.formats import TABLES
 from widemargin.data.readers.frames import Frame, is_frame, not_a_table
@@ -29,7 +29,7 @@ from widemargin.parameters import Use, changed, refuse_unused
 from widemargin.threads import thread_count
 
 _TEXTS = ("analyzer", "ngrams", "bits", "weighting", "idf")
-_FILES = ("format", "header", "skip_bad")
+_FILES = ("format", "encoding", "header", "delimiter", "skip_bad")
 
 
 def _learner_has(method: str) -> Callable[[TableClassifier], bool]:
@@ -91,8 +91,13 @@ class TableClassifier(FittedClassifier):
         For texts, as for `HashedText`.
     format : str, optional
         The format of files, if it cannot be recognised.
+    encoding : str
+        The character encoding of files, such as "latin-1".
     header : bool, optional
         Whether the first line of a file names the columns; None decides by its content.
+    delimiter : str, optional
+        What separates the cells of CSV and TSV files; None finds a comma, semicolon, tab or
+        vertical bar by the first lines.
     skip_bad : int
         Skip at most this many bad lines of files; one more is an error.
     n_jobs : int or None
@@ -143,7 +148,9 @@ class TableClassifier(FittedClassifier):
         weighting: str = "sublinear",
         idf: bool = False,
         format: str | None = None,
+        encoding: str = "utf-8",
         header: bool | None = None,
+        delimiter: str | None = None,
         skip_bad: int = 0,
         n_jobs: int | None = None,
         random_state: Any = None,
@@ -161,7 +168,9 @@ class TableClassifier(FittedClassifier):
         self.weighting = weighting
         self.idf = idf
         self.format = format
+        self.encoding = encoding
         self.header = header
+        self.delimiter = delimiter
         self.skip_bad = skip_bad
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -370,13 +379,13 @@ class TableClassifier(FittedClassifier):
 
     def _check_unused(self, X: Any) -> None:
         """Refuse parameters that have no effect on these examples."""
-        texts = Use(bool(_listed(self.text)), "without text columns", "with them (text)")
+        texts = Use(bool(listed(self.text)), "without text columns", "with them (text)")
         files = Use(not is_frame(X), "for tables in memory", "for files")
         refuse_unused(changed(self), dict.fromkeys(_TEXTS, texts) | dict.fromkeys(_FILES, files))
 
     def _encoder(self) -> TableEncoder:
         """A fresh encoder."""
-        columns, text = [str(name) for name in _listed(self.text)], None
+        columns, text = [str(name) for name in listed(self.text)], None
         if columns:
             text = TextEncoder(**{name: getattr(self, name) for name in _TEXTS})
         encoder = TableEncoder(self.scale, text, columns)
@@ -395,18 +404,20 @@ class TableClassifier(FittedClassifier):
         if isinstance(y, str) and self.label not in (None, y):
             raise ValueError(f"y={y!r} and label={self.label!r} name different columns")
         table = TableOptions(
-            text=_listed(self.text),
-            columns=_listed(self.columns),
-            drop=_listed(self.drop),
-            categories=_listed(self.categories),
+            text=listed(self.text),
+            columns=listed(self.columns),
+            drop=listed(self.drop),
+            categories=listed(self.categories),
             label=y if isinstance(y, str) else self.label,
             header=self.header,
+            delimiter=self.delimiter,
             need_label=need_label,
             schema=schema,
         )
         reading = ReadOptions(
             format=self.format,
             among=TABLES,
+            encoding=self.encoding,
             table=table,
             skip_bad=self.skip_bad,
             threads=thread_count(self.n_jobs),
@@ -452,7 +463,3 @@ def _are_paths(X: Any) -> bool:
     if isinstance(X, (str, os.PathLike)):
         return True
     return isinstance(X, Sequence) and all(isinstance(path, (str, os.PathLike)) for path in X)
-
-
-def _listed(value: Any) -> tuple[Any, ...]:
-    return (value,) if isinstance(value, (str, int)) else tuple(value)
