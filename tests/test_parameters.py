@@ -331,3 +331,20 @@ def test_parsers(params, said):
 def test_kernels_of_matrices():
     assert refusal(wm.gram_matrix, X, "rbf", degree=3).startswith("degree=3 has no effect")
     assert refusal(wm.certify, X, Y, kernel="linear", gamma=1.0).startswith("gamma=1.0")
+
+
+@pytest.mark.parametrize(
+    ("function", "arguments", "misspelt", "meant"),
+    [
+        (wm.gram_matrix, ([[1.0]],), "gama", "did you mean 'gamma'?"),
+        (wm.check_kernel, ("rbf", [[1.0]]), "sead", "did you mean 'seed'?"),
+        (wm.certify, ([[1.0]], [0]), "multi_class", "did you mean 'multiclass'?"),
+        (wm.certify, ([[1.0]], [0]), "quickly", "its keywords are X, y, bias, tol, margin,"),
+        (wm.Perceptron().report, ("page.html",), "tilte", "did you mean 'title'?"),
+    ],
+)
+def test_keywords_that_do_not_exist_are_refused(function, arguments, misspelt, meant):
+    with pytest.raises(TypeError) as caught:
+        function(*arguments, **{misspelt: 1})
+    said = f"{function.__name__}() has no keyword {misspelt!r}; {meant}"
+    assert str(caught.value).startswith(said)

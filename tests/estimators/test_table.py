@@ -471,3 +471,16 @@ def test_learning_goes_on_with_the_first_encoder(frame):
     np.testing.assert_allclose([ours[name] for name in order], twin.coef_[0], atol=1e-9)
     clf.partial_fit(frame.assign(pay="unknown"), "pay")
     assert clf.classes_.tolist() == ["little", "much", "unknown"]
+
+
+def test_the_learner_can_be_certified_on_encoded_rows(frame, fitted, tmp_path):
+    fitted.save(tmp_path / "m.wm")
+    for clf in (fitted, widemargin.load(tmp_path / "m.wm")):
+        with pytest.raises(DataError, match=r"ask certify\(model.learner_, model.encode\(X\), y\)"):
+            widemargin.certify(clf, frame, frame["pay"])
+        X = clf.encode(frame)
+        assert X.shape == (300, clf.encoder_.width)
+        np.testing.assert_array_equal(clf.learner_.predict(X), clf.predict(frame))
+        told = widemargin.certify(clf.learner_, X, frame["pay"])
+        plain = Perceptron(fit_intercept="auto", random_state=0).fit(X, frame["pay"])
+        assert str(told) == str(widemargin.certify(plain, X, frame["pay"]))

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import NotFittedError
 
+from widemargin.parameters import check_keywords
 from widemargin.training.history import History
 
 
@@ -27,6 +28,7 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
         """Write an HTML page about the model; see `widemargin.report`."""
         from widemargin.pages.reports import report
 
+        check_keywords(options, ("X", "y", "certificate", "data", "title"), "report")
         report(self, path, X, y, **options)
 
     @property

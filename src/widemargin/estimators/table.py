@@ -266,6 +266,17 @@ class TableClassifier(FittedClassifier):
             )
         return float(accuracy_score(codes, np.concatenate(found), sample_weight=sample_weight))
 
+    def encode(self, X: Any) -> Any:
+        """Convert a table to the matrix that the learner sees: an array, or a CSR matrix.
+
+        `encoder_.feature_name(j)` names column j. With it, `widemargin.certify(model.learner_,
+        model.encode(X), y)` says what the training is worth.
+        """
+        self._fitted()
+        data = read_all(self._asked(X), self.encoder_, Classes(), learn=False)
+        assert data is not None
+        return matrix_of(data.rows)
+
     @available_if(_is_linear)
     def explain(self, x: Any, top: int = 10) -> Explanation:
         """Return the columns that decided the prediction for one example, strongest first.
@@ -282,8 +293,7 @@ class TableClassifier(FittedClassifier):
         if isinstance(x, Mapping) and not any(_is_sequence(cell) for cell in x.values()):
             x = {name: [cell] for name, cell in x.items()}
         model = self._fitted()
-        chunks = self._source(x, None, schema=self.encoder_.schema, need_label=False).chunks()
-        return model.explain(next(chunks).raw, top)
+        return model.explain(next(self._asked(x).chunks()).raw, top)
 
     @available_if(_is_linear)
     def top_features(self, n: int = 10) -> dict[Any, list[tuple[str, float]]]:
@@ -331,7 +341,7 @@ class TableClassifier(FittedClassifier):
 
     def restore(self, model: Any) -> Self:
         """Adopt a model that was read from a file."""
-        self.learner_ = clone(self.learner).restore(model)
+        self.learner_ = clone(self.learner).restore(replace(model, encoder=None))
         self.encoder_ = model.encoder
         return self
 
@@ -424,6 +434,10 @@ class TableClassifier(FittedClassifier):
         )
         return Frame(X, None if named else y, reading) if in_memory else Files(X, reading)
 
+    def _asked(self, X: Any) -> Source:
+        """A table to ask the model about; it need not have labels."""
+        return self._source(X, None, schema=self.encoder_.schema, need_label=False)
+
     def _read(
         self, source: Source, encoder: TableEncoder, *, observe: bool
     ) -> tuple[Rows, np.ndarray]:
@@ -441,7 +455,7 @@ class TableClassifier(FittedClassifier):
         self._fitted()
         as_matrix = method == "predict_proba" and getattr(self.learner_, "probability", False)
         ask = getattr(self.learner_, method)
-        source = self._source(X, None, schema=self.encoder_.schema, need_label=False)
+        source = self._asked(X)
         rows = (self._encode(chunk.raw) for chunk in source.chunks())
         found = [ask(matrix_of(some) if as_matrix else some) for some in rows]
         if not found:
