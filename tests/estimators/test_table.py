@@ -1,5 +1,7 @@
 """TableClassifier: tables from data frames and files, in Python and in the shell."""
 
+import pickle
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -105,6 +107,9 @@ def test_labels_come_by_name_or_apart(frame, fitted):
         TableClassifier(label="job").fit(frame, "pay")
     with pytest.raises(DataError, match="no column 'pya'; did you mean 'pay'"):
         TableClassifier().fit(frame, "pya")
+    with pytest.raises(ValueError, match="label=-1 has no effect if y is given"):
+        TableClassifier(label=-1).fit(frame, list(frame["pay"]))
+    assert TableClassifier(label=-1, random_state=0).fit(frame).score(frame) == fitted.score(frame)
     with pytest.raises(DataError, match="found 300 examples, but 299 labels"):
         TableClassifier().fit(frame.drop(columns="pay"), frame["pay"][1:])
 
@@ -412,6 +417,12 @@ def test_attributes_before_and_after_fit(frame, fitted):
     assert fitted.n_features_in_ == 4
     assert fitted.classes_.tolist() == ["little", "much"]
     assert fitted.n_iter_ == 10
+
+
+def test_copies_and_other_processes(frame, fitted):
+    again = pickle.loads(pickle.dumps(fitted))
+    np.testing.assert_array_equal(again.decision_function(frame), fitted.decision_function(frame))
+    assert "perceptron rule, average kept" in fitted._repr_html_()
 
 
 def test_only_what_the_learner_has(frame):

@@ -164,8 +164,10 @@ class Frame:
     def _name_of(self, y: Any) -> str | None:
         """What labels are called that are given apart from the table."""
         names, label = self._table.column_names, self.options.table.label
+        if isinstance(label, str):
+            return label
         if label is not None:
-            return find_column(label, names, _SOURCE) if label in names else str(label)
+            raise ValueError(f"label={label} has no effect if y is given: name the column instead")
         name = getattr(y, "name", None)
         if name in names:
             raise DataError(
