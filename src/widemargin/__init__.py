@@ -10,7 +10,7 @@ if TYPE_CHECKING:  # for type checkers and editors; when run, names load on firs
     from widemargin import structured
     from widemargin.comparison import compare
     from widemargin.data.reading import read, stream
-    from widemargin.errors import DataError, ModelFileError, NotSeparableWarning
+    from widemargin.errors import DataError, DataWarning, ModelFileError, NotSeparableWarning
     from widemargin.estimators import (
         HashedText,
         KernelPerceptron,
@@ -57,6 +57,7 @@ __version__ = "0.2.0"
 #: Public names, and the modules that they are loaded from when first used.
 _HOMES = {
     "DataError": "widemargin.errors",
+    "DataWarning": "widemargin.errors",
     "HashedText": "widemargin.estimators",
     "History": "widemargin.training.history",
     "KernelModel": "widemargin.models.kernel",
@@ -107,6 +108,7 @@ _MODULES = {
 }
 __all__ = [
     "DataError",
+    "DataWarning",
     "HashedText",
     "History",
     "KernelModel",

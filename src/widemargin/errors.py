@@ -9,5 +9,9 @@ class ModelFileError(ValueError):
     """The file is not a model, is damaged, or was written by a newer version."""
 
 
+class DataWarning(UserWarning):
+    """The examples were read or learned in a way that may not be what was meant."""
+
+
 class NotSeparableWarning(UserWarning):
     """No hyperplane was found that separates the classes."""

@@ -370,8 +370,8 @@ def test_damaged_compressed_files(ending, tmp_path):
         ({"a": b"1 1:1\n", "b": b"1 | a\n"}, ["a", "b"],
          "files of different formats cannot be read together: a is svmlight, b is vw"),
         ({"a": b"one two\nthree\n"}, "a",
-         "a: cannot tell its format from its first lines; give --format, one of svmlight, vw, csv,"
-         " tsv, parquet, jsonl, fasttext, labelled-text, text"),
+         "a: cannot tell its format from its first lines; give the format (--format), one of"
+         " svmlight, vw, csv, tsv, parquet, jsonl, fasttext, labelled-text"),
         ({"a.svm": b""}, "a.svm", "a.svm: there are no examples"),
         ({"a.svm": b"", "b.svm": b"\n"}, ["a.svm", "b.svm"], "a.svm, b.svm: there are no examples"),
         ({"a": b""}, "a", "a: there are no examples"),

@@ -74,7 +74,8 @@ class Question:
         if encoder.kind == "table":
             table["schema"] = encoder.schema
             if encoder.only_texts and len(encoder.text_columns) == 1:
-                among = (*_TEXTS, *_tables_among(patterns))
+                named = given.get("format") in TABLES
+                among = (*_TEXTS, *(TABLES if named else _tables_among(patterns)))
         elif encoder.kind == "text":
             among = TABLES if given.get("text") else _TEXTS
         reading = options.read_options(given, **table)

@@ -86,7 +86,9 @@ _READING = [
         " last one (default: label, class, target or y, else the last).",
     ),
     click.option(
-        "--header/--no-header", default=None, help="Tables: whether the first line has names."
+        "--header/--no-header",
+        default=None,
+        help="Tables and labelled text: whether the first line names the columns.",
     ),
     click.option(
         "--delimiter",
@@ -230,7 +232,7 @@ _MEANING = {
     "svmlight": _OF_VECTORS,
     "vw": {"bits", "double"},
     "fasttext": _OF_TEXTS,
-    "labelled-text": _OF_TEXTS,
+    "labelled-text": {*_OF_TEXTS, "header"},
     "text": _OF_TEXTS,
 }
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import click
@@ -61,7 +63,8 @@ class Program(click.Group):
         from widemargin.errors import DataError, ModelFileError
 
         try:
-            super().invoke(ctx)
+            with _warnings_in_one_line():
+                super().invoke(ctx)
         except BrokenPipeError:
             raise  # the reader has seen enough: click ends the program without a message
         except OSError as error:
@@ -74,6 +77,25 @@ class Program(click.Group):
             _end("not enough memory", 1)
         except KeyboardInterrupt:
             _end("interrupted", 130)
+
+
+@contextlib.contextmanager
+def _warnings_in_one_line() -> Iterator[None]:
+    """Show warnings about the data as the program's own lines, unless it is to be quiet."""
+    from widemargin.errors import DataWarning
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", DataWarning)
+        usual = warnings.showwarning
+
+        def show(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
+            if not issubclass(category, DataWarning):
+                usual(message, category, *place, **more)
+            elif not click.get_current_context().params.get("quiet"):
+                click.echo(f"widemargin: {message}", err=True)
+
+        warnings.showwarning = show
+        yield
 
 
 def _end(message: str, code: int) -> None:

@@ -28,6 +28,8 @@ _OF_TABLES = (
 )
 #: Options for files that are neither tables nor texts.
 _OPTIONS: dict[str, set[str]] = {"svmlight": set(), "vw": {"bits"}}
+#: Options for texts besides those of `HashedText`.
+_OF_TEXTS = {"labelled-text": {"header"}}
 
 
 def read(
@@ -172,7 +174,8 @@ def _text_keywords() -> list[str]:
 
 def _check_meaning(columns: dict[str, Any], files: Files, texts: Sequence[str]) -> None:
     """Refuse keywords that have no effect for files of this format."""
-    used, without = _OPTIONS.get(files.format, set(texts)), ""
+    used, without = {*texts, *_OF_TEXTS.get(files.format, ())}, ""
+    used = _OPTIONS.get(files.format, used)
     if files.format in TABLES:
         used = {*_OF_TABLES, *(texts if files.options.table.text else ())}
         without = "" if files.options.table.text else " without text"

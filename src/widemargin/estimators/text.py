@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any, Self
 
@@ -36,8 +35,15 @@ _OPTIONS = (
 _BIAS = 0.1
 
 
-class HashedText(TransformerMixin, BaseEstimator):
+class HashedText(  # type: ignore[call-arg]
+    TransformerMixin,
+    BaseEstimator,
+    auto_wrap_output_keys=None,  # because its rows are sparse
+):
     """Convert documents to sparse rows of hashed words or n-grams.
+
+    Documents are strings in a list, an array or a Series, or a frame (pandas, Polars, Arrow) with
+    one column of them.
 
     Where the options coincide, the result is that of scikit-learn's HashingVectorizer, in float32:
     `n_features=2**bits`, `ngram_range=ngrams`, `alternate_sign=signed`, and `binary` is
@@ -121,7 +127,7 @@ class HashedText(TransformerMixin, BaseEstimator):
         self.names = names
         self.n_jobs = n_jobs
 
-    def fit(self, X: Iterable[str], y: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None) -> Self:
         """Count document frequencies if `idf` is set, and record feature names."""
         if self.names:
             self._learn(X)
@@ -130,11 +136,11 @@ class HashedText(TransformerMixin, BaseEstimator):
         self.encoder_.observe(texts_of(X), thread_count(self.n_jobs))
         return self
 
-    def fit_transform(self, X: Iterable[str], y: Any = None) -> Any:
+    def fit_transform(self, X: Any, y: Any = None) -> Any:
         """Do `fit` and `transform` with one pass fewer over the documents."""
         return _sorted_matrix(self._learn(X))
 
-    def transform(self, X: Iterable[str]) -> Any:
+    def transform(self, X: Any) -> Any:
         """Convert documents to a CSR matrix. Without `idf` this needs no `fit`."""
         encoder = vars(self).get("encoder_")
         if encoder is None:
@@ -143,7 +149,26 @@ class HashedText(TransformerMixin, BaseEstimator):
             encoder = _encoder(self)
         return _sorted_matrix(encoder.encode(texts_of(X), 0.0, thread_count(self.n_jobs)))
 
-    def _learn(self, X: Iterable[str]) -> Rows:
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+        """Return the names of all 2 ** bits columns, as far as `fit` has kept them.
+
+        A name with "~" shares its column with others; a column without a name is "#" and its
+        number.
+        """
+        encoder = vars(self).get("encoder_") or _encoder(self)
+        return np.array([encoder.feature_name(j) for j in range(encoder.width)], dtype=object)
+
+    def set_output(self, *, transform: str | None = None) -> Self:
+        """Accept only "default": the rows are sparse, and no data frame can hold them."""
+        if transform not in (None, "default"):
+            raise ValueError(
+                f"set_output(transform={transform!r}): HashedText makes a sparse matrix of"
+                f" {_encoder(self).width} columns, which a data frame cannot hold; it can only be"
+                " 'default'"
+            )
+        return self
+
+    def _learn(self, X: Any) -> Rows:
         threads = thread_count(self.n_jobs)
         self.encoder_ = _encoder(self)
         texts = texts_of(X)
@@ -237,12 +262,12 @@ class TextClassifier(FittedClassifier):
 
     # Training
 
-    def fit(self, X: Iterable[str], y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Train on documents.
 
         Parameters
         ----------
-        X : list of str
+        X : list, array or Series of strings, or a frame with one column of them
             The documents.
         y : array of labels
             Their labels.
@@ -259,9 +284,7 @@ class TextClassifier(FittedClassifier):
         learner.fit(rows, y, sample_weight)
         return self
 
-    def partial_fit(
-        self, X: Iterable[str], y: Any, classes: Any = None, sample_weight: Any = None
-    ) -> Self:
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Continue training with one epoch over more documents.
 
         Document frequencies are those counted by `fit`, so with `idf` the first call must be `fit`.
@@ -276,16 +299,16 @@ class TextClassifier(FittedClassifier):
 
     # Prediction
 
-    def decision_function(self, X: Iterable[str]) -> np.ndarray:
+    def decision_function(self, X: Any) -> np.ndarray:
         """Compute the scores of all documents, as the learner does."""
         return self._fitted_learner().decision_function(self._rows(X))
 
-    def predict(self, X: Iterable[str]) -> np.ndarray:
+    def predict(self, X: Any) -> np.ndarray:
         """Predict the label of every document."""
         return self._fitted_learner().predict(self._rows(X))
 
     @available_if(_has_probabilities)
-    def predict_proba(self, X: Iterable[str]) -> np.ndarray:
+    def predict_proba(self, X: Any) -> np.ndarray:
         """Estimate the probability of every class, if the learner supports it."""
         return self._fitted_learner().predict_proba(self._rows(X))
 
@@ -335,7 +358,7 @@ class TextClassifier(FittedClassifier):
             epochs=5, fit_intercept=_BIAS, n_jobs=self.n_jobs, random_state=self.random_state
         )
 
-    def _rows(self, X: Iterable[str]) -> Rows:
+    def _rows(self, X: Any) -> Rows:
         bias = self._fitted_learner().model_.bias
         return self.encoder_.encode(texts_of(X), bias, thread_count(self.n_jobs))
 

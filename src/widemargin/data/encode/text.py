@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from widemargin.data.encode.characters import CONTEXTUAL, byte_table, character_table
+from widemargin.data.encode.documents import not_a_string, strings_of
 from widemargin.data.encode.names import NameTable
 from widemargin.data.encode.pieces import (
     Queue,
@@ -342,22 +342,18 @@ class TextEncoder:
         return encoder
 
 
-def texts_of(strings: Iterable[str]) -> Texts:
-    """Documents from strings, encoded once.
+def texts_of(documents: Any) -> Texts:
+    """Documents from one column of strings, encoded once.
 
     >>> texts_of(["ab", "", "\u00e9"]).ends.tolist()
     [2, 2, 4]
     """
-    if isinstance(strings, str | bytes):
-        raise DataError("expected a list of documents, found a single string: put it into a list")
     encoded = []
-    for at, text in enumerate(strings):
+    for at, text in enumerate(strings_of(documents)):
         try:
             encoded.append(str.encode(text))
         except TypeError:
-            raise DataError(
-                f"document {at}: expected a string, found {type(text).__name__} ({text!r:.40})"
-            ) from None
+            raise not_a_string(at, text) from None
         except UnicodeEncodeError as error:
             raise DataError(
                 f"document {at}: character {error.start} is a lone surrogate, which is no text;"

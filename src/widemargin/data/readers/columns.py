@@ -112,9 +112,9 @@ class TableOptions:
     categories : tuple
         Columns whose cells are names even if they look like numbers or dates.
     header : bool or None
-        Whether the first line names the columns (CSV, TSV). None: it does if none of its cells is
-        a number while some cells below are, or if one of them is the name of a column asked for,
-        or "label", "class" or "target".
+        Whether the first line names the columns (CSV, TSV, labelled text). None: it does if none of
+        its cells is a number while some cells below are, or if one of them is the name of a column
+        asked for, or "label", "class" or "target"; for labelled text see `HeaderLine`.
     delimiter : str or None
         What separates the cells of a line (CSV, TSV). None: a tab in TSV; in CSV a comma,
         semicolon, tab or vertical bar, whichever the first lines suggest.
@@ -157,7 +157,7 @@ class TableOptions:
     def is_told(self) -> bool:
         """Whether the user has chosen any columns."""
         named = (*self.text, *self.drop, *self.columns, *self.categories)
-        given = (self.label, self.header, self.delimiter)
+        given = (self.label, self.delimiter)
         return bool(named) or any(one is not None for one in given)
 
     def asked_for(self) -> set[str]:

@@ -13,6 +13,7 @@ import numpy as np
 from widemargin.data.readers.chunk import Chunk
 from widemargin.data.readers.columns import TableOptions, TableSchema
 from widemargin.data.readers.formats import DELIMITED, FORMATS, TABLES, format_of
+from widemargin.data.readers.headers import HeaderLine
 from widemargin.data.readers.labelled import parse_fasttext, parse_labelled, parse_plain
 from widemargin.data.readers.pieces import Parse, Patience, chunks_of
 from widemargin.data.readers.recoded import UTF8, check_encoding, is_utf8
@@ -109,6 +110,8 @@ class Files:
         delimiter = self.options.table.delimiter
         if delimiter is not None and self.format not in DELIMITED:
             raise ValueError(f"delimiter={delimiter!r} has no effect for {self.format} files")
+        labelled = self.format == "labelled-text"
+        self._header = HeaderLine(self.options.table.header) if labelled else None
         if self.format == "parquet" and not is_utf8(self.options.encoding):
             raise DataError(f"{name_of(self.paths[0])}: is parquet, whose text is always UTF-8")
 
@@ -166,7 +169,7 @@ class Files:
                 blocks = lines_of(stream, name_of(path), self.options.block, live)
                 # Several threads would wait for more blocks before yielding the first.
                 threads = 1 if live else self.options.threads
-                yield from chunks_of(blocks, self._parse, self.patience, threads)
+                yield from chunks_of(blocks, self._parse, self.patience, threads, self._header)
 
     def ranges(self) -> list[Range] | None:
         """The byte ranges in which the files can be read in any order; None if they cannot."""
@@ -177,7 +180,8 @@ class Files:
 
     def read(self, ranges: Sequence[Range]) -> Iterator[Chunk]:
         """Read some ranges, in any order; the lines of chunks count from the first of them."""
-        return chunks_of(ranges, self._parse, self.patience, self.options.threads)
+        threads = self.options.threads
+        return chunks_of(ranges, self._parse, self.patience, threads, self._header)
 
     def _ranges(self, path: str) -> list[Range] | None:
         if path in self._opened or not is_seekable(path) or not self._can_be_cut(path):

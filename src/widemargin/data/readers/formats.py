@@ -66,9 +66,10 @@ def format_of(
     if "text" in among and len(among) < len(FORMATS) and not named:
         return "text"
     if not found:
+        labelled = [format for format in among if format != "text"]
         raise DataError(
             f"{name}: cannot tell its format from its first lines;"
-            f" give --format, one of {', '.join(among)}"
+            f" give the format (--format), one of {', '.join(labelled)}"
         )
     if found in CORPORA:
         raise DataError(f"{name}: is {found}: sentences, which --learner tagger or parser learn")

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from widemargin.data.readers.chunk import Chunk, Flaw, Piece
+from widemargin.data.readers.headers import HeaderLine
 from widemargin.data.readers.sources import LineBlock, Range
 from widemargin.errors import DataError
 
@@ -49,7 +50,11 @@ def describe(source: str, flaw: Flaw, allowed: int = 0) -> str:
 
 
 def chunks_of(
-    blocks: Iterable[LineBlock], parse: Parse, patience: Patience, threads: int = 1
+    blocks: Iterable[LineBlock],
+    parse: Parse,
+    patience: Patience,
+    threads: int = 1,
+    header: HeaderLine | None = None,
 ) -> Iterator[Chunk]:
     """Read blocks, several at a time, and yield what they hold in order.
 
@@ -57,8 +62,12 @@ def chunks_of(
     first range, because counting all lines before would read them; a bad line is an exception.
     """
     line, follows, counted = 1, ("", 0), True
-    for block, piece in _side_by_side(blocks, parse, patience.allowed + 1, threads):
+    # A header may look like one bad line more.
+    flaws = patience.allowed + 1 + (header is not None)
+    for block, piece in _side_by_side(blocks, parse, flaws, threads):
         source = block.source
+        if header is not None and block.first:
+            piece = header.drop(piece, source)
         if isinstance(block, Range):
             if (source, block.start) != follows:
                 line, counted = 1, block.start == 0

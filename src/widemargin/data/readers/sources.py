@@ -52,6 +52,10 @@ class LineBlock(Protocol):
     def source(self) -> str:
         """The name of the file in error messages."""
 
+    @property
+    def first(self) -> bool:
+        """Whether the file begins with these lines."""
+
     def load(self) -> np.ndarray:
         """The bytes, which end with a line end."""
 
@@ -63,6 +67,11 @@ class Range:
     source: str
     start: int
     end: int
+
+    @property
+    def first(self) -> bool:
+        """Whether the file begins with these lines."""
+        return self.start == 0
 
     def first_line(self) -> int:
         """The number, from 1, of the first line that belongs to the range."""
@@ -101,6 +110,7 @@ class Lines:
 
     source: str
     text: np.ndarray
+    first: bool = False
 
     def load(self) -> np.ndarray:
         """The bytes."""
@@ -239,10 +249,10 @@ def lines_of(
             rest += piece
             _check_length(len(rest), source)
             continue
-        yield Lines(source, _as_lines(rest + piece[:cut] if rest else piece[:cut], first))
+        yield Lines(source, _as_lines(rest + piece[:cut] if rest else piece[:cut], first), first)
         first, rest = False, piece[cut:]
     if rest:
-        yield Lines(source, _as_lines(rest, first))
+        yield Lines(source, _as_lines(rest, first), first)
 
 
 def read_up_to(file: Any, size: int) -> bytes:
