@@ -44,11 +44,17 @@ def blocks(page, language):
     return "\n".join(lines) + "\n"
 
 
+#: The files that pages show, by the language of their blocks.
+SAMPLES = {"conllu": "train.conllu", "csv": "pets.csv"}
+
+
 def write_sample(page, folder):
-    """The file that a page shows, where its examples look for it."""
-    shown = re.search(r"^```conllu\n(.*?)^```", page.read_text(encoding="utf-8"), re.M | re.S)
-    if shown:
-        (folder / "train.conllu").write_text(shown[1] + "\n", encoding="utf-8")
+    """The files that a page shows, where its examples look for them."""
+    for language, name in SAMPLES.items():
+        block = rf"^```{language}\n(.*?)^```"
+        shown = re.search(block, page.read_text(encoding="utf-8"), re.M | re.S)
+        if shown:
+            (folder / name).write_text(shown[1] + "\n", encoding="utf-8")
 
 
 @each_page

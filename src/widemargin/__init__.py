@@ -19,6 +19,7 @@ if TYPE_CHECKING:  # for type checkers and editors; when run, names load on firs
         OnlineLogistic,
         PassiveAggressive,
         Perceptron,
+        TableClassifier,
         TextClassifier,
         load,
     )
@@ -73,6 +74,7 @@ _HOMES = {
     "Perceptron": "widemargin.estimators",
     "StructuredPerceptron": "widemargin.structured",
     "Tagger": "widemargin.structured.tagger.tagger",
+    "TableClassifier": "widemargin.estimators",
     "TextClassifier": "widemargin.estimators",
     "animate": "widemargin.plots",
     "boolean_network": "widemargin.models.networks",
@@ -122,6 +124,7 @@ __all__ = [
     "PassiveAggressive",
     "Perceptron",
     "StructuredPerceptron",
+    "TableClassifier",
     "Tagger",
     "TextClassifier",
     "animate",

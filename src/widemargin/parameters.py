@@ -99,12 +99,31 @@ def check_choice(name: str, value: Any, choices: Iterable[Any], other: str = "")
     if any(_is_choice(value, choice) for choice in choices):
         return
     listed = ", ".join(map(repr, choices)) + (f", or {other}" if other else "")
-    nearest = _nearest(value, choices)
-    if nearest is None:
+    likely = nearest(value, choices)
+    if likely is None:
         raise ValueError(f"{_said(name, value)} is unknown; choose one of {listed}")
     raise ValueError(
-        f"{_said(name, value)} is unknown; did you mean {nearest!r}? Choose one of {listed}"
+        f"{_said(name, value)} is unknown; did you mean {likely!r}? Choose one of {listed}"
     )
+
+
+def check_keywords(given: Iterable[str], known: Iterable[str], function: str) -> None:
+    """Reject keywords that a function does not have; the error suggests the nearest one.
+
+    Examples
+    --------
+    >>> check_keywords(["label"], ("label", "text"), "read")
+    >>> check_keywords(["lable"], ("label", "text"), "read")
+    Traceback (most recent call last):
+    TypeError: read() has no keyword 'lable'; did you mean 'label'?
+    """
+    known = tuple(known)
+    for name in given:
+        if name not in known:
+            likely = nearest(name, known)
+            rest = f"its keywords are {', '.join(known)}"
+            meant = rest if likely is None else f"did you mean {likely!r}?"
+            raise TypeError(f"{function}() has no keyword {name!r}; {meant}")
 
 
 def check_whole(
@@ -409,8 +428,14 @@ def _is_choice(value: Any, choice: Any) -> bool:
     return value is choice or (is_whole(value) and is_whole(choice) and value == choice)
 
 
-def _nearest(value: Any, choices: tuple[Any, ...]) -> str | None:
-    """The choice that a misspelt word most likely means."""
+def nearest(value: Any, choices: tuple[Any, ...]) -> str | None:
+    """The choice that a misspelt word most likely means.
+
+    Examples
+    --------
+    >>> nearest("lable", ("label", "text"))
+    'label'
+    """
     from difflib import get_close_matches
 
     if not isinstance(value, str) or not value:

@@ -280,7 +280,7 @@ def test_columns_are_called_by_name_or_number():
         "train",
         "f.csv",
         "--text",
-        "3",
+        "4",
         "--label",
         "-1",
         "--ngrams",
@@ -299,9 +299,9 @@ def test_columns_are_called_by_name_or_number():
     assert named <= {*words, *pairs, "(bias)"}
     assert named & pairs
     assert reasons.startswith("f.csv:8\nlabel: ")
-    run("train", "f.csv", "--drop", "id", "--drop", "3", "--label", "4", "--model", "a.wm")
+    run("train", "f.csv", "--drop", "id", "--drop", "4", "--label", "5", "--model", "a.wm")
     run(
-        "train", "f.csv", "--column", "size", "--column", "2", "--label", "label", "--model", "b.wm"
+        "train", "f.csv", "--column", "size", "--column", "3", "--label", "label", "--model", "b.wm"
     )
     np.testing.assert_array_equal(weights("a.wm"), weights("b.wm"))
     names = {"size", "kind=p", "kind=q", "kind=r"}
@@ -312,7 +312,7 @@ def test_columns_are_called_by_name_or_number():
 def test_a_table_without_names_of_columns():
     lines = [f"{row['size']}\t{row['text']}\t{row['label']}\n" for row in table()]
     pathlib.Path("f.tsv").write_text("".join(lines))
-    run("train", "f.tsv", "--text", "1", "--bits", "10", "--model", "m.wm", "--quiet")
+    run("train", "f.tsv", "--text", "2", "--bits", "10", "--model", "m.wm", "--quiet")
     assert json.loads(run("test", "m.wm", "f.tsv", "--json").stdout)["accuracy"] == 1.0
 
 
@@ -327,7 +327,7 @@ def test_a_tsv_file_of_labels_and_documents_is_labelled_text():
     assert measured["accuracy"] == 1.0
     # With names of columns, or when one is asked for, it is a table.
     pathlib.Path("g.tsv").write_text("label\ttext\n" + pathlib.Path("f.tsv").read_text())
-    for words in (["g.tsv", "--text", "text"], ["f.tsv", "--text", "1", "--label", "0"]):
+    for words in (["g.tsv", "--text", "text"], ["f.tsv", "--text", "2", "--label", "1"]):
         run("train", *words, "--bits", "10", "--model", "m.wm", "--quiet")
         assert widemargin.load_model("m.wm").encoder.kind == "table"
         assert json.loads(run("test", "m.wm", words[0], "--json").stdout)["accuracy"] == 1.0
@@ -550,6 +550,16 @@ BAD = [
     (["train", "f.svm", "f.txt"], 1, "files of different formats"),
     (["train", "f.csv", "--text", "no"], 1, "f.csv: no column 'no'"),
     (["train", "f.csv", "--label", "no"], 1, "f.csv: no column 'no'"),
+    (["train", "f.csv", "--label", "lable"], 1, "f.csv: no column 'lable'; did you mean 'label'?"),
+    (["train", "f.csv", "--label", "0"], 1, "f.csv: no column 0, counted from 1 (columns found:"),
+    (["train", "f.csv", "--label", "6"], 1, "f.csv: no column 6, counted from 1 (columns found:"),
+    (["train", "f.csv", "--delimiter", "::"], 2, "delimiter='::' must be a tab or a single"),
+    (
+        ["train", "f.csv", "--delimiter", ";"],
+        1,
+        "(columns found: 'c0'); is there another delimiter?",
+    ),
+    (["train", "f.svm", "--delimiter", ";"], 2, "delimiter=';' has no effect for svmlight files"),
     (["train", "f.csv", "--drop", "9"], 1, "f.csv: no column"),
     (["train", "f.svm", "--format", "jsonl"], 1, "f.svm:1"),
     (["train", "f.svm", "--valid", "missing.svm"], 1, "missing.svm: No such file"),

@@ -111,3 +111,33 @@ def test_rows_of_what_was_read_are_rows_of_the_matrix(tmp_path):
     data, *_ = loaded(files, encoding)
     X, _ = widemargin.read(files.paths)
     np.testing.assert_array_equal(Rows.of(X).to_matrix().toarray(), data.rows.to_matrix().toarray())
+
+
+@pytest.mark.parametrize("function", [widemargin.read, widemargin.stream])
+def test_unknown_keywords_are_refused_with_the_nearest(function, tmp_path):
+    path = tmp_path / "f.csv"
+    path.write_text("a,b,y\n1,x,0\n2,y,1\n")
+
+    def refusal(**options):
+        with pytest.raises((TypeError, ValueError)) as caught:
+            list(function(path, **options))
+        return str(caught.value)
+
+    name = function.__name__
+    assert refusal(lable="y") == f"{name}() has no keyword 'lable'; did you mean 'label'?"
+    assert refusal(ngram=2) == f"{name}() has no keyword 'ngram'; did you mean 'ngrams'?"
+    assert refusal(fromat="csv") == f"{name}() has no keyword 'fromat'; did you mean 'format'?"
+    assert refusal(schema=None).startswith(f"{name}() has no keyword 'schema'; ")
+    assert refusal(need_label=False).startswith(f"{name}() has no keyword 'need_label'; ")
+    assert refusal(ngrams=2) == "'ngrams' is not an option for csv files without text"
+    assert refusal(delimiter=", ").startswith("delimiter=', ' must be a tab or a single")
+    path.write_text('{"a": 1}\n')
+    jsonl = refusal(format="jsonl", delimiter=";")
+    assert jsonl == "delimiter=';' has no effect for jsonl files"
+    path.write_text("+1 1:1\n")
+    assert refusal(format="svmlight", label="y") == "'label' is not an option for svmlight files"
+
+
+def test_stream_has_one_keyword_more():
+    with pytest.raises(TypeError, match="has no keyword 'blok'; did you mean 'block'"):
+        next(widemargin.stream("f.csv", blok=1))

@@ -80,22 +80,23 @@ BAD_CSV = [
      "f:32:1: column 'a': expected a number, found '１'"),
     (b"d,label\n,p\n2020-01-02,q\n",
      "f:3: column 'd' holds dates or times, found '2020-01-02': neither numbers nor categories;"
-     " --drop it, or convert it to numbers first"),
+     " drop it, or convert it to numbers first"),
     (b"d,label\n3/4/2020,q\n",
      "f:2: column 'd' holds dates or times, found '3/4/2020': neither numbers nor categories;"
-     " --drop it, or convert it to numbers first"),
+     " drop it, or convert it to numbers first"),
     (b"a,a,label\n1,2,3\n", "f:1: two columns are called 'a'"),
     (b"", "f: no examples found"),
     (b"\n\n", "f: no examples found"),
     (b"a,label\n", "f: no examples found"),
-    (b"label\n1\n", "f: no column left to learn from (columns found: 'label')"),
+    (b"label\n1\n", "f: no column left to learn from (columns found: 'label'); is there another"
+     " delimiter?"),
     (b"\xff\xfea\0", "f:1: text in UTF-16; give the encoding utf-16, or convert the file"),
 ]  # fmt: skip
 BAD_JSONL = [
     (b'{"a":1,"label":0}\n{"a":[2],"label":1}\n',
-     "f:2:6: key 'a': nested values cannot be learned from; flatten or --drop it"),
+     "f:2:6: key 'a': nested values cannot be learned from; flatten or drop it"),
     (b'{"a":1,"label":0}\n{"a":{"b":2},"label":1}\n',
-     "f:2:6: key 'a': nested values cannot be learned from; flatten or --drop it"),
+     "f:2:6: key 'a': nested values cannot be learned from; flatten or drop it"),
     (b'{"a":1,"label":0}\n{"a":2,"a":3,"label":1}\n', "f:2:8: key 'a' occurs twice"),
     (b'{"a":1,"label":0}\n[1, 2]\n', "f:2:1: expected an object: {...}"),
     (b'null\n{"a":1,"label":0}\n', "f:1:1: expected an object: {...}"),
@@ -150,7 +151,7 @@ BAD_JSONL = [
     (b"spam\n", "f:1:1: expected an object: {...}"),
     (b'{"a":"2020-01-01","label":0}\n{"a":"2020-01-01T10:00","label":0}\n',
      "f:1: column 'a' holds dates or times, found '2020-01-01': neither numbers nor categories;"
-     " --drop it, or convert it to numbers first"),
+     " drop it, or convert it to numbers first"),
     (b"", "f: no examples found"),
 ]  # fmt: skip
 BAD_TSV = [
@@ -184,20 +185,20 @@ def test_bad_input_is_refused_with_its_place(form, content, message, chunk_bytes
          "f:2: column 'a': bytes that are not UTF-8"),
         ({"a": pa.array([1, 2], pa.date32())},
          "f: column 'a' holds dates or times (date32[day]): neither numbers nor categories;"
-         " --drop it, or convert it to numbers first"),
+         " drop it, or convert it to numbers first"),
         ({"a": pa.array([1, 2], pa.timestamp("us"))},
          "f: column 'a' holds dates or times (timestamp[us]): neither numbers nor categories;"
-         " --drop it, or convert it to numbers first"),
+         " drop it, or convert it to numbers first"),
         ({"a": pa.array([b"x", b"y"])},
-         "f: column 'a' holds binary, neither numbers nor strings: --drop it"),
+         "f: column 'a' holds binary, neither numbers nor strings: drop it"),
         ({"a": pa.array([{"x": 1}, {"x": 2}])},
-         "f: column 'a' holds nested values (struct<x: int64>): flatten or --drop it"),
+         "f: column 'a' holds nested values (struct<x: int64>): flatten or drop it"),
         ({"a": [1, 2], "label": pa.array([0, None])}, "f:2: column 'label': the label is missing"),
         ({"a": [1, 2], "label": [0.0, 0.5]},
          "f:2: column 'label': label 0.5: labels must be classes, these are measurements"),
         ({"a": [1, 2], "label": pa.array([0, 1], pa.time32("ms"))},
          "f: column 'label' holds dates or times (time32[ms]): neither numbers nor categories;"
-         " --drop it, or convert it to numbers first"),
+         " drop it, or convert it to numbers first"),
         ({"a": pa.array([], pa.int64()), "label": pa.array([], pa.int64())},
          "f: no examples found"),
     ],
@@ -232,7 +233,7 @@ def test_objects_across_lines_are_refused_though_arrow_reads_them():
     ("options", "message"),
     [
         ({"label": "c"}, "f: no column 'c' (columns found: 'a', 'b', 'label')"),
-        ({"label": 3}, "f: no column 3 (columns found: 'a', 'b', 'label')"),
+        ({"label": 3}, "f: no column 3, counted from 0 (columns found: 'a', 'b', 'label')"),
         ({"drop": ["z"]}, "f: no column 'z' (columns found: 'a', 'b', 'label')"),
         ({"text": ["b"], "label": "b"}, "f: column 'b' cannot be both the label and a text"),
         ({"drop": [0, 1]}, "f: no column left to learn from (columns found: 'a', 'b', 'label')"),
@@ -884,7 +885,7 @@ def test_identifiers_are_refused():
         encoder.observe(column(501, 400))
     assert str(caught.value) == (
         "column 'who' has 501 different values in 1000 examples: it looks like an identifier or"
-        " free text; --drop it or name it with --text"
+        " free text; drop it, or name it as a text"
     )
 
 
@@ -898,7 +899,7 @@ def test_labels_that_all_differ_are_no_classes(size):
         read(content, chunk_bytes=size)
     assert str(caught.value) == (
         "f: column 'c2' has 1000 different labels in 1000 examples;"
-        " name the column of the classes with --label"
+        " say which column has the classes (label)"
     )
 
 

@@ -21,7 +21,8 @@ _EVERY = {
 }
 #: How rows are read from files, and encoded.
 READING_ROWS = {
-    *("label", "header", "skip_bad", "text", "columns", "drop", "scale", "zero_based", "double"),
+    *("label", "header", "delimiter", "skip_bad", "text", "columns", "drop", "categories"),
+    *("scale", "zero_based", "double"),
     *("ngrams", "analyzer", "bits", "weighting", "idf", "cache"),
 }
 _ROWS = {*READING_ROWS, "threads"}

@@ -105,11 +105,20 @@ _READING = [
         help="Format of the files (default: recognised by their names or first lines).",
     ),
     _ENCODED,
-    click.option("--label", help="Tables: the column of the labels, by name or number."),
+    click.option(
+        "--label",
+        help="Tables: the column of the labels, by name, or by number counted from 1; -1 is the"
+        " last one (default: label, class, target or y, else the last).",
+    ),
     click.option(
         "--header/--no-header",
         default=None,
         help="Tables and labelled text: whether the first line names the columns.",
+    ),
+    click.option(
+        "--delimiter",
+        help="CSV and TSV: what separates the cells, such as ';' or tab (default: judged by the"
+        " first lines).",
     ),
     click.option(
         "--skip-bad",
@@ -125,10 +134,17 @@ _ENCODING = [
     click.option(
         "--text",
         multiple=True,
-        help="Tables: a column of texts; columns that are not named are then not used.",
+        help="Tables: a column of texts, by name or number; columns that are not named are then"
+        " not used.",
     ),
     click.option("--column", "columns", multiple=True, help="Tables: a column to use."),
     click.option("--drop", multiple=True, help="Tables: a column to leave out."),
+    click.option(
+        "--category",
+        "categories",
+        multiple=True,
+        help="Tables: a column of names, even if they look like numbers.",
+    ),
     click.option(
         "--scale",
         type=click.Choice(["standard", "maxabs", "none"]),
@@ -237,7 +253,7 @@ def refuse_unused(uses: Mapping[str, Use], typed: Mapping[str, str]) -> None:
             raise click.UsageError(f"{written} has no effect {use.now}, only {use.needs}")
 
 
-_OF_TABLES = {"label", "header", "text", "columns", "drop", "scale"}
+_OF_TABLES = {"label", "header", "delimiter", "text", "columns", "drop", "categories", "scale"}
 _OF_VECTORS = {"zero_based", "double"}
 _OF_TEXTS = {"ngrams", "analyzer", "bits", "weighting", "idf"}
 #: The options that have an effect for files that are not tables; for tables see below.
@@ -269,12 +285,13 @@ def read_options(given: Mapping[str, Any], **table: Any) -> Any:
     from widemargin.threads import thread_count
 
     options = {
-        "label": _column(given.get("label")),
+        "label": given.get("label"),
         "header": given.get("header"),
-        "text": tuple(map(_column, given.get("text") or ())),
-        "columns": tuple(map(_column, given.get("columns") or ())),
-        "drop": tuple(map(_column, given.get("drop") or ())),
+        "delimiter": _delimiter(given.get("delimiter")),
+        "first": 1,
     }
+    listed = ("text", "columns", "drop", "categories")
+    options |= {name: tuple(given.get(name) or ()) for name in listed}
     return ReadOptions(
         format=given.get("format"),
         encoding=given.get("encoding") or "utf-8",
@@ -345,8 +362,6 @@ def _ngrams(given: str) -> int | tuple[int, int]:
     return (int(low), int(high)) if high else int(low)
 
 
-def _column(given: str | None) -> Any:
-    """A column by its number if it is one, else by its name."""
-    if given is None:
-        return None
-    return int(given) if given.lstrip("-").isdigit() else given
+def _delimiter(given: str | None) -> str | None:
+    """A delimiter, where a tab may be spelt out."""
+    return "\t" if given in ("tab", "\\t") else given

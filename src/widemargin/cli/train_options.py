@@ -58,7 +58,8 @@ GROUPS = (
         "Files of rows",
         _ROWS,
         (
-            *("label", "header", "text", "columns", "drop", "scale", "zero_based", "double"),
+            *("label", "header", "delimiter", "text", "columns", "drop", "categories", "scale"),
+            *("zero_based", "double"),
             *("ngrams", "analyzer", "bits", "weighting", "idf"),
             *("skip_bad", "threads", "memory", "stream", "cache"),
         ),

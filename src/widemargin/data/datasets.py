@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from widemargin.data.encode.encoder import Encoder
 from widemargin.data.encode.labels import codes_of
 from widemargin.data.encode.numbers import NumbersEncoder
 from widemargin.data.readers.chunk import Chunk, Labels
-from widemargin.data.readers.files import Files
+from widemargin.data.readers.files import Files, ReadOptions
 from widemargin.data.readers.formats import TABLES
 from widemargin.data.rows import Rows, Stack
 from widemargin.errors import DataError
@@ -81,8 +82,30 @@ class Classes:
 
     def codes(self, labels: Labels) -> np.ndarray:
         """The codes of labels; -1 for an unknown or missing label."""
-        of_value = np.append(codes_of(labels.values, self.values), -1)
+        values = labels.values
+        if self.values.dtype.kind == "b" and values.dtype.kind == "U":  # as files have them
+            values = np.char.lower(values) == "true"
+        of_value = np.append(codes_of(values, self.values), -1)
         return of_value[labels.codes]
+
+
+class Source(Protocol):
+    """Where examples come from: files, or a table in memory."""
+
+    @property
+    def options(self) -> ReadOptions:
+        """How to read them."""
+
+    @property
+    def paths(self) -> Sequence[str]:
+        """The names of the files."""
+
+    @property
+    def expected_chunks(self) -> int:
+        """How many chunks there will be; 0 if that is not known."""
+
+    def chunks(self) -> Iterator[Chunk]:
+        """Read everything from front to back."""
 
 
 @dataclass
@@ -97,7 +120,7 @@ class Encoded:
 
 
 def read_all(
-    files: Files,
+    files: Source,
     encoder: Any,
     classes: Classes,
     *,
@@ -110,7 +133,7 @@ def read_all(
     Parameters
     ----------
     files, encoder
-        The files to read, and how to encode them.
+        The files or the table to read, and how to encode them.
     classes : Classes
         The known labels; with `learn`, new ones are added.
     learn : bool

@@ -4,22 +4,32 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
+from inspect import signature
 from typing import Any
 
 import numpy as np
 
 from widemargin.data.datasets import Classes, EncodeOptions, make_encoder, read_all
-from widemargin.data.readers.columns import TableOptions
+from widemargin.data.readers.columns import TableOptions, listed
 from widemargin.data.readers.files import Files, ReadOptions
+from widemargin.data.readers.formats import TABLES
 from widemargin.data.readers.sources import BLOCK_BYTES
 from widemargin.data.rows import Rows
 from widemargin.errors import DataError
+from widemargin.parameters import check_keywords
 from widemargin.threads import thread_count
 
 Path = str | os.PathLike[str]
 
+#: Options for tables.
+_OF_TABLES = (
+    *("label", "text", "columns", "drop", "categories", "header", "delimiter", "quote"),
+    *("missing_values", "scale"),
+)
 #: Options for files that are neither tables nor texts.
 _OPTIONS: dict[str, set[str]] = {"svmlight": set(), "vw": {"bits"}}
+#: Options for texts besides those of `HashedText`.
+_OF_TEXTS = {"labelled-text": {"header"}}
 
 
 def read(
@@ -56,8 +66,10 @@ def read(
     n_jobs : int or None
         Number of threads; -1 for one per core.
     **columns
-        For tables `label`, `text`, `drop`, `columns`, `header` and `scale` (by default numbers are
-        not scaled); for texts `ngrams`, `analyzer`, `bits` and the other options of `HashedText`.
+        For tables `label`, `text`, `columns`, `drop`, `categories`, `header` and `delimiter`, as
+        for `TableClassifier`, `quote` (whether cells may be quoted), `missing_values` (a list of
+        cells) and `scale` (by default numbers are not scaled); for texts `ngrams`, `analyzer`,
+        `bits` and the other options of `HashedText`. Others are refused.
 
     Returns
     -------
@@ -78,7 +90,7 @@ def read(
            [0. , 1. , 0. ]]), array([ 1, -1]))
     """
     reading = {"format": format, "encoding": encoding, "dtype": dtype, "skip_bad": skip_bad}
-    files, how = _prepared(paths, reading, zero_based, n_jobs, columns)
+    files, how = _prepared("read", paths, reading, zero_based, n_jobs, columns)
     classes = Classes()
     data = read_all(files, make_encoder(files, how), classes, learn=True)
     assert data is not None
@@ -115,7 +127,9 @@ def stream(
         The examples of a chunk, in the order of the files.
     """
     reading = {"format": format, "encoding": encoding, "dtype": dtype, "skip_bad": skip_bad}
-    files, how = _prepared(paths, {**reading, "block": block}, zero_based, n_jobs, columns)
+    files, how = _prepared(
+        "stream", paths, {**reading, "block": block}, zero_based, n_jobs, columns
+    )
     encoder = make_encoder(files, how)
     first = True
     for chunk in files.chunks():
@@ -129,29 +143,45 @@ def stream(
 
 
 def _prepared(
+    function: str,
     paths: Path | Sequence[Path],
     reading: dict[str, Any],
     zero_based: bool | None,
     n_jobs: int | None,
     columns: dict[str, Any],
 ) -> tuple[Files, EncodeOptions]:
-    table: dict[str, Any] = {}
-    text: dict[str, Any] = {}
-    given = set(columns)
-    scale = columns.pop("scale", "none")
-    for name, value in columns.items():
-        if name in TableOptions.__dataclass_fields__:
-            listed = name in ("text", "drop", "columns", "categories")
-            table[name] = (value,) if listed and isinstance(value, (str, int)) else value
-        else:
-            text[name] = value
+    explicit = [name for name in signature(read).parameters if name != "columns"]
+    texts = _text_keywords()
+    check_keywords(columns, dict.fromkeys((*_OF_TABLES, *texts, *explicit, *reading)), function)
+    table = {name: value for name, value in columns.items() if name in _OF_TABLES}
+    scale = table.pop("scale", "none")
+    for name in table.keys() & {"text", "drop", "columns", "categories"}:
+        table[name] = listed(table[name])
     options = ReadOptions(**reading, table=TableOptions(**table), threads=thread_count(n_jobs))
-    first = None if zero_based is None else 0 if zero_based else 1
     files = Files(paths, options)
-    strange = given - _OPTIONS.get(files.format, given)
-    if strange:
-        raise TypeError(f"{min(strange)!r} is not an option for {files.format} files")
+    _check_meaning(columns, files, texts)
+    first = None if zero_based is None else 0 if zero_based else 1
+    text = {name: value for name, value in columns.items() if name in texts}
     return files, EncodeOptions(first=first, scale=scale, text=text)
+
+
+def _text_keywords() -> list[str]:
+    """The options of texts."""
+    from widemargin.data.encode.text import TextEncoder
+
+    return list(signature(TextEncoder).parameters)
+
+
+def _check_meaning(columns: dict[str, Any], files: Files, texts: Sequence[str]) -> None:
+    """Refuse keywords that have no effect for files of this format."""
+    used, without = {*texts, *_OF_TEXTS.get(files.format, ())}, ""
+    used = _OPTIONS.get(files.format, used)
+    if files.format in TABLES:
+        used = {*_OF_TABLES, *(texts if files.options.table.text else ())}
+        without = "" if files.options.table.text else " without text"
+    strange = min(columns.keys() - used, default=None)
+    if strange is not None:
+        raise TypeError(f"{strange!r} is not an option for {files.format} files{without}")
 
 
 def matrix_of(rows: Rows, n_features: int | None = None) -> Any:

@@ -7,6 +7,7 @@ from widemargin.estimators.linear_svm import LinearSVM
 from widemargin.estimators.online_logistic import OnlineLogistic
 from widemargin.estimators.passive_aggressive import PassiveAggressive
 from widemargin.estimators.perceptron import Perceptron
+from widemargin.estimators.table import TableClassifier
 from widemargin.estimators.text import HashedText, TextClassifier
 
 __all__ = [
@@ -17,6 +18,7 @@ __all__ = [
     "OnlineLogistic",
     "PassiveAggressive",
     "Perceptron",
+    "TableClassifier",
     "TextClassifier",
     "load",
 ]

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import validate_data
 
 from widemargin.data.rows import Rows
 from widemargin.estimators.fitted import FittedClassifier
+from widemargin.estimators.validation import validate_data
 from widemargin.models.explanation import Explanation
 from widemargin.models.linear import LinearModel
 from widemargin.threads import thread_count

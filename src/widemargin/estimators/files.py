@@ -17,6 +17,7 @@ from widemargin.estimators.linear_svm import LinearSVM
 from widemargin.estimators.online_logistic import OnlineLogistic
 from widemargin.estimators.passive_aggressive import PassiveAggressive
 from widemargin.estimators.perceptron import Perceptron
+from widemargin.estimators.table import TableClassifier
 from widemargin.estimators.text import TextClassifier
 from widemargin.modelfile import read_model_file, restore
 from widemargin.models.linear import model_of
@@ -41,12 +42,20 @@ _LEARNERS: dict[str, Any] = {
 
 def load(
     path: str | os.PathLike[str],
-) -> LinearAnswers | KernelAnswers | TextClassifier | Tagger | Parser | StructuredPerceptron:
+) -> (
+    LinearAnswers
+    | KernelAnswers
+    | TableClassifier
+    | TextClassifier
+    | Tagger
+    | Parser
+    | StructuredPerceptron
+):
     """Load a trained learner from a file written by `save` or by the shell program.
 
-    It predicts exactly as the saved learner did; online learners can continue training. A text
-    model takes strings; a model that the shell program trained on other files takes rows as
-    returned by `widemargin.read`.
+    It predicts exactly as the saved learner did; online learners can continue training. A model of
+    tables is a `TableClassifier`; one of texts is a `TextClassifier`, which takes strings; a model
+    that the shell program trained on other files takes rows as returned by `widemargin.read`.
 
     Raises
     ------
@@ -67,7 +76,9 @@ def load(
         raise ModelFileError(f"{path}: made by the unknown learner {model.learner!r}")
     learner = _LEARNERS[model.learner](**model.params)
     encoder: Any = model.encoder
-    if isinstance(encoder, TableEncoder) and encoder.only_texts:
+    if isinstance(encoder, TableEncoder):
+        if encoder.by_name or not encoder.only_texts or len(encoder.text_columns) > 1:
+            return TableClassifier.of(learner, encoder).restore(model)
         encoder = encoder.text
     if isinstance(encoder, TextEncoder):
         return TextClassifier(learner, **encoder.options).restore(replace(model, encoder=encoder))

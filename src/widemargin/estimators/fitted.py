@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import NotFittedError
 
-from widemargin.parameters import NamedParameters
+from widemargin.parameters import NamedParameters, check_keywords
 from widemargin.training.history import History
 
 #: What leaves more time, by the reason for which the training of an SVM stopped.
@@ -42,6 +42,7 @@ class FittedClassifier(NamedParameters, ClassifierMixin, BaseEstimator):
         """Write an HTML page about the model; see `widemargin.report`."""
         from widemargin.pages.reports import report
 
+        check_keywords(options, ("X", "y", "certificate", "data", "title"), "report")
         report(self, path, X, y, **options)
 
     @property

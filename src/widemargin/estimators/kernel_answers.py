@@ -7,12 +7,13 @@ import os
 from typing import Any, Self
 
 import numpy as np
-from sklearn.utils.validation import column_or_1d, validate_data
+from sklearn.utils.validation import column_or_1d
 
 from widemargin.data.encode.labels import check_labels
 from widemargin.data.rows import Rows
 from widemargin.errors import DataError
 from widemargin.estimators.fitted import FittedClassifier
+from widemargin.estimators.validation import validate_data
 from widemargin.kernels.kernel import Kernel
 from widemargin.kernels.points import len_of
 from widemargin.models.kernel import KernelModel

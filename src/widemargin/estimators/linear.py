@@ -10,17 +10,14 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import (
-    _check_sample_weight,
-    column_or_1d,
-    validate_data,
-)
+from sklearn.utils.validation import _check_sample_weight, column_or_1d
 
 from widemargin.certificates.certificate import RunCertificate
 from widemargin.data.encode.labels import check_labels, codes_of, encode_labels, join_classes
 from widemargin.data.rows import Rows
 from widemargin.errors import DataError
 from widemargin.estimators.answers import LinearAnswers
+from widemargin.estimators.validation import validate_data
 from widemargin.models.linear import LinearModel, model_of
 from widemargin.online.fit import begin, check_classes, fit_linear, make_room
 from widemargin.online.held_out import HeldOut

@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import _check_sample_weight, column_or_1d, validate_data
+from sklearn.utils.validation import _check_sample_weight, column_or_1d
 
 from widemargin.certificates.gap import GapCertificate
 from widemargin.data.encode.labels import check_labels, encode_labels
@@ -18,6 +18,7 @@ from widemargin.data.rows import Rows
 from widemargin.errors import DataError, NotSeparableWarning
 from widemargin.estimators.answers import LinearAnswers
 from widemargin.estimators.fitted import advise
+from widemargin.estimators.validation import validate_data
 from widemargin.linear_svm.fit import DualStart, SVMSettings, TrainedSVM, fit_svm
 from widemargin.markup.words import several
 from widemargin.models.linear import LinearModel

@@ -123,6 +123,10 @@ def uses_of_kernel(kernel: str | Callable[[Any, Any], float] | Kernel) -> dict[s
     return {name: use._replace(now=now) for name, use in uses.items()}
 
 
+#: What `make_kernel` takes besides the kernel, from users.
+KERNEL_PARAMETERS = ("degree", "gamma", "coef0", "sigma")
+
+
 def make_kernel(
     kernel: str | Callable[[Any, Any], float] | Kernel = "rbf",
     *,

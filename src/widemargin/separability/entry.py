@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from inspect import signature
 from typing import Any
 
 from widemargin.certificates.certificate import Certificate, CertificateTable, RunCertificate
+from widemargin.kernels.kernel import KERNEL_PARAMETERS
+from widemargin.parameters import check_keywords
 from widemargin.separability.examples import certify_examples
 from widemargin.separability.trainings import certify_training
 
@@ -84,6 +87,8 @@ def certify(
     ----------
     P. Gordan (1873); A. Novikoff, On convergence proofs for perceptrons (1962).
     """
+    known = [name for name in signature(certify).parameters if name not in ("params", "labels")]
+    check_keywords(params, (*known, *KERNEL_PARAMETERS), "certify")
     if labels is not None:
         return certify_training(X, y, labels, max_seconds)
     return certify_examples(

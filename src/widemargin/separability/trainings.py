@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from widemargin.certificates.certificate import Certificate, RunCertificate
+from widemargin.errors import DataError
 from widemargin.models.kernel import KernelModel
 from widemargin.models.linear import LinearModel
 from widemargin.separability.examples import certify_examples
@@ -25,6 +26,11 @@ def certify_training(model: Any, X: Any, y: Any, max_seconds: float | None) -> R
         The time for deciding whether two classes are separable.
     """
     model = getattr(model, "model_", model)
+    if getattr(getattr(model, "encoder", None), "kind", "") == "table":
+        raise DataError(
+            "certify(model, X, y) takes a model of numbers; of a TableClassifier, ask"
+            " certify(model.learner_, model.encode(X), y)"
+        )
     if isinstance(model, KernelModel):
         found = _certify_two(model, X, y, kernel=model.kernel, max_seconds=max_seconds)
         return inspect_kernel_run(model, X, y, found)

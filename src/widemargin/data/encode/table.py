@@ -121,6 +121,9 @@ class TableEncoder:
     ----------
     schema : TableSchema or None
         How the training tables were read, so that other files can be read alike.
+    by_name : bool
+        Whether the model is always asked about tables. If not, and one column of texts is all
+        there is, it is asked about texts as such.
     unseen : int
         How many categories were met in encoding that no training example had.
 
@@ -152,6 +155,7 @@ class TableEncoder:
         self.text = text
         self.text_columns = tuple(text_columns)
         self.schema: TableSchema | None = None
+        self.by_name = False
         self.unseen = 0
         self._columns: list[_Learned] | None = None
 
@@ -222,7 +226,7 @@ class TableEncoder:
         if examples >= _ENOUGH and 2 * distinct > examples:
             raise DataError(
                 f"column {column.name!r} has {distinct} different values in {examples} examples:"
-                " it looks like an identifier or free text; --drop it or name it with --text"
+                " it looks like an identifier or free text; drop it, or name it as a text"
             )
 
     def _check_columns(self, table: Any) -> None:
@@ -301,7 +305,7 @@ class TableEncoder:
         if not (np.isfinite(center) and spread > 0.0):
             raise DataError(
                 f"column {column.name!r} has numbers from {column.moments.low:g} to"
-                f" {column.moments.high:g}: too wide or narrow to be scaled; scale or --drop it"
+                f" {column.moments.high:g}: too wide or narrow to be scaled; scale or drop it"
             )
         scaled = (_numbers(cells) - center) / spread
         if cells.null_count:
@@ -367,6 +371,7 @@ class TableEncoder:
             "text_columns": list(self.text_columns),
             "text": None if self.text is None else [self.text.kind, self.text.describe()],
             "schema": None if self.schema is None else self.schema.describe(),
+            **({"by_name": True} if self.by_name else {}),
         }
 
     def arrays(self) -> dict[str, np.ndarray]:
@@ -404,6 +409,7 @@ class TableEncoder:
             }
             text = text_encoder.restore(about["text"][1], own)
         encoder = cls(about["scale"], text, about["text_columns"])
+        encoder.by_name = about.get("by_name", False)
         encoder.schema = about["schema"] and TableSchema.restore(about["schema"])
         values = iter(unpack_strings("categories", arrays))
         encoder._columns = [

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from widemargin.errors import DataError
+from widemargin.parameters import nearest
 
 #: Cells that stand for a missing value by default.
 MISSING = ("", "NA", "N/A", "NaN", "nan", "null", "NULL", "None", "?")
@@ -28,10 +29,14 @@ DATE = (
     r"[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}([T ].*)?|[0-9]{1,2}[/.][0-9]{1,2}[/.][0-9]{2,4}( .*)?"
     r"|[0-9]{1,2}:[0-9]{2}(:[0-9]{2}(\.[0-9]+)?)?"
 )
+#: A number with a decimal comma.
+COMMA = r"[+-]?[0-9]+,[0-9]+"
 _NUMBER, _ENDLESS, _DATE = re.compile(NUMBER), re.compile(ENDLESS), re.compile(DATE)
 #: If at least this share of a column are numbers, its other cells are errors.
 _NUMBERS = 0.95
 _EXACT = 2**53
+#: Numbers of columns, and what may separate cells apart from a tab.
+_WHOLE, _SIGNS = re.compile(r"-?[0-9]+"), tuple("!#$%&'()*+,-./:;<=>?@[]^_`{|}~")
 
 
 class Column(NamedTuple):
@@ -90,7 +95,7 @@ class TableSchema:
 class TableOptions:
     """How to read a table.
 
-    A column is given by its name, or by its number from 0 (negative: from the end).
+    A column is given by its name, or by its number, counted from `first` (negative: from the end).
 
     Attributes
     ----------
@@ -110,6 +115,9 @@ class TableOptions:
         Whether the first line names the columns (CSV, TSV, labelled text). None: it does if none of
         its cells is a number while some cells below are, or if one of them is the name of a column
         asked for, or "label", "class" or "target"; for labelled text see `HeaderLine`.
+    delimiter : str or None
+        What separates the cells of a line (CSV, TSV). None: a tab in TSV; in CSV a comma,
+        semicolon, tab or vertical bar, whichever the first lines suggest.
     quote : bool or None
         Whether a cell in double quotes may hold anything. None: yes in CSV, no in TSV.
     missing_values : tuple of str
@@ -120,6 +128,8 @@ class TableOptions:
         False when predicting: the label, or its column, may be missing.
     schema : TableSchema or None
         What the columns hold, if known from training or from an earlier file.
+    first : 0 or 1
+        The number of the first column.
     """
 
     label: str | int | None = None
@@ -128,25 +138,40 @@ class TableOptions:
     columns: Sequence[str | int] = ()
     categories: Sequence[str | int] = ()
     header: bool | None = None
+    delimiter: str | None = None
     quote: bool | None = None
     missing_values: Sequence[str] = MISSING
     skip_bad: int = 0
     need_label: bool = True
     schema: TableSchema | None = None
+    first: int = 0
+
+    def __post_init__(self) -> None:
+        sign = self.delimiter
+        if sign is not None and not (sign in _SIGNS or sign == "\t"):
+            raise ValueError(
+                f"delimiter={sign!r} must be a tab or a single punctuation mark, such as ';'"
+            )
 
     @property
     def is_told(self) -> bool:
         """Whether the user has chosen any columns."""
         named = (*self.text, *self.drop, *self.columns, *self.categories)
-        return bool(named) or self.label is not None
+        given = (self.label, self.delimiter)
+        return bool(named) or any(one is not None for one in given)
 
     def asked_for(self) -> set[str]:
         """The names of all columns that must be present."""
         named = [*self.text, *self.drop, *self.columns, *self.categories, self.label]
-        names = {name for name in named if isinstance(name, str)}
+        names = {name for name in named if isinstance(name, str) and not _WHOLE.fullmatch(name)}
         if self.schema is not None:
             names |= {column.name for column in self.schema.columns}
         return names
+
+
+def listed(columns: Any) -> tuple[str | int, ...]:
+    """Columns as a tuple; a single one may stand alone."""
+    return (columns,) if isinstance(columns, (str, int)) else tuple(columns)
 
 
 class Choice(NamedTuple):
@@ -167,44 +192,48 @@ class CellError(Exception):
         self.at = at
 
 
-def choose(names: Sequence[str], options: TableOptions, source: str) -> Choice:
-    """Find the columns asked for among those of a file."""
+def choose(
+    names: Sequence[str], options: TableOptions, source: str, *, labelled: bool = True
+) -> Choice:
+    """Find the columns asked for among those of a table; unless `labelled`, none has the labels."""
     schema = options.schema
     if schema is not None:
-        label = schema.label if options.label is None else _find(options.label, names, source)
+        label = schema.label
+        if options.label is not None:
+            label = find_column(options.label, names, source, options.first)
         if label not in names:
             label = None
         lacking = [column.name for column in schema.columns if column.name not in names]
         if options.need_label and label is None:
             lacking.append(schema.label or "label")
         if lacking:
-            raise DataError(
-                f"{source}: no column {_listed(lacking)}, which the model needs"
-                f" (columns found: {_listed(names)})"
-            )
+            raise lacking_columns(lacking, names, source, schema)
         texts = frozenset(column.name for column in schema.columns if column.kind == "text")
         return Choice(tuple(c.name for c in schema.columns), label, texts, frozenset())
-    text = {_find(name, names, source): None for name in options.text}
-    drop = {_find(name, names, source) for name in options.drop}
-    only = [_find(name, names, source) for name in options.columns]
-    categories = {_find(name, names, source) for name in options.categories}
-    label = _label(names, options, {*text, *drop}, source)
-    if label in text:
+    text, drop, only, categories = (
+        {find_column(name, names, source, options.first): None for name in given}
+        for given in (options.text, options.drop, options.columns, options.categories)
+    )
+    label = _label(names, options, {*text, *drop}, source) if labelled else None
+    if label is not None and label in text:
         raise DataError(f"{source}: column {label!r} cannot be both the label and a text")
     used = {*text, *only} if text or only else set(names)
     features = tuple(name for name in names if name in used and name not in drop and name != label)
     if not features:
-        raise DataError(f"{source}: no column left to learn from (columns found: {_listed(names)})")
+        asked = "; is there another delimiter?" if len(names) == 1 else ""
+        raise DataError(
+            f"{source}: no column left to learn from (columns found: {_listed(names)}){asked}"
+        )
     return Choice(features, label, frozenset(text), frozenset(categories))
 
 
 def _label(names: Sequence[str], options: TableOptions, other: set[str], source: str) -> str | None:
     """The column of the labels: the one given, one with a default name, or the last."""
     if options.label is not None:
-        named = isinstance(options.label, str)
+        named = isinstance(options.label, str) and not _WHOLE.fullmatch(options.label)
         if named and not options.need_label and options.label not in names:
             return None
-        return _find(options.label, names, source)
+        return find_column(options.label, names, source, options.first)
     free = [name for name in names if name not in other]
     for wanted in LABEL_NAMES:
         for name in free:
@@ -217,16 +246,31 @@ def _label(names: Sequence[str], options: TableOptions, other: set[str], source:
     return free[-1]
 
 
-def _find(column: str | int, names: Sequence[str], source: str) -> str:
-    """The name of a column that is given by its name or number."""
+def lacking_columns(
+    lacking: Sequence[str], names: Sequence[str], source: str, schema: TableSchema
+) -> DataError:
+    """The error for a table without some of the columns that a model was trained on."""
+    unnamed = "" if schema.header else "; c0 is the first column of a file without names"
+    return DataError(
+        f"{source}: no column {_listed(lacking)}, which the model needs"
+        f" (columns found: {_listed(names)}{unnamed})"
+    )
+
+
+def find_column(column: str | int, names: Sequence[str], source: str, first: int = 0) -> str:
+    """The name of a column that is given by its name, or by its number counted from `first`."""
     if isinstance(column, str) and column in names:
         return column
-    try:
-        return names[int(column)]
-    except (ValueError, IndexError):
-        raise DataError(
-            f"{source}: no column {column!r} (columns found: {_listed(names)})"
-        ) from None
+    found = f"columns found: {_listed(names)}"
+    if isinstance(column, str) and not _WHOLE.fullmatch(column):
+        likely = nearest(column, tuple(names))
+        meant = "" if likely is None else f"; did you mean {likely!r}?"
+        raise DataError(f"{source}: no column {column!r}{meant} ({found})")
+    number = int(column)
+    place = number if number < 0 else number - first
+    if not -len(names) <= place < len(names) or 0 <= number < first:
+        raise DataError(f"{source}: no column {number}, counted from {first} ({found})")
+    return names[place]
 
 
 def _listed(names: Iterable[str], most: int = 20) -> str:
@@ -273,16 +317,18 @@ def infer_kind(name: str, cells: Any, choice: Choice, source: str, lines: Any) -
 
     if part(f"{NUMBER}|{ENDLESS}") >= _NUMBERS:
         return "number"
+    refused = ""
     if _DATE.fullmatch(first) and part(DATE) == 1.0:
+        refused = f"dates or times, found {first!r}: {_NO_DATES}"
+    elif part(COMMA) > 0.0 and part(f"{NUMBER}|{COMMA}") == 1.0:
+        refused = f"numbers with a decimal comma, found {first!r}: write them with a point"
+    if refused:
         row = pc.index(pc.is_valid(cells), True).as_py()
-        raise DataError(
-            f"{source}:{lines[row]}: column {name!r} holds dates or times, found"
-            f" {first!r}: {_NO_DATES}"
-        )
+        raise DataError(f"{source}:{lines[row]}: column {name!r} holds {refused}")
     return "category"
 
 
-_NO_DATES = "neither numbers nor categories; --drop it, or convert it to numbers first"
+_NO_DATES = "neither numbers nor categories; drop it, or convert it to numbers first"
 
 
 def kind_of_type(name: str, arrow_type: Any) -> str:
@@ -299,8 +345,8 @@ def kind_of_type(name: str, arrow_type: Any) -> str:
     if t.is_temporal(value):
         raise CellError(f"column {name!r} holds dates or times ({value}): {_NO_DATES}")
     if t.is_nested(value):
-        raise CellError(f"column {name!r} holds nested values ({value}): flatten or --drop it")
-    raise CellError(f"column {name!r} holds {value}, neither numbers nor strings: --drop it")
+        raise CellError(f"column {name!r} holds nested values ({value}): flatten or drop it")
+    raise CellError(f"column {name!r} holds {value}, neither numbers nor strings: drop it")
 
 
 def shown(text: Any, most: int = 40) -> str:
@@ -342,7 +388,7 @@ def check_value(value: Any, kind: str, missing: frozenset[str]) -> Any:
     if value is None:
         return None
     if isinstance(value, (dict, list)):
-        raise CellError("nested values cannot be learned from; flatten or --drop it")
+        raise CellError("nested values cannot be learned from; flatten or drop it")
     if isinstance(value, str):
         if "\0" in value:
             raise CellError("a NUL character")

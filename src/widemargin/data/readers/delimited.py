@@ -11,6 +11,7 @@ import numpy as np
 from widemargin.data.readers.blocks import RecordBlock, Row, find_lines
 from widemargin.data.readers.columns import (
     BLANKS,
+    COMMA,
     FALSE,
     NUMBER,
     TRUE,
@@ -22,8 +23,38 @@ from widemargin.data.readers.columns import (
 from widemargin.errors import DataError
 
 _NEWLINE, _RETURN, _QUOTE = 10, 13, 34
+#: What may separate cells, and how many lines are looked at to find out.
+_DELIMITERS, _LINES = (",", ";", "\t", "|"), 20
+_QUOTED, _DECIMAL = re.compile(r'"(?:[^"]++|"")*+"'), re.compile(r"(?<=[0-9]),(?=[0-9])")
 #: A first line with such a cell is taken for a header. ("y" is too often a category.)
 _HEADER_NAMES = ("label", "class", "target")
+
+
+def find_delimiter(head: bytes) -> str:
+    """What separates the cells of a CSV file that begins with these bytes.
+
+    A sign that comes equally often in each of the first lines does, the comma if it is one of them
+    (but not if all commas may be those of decimals); else the most frequent sign of the first line.
+
+    Examples
+    --------
+    >>> find_delimiter(b"name;size\\ncat;1,5\\ndog;3,25\\n")
+    ';'
+    """
+    text = _QUOTED.sub("", head.decode("utf-8", "replace").removeprefix("\ufeff"))
+    lines = text.splitlines()
+    if len(lines) > 1 and not text.endswith("\n"):
+        lines.pop()  # it may be cut
+    lines = [line for line in lines if line.strip()][:_LINES] or [""]
+    counts = {sign: {line.count(sign) for line in lines} for sign in _DELIMITERS}
+    steady = [sign for sign in _DELIMITERS if len(counts[sign]) == 1 and 0 not in counts[sign]]
+    if not steady:
+        return max(_DELIMITERS, key=lines[0].count)
+    others = [sign for sign in steady if sign != ","]
+    decimals = all("," not in _DECIMAL.sub("", line) for line in lines)
+    if "," in steady and not (others and decimals):
+        return ","
+    return max(others, key=lines[0].count)
 
 
 class Delimited:
@@ -31,16 +62,27 @@ class Delimited:
 
     A cell in double quotes (CSV) may hold anything, with quotes in it doubled; a quote elsewhere in
     a cell is just a quote. Blank lines are skipped.
+
+    Parameters
+    ----------
+    source : str
+        The name of the file in error messages.
+    delimiter : str
+        What separates cells.
+    quoting : bool
+        Whether cells may be quoted, unless the options say so.
+    options : TableOptions
+        How to read the table.
     """
 
     typed = False
 
-    def __init__(self, source: str, delimiter: str, options: TableOptions):
+    def __init__(self, source: str, delimiter: str, quoting: bool, options: TableOptions):
         self.source = source
         self.delimiter = delimiter
         self.options = options
         self.missing = frozenset(options.missing_values)
-        self.quoting = delimiter == "," if options.quote is None else options.quote
+        self.quoting = quoting if options.quote is None else options.quote
         self.names: list[str] = []
         self.header = False
         d = re.escape(delimiter).encode()
@@ -136,7 +178,7 @@ class Delimited:
             return False
         if options.asked_for() & set(first):
             return True
-        number = re.compile(NUMBER)
+        number = re.compile(f"{NUMBER}|{COMMA}")
         if any(number.fullmatch(cell) for cell in first):
             return False
         named = any(cell.lower() in _HEADER_NAMES for cell in first)

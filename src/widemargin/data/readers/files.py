@@ -12,7 +12,7 @@ import numpy as np
 
 from widemargin.data.readers.chunk import Chunk
 from widemargin.data.readers.columns import TableOptions, TableSchema
-from widemargin.data.readers.formats import FORMATS, TABLES, format_of
+from widemargin.data.readers.formats import DELIMITED, FORMATS, TABLES, format_of
 from widemargin.data.readers.headers import HeaderLine
 from widemargin.data.readers.labelled import parse_fasttext, parse_labelled, parse_plain
 from widemargin.data.readers.pieces import Parse, Patience, chunks_of
@@ -107,6 +107,9 @@ class Files:
         self.schema: TableSchema | None = self.options.table.schema
         self._opened: dict[str, Any] = {}
         self.format = self.options.format or self._find_format()
+        delimiter = self.options.table.delimiter
+        if delimiter is not None and self.format not in DELIMITED:
+            raise ValueError(f"delimiter={delimiter!r} has no effect for {self.format} files")
         labelled = self.format == "labelled-text"
         self._header = HeaderLine(self.options.table.header) if labelled else None
         if self.format == "parquet" and not is_utf8(self.options.encoding):
@@ -127,7 +130,8 @@ class Files:
                 else:
                     self._opened[path] = stream
             if head or len(self.paths) == 1:  # an empty file goes with any format
-                found[format_of(name_of(path), head, among)] = name_of(path)
+                delimited = self.options.table.delimiter is not None
+                found[format_of(name_of(path), head, among, delimited)] = name_of(path)
         if len(found) > 1:
             kinds = ", ".join(f"{path} is {format}" for format, path in found.items())
             raise DataError(f"files of different formats cannot be read together: {kinds}")

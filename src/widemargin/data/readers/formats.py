@@ -25,6 +25,8 @@ CORPORA = {
 }
 #: Formats of tables, read by Arrow in columns.
 TABLES = ("csv", "tsv", "parquet", "jsonl")
+#: Those whose lines are cells between delimiters.
+DELIMITED = ("csv", "tsv")
 _COMPRESSIONS = ("gz", "bz2", "xz", "zst")
 _LINES = 20
 #: If the first line is longer than this, only its start was seen.
@@ -36,12 +38,15 @@ _TAG = re.compile(r"[BIOESLU](?:-\S+)?")
 _VW = re.compile(rf"(?:{_NUMBER}\s+){{0,3}}(?:'?[^\s|]+)?\s*\|.*")
 
 
-def format_of(name: str, head: bytes, among: tuple[str, ...] = tuple(FORMATS)) -> str:
+def format_of(
+    name: str, head: bytes, among: tuple[str, ...] = tuple(FORMATS), delimited: bool = False
+) -> str:
     """The format of a file with this name that begins with these bytes.
 
     A TSV file of labels and documents without column names is labelled text. A file that is not
     recognised as one of the formats `among` is plain text, one document per line, if that is one
-    of them, not all formats are accepted, and the name has no known extension.
+    of them, not all formats are accepted, and the name has no known extension. A file that is known
+    to be `delimited` is CSV, unless its name says otherwise.
 
     Examples
     --------
@@ -53,7 +58,7 @@ def format_of(name: str, head: bytes, among: tuple[str, ...] = tuple(FORMATS)) -
     named = _named(name)
     if named == "tsv" and "labelled-text" in among and _holds_documents(head):
         return "labelled-text"
-    found = named or _recognised(head)
+    found = named or ("csv" if delimited and "csv" in among else _recognised(head))
     if found in among:
         return found
     if set(CORPORA) <= set(among):  # whatever else has columns between blanks
@@ -126,9 +131,14 @@ def _recognised(head: bytes) -> str:
         return "labelled-text"
     if 0 not in tabs and len(tabs) == 1:
         return "tsv"
-    if all("," in line for line in lines):
+    if all("," in line for line in lines) or _are_semicolons_steady(lines):
         return "csv"
     return ""
+
+
+def _are_semicolons_steady(lines: list[str]) -> bool:
+    """Whether there are several lines, each with the same number of semicolons."""
+    return len(lines) > 1 and {line.count(";") for line in lines} == {max(1, lines[0].count(";"))}
 
 
 def _recognised_sentences(lines: list[str]) -> str:

@@ -27,10 +27,11 @@ from widemargin.data.readers.columns import (
     infer_kind,
     label_kind,
 )
-from widemargin.data.readers.delimited import Delimited
+from widemargin.data.readers.delimited import Delimited, find_delimiter
 from widemargin.data.readers.jsonl import JsonLines
 from widemargin.data.readers.parquet import Parquet
 from widemargin.data.readers.parser import SCHEMA_KEY, BlockParser, clean
+from widemargin.data.readers.sources import read_up_to
 from widemargin.errors import DataError
 from widemargin.parameters import check_choice
 
@@ -139,12 +140,15 @@ class TableChunks:
         elif self._options.schema is None:
             raise DataError(f"{self.source}: no examples found")
 
-    def _read_lines(self, stream: BinaryIO, format: str, size: int) -> Iterator[Chunk]:
+    def _read_lines(self, stream: Any, format: str, size: int) -> Iterator[Chunk]:
         if format == "jsonl":
             self._format = JsonLines(self.source, self._options)
         else:
-            delimiter = "," if format == "csv" else "\t"
-            self._format = Delimited(self.source, delimiter, self._options)
+            delimiter = self._options.delimiter or "\t"
+            if format == "csv" and self._options.delimiter is None:
+                start = read_up_to(stream, _SAMPLE)
+                delimiter, stream = find_delimiter(start), _Again(start, stream)
+            self._format = Delimited(self.source, delimiter, format == "csv", self._options)
         blocks = cut_blocks(stream, self.source, size, self._format.records)
         head, length = [], 0
         for block in blocks:
@@ -203,7 +207,7 @@ class TableChunks:
         if n >= _MANY and 2 * distinct > n:
             raise DataError(
                 f"{self.source}: column {column!r} has {distinct} different labels in {n}"
-                " examples; name the column of the classes with --label"
+                " examples; say which column has the classes (label)"
             )
 
     def _already(self) -> str:
@@ -232,6 +236,18 @@ class TableChunks:
             columns = tuple(Column(name, kinds[name]) for name in choice.features)
         width = len(form.names) if isinstance(form, Delimited) else 0
         return TableSchema(columns, choice.label, kind, form.header, width)
+
+
+class _Again:
+    """A stream whose first bytes, which have been read, are read again."""
+
+    def __init__(self, head: bytes, stream: BinaryIO) -> None:
+        self._head, self._stream = head, stream
+
+    def read(self, size: int) -> bytes:
+        """Read at most this many bytes."""
+        piece, self._head = self._head[:size], self._head[size:]
+        return piece or self._stream.read(size)
 
 
 def _stripped(value: Any) -> Any:

@@ -1,0 +1,320 @@
+"""Tables in memory, as the readers of files yield them: data frames, Arrow, dicts of columns.
+
+What a cell means does not depend on where the table comes from: strings are stripped of blanks, and
+"?", "NA" and the like are missing, as in files. NaN is missing, too, as pandas has it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from widemargin.data.encode.labels import encode_labels
+from widemargin.data.readers.chunk import Chunk, Labels
+from widemargin.data.readers.columns import (
+    CellError,
+    Choice,
+    Column,
+    TableSchema,
+    choose,
+    find_column,
+    kind_of_type,
+    lacking_columns,
+)
+from widemargin.data.readers.files import ReadOptions
+from widemargin.data.readers.parser import SCHEMA_KEY, clean
+from widemargin.errors import DataError
+
+#: The name of a table in memory in error messages.
+_SOURCE = "X"
+#: What the cells of each kind of column are called in error messages.
+_CELLS = {
+    "number": "numbers",
+    "boolean": "booleans",
+    "category": "strings",
+    "text": "texts",
+}
+_WANTED = "a pandas or Polars data frame, an Arrow table, a dict of columns, or the path of a file"
+
+
+def is_frame(X: Any) -> bool:
+    """Whether this is a table with named columns."""
+    if isinstance(X, Mapping):
+        return True
+    if hasattr(X, "iloc"):
+        return hasattr(X, "columns")
+    return hasattr(X, "__arrow_c_stream__") and not _is_column(X)
+
+
+def _is_column(X: Any) -> bool:
+    """Whether this is a single column of a data frame or an Arrow table."""
+    return hasattr(X, "to_frame") or hasattr(X, "dictionary_encode")
+
+
+def arrow_table(X: Any) -> Any:
+    """A data frame, dict of columns or Arrow table as an Arrow table with distinct names.
+
+    Examples
+    --------
+    >>> arrow_table({"size": [1.5, None], "kind": ["cat", "dog"]}).column_names
+    ['size', 'kind']
+    """
+    import pyarrow as pa
+
+    if not is_frame(X):
+        raise not_a_table(X)
+    if isinstance(X, Mapping):
+        named = list(X.items())
+    elif hasattr(X, "iloc"):
+        named = [(name, X.iloc[:, i]) for i, name in enumerate(X.columns)]
+    else:
+        table = pa.table(X)
+        named = list(zip(table.column_names, table.columns, strict=True))
+    names = [str(name) for name, _ in named]
+    twice = [name for i, name in enumerate(names) if name in names[:i]]
+    if twice:
+        raise DataError(f"two columns are called {twice[0]!r}")
+    columns = [_arrow_column(str(name), cells) for name, cells in named]
+    lengths = {len(column): name for name, column in zip(names, columns, strict=True)}
+    if len(lengths) > 1:
+        told = " and ".join(f"{name!r} has {n} rows" for n, name in sorted(lengths.items())[:2])
+        raise DataError(f"the columns are not equally long: {told}")
+    return pa.table(dict(zip(names, columns, strict=True)))
+
+
+def not_a_table(X: Any) -> DataError:
+    """The error that says what to pass instead."""
+    shape, kind = getattr(X, "shape", ()), type(X).__name__
+    found = f"an object of type {kind}"
+    if len(shape) == 2:
+        found = f"a matrix without column names ({kind} of shape {tuple(shape)})"
+    elif _is_column(X):
+        found = f"a single column ({kind})"
+    return DataError(f"found {found}, where a table is needed; pass {_WANTED}")
+
+
+def _arrow_column(name: str, cells: Any) -> Any:
+    import pyarrow as pa
+
+    if isinstance(cells, (pa.Array, pa.ChunkedArray)):
+        return cells
+    if hasattr(cells, "to_arrow"):
+        return cells.to_arrow()
+    if isinstance(cells, (str, bytes)) or not hasattr(cells, "__len__"):
+        raise DataError(f"column {name!r} is {cells!r}, not a sequence of cells")
+    try:
+        return pa.array(cells, from_pandas=True)
+    except (pa.ArrowException, TypeError, ValueError):
+        found = list(dict.fromkeys(type(cell).__name__ for cell in cells if cell is not None))
+        raise DataError(
+            f"column {name!r} holds values of the types {', '.join(found[:5])}:"
+            " make all of them numbers, or all of them strings"
+        ) from None
+
+
+def column_of_strings(X: Any) -> str | None:
+    """The first column of a table that holds strings; None if there is none, or no table."""
+    fields = arrow_table(X).schema if is_frame(X) else []
+    strings = [field.name for field in fields if _kind(field.name, field.type) == "category"]
+    return strings[0] if strings else None
+
+
+class Frame:
+    """A table in memory that is read as files are: `chunks` yields all of it at once.
+
+    Parameters
+    ----------
+    X : data frame, Arrow table or dict of columns
+        The table.
+    y : array, optional
+        The labels, if they are not in the column that the options name.
+    options : ReadOptions
+        How to read it; without a schema, what the columns hold is decided by their types.
+    """
+
+    #: Chunks that there are, and the names of the sources, as for files.
+    expected_chunks, paths = 1, (_SOURCE,)
+
+    def __init__(self, X: Any, y: Any, options: ReadOptions) -> None:
+        self.options = options
+        self._table, self._labels = arrow_table(X), y
+        self._label: str | None = None
+        if y is not None:
+            self._label = self._name_of(y)
+            if len(y) != self._table.num_rows:
+                raise DataError(f"found {self._table.num_rows} examples, but {len(y)} labels")
+        elif options.table.need_label:
+            self._label, self._labels = self._take_labels()
+
+    def chunks(self) -> Iterator[Chunk]:
+        """The rows of the table."""
+        n = self._table.num_rows
+        if not n:
+            return
+        labels = None
+        if self._labels is not None:
+            labels = Labels(*encode_labels(self._labels))
+        schema = self.options.table.schema or self._find_schema(labels)
+        table = conform(self._table, schema, self.options.table.missing_values)
+        yield Chunk(table, n, labels, None, _SOURCE, np.arange(n))
+
+    def _name_of(self, y: Any) -> str | None:
+        """What labels are called that are given apart from the table."""
+        names, label = self._table.column_names, self.options.table.label
+        if isinstance(label, str):
+            return label
+        if label is not None:
+            raise ValueError(f"label={label} has no effect if y is given: name the column instead")
+        name = getattr(y, "name", None)
+        if name in names:
+            raise DataError(
+                f"column {name!r} of X has the name of the labels y: pass y={name!r} if it holds"
+                " them, or drop it"
+            )
+        return name if isinstance(name, str) else None
+
+    def _take_labels(self) -> tuple[str, np.ndarray]:
+        """The name of the column of the labels, and what is in it; strings as in files."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        options = self.options.table
+        column = options.schema.label if options.label is None and options.schema else options.label
+        if column is None:
+            raise ValueError(
+                "requires y to be passed, but the target y is None: give the labels, or the name"
+                " of their column"
+            )
+        name = find_column(column, self._table.column_names, _SOURCE)
+        cells = _decoded(self._table[name])
+        if _kind(name, cells.type) == "category":
+            cells = clean(cells.cast(pa.string()), frozenset(options.missing_values))
+        if cells.null_count:
+            row = pc.index(pc.is_null(cells), True).as_py()
+            raise DataError(f"row {row}: the label is missing in column {name!r}")
+        labels = cells.to_numpy(zero_copy_only=False)
+        return name, labels.astype(str) if labels.dtype.kind == "O" else labels
+
+    def _find_schema(self, labels: Labels | None) -> TableSchema:
+        """Which columns are used, and what they hold."""
+        table, options = self._table, self.options.table
+        names = [name for name in table.column_names if name != self._label]
+        choice = choose(names, options, _SOURCE, labelled=False)
+        columns = tuple(Column(name, _kind_for(table, name, choice)) for name in choice.features)
+        numbers = labels is not None and labels.values.dtype.kind in "iuf"
+        return TableSchema(columns, self._label, "whole" if numbers else "string")
+
+
+def _kind_for(table: Any, name: str, choice: Choice) -> str:
+    from pyarrow import types
+
+    found = table.schema.field(name).type
+    if name in choice.text:
+        return "text"
+    named = name in choice.categories or types.is_dictionary(found)
+    return "category" if named else _kind(name, found)
+
+
+def _kind(name: str, arrow_type: Any) -> str:
+    try:
+        return kind_of_type(name, arrow_type)
+    except CellError as bad:
+        raise DataError(bad.reason) from None
+
+
+def conform(table: Any, schema: TableSchema, missing: Sequence[str]) -> Any:
+    """The columns of a schema, found by name, in the types that a reader of files yields.
+
+    Whole numbers stand for the category of the same digits, 0 and 1 for booleans, and booleans for
+    the numbers 0 and 1. Other columns of the table are left out.
+    """
+    import pyarrow as pa
+
+    lacking = [column.name for column in schema.columns if column.name not in table.column_names]
+    if lacking:
+        raise lacking_columns(lacking, table.column_names, _SOURCE, schema)
+    columns = {
+        name: _as_kind(name, table[name], kind, frozenset(missing)) for name, kind in schema.columns
+    }
+    described = json.dumps(schema.describe()).encode()
+    return pa.table(columns).replace_schema_metadata({SCHEMA_KEY: described})
+
+
+def _decoded(cells: Any) -> Any:
+    """One array, with the values of a dictionary in place of their numbers."""
+    import pyarrow as pa
+
+    if isinstance(cells, pa.ChunkedArray):
+        cells = cells.combine_chunks()
+    if isinstance(cells, pa.ChunkedArray):  # no chunks, or several dictionaries
+        cells = pa.concat_arrays(cells.chunks) if cells.num_chunks else pa.array([], cells.type)
+    dictionary = pa.types.is_dictionary(cells.type)
+    return cells.cast(cells.type.value_type) if dictionary else cells
+
+
+def _as_kind(name: str, column: Any, kind: str, missing: frozenset[str]) -> Any:
+    """The cells of a column as those of this kind."""
+    import pyarrow as pa
+
+    cells = _decoded(column)
+    types = {"number": pa.float64(), "boolean": pa.bool_()}
+    if cells.null_count == len(cells):
+        return pa.nulls(len(cells), types.get(kind, pa.string()))
+    found = _kind(name, cells.type)
+    if kind == "number" and found in ("number", "boolean"):
+        return _numbers(name, cells)
+    if kind == "boolean" and found == "boolean":
+        return cells
+    if kind == "boolean" and found == "number":
+        return _booleans(name, cells)
+    if kind in ("category", "text") and found == "category":
+        strings = cells.cast(pa.string())
+        return strings if kind == "text" else clean(strings, missing)
+    if kind == "category" and found == "number":
+        return _digits(name, cells)
+    raise DataError(f"column {name!r} holds {_CELLS[found]}, where {_CELLS[kind]} are needed")
+
+
+def _numbers(name: str, cells: Any) -> Any:
+    """Finite float64; NaN becomes null."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if pa.types.is_boolean(cells.type):
+        cells = cells.cast(pa.uint8())
+    numbers = cells.cast(pa.float64(), safe=False)
+    finite = pc.is_finite(numbers)
+    if pc.all(finite, min_count=0).as_py():
+        return numbers
+    endless = pc.index(pc.is_inf(numbers), True).as_py()
+    if endless >= 0:
+        raise DataError(f"row {endless}: column {name!r} is infinite; only finite numbers are used")
+    return pc.if_else(finite, numbers, pa.scalar(None, pa.float64()))
+
+
+def _booleans(name: str, cells: Any) -> Any:
+    """0 and 1 as booleans."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    numbers = _numbers(name, cells)
+    if not pc.all(pc.is_in(numbers, pa.array([None, 0.0, 1.0]))).as_py():
+        raise DataError(
+            f"column {name!r} holds numbers other than 0 and 1, where booleans are needed"
+        )
+    return numbers.cast(pa.bool_())
+
+
+def _digits(name: str, cells: Any) -> Any:
+    """Whole numbers as strings of digits."""
+    import pyarrow as pa
+
+    if not pa.types.is_integer(cells.type):
+        try:
+            cells = _numbers(name, cells).cast(pa.int64())  # raises unless all are whole
+        except pa.ArrowInvalid:
+            raise DataError(f"column {name!r} holds fractions, where strings are needed") from None
+    return cells.cast(pa.string())

@@ -1,0 +1,479 @@
+"""A classifier of tables: data frames, Arrow tables, dicts of columns, and files."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.metrics import accuracy_score
+from sklearn.utils.metaestimators import available_if
+
+from widemargin.data.datasets import Classes, Source, read_all
+from widemargin.data.encode.labels import codes_of
+from widemargin.data.encode.table import TableEncoder
+from widemargin.data.encode.text import TextEncoder
+from widemargin.data.readers.columns import TableOptions, TableSchema, listed
+from widemargin.data.readers.files import Files, ReadOptions
+from widemargin.data.readers.formats import TABLES
+from widemargin.data.readers.frames import Frame, is_frame, not_a_table
+from widemargin.data.reading import matrix_of
+from widemargin.data.rows import Rows
+from widemargin.errors import DataError
+from widemargin.estimators.fitted import FittedClassifier
+from widemargin.models.explanation import Explanation
+from widemargin.parameters import Use, changed, refuse_unused
+from widemargin.threads import thread_count
+
+_TEXTS = ("analyzer", "ngrams", "bits", "weighting", "idf")
+_FILES = ("format", "encoding", "header", "delimiter", "skip_bad")
+
+
+def _learner_has(method: str) -> Callable[[TableClassifier], bool]:
+    """Whether the learner of a classifier has a method."""
+
+    def has(classifier: TableClassifier) -> bool:
+        learner = vars(classifier).get("learner_", classifier.learner)
+        return hasattr(classifier._default() if learner is None else learner, method)
+
+    return has
+
+
+def _is_linear(classifier: TableClassifier) -> bool:
+    learner = vars(classifier).get("learner_", classifier.learner)
+    return learner is None or hasattr(type(learner), "coef_")
+
+
+class TableClassifier(FittedClassifier):
+    """Classifier of tables: an encoder of columns and a learner in one model, saved in one file.
+
+    It takes pandas and Polars data frames, Arrow tables, dicts of columns, and files (CSV, TSV,
+    Parquet, JSON lines; a path, a pattern such as "logs/*.csv.gz", or a list of them). It is what
+    `widemargin train` makes of a table: with `random_state=0` and the same options the weights are
+    the same, and `widemargin.load` reads a model of either.
+
+    A column holds numbers, which are scaled; booleans; strings, which become one feature for each
+    value seen in training; or, if named in `text`, documents. Missing cells are None, null, NaN,
+    and strings such as "", "NA" and "?"; if a column has any in training, "column is missing" is a
+    feature of its own. Dates, nested values and a column of strings most of which are different
+    (an identifier?) are errors that name the column. Categorical columns of data frames are
+    categories, whatever their values.
+
+    At prediction, columns are found by their names, in any order. Other columns are ignored. A
+    missing column is an error that names it. A value that was not seen in training has no feature;
+    `encoder_.unseen` counts them. Any type of number will do. A column of other cells than in
+    training is an error that names it; but whole numbers stand for the category of the same digits,
+    0 and 1 for booleans, and booleans for the numbers 0 and 1.
+
+    Parameters
+    ----------
+    learner : Perceptron, PassiveAggressive, OnlineLogistic, LinearSVM, KernelPerceptron, KernelSVM
+        The learner. None means the default of the shell program: an averaged perceptron with
+        `fit_intercept="auto"`.
+    label : str or int, optional
+        The column of the labels, if `fit` is not given any; never a feature. In a file the default
+        is the column called "label", "class", "target" or "y", else the last. Here and below a
+        column is given by its name or by its number from 0 (negative: from the end).
+    text : column, or list of columns
+        Columns that hold documents. Other columns are then used only if they are in `columns`.
+    columns : column, or list of columns
+        If given, only these are used (and those in `text`).
+    drop : column, or list of columns
+        Columns that are not used.
+    categories : column, or list of columns
+        Columns of numbers that are names, such as postcodes.
+    scale : {"standard", "maxabs", "none"}
+        How numbers are scaled: to mean 0 and deviation 1, by the largest absolute value, or not.
+    analyzer, ngrams, bits, weighting, idf
+        For texts, as for `HashedText`.
+    format : str, optional
+        The format of files, if it cannot be recognised.
+    encoding : str
+        The character encoding of files, such as "latin-1".
+    header : bool, optional
+        Whether the first line of a file names the columns; None decides by its content.
+    delimiter : str, optional
+        What separates the cells of CSV and TSV files; None finds a comma, semicolon, tab or
+        vertical bar by the first lines.
+    skip_bad : int
+        Skip at most this many bad lines of files; one more is an error.
+    n_jobs : int or None
+        Threads for reading, encoding and the default learner; -1 means all cores.
+    random_state : int, Generator, RandomState or None
+        Seed of the default learner.
+
+    Attributes
+    ----------
+    learner_ : estimator
+        The fitted learner.
+    encoder_ : TableEncoder
+        Converts tables to rows; `encoder_.feature_name(j)` names a feature.
+    classes_, history_
+        Those of the learner.
+    feature_names_in_, n_features_in_
+        The columns that are used.
+
+    Examples
+    --------
+    >>> from widemargin import TableClassifier
+    >>> pets = {
+    ...     "weight": [4.0, 30.0, 3.5, None, 25.0, 5.0],
+    ...     "indoor": [True, False, True, True, False, True],
+    ...     "food": ["fish", "meat", "fish", "fish", "bone", "milk"],
+    ...     "kind": ["cat", "dog", "cat", "cat", "dog", "cat"],
+    ... }
+    >>> clf = TableClassifier(random_state=0).fit(pets, "kind")
+    >>> clf.predict({"food": ["bone", "hay"], "indoor": [False, True], "weight": [28, 4]})
+    array(['dog', 'cat'], dtype='<U3')
+    >>> clf.encoder_.unseen
+    1
+    """
+
+    def __init__(
+        self,
+        learner: Any = None,
+        *,
+        label: str | int | None = None,
+        text: Any = (),
+        columns: Any = (),
+        drop: Any = (),
+        categories: Any = (),
+        scale: str = "standard",
+        analyzer: str = "word",
+        ngrams: int | tuple[int, int] = 1,
+        bits: int = 20,
+        weighting: str = "sublinear",
+        idf: bool = False,
+        format: str | None = None,
+        encoding: str = "utf-8",
+        header: bool | None = None,
+        delimiter: str | None = None,
+        skip_bad: int = 0,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.learner = learner
+        self.label = label
+        self.text = text
+        self.columns = columns
+        self.drop = drop
+        self.categories = categories
+        self.scale = scale
+        self.analyzer = analyzer
+        self.ngrams = ngrams
+        self.bits = bits
+        self.weighting = weighting
+        self.idf = idf
+        self.format = format
+        self.encoding = encoding
+        self.header = header
+        self.delimiter = delimiter
+        self.skip_bad = skip_bad
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    learner_: Any
+    encoder_: TableEncoder
+
+    # Training
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Train on a table.
+
+        Parameters
+        ----------
+        X : data frame, Arrow table, dict of columns, or path
+            The examples, one per row.
+        y : str, or array of n labels
+            The name of the column of the labels, or the labels themselves. The labels of a file are
+            in one of its columns. None means the column `label`, and in a file the default.
+        sample_weight : array of n numbers, optional
+            Cost of an error on each example.
+        """
+        self._check_unused(X)
+        learner, encoder = self._learner(), self._encoder()
+        rows, labels = self._read(self._source(X, y), encoder, observe=True)
+        self.learner_, self.encoder_ = learner, encoder
+        # Calibration by scikit-learn takes matrices.
+        taken = matrix_of(rows) if getattr(learner, "probability", False) else rows
+        learner.fit(taken, labels, sample_weight)
+        return self
+
+    @available_if(_learner_has("partial_fit"))
+    def partial_fit(
+        self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None
+    ) -> Self:
+        """Continue training with one epoch over more examples.
+
+        Scaling, categories and document frequencies are those of the first call: a value that
+        appears later has no feature.
+        """
+        first = not self.__sklearn_is_fitted__()
+        if first:
+            self._check_unused(X)
+        learner, encoder = (
+            (self._learner(), self._encoder()) if first else (self.learner_, self.encoder_)
+        )
+        source = self._source(X, y, schema=encoder.schema)
+        rows, labels = self._read(source, encoder, observe=first)
+        self.learner_, self.encoder_ = learner, encoder
+        learner.partial_fit(rows, labels, classes=classes, sample_weight=sample_weight)
+        return self
+
+    # Prediction
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Compute the scores of all rows, as the learner does."""
+        return self._ask("decision_function", X)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Predict the label of every row."""
+        return self._ask("predict", X)
+
+    @available_if(_learner_has("predict_proba"))
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Estimate the probability of every class, if the learner supports it."""
+        return self._ask("predict_proba", X)
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """Compute the accuracy on a table.
+
+        Parameters
+        ----------
+        X, y
+            As for `fit`; without y, the labels are in the column of the same name as in training.
+        sample_weight : array of n numbers, optional
+            The weight of each example.
+        """
+        right, found, labels = [], [], []
+        classes = Classes(self._fitted().classes)
+        for chunk in self._source(X, y, schema=self.encoder_.schema).chunks():
+            assert chunk.labels is not None  # asked for
+            labels.append(chunk.labels.values)
+            right.append(classes.codes(chunk.labels))
+            answers = self.learner_.predict(self._encode(chunk.raw))
+            found.append(codes_of(answers, classes.values))
+        if not found:
+            raise DataError("there are no examples")
+        codes = np.concatenate(right)
+        if np.all(codes < 0):
+            raise DataError(
+                f"no label is a class of the model: found labels such as {labels[0].tolist()[0]!r},"
+                f" and classes such as {classes.values.tolist()[0]!r}"
+            )
+        return float(accuracy_score(codes, np.concatenate(found), sample_weight=sample_weight))
+
+    def encode(self, X: Any) -> Any:
+        """Convert a table to the matrix that the learner sees: an array, or a CSR matrix.
+
+        `encoder_.feature_name(j)` names column j. With it, `widemargin.certify(model.learner_,
+        model.encode(X), y)` says what the training is worth.
+        """
+        self._fitted()
+        data = read_all(self._asked(X), self.encoder_, Classes(), learn=False)
+        assert data is not None
+        return matrix_of(data.rows)
+
+    @available_if(_is_linear)
+    def explain(self, x: Any, top: int = 10) -> Explanation:
+        """Return the columns that decided the prediction for one example, strongest first.
+
+        Parameters
+        ----------
+        x : dict from column to cell, row of a data frame, or table with one row
+            The example.
+        top : int
+            Maximum number of features to return.
+        """
+        if hasattr(x, "iloc") and not hasattr(x, "columns"):  # a row of a pandas data frame
+            x = x.to_dict()
+        if isinstance(x, Mapping) and not any(_is_sequence(cell) for cell in x.values()):
+            x = {name: [cell] for name, cell in x.items()}
+        model = self._fitted()
+        return model.explain(next(self._asked(x).chunks()).raw, top)
+
+    @available_if(_is_linear)
+    def top_features(self, n: int = 10) -> dict[Any, list[tuple[str, float]]]:
+        """Return for each class the n features with the largest weights for it.
+
+        A feature is a column of numbers or booleans, "column=value", "column is missing", or a word
+        of a text. With two classes, the first has the weights of the second with opposite signs.
+        """
+        return self._fitted().top_features(n)
+
+    def report(
+        self, path: str | os.PathLike[str], X: Any = None, y: Any = None, **options: Any
+    ) -> None:
+        """Write an HTML page about the model; see `widemargin.report`.
+
+        X and y are as for `score`.
+        """
+        if X is None:
+            super().report(path, X, y, **options)
+            return
+        model = self._fitted()
+        rows, labels = self._read(
+            self._source(X, y, schema=self.encoder_.schema), self.encoder_, observe=False
+        )
+        super().report(path, rows.with_bias(model.bias), labels, **options)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "learner_" in vars(self)
+
+    @classmethod
+    def of(cls, learner: Any, encoder: TableEncoder) -> Self:
+        """A classifier that would use the same columns in the same way."""
+        assert encoder.schema is not None
+        kinds = [(c.name, c.kind) for c in encoder.schema.columns if c.kind != "text"]
+        text = {} if encoder.text is None else encoder.text.options
+        return cls(
+            learner,
+            label=encoder.schema.label,
+            text=encoder.text_columns,
+            columns=tuple(name for name, _ in kinds),
+            categories=tuple(name for name, kind in kinds if kind == "category"),
+            scale=encoder.scale,
+            **{name: text[name] for name in _TEXTS if name in text},
+        )
+
+    def restore(self, model: Any) -> Self:
+        """Adopt a model that was read from a file."""
+        self.learner_ = clone(self.learner).restore(replace(model, encoder=None))
+        self.encoder_ = model.encoder
+        return self
+
+    # Learned attributes
+
+    @property
+    def model_(self) -> Any:
+        """Encoder and weights as one model."""
+        return replace(self.learner_.model_, encoder=self.encoder_)
+
+    @property
+    def feature_names_in_(self) -> np.ndarray:
+        """The names of the columns that are used."""
+        self._fitted()
+        schema = self.encoder_.schema
+        assert schema is not None
+        return np.array([column.name for column in schema.columns], dtype=object)
+
+    @property
+    def n_features_in_(self) -> int:
+        """Number of columns that are used."""
+        return len(self.feature_names_in_)
+
+    # Internals: learners
+
+    def _learner(self) -> Any:
+        """A fresh learner."""
+        if self.learner is None:
+            return self._default()
+        if not isinstance(self.learner, FittedClassifier):
+            raise TypeError(
+                f"learner={self.learner!r} must be a learner of widemargin; for others encode the"
+                " columns with scikit-learn's make_column_transformer"
+            )
+        own = Use(False, "if a learner is given", "without one; give the learner its own")
+        refuse_unused(changed(self), {"random_state": own})
+        return clone(self.learner)
+
+    def _default(self) -> Any:
+        from widemargin.estimators.perceptron import Perceptron
+
+        return Perceptron(fit_intercept="auto", n_jobs=self.n_jobs, random_state=self.random_state)
+
+    # Internals: tables
+
+    def _check_unused(self, X: Any) -> None:
+        """Refuse parameters that have no effect on these examples."""
+        texts = Use(bool(listed(self.text)), "without text columns", "with them (text)")
+        files = Use(not is_frame(X), "for tables in memory", "for files")
+        refuse_unused(changed(self), dict.fromkeys(_TEXTS, texts) | dict.fromkeys(_FILES, files))
+
+    def _encoder(self) -> TableEncoder:
+        """A fresh encoder."""
+        columns, text = [str(name) for name in listed(self.text)], None
+        if columns:
+            text = TextEncoder(**{name: getattr(self, name) for name in _TEXTS})
+        encoder = TableEncoder(self.scale, text, columns)
+        encoder.by_name = True
+        return encoder
+
+    def _source(
+        self, X: Any, y: Any, *, schema: TableSchema | None = None, need_label: bool = True
+    ) -> Source:
+        """A table, as readers yield it: files, or a table in memory."""
+        in_memory, named = is_frame(X), y is None or isinstance(y, str)
+        if not in_memory and not _are_paths(X):
+            raise not_a_table(X)
+        if not in_memory and not named:
+            raise DataError("the labels of a file are in one of its columns: give its name as y")
+        if isinstance(y, str) and self.label not in (None, y):
+            raise ValueError(f"y={y!r} and label={self.label!r} name different columns")
+        table = TableOptions(
+            text=listed(self.text),
+            columns=listed(self.columns),
+            drop=listed(self.drop),
+            categories=listed(self.categories),
+            label=y if isinstance(y, str) else self.label,
+            header=self.header,
+            delimiter=self.delimiter,
+            need_label=need_label,
+            schema=schema,
+        )
+        reading = ReadOptions(
+            format=self.format,
+            among=TABLES,
+            encoding=self.encoding,
+            table=table,
+            skip_bad=self.skip_bad,
+            threads=thread_count(self.n_jobs),
+        )
+        return Frame(X, None if named else y, reading) if in_memory else Files(X, reading)
+
+    def _asked(self, X: Any) -> Source:
+        """A table to ask the model about; it need not have labels."""
+        return self._source(X, None, schema=self.encoder_.schema, need_label=False)
+
+    def _read(
+        self, source: Source, encoder: TableEncoder, *, observe: bool
+    ) -> tuple[Rows, np.ndarray]:
+        """The rows of a table and their labels; with `observe`, the encoder is fitted to them."""
+        classes = Classes()
+        data = read_all(source, encoder, classes, learn=True, observe=observe)
+        assert data is not None
+        return data.rows, classes.values[data.codes]
+
+    def _encode(self, table: Any) -> Rows:
+        return self.encoder_.encode(table, self.learner_.model_.bias, thread_count(self.n_jobs))
+
+    def _ask(self, method: str, X: Any) -> np.ndarray:
+        """What the learner says about all rows of a table."""
+        self._fitted()
+        as_matrix = method == "predict_proba" and getattr(self.learner_, "probability", False)
+        ask = getattr(self.learner_, method)
+        source = self._asked(X)
+        rows = (self._encode(chunk.raw) for chunk in source.chunks())
+        found = [ask(matrix_of(some) if as_matrix else some) for some in rows]
+        if not found:
+            raise DataError(f"{', '.join(source.paths)}: there are no examples")
+        return found[0] if len(found) == 1 else np.concatenate(found)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = tags.input_tags.two_d_array = False
+        tags.input_tags.string = tags.input_tags.categorical = tags.input_tags.allow_nan = True
+        return tags
+
+
+def _is_sequence(cell: Any) -> bool:
+    return hasattr(cell, "__len__") and not isinstance(cell, (str, bytes))
+
+
+def _are_paths(X: Any) -> bool:
+    if isinstance(X, (str, os.PathLike)):
+        return True
+    return isinstance(X, Sequence) and all(isinstance(path, (str, os.PathLike)) for path in X)

@@ -1,0 +1,497 @@
+"""TableClassifier: tables from data frames and files, in Python and in the shell."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from shell import run
+from sklearn.base import clone, is_classifier
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.utils.estimator_checks import check_estimator
+
+import widemargin
+from widemargin import (
+    DataError,
+    KernelPerceptron,
+    KernelSVM,
+    LinearSVM,
+    OnlineLogistic,
+    PassiveAggressive,
+    Perceptron,
+    TableClassifier,
+    TextClassifier,
+)
+
+JOBS = ["clerk", "smith", "cook", None]
+
+
+def people(n=300, seed=0):
+    """Rows of every kind of column; who earns much depends on most of them."""
+    rng = np.random.default_rng(seed)
+    age = rng.integers(18, 80, n)
+    job = rng.choice(np.array(JOBS, dtype=object), n)
+    owner = rng.random(n) < 0.5
+    hours = np.where(rng.random(n) < 0.1, np.nan, rng.normal(40.0, 9.0, n).round(2))
+    score = (age - 45) / 20 + 2.0 * (job == "smith") + owner + np.nan_to_num((hours - 40) / 20)
+    return pd.DataFrame(
+        {
+            "age": age,
+            "job": job,
+            "owner": owner,
+            "hours": hours,
+            "pay": np.where(score > 0.7, "much", "little"),
+        }
+    )
+
+
+@pytest.fixture(scope="module")
+def frame():
+    return people()
+
+
+@pytest.fixture(scope="module")
+def fitted(frame):
+    return TableClassifier(random_state=0).fit(frame, "pay")
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    people().to_csv("people.csv", index=False)
+    people(seed=1).to_csv("others.csv", index=False)
+    return tmp_path
+
+
+def in_all_forms(frame):
+    return {
+        "pandas": frame,
+        "polars": pl.from_pandas(frame),
+        "arrow": pa.table(frame),
+        "dict of lists": {name: frame[name].tolist() for name in frame},
+        "dict of arrays": {name: frame[name].to_numpy() for name in frame},
+        "categorical": frame.astype({"job": "category"}),
+        "nullable": frame.convert_dtypes(),
+        "parts": pa.concat_tables([pa.table(frame[:100]), pa.table(frame[100:])]),
+    }
+
+
+def test_every_form_of_a_table_is_the_same_table(frame):
+    whole = TableClassifier(random_state=0).fit(frame, "pay")
+    scores = whole.decision_function(frame)
+    assert whole.score(frame) > 0.9
+    for form, table in in_all_forms(frame).items():
+        again = TableClassifier(random_state=0).fit(table, "pay")
+        np.testing.assert_array_equal(again.learner_.coef_, whole.learner_.coef_, err_msg=form)
+        np.testing.assert_array_equal(again.decision_function(table), scores, err_msg=form)
+        assert whole.score(table) == whole.score(table, "pay") == whole.score(frame)
+
+
+def test_labels_come_by_name_or_apart(frame, fitted):
+    apart = TableClassifier(random_state=0).fit(frame.drop(columns="pay"), frame["pay"])
+    listed = TableClassifier(random_state=0).fit(frame.drop(columns="pay"), list(frame["pay"]))
+    named = TableClassifier(random_state=0, label="pay").fit(frame)
+    also = TableClassifier(random_state=0, label="pay").fit(frame, frame["pay"])
+    for one in (apart, listed, named, also):
+        np.testing.assert_array_equal(one.learner_.coef_, fitted.learner_.coef_)
+    assert apart.score(frame) == listed.score(frame, "pay") == fitted.score(frame)
+    assert fitted.score(frame.drop(columns="pay"), frame["pay"]) == fitted.score(frame)
+    with pytest.raises(DataError, match="column 'pay' of X has the name of the labels y"):
+        TableClassifier().fit(frame, frame["pay"])
+    with pytest.raises(ValueError, match="give the labels, or the name of their column"):
+        TableClassifier().fit(frame)
+    with pytest.raises(ValueError, match="y='pay' and label='job' name different columns"):
+        TableClassifier(label="job").fit(frame, "pay")
+    with pytest.raises(DataError, match="no column 'pya'; did you mean 'pay'"):
+        TableClassifier().fit(frame, "pya")
+    with pytest.raises(ValueError, match="label=-1 has no effect if y is given"):
+        TableClassifier(label=-1).fit(frame, list(frame["pay"]))
+    assert TableClassifier(label=-1, random_state=0).fit(frame).score(frame) == fitted.score(frame)
+    with pytest.raises(DataError, match="found 300 examples, but 299 labels"):
+        TableClassifier().fit(frame.drop(columns="pay"), frame["pay"][1:])
+
+
+@pytest.mark.parametrize(
+    ("values", "classes"),
+    [
+        ([3, 1, 3, 1], [1, 3]),
+        ([True, False, True, False], [False, True]),
+        (["b ", " a"] * 2, ["a", "b"]),
+    ],
+    ids=str,
+)
+def test_labels_in_a_column_keep_their_type(values, classes, tmp_path):
+    table = {"x": [1.0, 2.0, 1.5, 3.0], "y": values}
+    clf = TableClassifier(random_state=0).fit(table, "y")
+    assert clf.classes_.tolist() == classes
+    clf.save(tmp_path / "m.wm")
+    back = widemargin.load(tmp_path / "m.wm")
+    assert back.predict(table).tolist() == clf.predict(table).tolist()
+    # The same labels in a file, where booleans are words.
+    pd.DataFrame(table).to_csv(tmp_path / "t.csv", index=False)
+    assert back.score(tmp_path / "t.csv") == clf.score(table)
+
+
+@pytest.mark.parametrize(
+    "learner",
+    [Perceptron(), LinearSVM(), KernelSVM(), KernelPerceptron(), OnlineLogistic()],
+    ids=str,
+)
+@pytest.mark.filterwarnings("ignore:X has feature names")
+def test_other_learners_name_a_column_of_strings(learner, frame):
+    name = type(learner).__name__
+    message = (
+        f"column 'job' holds strings, and {name} takes numbers only:"
+        f" use TableClassifier({name}(...)), which encodes tables"
+    )
+    numbers = frame[["age", "owner"]]
+    learner = clone(learner).fit(numbers.to_numpy(float), frame["pay"])
+    for table in (frame[["age", "job"]], pl.from_pandas(frame[["age", "job"]])):
+        for ask in (learner.predict, lambda X, one=clone(learner): one.fit(X, frame["pay"])):
+            with pytest.raises(DataError) as caught:
+                ask(table)
+            assert str(caught.value) == message
+    with pytest.raises(DataError, match="column 'born' holds dates or times"):
+        clone(learner).fit(numbers.assign(born=pd.Timestamp("2024-01-01")), frame["pay"])
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        clone(learner).fit(numbers, frame["pay"][1:])
+
+
+# Prediction: columns by name
+
+
+def test_columns_are_found_by_name(frame, fitted):
+    scores = fitted.decision_function(frame)
+    other = frame[["pay", "hours", "owner", "job", "age"]].assign(extra="ignored")
+    np.testing.assert_array_equal(fitted.decision_function(other), scores)
+    with pytest.raises(DataError, match="no column 'job', 'hours', which the model needs"):
+        fitted.predict(frame[["owner", "age"]])
+
+
+def test_other_types_of_numbers_are_the_same_numbers(frame, fitted):
+    scores = fitted.decision_function(frame)
+    other = frame.astype({"age": np.int8, "hours": object, "owner": np.int64})
+    np.testing.assert_array_equal(fitted.decision_function(other), scores)
+    other = frame.astype({"age": float, "owner": float})
+    np.testing.assert_array_equal(fitted.decision_function(other), scores)
+
+
+@pytest.mark.parametrize(
+    ("column", "cells", "message"),
+    [
+        ("age", "old", "column 'age' holds strings, where numbers are needed"),
+        ("job", 1.5, "column 'job' holds fractions, where strings are needed"),
+        ("job", True, "column 'job' holds booleans, where strings are needed"),
+        ("owner", "yes", "column 'owner' holds strings, where booleans are needed"),
+        ("owner", 2, "column 'owner' holds numbers other than 0 and 1, where booleans are needed"),
+        ("hours", np.inf, "row 0: column 'hours' is infinite"),
+        ("age", pd.Timestamp("2024-01-01"), "column 'age' holds dates or times"),
+    ],
+)
+def test_other_cells_than_in_training_are_errors(frame, fitted, column, cells, message):
+    with pytest.raises(DataError, match=message):
+        fitted.predict(frame.assign(**{column: cells}))
+
+
+def test_unseen_and_missing_values(frame, fitted):
+    before = fitted.encoder_.unseen
+    unseen = fitted.decision_function(frame.assign(job="astronaut"))
+    assert fitted.encoder_.unseen == before + len(frame)
+    names = [fitted.encoder_.feature_name(j) for j in range(fitted.encoder_.width)]
+    weights = dict(zip(names, fitted.learner_.coef_[0], strict=True))
+    # Only the share of the job is gone.
+    shares = ("job=" + frame["job"]).fillna("job is missing").map(weights)
+    np.testing.assert_allclose(unseen, fitted.decision_function(frame) - shares, atol=1e-9)
+    for nothing in (None, "?", "", " NA "):
+        absent = fitted.decision_function(frame.assign(job=nothing))
+        np.testing.assert_allclose(absent, unseen + weights["job is missing"], atol=1e-9)
+    empty = frame.assign(age=None, hours=np.nan, owner=None)
+    assert np.all(np.isfinite(fitted.decision_function(empty)))
+
+
+def test_whole_numbers_stand_for_categories_of_the_same_digits(tmp_path):
+    table = pd.DataFrame({"zip": [94110, 10115, 94110, 10115], "y": ["a", "b", "a", "b"]})
+    clf = TableClassifier(categories="zip", random_state=0).fit(table, "y")
+    assert clf.encoder_.feature_name(0) == "zip=94110"
+    table.to_csv(tmp_path / "zip.csv", index=False)
+    read = TableClassifier(categories=["zip"], random_state=0).fit(tmp_path / "zip.csv")
+    for form in (table, table.astype({"zip": float}), table.astype({"zip": str})):
+        assert clf.score(form) == read.score(form) == 1.0
+    assert clf.encoder_.unseen == read.encoder_.unseen == 0
+
+
+@pytest.mark.parametrize(
+    ("X", "found"),
+    [
+        (np.zeros((3, 2)), "a matrix without column names (ndarray of shape (3, 2))"),
+        ([[1.0, 2.0]], "an object of type list"),
+        (pd.Series([1.0, 2.0]), "a single column (Series)"),
+        (pl.Series([1.0, 2.0]), "a single column (Series)"),
+        (pa.chunked_array([[1.0]]), "a single column (ChunkedArray)"),
+        (None, "an object of type NoneType"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_what_is_no_table_is_refused_with_what_to_pass(fitted, X, found):
+    for ask in (fitted.predict, fitted.decision_function, fitted.score):
+        with pytest.raises(DataError) as caught:
+            ask(X)
+        assert str(caught.value) == (
+            f"found {found}, where a table is needed; pass a pandas or Polars data frame, an Arrow"
+            " table, a dict of columns, or the path of a file"
+        )
+    with pytest.raises(DataError, match="where a table is needed"):
+        TableClassifier().fit(X, [0, 1])
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        ({"a": [1, 2], "b": [1]}, "the columns are not equally long: 'b' has 1 rows and 'a' has 2"),
+        ({"a": [1, "x"]}, "column 'a' holds values of the types int, str: make all of them"),
+        ({"a": "xy"}, "column 'a' is 'xy', not a sequence of cells"),
+        ({"a": 3}, "column 'a' is 3, not a sequence of cells"),
+        ({"a": [[1], [2]]}, "column 'a' holds nested values"),
+        ({"a": [], "b": []}, "there are no examples"),
+        ({}, "there are no examples"),
+        (pd.DataFrame([[1, 2]], columns=["a", "a"]), "two columns are called 'a'"),
+    ],
+    ids=str,
+)
+def test_bad_tables_are_errors_that_name_the_column(table, message):
+    y = [0, 1] if message != "there are no examples" else []
+    with pytest.raises(DataError, match=message):
+        TableClassifier().fit(table, y)
+
+
+def test_identifiers_are_refused():
+    n = 1200
+    table = {"name": [f"n{i}" for i in range(n)], "x": np.arange(n)}
+    with pytest.raises(DataError, match=r"column 'name' has 1200 different values .* drop it"):
+        TableClassifier().fit(table, np.arange(n) % 2)
+    few = TableClassifier(drop="name", random_state=0).fit(table, np.arange(n) % 2)
+    assert few.feature_names_in_.tolist() == ["x"]
+
+
+def test_labels_that_are_no_classes_are_not_scored(frame, fitted):
+    with pytest.raises(DataError, match=r"no label is a class of the model: .*' little'.*'little'"):
+        fitted.score(frame.drop(columns="pay"), " " + frame["pay"])
+    some = frame.assign(pay=["new"] * 150 + frame["pay"].tolist()[150:])
+    assert fitted.score(some) == fitted.score(frame[150:]) / 2
+
+
+# Two faces
+
+
+@pytest.mark.parametrize(
+    ("learner", "words"),
+    [
+        (None, []),
+        (
+            PassiveAggressive(C=0.1, fit_intercept="auto", random_state=0),
+            ["--learner=pa", "--C=0.1"],
+        ),
+        (OnlineLogistic(fit_intercept="auto", random_state=0), ["--learner=logistic"]),
+        (LinearSVM(C=0.5, random_state=0), ["--learner=svm", "--C=0.5"]),
+        (KernelPerceptron(epochs=3, random_state=0), ["--learner=kernel-perceptron", "--epochs=3"]),
+        (KernelSVM(C=2.0, random_state=0), ["--learner=kernel-svm", "--C=2"]),
+    ],
+    ids=str,
+)
+def test_the_shell_trains_the_same_classifier(learner, words, folder):
+    run("train", "people.csv", *words, "--model", "m.wm", "--quiet")
+    seed = {"random_state": 0} if learner is None else {}
+    own = TableClassifier(learner, **seed).fit("people.csv")
+    shell = widemargin.load("m.wm")
+    assert type(shell) is TableClassifier
+    assert type(shell.learner_) is type(own.learner_)
+    assert shell.label == "pay"
+    for table in (people(), "people.csv", pl.from_pandas(people())):
+        np.testing.assert_array_equal(shell.decision_function(table), own.decision_function(table))
+    frame = people(seed=1)
+    assert shell.score(frame) == own.score("others.csv") > 0.8
+    told = run("predict", "m.wm", "others.csv").stdout.split()
+    assert told == own.predict(frame.drop(columns="pay")).tolist()
+    own.save("own.wm")
+    assert run("predict", "own.wm", "others.csv").stdout.split() == told
+
+
+def test_a_classifier_of_a_frame_reads_files(frame, fitted, folder):
+    fitted.save("m.wm")
+    told = run("test", "m.wm", "people.csv", "--json").stdout
+    assert f'"accuracy": {fitted.score(frame)}' in told
+    pq.write_table(pa.table(frame), "people.parquet")
+    assert fitted.score("people.parquet") == fitted.score("people.csv") == fitted.score(frame)
+    many = fitted.predict(["people.csv", "others.csv"])
+    assert len(many) == 600
+    assert fitted.score("*e*.csv") == np.mean(many == pd.concat([people(), people(seed=1)])["pay"])
+
+
+def test_options_mean_the_same_in_the_shell(folder):
+    run("train", "people.csv", "--label", "owner", "--drop", "job", "--scale", "maxabs")
+    shell = widemargin.load("model.wm")
+    own = TableClassifier(label="owner", drop="job", scale="maxabs", random_state=0)
+    np.testing.assert_array_equal(shell.learner_.coef_, own.fit("people.csv").learner_.coef_)
+    again = clone(shell).fit("people.csv")
+    np.testing.assert_array_equal(shell.learner_.coef_, again.learner_.coef_)
+    assert shell.feature_names_in_.tolist() == ["age", "hours", "pay"]
+
+
+def test_a_column_of_texts(folder):
+    texts = ["cheap pills now", "lunch at noon", "cheap cheap money", "see you at lunch"] * 5
+    mail = pd.DataFrame({"text": texts, "n": range(20), "to": "me", "y": ["s", "h"] * 10})
+    mail.to_csv("mail.csv", index=False)
+    options = {"text": "text", "columns": ["n"], "bits": 10, "ngrams": 2, "idf": True}
+    own = TableClassifier(**options, random_state=0).fit(mail, "y")
+    words = ["--text=text", "--column=n", "--bits=10", "--ngrams=2", "--idf", "--label=y"]
+    run("train", "mail.csv", *words, "--model", "m.wm")
+    shell = widemargin.load("m.wm")
+    assert shell.ngrams == (1, 2)
+    np.testing.assert_array_equal(shell.decision_function(mail), own.decision_function("mail.csv"))
+    assert {"cheap", "n"} <= {reason.feature for reason in own.explain(mail.iloc[0]).reasons}
+
+    alone = TableClassifier(text=["text"], bits=10, random_state=0).fit(mail, "y")
+    alone.save("alone.wm")
+    back = widemargin.load("alone.wm")
+    assert type(back) is TableClassifier
+    np.testing.assert_array_equal(back.decision_function(mail), alone.decision_function(mail))
+    # The shell's models of one column of texts take texts.
+    run("train", "mail.csv", "--text", "text", "--label", "y", "--bits", 10)
+    assert type(widemargin.load("model.wm")) is TextClassifier
+    with pytest.raises(ValueError, match=r"ngrams=2 has no effect without text columns"):
+        TableClassifier(ngrams=2).fit(mail, "y")
+    with pytest.raises(DataError, match="column 'n' holds numbers, where texts are needed"):
+        TableClassifier(text="n").fit(mail, "y")
+
+
+def test_options_of_files_have_no_effect_for_frames(frame):
+    with pytest.raises(ValueError, match="header=True has no effect for tables in memory"):
+        TableClassifier(header=True).fit(frame, "pay")
+
+
+def test_files_without_names(folder):
+    people().to_csv("plain.csv", index=False, header=False)
+    clf = TableClassifier(random_state=0).fit("plain.csv")
+    assert clf.feature_names_in_.tolist() == ["c0", "c1", "c2", "c3"]
+    assert clf.score("plain.csv") > 0.9
+    with pytest.raises(
+        DataError, match=r"no column 'c0', .*c0 is the first column of a file without"
+    ):
+        clf.predict(people())
+    with pytest.raises(
+        DataError, match="labels of a file are in one of its columns: give its name"
+    ):
+        clf.fit("plain.csv", people()["pay"])
+
+
+# In scikit-learn's company
+
+
+def test_searches_folds_and_clones(frame):
+    X, y = frame.drop(columns="pay"), frame["pay"]
+    search = GridSearchCV(
+        TableClassifier(LinearSVM(random_state=0)),
+        {"learner__C": [0.01, 1.0], "scale": ["standard", "maxabs"]},
+        cv=3,
+    ).fit(X, y)
+    assert search.best_score_ > 0.85
+    assert cross_val_score(TableClassifier(random_state=0), X, y, cv=3).min() > 0.8
+    assert cross_val_score(TableClassifier(random_state=0), pl.from_pandas(X), y, cv=3).min() > 0.8
+    assert cross_val_score(TableClassifier(label="pay", random_state=0), frame, cv=3).min() > 0.8
+    assert clone(TableClassifier(drop=["job"])).get_params()["drop"] == ["job"]
+    assert is_classifier(TableClassifier())
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
+def test_scikit_learns_checks():
+    check_estimator(TableClassifier(random_state=0))  # those that do not need arrays
+
+
+def test_attributes_before_and_after_fit(frame, fitted):
+    with pytest.raises(ValueError, match="this TableClassifier is not fitted yet"):
+        TableClassifier().predict(frame)
+    assert not hasattr(TableClassifier(), "n_features_in_")
+    assert fitted.n_features_in_ == 4
+    assert fitted.classes_.tolist() == ["little", "much"]
+    assert fitted.n_iter_ == 10
+
+
+def test_copies_and_other_processes(frame, fitted):
+    again = pickle.loads(pickle.dumps(fitted))
+    np.testing.assert_array_equal(again.decision_function(frame), fitted.decision_function(frame))
+    assert "perceptron rule, average kept" in fitted._repr_html_()
+
+
+def test_only_what_the_learner_has(frame):
+    plain = TableClassifier(random_state=0).fit(frame, "pay")
+    assert not hasattr(plain, "predict_proba")
+    logistic = TableClassifier(OnlineLogistic(random_state=0)).fit(frame, "pay")
+    assert np.allclose(logistic.predict_proba(frame).sum(axis=1), 1.0)
+    machine = TableClassifier(KernelSVM(probability=True, random_state=0)).fit(frame, "pay")
+    assert machine.predict_proba(frame).shape == (300, 2)
+    assert not hasattr(machine, "top_features")
+    assert not hasattr(machine, "partial_fit")
+    with pytest.raises(TypeError, match="must be a learner of widemargin"):
+        TableClassifier(GridSearchCV(Perceptron(), {})).fit(frame, "pay")
+    with pytest.raises(ValueError, match="random_state=1 has no effect if a learner is given"):
+        TableClassifier(Perceptron(), random_state=1).fit(frame, "pay")
+
+
+def test_explanations_and_features(frame, fitted, tmp_path):
+    row = {"age": 70, "job": "smith", "owner": True, "hours": 41.0}
+    told = fitted.explain(row, top=20)
+    assert told.prediction == "much"
+    assert {"age", "job=smith", "owner"} <= {reason.feature for reason in told.reasons}
+    assert repr(fitted.explain(pd.Series(row), top=20)) == repr(told)
+    assert repr(fitted.explain(pd.DataFrame([row]), top=20)) == repr(told)
+    assert "job=smith" in dict(fitted.top_features(3)["much"])
+    with pytest.raises(DataError, match="explain takes one row, found 300"):
+        fitted.explain(frame)
+    with pytest.raises(DataError, match="no column 'job', 'owner', 'hours'"):
+        fitted.explain({"age": 3})
+    fitted.report(tmp_path / "page.html", frame, "pay")
+    text = (tmp_path / "page.html").read_text()
+    assert "job=smith" in text
+    assert f"{100 * fitted.score(frame):.2f}" in text
+    machine = TableClassifier(KernelSVM(random_state=0)).fit(frame, "pay")
+    machine.report(tmp_path / "kernel.html", frame)
+    assert "How good the answers are" in (tmp_path / "kernel.html").read_text()
+
+
+def test_learning_goes_on_with_the_first_encoder(frame):
+    clf, parts = TableClassifier(Perceptron(shuffle=False)), [frame[:100], frame[100:]]
+    assert parts[1]["job"].isin(["cook"]).any()
+    parts[0] = parts[0].replace({"job": {"cook": "clerk"}})
+    twin = Perceptron(shuffle=False)
+    for part in parts:
+        clf.partial_fit(part, "pay")
+        X = (part[["age", "hours"]] - parts[0][["age", "hours"]].mean()) / parts[0][
+            ["age", "hours"]
+        ].std(ddof=0)
+        X.insert(1, "owner", part["owner"])
+        jobs = [part["job"] == job for job in parts[0]["job"].dropna().unique()]
+        marks = [part["job"].isna(), part["hours"].isna()]
+        twin.partial_fit(np.column_stack([X.fillna(0.0), *jobs, *marks]), part["pay"])
+    names = [clf.encoder_.feature_name(j) for j in range(clf.encoder_.width)]
+    ours = dict(zip(names, clf.learner_.coef_[0], strict=True))
+    jobs = [f"job={job}" for job in parts[0]["job"].dropna().unique()]
+    order = ["age", "owner", "hours", *jobs, "job is missing", "hours is missing"]
+    np.testing.assert_allclose([ours[name] for name in order], twin.coef_[0], atol=1e-9)
+    clf.partial_fit(frame.assign(pay="unknown"), "pay")
+    assert clf.classes_.tolist() == ["little", "much", "unknown"]
+
+
+def test_the_learner_can_be_certified_on_encoded_rows(frame, fitted, tmp_path):
+    fitted.save(tmp_path / "m.wm")
+    for clf in (fitted, widemargin.load(tmp_path / "m.wm")):
+        with pytest.raises(DataError, match=r"ask certify\(model.learner_, model.encode\(X\), y\)"):
+            widemargin.certify(clf, frame, frame["pay"])
+        X = clf.encode(frame)
+        assert X.shape == (300, clf.encoder_.width)
+        np.testing.assert_array_equal(clf.learner_.predict(X), clf.predict(frame))
+        told = widemargin.certify(clf.learner_, X, frame["pay"])
+        plain = Perceptron(fit_intercept="auto", random_state=0).fit(X, frame["pay"])
+        assert str(told) == str(widemargin.certify(plain, X, frame["pay"]))
