@@ -410,9 +410,10 @@ def _suggestion(where: str, name: str, known: tuple[str, ...]) -> str:
             return f"{said}; here it is {ours if '=' in ours else f'called {ours!r}'}"
     if name in _OTHERWISE:
         return f"{said}; {_OTHERWISE[name]}"
-    nearest = _nearest(name, known)
-    if nearest is not None:
-        return f"{said}; did you mean {nearest!r}?"
+    likely = nearest(name, known)
+    if likely is not None:
+        return f"{said}; did you mean {likely!r}?"
+
     return f"{said}; it has {', '.join(sorted(known, key=str.lower))}"
 
 
