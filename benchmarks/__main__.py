@@ -16,6 +16,7 @@ BENCHMARKS = (
     "epoch",
     "multiclass",
     "text",
+    "text_defaults",
     "linear_svm",
     "kernel_svm",
     "kernel_perceptron",
