@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Mapping
+from functools import cache
 from numbers import Integral, Real
 from typing import Any, NamedTuple, Self
 
@@ -393,13 +394,18 @@ def refuse_unknown(where: str, given: Iterable[str], known: Iterable[str]) -> No
 
 def _unknown(kind: type, name: str) -> str:
     """What to say about a parameter that a class does not have; nothing if it has it."""
+    names, anything = _parameters_of(kind)
+    return "" if anything or name in names else _suggestion(kind.__name__, name, names)
+
+
+@cache
+def _parameters_of(kind: type) -> tuple[tuple[str, ...], bool]:
+    """The parameters of a class, and whether it takes others, too; looking them up is slow."""
     from inspect import Parameter, signature
 
     found = list(signature(kind.__init__).parameters.values())[1:]  # type: ignore[misc]
-    names = tuple(parameter.name for parameter in found)
-    if name in names or any(parameter.kind is Parameter.VAR_KEYWORD for parameter in found):
-        return ""
-    return _suggestion(kind.__name__, name, names)
+    anything = any(parameter.kind is Parameter.VAR_KEYWORD for parameter in found)
+    return tuple(parameter.name for parameter in found), anything
 
 
 def _suggestion(where: str, name: str, known: tuple[str, ...]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -68,6 +69,12 @@ class FittedClassifier(NamedParameters, ClassifierMixin, BaseEstimator):
 
     def __sklearn_is_fitted__(self) -> bool:
         return "model_" in vars(self)
+
+    @classmethod
+    @cache
+    def _get_param_names(cls) -> list[str]:
+        """The names of the parameters, which scikit-learn would look up anew in every call."""
+        return super()._get_param_names()
 
     def _html_repr(self) -> str:
         """HTML for notebooks: the parameters and, once fitted, the model."""
