@@ -1,6 +1,9 @@
 """What a parameter may be, and how what it may not be is refused."""
 
+import copy
+import inspect
 import math
+import pickle
 from dataclasses import dataclass
 
 import numpy as np
@@ -338,13 +341,93 @@ def test_kernels_of_matrices():
     [
         (wm.gram_matrix, ([[1.0]],), "gama", "did you mean 'gamma'?"),
         (wm.check_kernel, ("rbf", [[1.0]]), "sead", "did you mean 'seed'?"),
-        (wm.certify, ([[1.0]], [0]), "multi_class", "did you mean 'multiclass'?"),
-        (wm.certify, ([[1.0]], [0]), "quickly", "its keywords are X, y, bias, tol, margin,"),
+        (wm.certify, ([[1.0]], [0]), "multi_class", "here it is called 'multiclass'"),
+        (wm.certify, ([[1.0]], [0]), "quickly", "it has bias, coef0, degree, gamma, gram,"),
         (wm.Perceptron().report, ("page.html",), "tilte", "did you mean 'title'?"),
     ],
 )
 def test_keywords_that_do_not_exist_are_refused(function, arguments, misspelt, meant):
     with pytest.raises(TypeError) as caught:
         function(*arguments, **{misspelt: 1})
-    said = f"{function.__name__}() has no keyword {misspelt!r}; {meant}"
+    said = f"{function.__name__} has no parameter {misspelt!r}; {meant}"
     assert str(caught.value).startswith(said)
+
+
+# Names of other libraries
+
+ESTIMATORS = [
+    wm.Perceptron,
+    wm.PassiveAggressive,
+    wm.OnlineLogistic,
+    wm.LinearSVM,
+    wm.KernelPerceptron,
+    wm.KernelSVM,
+    wm.TableClassifier,
+    wm.TextClassifier,
+    wm.HashedText,
+    Tagger,
+    Parser,
+    StructuredPerceptron,
+]
+FOREIGN = [
+    (wm.Perceptron, "max_iter", "here it is called 'epochs'"),
+    (wm.Perceptron, "eta0", "here it is called 'eta'"),
+    (wm.Perceptron, "verbose", "here it is called 'progress'"),
+    (wm.Perceptron, "n_iter_no_change", "here it is called 'patience'"),
+    (wm.Perceptron, "validation_fraction", "here it is called 'validation'"),
+    (wm.Perceptron, "early_stopping", "here it is validation=0.1"),
+    (wm.Perceptron, "average", "here it is keep='average'"),
+    (wm.Perceptron, "penalty", "it has no penalty: OnlineLogistic has 'l2', and SVMs have 'C'"),
+    (wm.OnlineLogistic, "alpha", "here it is called 'l2'"),
+    (wm.OnlineLogistic, "penalty", "here it is l2=0.0001"),
+    (wm.LinearSVM, "max_iter", "here it is called 'epochs'"),
+    (wm.LinearSVM, "intercept_scaling", "here it is called 'fit_intercept'"),
+    (wm.LinearSVM, "multi_class", "here it is called 'multiclass'"),
+    (wm.KernelSVM, "max_iter", "here it is called 'max_seconds'"),
+    (wm.KernelSVM, "cache_size", "here it is called 'max_memory'"),
+    (wm.KernelPerceptron, "max_iter", "here it is called 'epochs'"),
+    (wm.HashedText, "ngram_range", "here it is called 'ngrams'"),
+    (wm.TextClassifier, "estimator", "here it is called 'learner'"),
+    (Tagger, "max_iterations", "here it is called 'epochs'"),
+    (Parser, "max_iter", "here it is called 'epochs'"),
+    (wm.Perceptron, "epoch", "did you mean 'epochs'?"),
+    (wm.KernelSVM, "gama", "did you mean 'gamma'?"),
+    (Tagger, "templtes", "did you mean 'templates'?"),
+    (wm.HashedText, "zzz", "it has analyzer, bits, errors, idf, lowercase, min_length, n_jobs,"),
+]
+
+
+@pytest.mark.parametrize(("kind", "name", "words"), FOREIGN)
+def test_a_foreign_name_is_answered_with_ours(kind, name, words):
+    said = f"{kind.__name__} has no parameter '{name}'; {words}"
+    with pytest.raises(TypeError) as refused:
+        kind(**{name: 1})
+    assert str(refused.value).startswith(said)
+    assert refusal(kind().set_params, **{name: 1}).startswith(said)
+
+
+def test_a_structured_perceptron_answers_with_its_names():
+    with pytest.raises(TypeError, match="no parameter 'max_iter'; here it is called 'epochs'"):
+        StructuredPerceptron(Parity(), max_iter=3)
+
+
+@pytest.mark.parametrize("kind", ESTIMATORS)
+def test_signatures_stay_explicit(kind):
+    found = inspect.signature(kind)
+    assert found.parameters.keys() == inspect.signature(kind.__init__).parameters.keys() - {"self"}
+    kinds = {parameter.kind for parameter in found.parameters.values()}
+    assert kinds <= {inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD}
+
+
+def test_parts_answer_for_themselves():
+    text = wm.TextClassifier(wm.Perceptron())
+    text.set_params(learner__epochs=3, learner=wm.LinearSVM())
+    assert "LinearSVM has no parameter 'max_iter'" in refusal(text.set_params, learner__max_iter=1)
+    said = refusal(GridSearchCV(wm.Perceptron(), {"max_iter": [1]}).fit, X * 5, Y * 5)
+    assert "Perceptron has no parameter 'max_iter'; here it is called 'epochs'" in said
+
+
+def test_pickles_and_clones_need_no_parameters():
+    learner = wm.Perceptron(epochs=3, random_state=0)
+    for other in (clone(learner), pickle.loads(pickle.dumps(learner)), copy.deepcopy(learner)):
+        assert other.get_params() == learner.get_params()

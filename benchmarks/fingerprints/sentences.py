@@ -168,7 +168,8 @@ def put_parser(put: Put, parser: Any, asked: Any) -> None:
         put(f"{name}.labels", trees.labels)
     for column, tags in trees.tags.items():
         put(f"tags.{column}", tags)
-    score = parser.score(asked)
+    # Before 0.2, `score` gave what `attachment` gives.
+    score = getattr(parser, "attachment", parser.score)(asked)
     put("score", [float(score.uas.f1), float(score.las.f1)])
     put_history(put, parser.history_)
     put_certificate(put, parser.certificate_)

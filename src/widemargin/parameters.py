@@ -10,10 +10,46 @@ import math
 import re
 from collections.abc import Iterable, Mapping
 from numbers import Integral, Real
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
+#: What other libraries (scikit-learn, CRFsuite, VW) call a parameter, and what it is called here:
+#: the first that the learner has.
+_OUR_NAMES = {
+    "max_iter": ("epochs", "max_seconds"),
+    "max_iterations": ("epochs",),
+    "n_iter": ("epochs",),
+    "passes": ("epochs",),
+    "eta0": ("eta",),
+    "learning_rate": ("eta",),
+    "power_t": ("eta=(eta0, power)",),
+    "alpha": ("l2",),
+    "penalty": ("l2=0.0001",),
+    "verbose": ("progress",),
+    "early_stopping": ("validation=0.1",),
+    "n_iter_no_change": ("patience",),
+    "validation_fraction": ("validation",),
+    "average": ("keep='average'",),
+    "intercept_scaling": ("fit_intercept",),
+    "multi_class": ("multiclass",),
+    "cache_size": ("max_memory",),
+    "seed": ("random_state",),
+    "threads": ("n_jobs",),
+    "algorithm": ("rule",),
+    "ngram_range": ("ngrams",),
+    "n_features": ("bits",),
+    "alternate_sign": ("signed",),
+    "binary": ("weighting='binary'",),
+    "sublinear_tf": ("weighting='sublinear'",),
+    "use_idf": ("idf",),
+    "estimator": ("learner",),
+}
+#: What to say if the learner has nothing of the kind.
+_OTHERWISE = {
+    "alpha": "it has no penalty: OnlineLogistic has 'l2', and SVMs have 'C'",
+    "penalty": "it has no penalty: OnlineLogistic has 'l2', and SVMs have 'C'",
+}
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
 
@@ -69,25 +105,6 @@ def check_choice(name: str, value: Any, choices: Iterable[Any], other: str = "")
     raise ValueError(
         f"{_said(name, value)} is unknown; did you mean {likely!r}? Choose one of {listed}"
     )
-
-
-def check_keywords(given: Iterable[str], known: Iterable[str], function: str) -> None:
-    """Reject keywords that a function does not have; the error suggests the nearest one.
-
-    Examples
-    --------
-    >>> check_keywords(["label"], ("label", "text"), "read")
-    >>> check_keywords(["lable"], ("label", "text"), "read")
-    Traceback (most recent call last):
-    TypeError: read() has no keyword 'lable'; did you mean 'label'?
-    """
-    known = tuple(known)
-    for name in given:
-        if name not in known:
-            likely = nearest(name, known)
-            rest = f"its keywords are {', '.join(known)}"
-            meant = rest if likely is None else f"did you mean {likely!r}?"
-            raise TypeError(f"{function}() has no keyword {name!r}; {meant}")
 
 
 def check_whole(
@@ -225,6 +242,40 @@ def parse_bytes(name: str, value: int | float | str) -> int:
     return int(size)
 
 
+class NamedParameters:
+    """Base of estimators: a parameter of another library's name is answered with ours.
+
+    The parameters are those of `__init__`, as in scikit-learn. `__new__` sees what the constructor
+    is given before Python refuses it, so that signatures stay explicit.
+
+    Examples
+    --------
+    >>> class Learner(NamedParameters):
+    ...     def __init__(self, *, epochs=10):
+    ...         self.epochs = epochs
+    >>> Learner(max_iter=5)
+    Traceback (most recent call last):
+    TypeError: Learner has no parameter 'max_iter'; here it is called 'epochs'
+    """
+
+    def __new__(cls, *args: Any, **params: Any) -> Self:
+        """Make an estimator, whose parameters must be known."""
+        for name in params:
+            said = _unknown(cls, name)
+            if said:
+                raise TypeError(said)
+        return super().__new__(cls)
+
+    def set_params(self, **params: Any) -> Self:
+        """Change parameters, and with names such as `learner__epochs` those of a part."""
+        for name in params:
+            said = _unknown(type(self), name.partition("__")[0])
+            if said:
+                raise ValueError(said)
+        super().set_params(**params)  # type: ignore[misc]
+        return self
+
+
 class Use(NamedTuple):
     """Whether a parameter has an effect, and the condition for it, in words for the error."""
 
@@ -296,6 +347,54 @@ def refuse_unused(given: Mapping[str, Any], uses: Mapping[str, Use]) -> None:
         if name in given and not use.here:
             said = _said(name, given[name])
             raise ValueError(f"{said} has no effect {use.now}, only {use.needs}")
+
+
+def refuse_unknown(where: str, given: Iterable[str], known: Iterable[str]) -> None:
+    """Reject names that are not among the known ones; the error suggests the right one.
+
+    Parameters
+    ----------
+    where : str
+        What has the parameters, as the user knows it.
+    given, known : iterable of str
+        The names that were given, and all names there are.
+
+    Examples
+    --------
+    >>> refuse_unknown("read", ["label"], ["label", "text"])
+    >>> refuse_unknown("read", ["lable"], ["label", "text"])
+    Traceback (most recent call last):
+    TypeError: read has no parameter 'lable'; did you mean 'label'?
+    """
+    known = tuple(known)
+    for name in given:
+        if name not in known:
+            raise TypeError(_suggestion(where, name, known))
+
+
+def _unknown(kind: type, name: str) -> str:
+    """What to say about a parameter that a class does not have; nothing if it has it."""
+    from inspect import Parameter, signature
+
+    found = list(signature(kind.__init__).parameters.values())[1:]  # type: ignore[misc]
+    names = tuple(parameter.name for parameter in found)
+    if name in names or any(parameter.kind is Parameter.VAR_KEYWORD for parameter in found):
+        return ""
+    return _suggestion(kind.__name__, name, names)
+
+
+def _suggestion(where: str, name: str, known: tuple[str, ...]) -> str:
+    """Say that a name is unknown, and which one is meant."""
+    said = f"{where} has no parameter {name!r}"
+    for ours in _OUR_NAMES.get(name, ()):
+        if ours.partition("=")[0] in known:
+            return f"{said}; here it is {ours if '=' in ours else f'called {ours!r}'}"
+    if name in _OTHERWISE:
+        return f"{said}; {_OTHERWISE[name]}"
+    likely = nearest(name, known)
+    if likely is not None:
+        return f"{said}; did you mean {likely!r}?"
+    return f"{said}; it has {', '.join(sorted(known, key=str.lower))}"
 
 
 def _equal(value: Any, default: Any) -> bool:

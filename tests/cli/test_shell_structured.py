@@ -12,7 +12,9 @@ from shell import run
 from small_language import treebank
 
 import widemargin
+from widemargin.cli import annotate
 from widemargin.data.readers.conll import read_conll
+from widemargin.errors import DataError
 from widemargin.structured import StructuredPerceptron, load_tagger, measure_spans
 from widemargin.structured.tasks import Tagging
 from widemargin.training.progress import Watcher
@@ -78,6 +80,26 @@ def test_train_tag_and_test_a_tagger(folder):
     )
     (folder / "en.gz").write_bytes(gzip.compress(dev.encode()))
     assert "token accuracy  1.0000" in run("test", "en.wm", "en.gz").output
+
+
+def test_a_pipe_is_text_unless_the_format_says_otherwise(folder, monkeypatch, capsysbinary):
+    run(*TAGGER, "--column", "upos", "train.conllu", "--model", "en.wm", "--quiet")
+    given = dict.fromkeys(("threads", "column", "write", "format", "encoding"))
+
+    def piped(text, **more):
+        buffer = io.BufferedReader(io.BytesIO(text.encode()))
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(buffer))
+        annotate.tag("en.wm", (), {**given, **more})
+        return capsysbinary.readouterr().out.decode()
+
+    # Lines with the same number of words, which look like columns.
+    tagged = "the\tDET\ndog\tNOUN\n\na\tDET\ncat\tNOUN\n\n"
+    assert piped("the dog\na cat\n") == tagged
+    dev = (folder / "dev.conllu").read_text(encoding="utf-8")
+    with pytest.raises(DataError, match="<stdin>:2: has a tab, but a pipe is read as text; give"):
+        piped(dev)
+    assert piped(dev, format="conllu") == dev
+    assert piped("the\tdog\n", format="text") == "the\tDET\ndog\tNOUN\n\n"
 
 
 def test_figures_as_json(folder):

@@ -204,3 +204,22 @@ def test_a_deadline_leaves_what_was_learned(digits):
     learner = OnlineLogistic(epochs=10**9, max_seconds=0.5, random_state=0).fit(X / 16, y)
     assert learner.history_.stopped == "deadline"
     assert 0.4 < learner.history_["seconds"][-1] < 5.0
+
+
+def test_a_perceptron_with_the_logistic_rule_has_the_probabilities_of_logistic_regression(digits):
+    X, y = digits[0][:300] / 16, digits[1][:300]
+    for keep in ("average", "last"):
+        one = Perceptron(rule="logistic", keep=keep, random_state=0).fit(X, y)
+        other = OnlineLogistic(keep=keep, random_state=0).fit(X, y)
+        np.testing.assert_array_equal(one.predict_proba(X), other.predict_proba(X))
+    voted = Perceptron(rule="logistic", keep="vote").fit(X, y)
+    assert "votes are not probabilities" in why_not(voted)
+    for learner in (Perceptron(), PassiveAggressive(), Perceptron(rule="margin")):
+        assert "use scikit-learn's CalibratedClassifierCV" in why_not(learner.fit(X, y))
+
+
+def why_not(learner):
+    """Why a learner has no probabilities, which scikit-learn gives as the cause of its error."""
+    with pytest.raises(AttributeError) as refused:
+        _ = learner.predict_proba
+    return str(refused.value.__cause__)

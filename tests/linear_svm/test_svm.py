@@ -269,7 +269,9 @@ def test_the_violation_is_the_largest_slope():
 
 def test_a_deadline_leaves_a_model_with_its_true_gap():
     X, y = cancer()
-    svm = LinearSVM(C=1000.0, tol=1e-12, epochs=10**9, max_seconds=1e-6, random_state=0).fit(X, y)
+    svm = LinearSVM(C=1000.0, tol=1e-12, epochs=10**9, max_seconds=1e-6, random_state=0)
+    with pytest.warns(ConvergenceWarning, match="more seconds"):
+        svm.fit(X, y)
     assert svm.history_.stopped == "deadline"
     assert svm.certificate_.gap > 1e-3
     assert svm.certificate_.primal == pytest.approx(primal_of(svm, X, y, 1000.0, False), rel=1e-9)

@@ -1,5 +1,6 @@
 """Where machine code is kept: never stale, never fatal, never in a folder that others can write."""
 
+import io
 import os
 import pathlib
 import shutil
@@ -7,10 +8,12 @@ import stat
 import subprocess
 import sys
 
+import numba
 import pytest
 
 import widemargin
 from widemargin.cli.warmup import forget_old_versions
+from widemargin.loops import jit
 
 PROGRAM = """
 import warnings
@@ -134,6 +137,36 @@ def test_processes_that_save_at_once_do_not_mix_up_their_code(tmp_path):
     assert all(process.wait() == 0 for process in started)
     assert run(tmp_path) == (9.5, 1, [])
     assert run(tmp_path, single) == (9.5, 1, [])
+
+
+@pytest.mark.skipif(numba.config.DISABLE_JIT, reason="nothing is compiled")
+@pytest.mark.parametrize("terminal", [True, False])
+def test_compiling_is_told_once_on_a_terminal(terminal, tmp_path, monkeypatch):
+    said = io.StringIO()
+    said.isatty = lambda: terminal
+    monkeypatch.setattr(sys, "stderr", said)
+    monkeypatch.setattr(jit, "_told", False)
+    monkeypatch.setattr(jit, "_CACHE", tmp_path)
+
+    @jit.jit()
+    def double(x):
+        return 2 * x
+
+    assert (double(2), double(1.5)) == (4, 3.0)
+    line = "compiling loops for their first use: about 10 seconds, once\n"
+    assert said.getvalue() == line * terminal
+
+
+def test_a_quiet_command_says_nothing_of_compiling(monkeypatch, capsys):
+    monkeypatch.setattr(jit, "_told", False)
+    jit.compile_quietly()
+    jit.tell_compiling(always=True)
+    assert capsys.readouterr().err == ""
+    monkeypatch.setattr(jit, "_told", False)
+    monkeypatch.setattr(jit, "_CACHE", None)
+    for _ in range(2):
+        jit.tell_compiling(always=True)
+    assert capsys.readouterr().err.count("compiling loops") == 1
 
 
 def test_forgetting_old_versions_takes_nothing_else(tmp_path):

@@ -261,7 +261,7 @@ def right_answers(corpus):
 
 def test_learns_the_small_language(own, beam, graph, fresh):
     for parser in (own, beam, graph):
-        uas, las = parser.score(fresh)
+        uas, las = parser.attachment(fresh)
         assert las.f1 > 0.97
         guess = labelled(parser.predict(fresh), fresh)
         assert (uas.f1, las.f1) == pytest.approx(naive.attachment(right_answers(fresh), guess))
@@ -347,7 +347,7 @@ def test_pruned_to_nothing_and_not_at_all(own, fresh, tmp_path):
     own.save(tmp_path / "whole.wm")
     less.save(tmp_path / "less.wm")
     assert (tmp_path / "less.wm").stat().st_size < (tmp_path / "whole.wm").stat().st_size
-    assert less.score(fresh).uas.f1 > 0.8
+    assert less.attachment(fresh).uas.f1 > 0.8
 
 
 def rows_of(corpus):
@@ -410,7 +410,7 @@ def test_held_out_sentences_choose_the_epoch(corpus, fresh):
     parser = Parser(bits=14, epochs=3, tags="upos", validation=fresh, random_state=0).fit(corpus)
     scores = parser.history_["held_out"]
     assert parser.history_.best == int(np.argmax(scores)) + 1
-    assert parser.score(fresh).uas.f1 == scores.max()
+    assert parser.attachment(fresh).uas.f1 == scores.max()
 
 
 def test_watched_and_stopped(corpus):
@@ -436,7 +436,7 @@ def test_crossing_trees_are_learned_from(corpus):
     assert naive.crosses((3, 4, 0, 3))
     for system, uas in (("cle", 1.0), ("eisner", 0.75), ("arc-hybrid", 0.75)):
         parser = Parser(system, bits=12, tags="upos", epochs=5, random_state=0).fit(crossing)
-        assert parser.score(crossing).uas.f1 == uas
+        assert parser.attachment(crossing).uas.f1 == uas
 
 
 def test_odd_sentences(own, beam, graph):
@@ -459,7 +459,7 @@ def test_annotates_a_corpus(own, fresh):
     bare = Corpus.of(fresh.sentences())
     found = own.annotate(bare)
     assert found.names == ["word", "upos", "head", "deprel"]
-    assert own.model_.score(found).las.f1 == 1.0
+    assert own.model_.attachment(found).las.f1 == 1.0
 
 
 def test_labels_of_one_direction_only():

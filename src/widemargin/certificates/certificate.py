@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from widemargin.certificates.verifier import NOT_SEPARABLE, SEPARABLE, check_certificate
+from widemargin.markup.brief import brief_repr
 from widemargin.markup.charts import Curve, line_chart
 from widemargin.markup.html import Markup, fragment, lines_of, tag
 
@@ -34,6 +35,18 @@ class Bracket(NamedTuple):
         return f"{self.low:.6g} to {self.high:.6g}"
 
 
+def mistake_bound(R: float, gamma: float) -> float:
+    """The largest number of mistakes of a perceptron, (R / gamma)^2; infinity if it overflows.
+
+    Examples
+    --------
+    >>> mistake_bound(1.0, 0.25), mistake_bound(1.0, 1e-200)
+    (16.0, inf)
+    """
+    ratio = R / gamma
+    return ratio * ratio  # unlike a power, a product does not raise OverflowError
+
+
 class Evidence(NamedTuple):
     """The evidence that a margin lies in its bracket.
 
@@ -45,6 +58,9 @@ class Evidence(NamedTuple):
     b: float | Fraction
     examples: np.ndarray
     shares: np.ndarray
+
+    def __repr__(self) -> str:
+        return brief_repr(self)
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,7 +118,7 @@ class Certificate:
         """Maximum number of mistakes of a perceptron, (R / gamma)^2; infinite if unknown."""
         if self.extended is None or not self.extended.low > 0.0:
             return math.inf
-        return (self.R / self.extended.low) ** 2
+        return mistake_bound(self.R, self.extended.low)
 
     def verify(self, X: Any, y: Any) -> bool:
         """Recheck every claim about these examples, exactly.
@@ -288,11 +304,11 @@ class RunCertificate:
         lines = [f"{self.mistakes} mistakes in {self.epochs} epochs"]
         if self.margin is not None:
             lines.append(f"margin on these examples {self.margin:.6g}, R {self.R:.6g}")
-        if self.bound is not None:
+        if self.bound is not None and math.isfinite(self.bound):
             lines.append(f"at most {math.floor(self.bound)} mistakes, gamma {self.gamma}")
         elif self.no_bound:
             lines.append(f"no bound: {self.no_bound}")
-        if self.hinge_bound is not None:
+        if self.hinge_bound is not None and math.isfinite(self.hinge_bound):
             lines.append(f"at most {math.floor(self.hinge_bound)} mistakes by the hinge loss")
         if self.inequalities_held is not None:
             held = "held" if self.inequalities_held else "did not hold"

@@ -81,6 +81,8 @@ class GapCertificate:
         lines += [f"class {c}: {str(part).splitlines()[0]}" for c, part in enumerate(self.parts)]
         return "\n".join(lines)
 
+    __repr__ = __str__
+
     def _repr_html_(self) -> str:
         return fragment(lines_of(str(self)))
 

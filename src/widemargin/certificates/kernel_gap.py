@@ -111,6 +111,8 @@ class KernelCertificate:
         lines += [f"{_name(part.labels)}: {str(part).splitlines()[0]}" for part in self.parts]
         return "\n".join(lines)
 
+    __repr__ = __str__
+
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain numbers, for JSON."""
         found = {field.name: getattr(self, field.name) for field in fields(self)}

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from widemargin.cli.sentences import load_sentence_model, read_sentences
+from widemargin.cli.sentences import load_sentence_model, read_questions
 from widemargin.data.readers.conllout import conll_text
 from widemargin.data.readers.corpus import Corpus
 from widemargin.threads import thread_count
@@ -15,7 +15,7 @@ from widemargin.threads import thread_count
 def tag(path: str, files: Sequence[str], given: Mapping[str, Any]) -> None:
     """Print sentences with tags."""
     model = load_sentence_model(path, "Tagger")
-    corpus = read_sentences(files or ["-"], given, plain=not model.templates.columns.inputs)
+    corpus = read_questions(files, given, plain=not model.templates.columns.inputs)
     tags = model.flat_tags(corpus, thread_count(given["threads"] or -1))
     column = given["column"] or model.column
     if corpus.format == "conll" and column not in corpus.names:
@@ -26,7 +26,7 @@ def tag(path: str, files: Sequence[str], given: Mapping[str, Any]) -> None:
 def parse(path: str, files: Sequence[str], given: Mapping[str, Any]) -> None:
     """Print sentences with trees, as CoNLL-U."""
     model = load_sentence_model(path, "Parser")
-    corpus = read_sentences(files or ["-"], given, plain=bool(model.taggers))
+    corpus = read_questions(files, given, plain=bool(model.taggers))
     trees = model.predict(corpus, thread_count(given["threads"] or -1))
     cells = {"head": list(map(str, trees.heads.tolist())), "deprel": trees.labels}
     if model.taggers:

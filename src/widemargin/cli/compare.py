@@ -7,6 +7,7 @@ This one command needs scikit-learn, for its folds and its logistic regression. 
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -35,7 +36,7 @@ def compare(patterns: Sequence[str], given: Mapping[str, Any]) -> None:
     found = widemargin.compare(
         matrix_of(data.rows),
         classes.values[data.codes],
-        learners=None if some is None else [name.strip() for name in some.split(";")],
+        learners=None if some is None else [name.strip() for name in re.split("[;,]", some)],
         folds=given["folds"],
         repeats=given["repeats"],
         C=given["C"],

@@ -118,7 +118,8 @@ def tag(model: str, files: tuple[str, ...], **given: object) -> None:
     """Print the sentences of FILES, or of standard input, with the tags that MODEL predicts.
 
     CoNLL-U comes out as it was, except for the tags. Files of columns get one more column, unless
-    they already have the one of the tags. Plain text, one sentence per line, becomes columns.
+    they already have the one of the tags. Plain text, one sentence per line, becomes columns; what
+    comes through a pipe is plain text, unless --format says otherwise.
 
     \b
     Examples:
@@ -288,7 +289,11 @@ def report(model: str, files: tuple[str, ...], output: str, **given: object) -> 
 
 @main.command()
 @click.argument("files", nargs=-1, required=True)
-@click.option("--learners", help="Learners to compare, separated by semicolons (default: all).")
+@click.option(
+    "--learners",
+    help="Learners to compare, separated by commas: svm, pa, ... as in train, or names from the"
+    " table such as 'voted perceptron' (default: all but a kernel SVM that takes too long).",
+)
 @options.count("--folds", "Number of folds of the cross-validation.", default=5, least=2)
 @options.count(
     "--repeats",
@@ -300,7 +305,7 @@ def report(model: str, files: tuple[str, ...], output: str, **given: object) -> 
 @options.count("--epochs", "Number of epochs of the online learners.", default=10, least=1)
 @options.count("--seed", "Random seed.", default=0)
 @click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON object.")
-@click.option("--report", "page", help="Also write an HTML page with this name.")
+@click.option("-o", "--output", "--report", "page", help="Also write an HTML page with this name.")
 @options.reading
 @options.encoding
 def compare(files: tuple[str, ...], **given: object) -> None:
@@ -311,8 +316,8 @@ def compare(files: tuple[str, ...], **given: object) -> None:
 
     \b
     Examples:
-      widemargin compare a9a.svm --report a9a.html
-      widemargin compare spam.tsv --learners "linear SVM; averaged perceptron"
+      widemargin compare a9a.svm -o a9a.html
+      widemargin compare spam.tsv --learners svm,perceptron
     """
     from widemargin.cli.compare import compare as work
 

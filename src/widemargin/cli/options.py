@@ -65,10 +65,13 @@ _KERNELS = [
     click.option("--degree", type=int, help="Degree of the poly kernel (default: 3)."),
     click.option(
         "--gamma",
-        help="Scale of the kernel: a number, scale or auto (default: scale; for poly 1).",
+        help="Scale of the kernel: a number, scale or auto (default: scale; for poly 1, with"
+        " kernel-svm scale).",
     ),
     click.option("--sigma", type=float, help="Width of the kernel; gamma is then 1/(2 sigma^2)."),
-    click.option("--coef0", type=float, help="Constant term of the poly kernel (default: 1)."),
+    click.option(
+        "--coef0", type=float, help="Constant term of the poly kernel (default: 1; kernel-svm 0)."
+    ),
 ]
 _ENCODED = click.option(
     "--encoding", help="Character encoding of the text in the files (default: utf-8)."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -11,6 +12,7 @@ from widemargin.cli.ask import SENTENCE_LEARNERS
 from widemargin.data.readers.conll import read_conll
 from widemargin.data.readers.corpus import Corpus
 from widemargin.data.readers.formats import CORPORA
+from widemargin.data.readers.sources import STANDARD_INPUT, name_of, open_bytes
 from widemargin.errors import DataError, ModelFileError
 from widemargin.modelfile import read_model_file, restore
 
@@ -31,6 +33,33 @@ def load_sentence_model(path: str, wanted: str | None = None) -> Any:
     from widemargin.structured.parser.model import ParserModel
 
     return restore(path, arrays, about, ParserModel.of)
+
+
+def read_questions(files: Sequence[str], given: Mapping[str, Any], plain: bool) -> Corpus:
+    """Read sentences to ask a model about: from a pipe, text with one sentence per line.
+
+    Parameters
+    ----------
+    files, given : as in `read_sentences`
+        Without files, standard input is read.
+    plain : bool
+        Whether the model needs nothing but words.
+    """
+    piped = list(files) in ([], [STANDARD_INPUT]) and given.get("format") is None
+    if not (piped and plain):
+        return read_sentences(files or [STANDARD_INPUT], given, plain)
+    with open_bytes(STANDARD_INPUT) as file:
+        content = file.read()
+    source, tab = name_of(STANDARD_INPUT), content.find(b"\t")
+    if tab >= 0:
+        line = content.count(b"\n", 0, tab) + 1
+        raise DataError(
+            f"{source}:{line}: has a tab, but a pipe is read as text; give --format conllu or conll"
+            " for columns, or --format text"
+        )
+    piped_text = io.BytesIO(content)
+    piped_text.name = source
+    return read_conll(piped_text, format="text", encoding=given.get("encoding") or "utf-8")
 
 
 def read_sentences(files: Sequence[str], given: Mapping[str, Any], plain: bool = False) -> Corpus:

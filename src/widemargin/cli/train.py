@@ -6,13 +6,11 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import click
-
 from widemargin.cli.learners import LEARNERS, refuse_others
 from widemargin.cli.options import refuse_unused
 from widemargin.cli.report import report
 from widemargin.cli.trainer import Job, Trainer
-from widemargin.loops.jit import is_cold
+from widemargin.loops.jit import compile_quietly, is_cold, tell_compiling
 from widemargin.training.checkpoints import Checkpoints
 from widemargin.training.progress import watched
 
@@ -42,8 +40,10 @@ def train(
 def run(trainer: Trainer) -> int:
     """Read, learn, save, measure and report; returns the exit code."""
     began, job = time.monotonic(), trainer.job
-    if is_cold() and not job.quiet:
-        click.echo("compiling the loops: some seconds, once", err=True)
+    if job.quiet:
+        compile_quietly()
+    elif is_cold():
+        tell_compiling(always=True)
     trainer.read()
     checkpoints = _open_checkpoints(trainer)
     shown = False if job.quiet or job.as_json else None

@@ -24,7 +24,7 @@ from widemargin.data.rows import Rows, Stack
 from widemargin.kernel_machines.perceptron.fit import fit_kernel_perceptron
 from widemargin.kernel_machines.perceptron.settings import KernelSettings
 from widemargin.kernel_machines.svm.fit import KernelSVMSettings, fit_kernel_svm
-from widemargin.loops.jit import cache_folder
+from widemargin.loops.jit import cache_folder, compile_quietly
 from widemargin.models.linear import LinearModel
 from widemargin.online.fit import fit_linear
 from widemargin.online.settings import Settings
@@ -35,6 +35,7 @@ from widemargin.structured.tagger.tagger import Tagger
 def warmup(quiet: bool) -> None:
     """Read, encode and fit something tiny in every way; forget old versions."""
     began = time.monotonic()
+    compile_quietly()  # it shows its own progress
     y = np.arange(12)
     X = np.eye(12)
     matrices = [X, scipy.sparse.csr_matrix(X)]

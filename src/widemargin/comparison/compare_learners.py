@@ -48,7 +48,9 @@ def compare(
     y : array of labels
         Their labels.
     learners : list of names or dict of estimators, optional
-        The names of some of the learners above, or a dict of other unfitted estimators by name.
+        Some of the learners above by name, also by the names of `widemargin train` ("svm", "pa");
+        or a dict of other unfitted estimators by name. By default all, except for a kernel SVM that
+        would take more than about a minute.
     folds, repeats : int
         Number of cross-validation folds, and how often the examples are split anew.
     C : float
@@ -78,7 +80,7 @@ def compare(
     n = X.shape[0]
     classes, codes = encode_labels(y)
     _check(n, classes, codes, folds, repeats)
-    asked = choose(learners, n, C, epochs, random_state)
+    asked = choose(learners, X, folds * repeats, C, epochs, random_state)
     taking_part = [one for one in asked if not one.left_out]
     if not taking_part:
         raise ValueError("there are no learners to compare")

@@ -6,11 +6,23 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import widemargin
 from widemargin.parameters import check_choice
 
-#: Row limit of the kernel SVM, whose time and memory grow with the square of the rows.
-KERNEL_ROWS = 10_000
+#: A kernel SVM takes part unasked if all its trainings take about this long at most.
+_KERNEL_SECONDS = 60.0
+#: Seconds of a training per pair of rows, and per product of two numbers, as measured.
+_PER_PAIR, _PER_PRODUCT, _PER_SPARSE_PRODUCT = 1e-8, 5e-11, 1e-9
+#: What `widemargin train` calls the same learners.
+_SHORT_NAMES = {
+    "perceptron": "averaged perceptron",
+    "pa": "passive-aggressive",
+    "logistic": "online logistic",
+    "svm": "linear SVM",
+    "kernel-perceptron": "kernel perceptron",
+    "kernel-svm": "kernel SVM",
+}
+#: Learners that take part only if they are named.
+_ON_REQUEST = ("online logistic", "kernel perceptron")
 
 
 @dataclass(frozen=True)
@@ -35,14 +47,21 @@ class Contender:
     note: str = ""
 
 
-def contenders(rows: int, C: float, epochs: int, seed: int | None) -> dict[str, Contender]:
-    """All learners by name, for this number of rows.
+def contenders(C: float, epochs: int, seed: int | None) -> dict[str, Contender]:
+    """All learners by name.
 
     Nothing is tuned: an error costs C for all, and all online learners run the same epochs.
     """
     from sklearn.linear_model import LogisticRegression
 
-    from widemargin.estimators import LinearSVM, PassiveAggressive, Perceptron
+    from widemargin.estimators import (
+        KernelPerceptron,
+        KernelSVM,
+        LinearSVM,
+        OnlineLogistic,
+        PassiveAggressive,
+        Perceptron,
+    )
 
     seeded: dict[str, Any] = {"random_state": seed, "progress": False}
     online = {"epochs": epochs, "fit_intercept": "auto", **seeded}
@@ -52,31 +71,47 @@ def contenders(rows: int, C: float, epochs: int, seed: int | None) -> dict[str, 
         # Its predictions evaluate thousands of hypotheses, so it alone uses all cores.
         "voted perceptron": lambda: Perceptron(keep="vote", n_jobs=-1, **online),
         "passive-aggressive": lambda: PassiveAggressive(C=C, **online),
+        "online logistic": lambda: OnlineLogistic(**online),
         "linear SVM": lambda: LinearSVM(C=C, **seeded),
         "logistic regression": lambda: LogisticRegression(C=C, max_iter=1000),
+        "kernel perceptron": lambda: KernelPerceptron(epochs=epochs, **seeded),
+        "kernel SVM": lambda: KernelSVM(C=C, progress=False),
     }
     notes = {"voted perceptron": "predicts on all cores"}
-    found = {name: Contender(name, make, note=notes.get(name, "")) for name, make in makers.items()}
-    found["kernel SVM"] = _kernel_svm(rows, C)
-    return found
+    return {name: Contender(name, make, note=notes.get(name, "")) for name, make in makers.items()}
 
 
-def _kernel_svm(rows: int, C: float) -> Contender:
-    """The kernel SVM, if there are not too many rows."""
-    name = "kernel SVM"
-    if rows > KERNEL_ROWS:
-        return Contender(name, None, f"left out: more than {KERNEL_ROWS:,} rows")
-    return Contender(name, lambda: widemargin.KernelSVM(C=C))
+def kernel_seconds(X: Any, trainings: int) -> float:
+    """Estimate how long a kernel SVM needs for that many trainings on these rows, in seconds.
+
+    Every row may meet every other one, so the time grows with the square of the rows.
+    """
+    n, width = X.shape
+    each = _PER_PRODUCT * width
+    if hasattr(X, "nnz"):
+        each = min(each, _PER_SPARSE_PRODUCT * X.nnz / max(1, n))
+    return trainings * n * n * (_PER_PAIR + each)
 
 
 def choose(
     learners: Mapping[str, Any] | Sequence[str] | None,
-    rows: int,
+    X: Any,
+    trainings: int,
     C: float,
     epochs: int,
     seed: int | None,
 ) -> list[Contender]:
-    """Select the learners: all, some by name, or estimators given by the user."""
+    """Select the learners: all, some by name, or estimators given by the user.
+
+    Parameters
+    ----------
+    learners : dict, sequence of str or None
+        As in `compare`. The names of `widemargin train` also count.
+    X : matrix
+        The examples.
+    trainings : int
+        How often each learner will be trained.
+    """
     if isinstance(learners, Mapping):
         from sklearn.base import clone
 
@@ -84,9 +119,13 @@ def choose(
             Contender(str(name), lambda model=model: clone(model))  # type: ignore[misc]
             for name, model in learners.items()
         ]
-    known = contenders(rows, C, epochs, seed)
+    known = contenders(C, epochs, seed)
     if learners is None:
-        return list(known.values())
+        seconds = kernel_seconds(X, trainings)
+        if seconds > _KERNEL_SECONDS:
+            why = f"left out: it would take about {seconds:,.0f} s; name it to include it"
+            known["kernel SVM"] = Contender("kernel SVM", None, why)
+        return [one for name, one in known.items() if name not in _ON_REQUEST]
     for name in learners:
-        check_choice("learner", name, known)
-    return [known[name] for name in dict.fromkeys(learners)]
+        check_choice("learner", name, (*known, *_SHORT_NAMES))
+    return [known[name] for name in dict.fromkeys(_SHORT_NAMES.get(n, n) for n in learners)]

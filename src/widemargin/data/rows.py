@@ -12,6 +12,7 @@ import numpy as np
 
 from widemargin.errors import DataError
 from widemargin.loops.storage import Dense, Sparse
+from widemargin.markup.brief import brief_repr
 
 #: The typical size of the values is estimated from this many rows.
 _SAMPLED = 250
@@ -42,6 +43,8 @@ class Rows:
     n: int
     width: int
     distinct: bool = False
+
+    __repr__ = brief_repr
 
     @classmethod
     def of(cls, X: Any, bias: float = 1.0, dtype: Any = None) -> Rows:

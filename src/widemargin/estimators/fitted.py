@@ -9,11 +9,25 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import NotFittedError
 
-from widemargin.parameters import check_keywords
+from widemargin.parameters import NamedParameters, refuse_unknown
 from widemargin.training.history import History
 
+#: What leaves more time, by the reason for which the training of an SVM stopped.
+_MORE_TIME = {"epochs": ", allow more epochs", "deadline": ", allow more seconds (max_seconds)"}
 
-class FittedClassifier(ClassifierMixin, BaseEstimator):
+
+def advise(stopped: str) -> str:
+    """What to do if an SVM stopped before it reached `tol`.
+
+    Examples
+    --------
+    >>> advise("epochs")
+    'scale the features, allow more epochs or try a smaller C'
+    """
+    return f"scale the features{_MORE_TIME.get(stopped, '')} or try a smaller C"
+
+
+class FittedClassifier(NamedParameters, ClassifierMixin, BaseEstimator):
     """A classifier whose fit stores a model, `model_`."""
 
     model_: Any
@@ -28,7 +42,7 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
         """Write an HTML page about the model; see `widemargin.report`."""
         from widemargin.pages.reports import report
 
-        check_keywords(options, ("X", "y", "certificate", "data", "title"), "report")
+        refuse_unknown("report", options, ("X", "y", "certificate", "data", "title"))
         report(self, path, X, y, **options)
 
     @property

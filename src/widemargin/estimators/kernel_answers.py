@@ -19,6 +19,14 @@ from widemargin.kernels.points import len_of
 from widemargin.models.kernel import KernelModel
 from widemargin.threads import thread_count
 
+#: How scikit-learn checks vectors. Not finite values are left to `Rows`, which names their places.
+_VECTORS: dict[str, Any] = {
+    "accept_sparse": "csr",
+    "dtype": (np.float64, np.float32),
+    "order": "C",
+    "ensure_all_finite": False,
+}
+
 
 class KernelAnswers(FittedClassifier):
     """Scores and predictions of a fitted kernel model, `model_`."""
@@ -90,9 +98,8 @@ class KernelAnswers(FittedClassifier):
             if len(y) != len_of(X):
                 raise DataError(f"found {len_of(X)} examples, but {len(y)} labels")
             return X, y
-        X, y = validate_data(
-            self, X, y, accept_sparse="csr", dtype=(np.float64, np.float32), order="C"
-        )
+        X, y = validate_data(self, X, y, **_VECTORS)
+        self._check_finite(X)
         return X, check_labels(column_or_1d(y, warn=True))
 
     def _to_ask(self, X: Any) -> Any:
@@ -104,9 +111,14 @@ class KernelAnswers(FittedClassifier):
         """Validate further examples, which must have the same features as the training data."""
         if isinstance(X, Rows) or self._takes_objects(X):
             return X
-        return validate_data(
-            self, X, reset=False, accept_sparse="csr", dtype=(np.float64, np.float32), order="C"
-        )
+        X = validate_data(self, X, reset=False, **_VECTORS)
+        self._check_finite(X)
+        return X
+
+    def _check_finite(self, X: Any) -> None:
+        """Name the first NaN or infinity of vectors for a function, which would not see to it."""
+        if callable(self.kernel):
+            Rows.of(X, bias=0.0).check_finite()
 
     def _takes_objects(self, X: Any) -> bool:
         """Whether the examples are objects rather than vectors; scikit-learn cannot check those."""

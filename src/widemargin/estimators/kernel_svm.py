@@ -16,6 +16,7 @@ from widemargin.certificates.kernel_gap import KernelCertificate
 from widemargin.data.encode.labels import encode_labels
 from widemargin.data.rows import Rows
 from widemargin.errors import NotSeparableWarning
+from widemargin.estimators.fitted import advise
 from widemargin.estimators.kernel_answers import KernelAnswers
 from widemargin.kernel_machines.svm.fit import KernelSVMSettings, fit_kernel_svm
 from widemargin.kernel_machines.svm.solve import KernelDualStart
@@ -285,7 +286,7 @@ class KernelSVM(KernelAnswers):
             warnings.warn(
                 f"stopped ({stopped}) with a violation of {found.violation:.2g} and a relative gap"
                 f" of {found.gap:.2g}: the objective {found.primal:.6g} may be that far above the"
-                " optimum",
+                f" optimum; {advise(stopped)}",
                 ConvergenceWarning,
                 stacklevel=3,
             )

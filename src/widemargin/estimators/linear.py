@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any, Self
 
 import numpy as np
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _check_sample_weight, column_or_1d
 
 from widemargin.certificates.certificate import RunCertificate
@@ -26,9 +27,25 @@ from widemargin.online.settings import Settings
 from widemargin.online.state import State
 from widemargin.parameters import changed, check_choice, refuse_unused
 from widemargin.separability.linear_trainings import begin_run
+from widemargin.threads import thread_count
 from widemargin.training.checkpoints import digest_of, open_checkpoints
 from widemargin.training.history import History
 from widemargin.training.progress import watched
+
+
+def _has_probabilities(learner: LinearLearner) -> bool:
+    """Let scikit-learn see `predict_proba` only where scores are those of a logistic model."""
+    rule = getattr(learner, "rule", learner._rules[0])
+    if rule != "logistic":
+        raise AttributeError(
+            f"predict_proba needs the logistic rule, not {rule!r}; to calibrate the scores of"
+            " another rule use scikit-learn's CalibratedClassifierCV"
+        )
+    if learner.keep == "vote":
+        raise AttributeError(
+            "predict_proba needs keep='last' or 'average': votes are not probabilities"
+        )
+    return True
 
 
 class LinearLearner(LinearAnswers):
@@ -175,6 +192,17 @@ class LinearLearner(LinearAnswers):
         self.n_features_in_ = state.width
         self._adopt(self._model(known, state, history, settings, rng, bias=rows.bias), rng)
         return self
+
+    # Prediction
+
+    @available_if(_has_probabilities)
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Estimate the probability of every class, in the order of `classes_`.
+
+        Only the logistic rule learns probabilities. For the others, scikit-learn's
+        `CalibratedClassifierCV(learner)` calibrates the scores on held-out folds.
+        """
+        return self._fitted().predict_proba(self._rows_to_ask(X), thread_count(self.n_jobs))
 
     # Other hypotheses of the same training
 

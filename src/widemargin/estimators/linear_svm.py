@@ -17,8 +17,10 @@ from widemargin.data.encode.labels import check_labels, encode_labels
 from widemargin.data.rows import Rows
 from widemargin.errors import NotSeparableWarning
 from widemargin.estimators.answers import LinearAnswers
+from widemargin.estimators.fitted import advise
 from widemargin.estimators.validation import validate_data
 from widemargin.linear_svm.fit import DualStart, SVMSettings, TrainedSVM, fit_svm
+from widemargin.markup.words import several
 from widemargin.models.linear import LinearModel
 from widemargin.online.fit import check_classes
 from widemargin.parameters import changed, refuse_unused
@@ -245,11 +247,12 @@ def _warn(trained: TrainedSVM) -> None:
     certificate = trained.certificate
     if certificate.separates is False:
         warnings.warn(str(certificate).splitlines()[2], NotSeparableWarning, stacklevel=4)
-    elif trained.history.stopped in ("epochs", "no progress"):
-        epochs = len(trained.history)
+    elif trained.history.stopped in ("epochs", "no progress", "deadline"):
+        epochs = several(len(trained.history), "epoch")
         warnings.warn(
-            f"relative gap {certificate.gap:.2g} after {epochs} epochs: the objective"
-            f" {certificate.primal:.6g} may be that far above the optimum",
+            f"relative gap {certificate.gap:.2g} after {epochs}: the objective"
+            f" {certificate.primal:.6g} may be that far above the optimum;"
+            f" {advise(trained.history.stopped)}",
             ConvergenceWarning,
             stacklevel=4,
         )

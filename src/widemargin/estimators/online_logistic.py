@@ -5,22 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-from sklearn.utils.metaestimators import available_if
-
 from widemargin.estimators.streams import StreamLearner
 from widemargin.online.orders import Shuffle
 from widemargin.online.rules import Eta
-from widemargin.threads import thread_count
-
-
-def _has_probabilities(learner: OnlineLogistic) -> bool:
-    """Let scikit-learn see `predict_proba` only where scores are probabilities, not votes."""
-    if learner.keep == "vote":
-        raise AttributeError(
-            "predict_proba needs keep='last' or 'average': votes are not probabilities"
-        )
-    return True
 
 
 class OnlineLogistic(StreamLearner):
@@ -104,8 +91,3 @@ class_weight, fit_intercept, multiclass, grow, warm_start, n_jobs, random_state,
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.progress = progress
-
-    @available_if(_has_probabilities)
-    def predict_proba(self, X: Any) -> np.ndarray:
-        """Estimate the probability of every class, in the order of `classes_`."""
-        return self._fitted().predict_proba(self._rows_to_ask(X), thread_count(self.n_jobs))

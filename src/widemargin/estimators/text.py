@@ -15,7 +15,7 @@ from widemargin.data.rows import Rows, Stack
 from widemargin.estimators.fitted import FittedClassifier
 from widemargin.models.explanation import Explanation
 from widemargin.models.linear import LinearModel
-from widemargin.parameters import Use, changed, refuse_unused, used_with
+from widemargin.parameters import NamedParameters, Use, changed, refuse_unused, used_with
 from widemargin.threads import thread_count
 
 _OPTIONS = (
@@ -36,6 +36,7 @@ _BIAS = 0.1
 
 
 class HashedText(  # type: ignore[call-arg]
+    NamedParameters,
     TransformerMixin,
     BaseEstimator,
     auto_wrap_output_keys=None,  # because its rows are sparse
@@ -339,6 +340,11 @@ class TextClassifier(FittedClassifier):
     def model_(self) -> LinearModel:
         """Encoder and weights as one model."""
         return replace(self._fitted_learner().model_, encoder=self.encoder_)
+
+    @property
+    def certificate_(self) -> Any:
+        """The certificate of the learner."""
+        return self._fitted_learner().certificate_
 
     # Internals
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from widemargin.evaluate.intervals import wilson
+from widemargin.markup.brief import brief_repr
 
 #: Number of confusion tables drawn for the intervals of F1.
 _DRAWS = 1000
@@ -35,6 +36,8 @@ class Measures:
 
     labels: list[Any]
     confusion: np.ndarray
+
+    __repr__ = brief_repr
 
     @property
     def n(self) -> int:

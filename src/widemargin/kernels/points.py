@@ -15,6 +15,7 @@ from widemargin.kernels.kernel import Kernel
 from widemargin.loops.kernel.panels import LONGEST, pack
 from widemargin.loops.lowlevel.panel_products import PANEL, suits_this_processor
 from widemargin.loops.storage import squared_norms
+from widemargin.markup.brief import brief_repr
 
 #: Sparse rows are multiplied as dense ones if at least one value in this many is not zero ...
 _DENSE_ENOUGH = 32
@@ -50,6 +51,8 @@ class Points:
     rows: Rows | None
     objects: list[Any] | None
     index: np.ndarray
+
+    __repr__ = brief_repr
 
     @property
     def dtype(self) -> np.dtype:

@@ -16,6 +16,7 @@ from widemargin.errors import DataError
 from widemargin.linear_svm.binary import Solution, Solver, rescale_start, solve
 from widemargin.linear_svm.joint import JointSVM, solve_joint
 from widemargin.linear_svm.problem import BinarySVM, SolverReport, StopSignal
+from widemargin.markup.brief import brief_repr
 from widemargin.online.fit import prices
 from widemargin.online.state import State
 from widemargin.parameters import (
@@ -90,6 +91,9 @@ class DualStart(NamedTuple):
     alphas: list[np.ndarray]
     C: float
 
+    def __repr__(self) -> str:
+        return brief_repr(self)
+
 
 class TrainedSVM(NamedTuple):
     """What a fit returns: the weights, the history, the certificate, a start for another C."""
@@ -98,6 +102,9 @@ class TrainedSVM(NamedTuple):
     history: History
     certificate: GapCertificate
     start: DualStart
+
+    def __repr__(self) -> str:
+        return brief_repr(self)
 
 
 def fit_svm(

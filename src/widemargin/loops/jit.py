@@ -13,6 +13,7 @@ import hashlib
 import os
 import pathlib
 import stat
+import sys
 import warnings
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
@@ -111,7 +112,9 @@ class _SafeCache(FunctionCache):
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         try:
             found = self._load(sig, target_context)
-            if found is not None and found.signature.args != normalize_signature(sig)[0]:
+            if found is None:
+                tell_compiling()
+            elif found.signature.args != normalize_signature(sig)[0]:
                 raise ValueError("it is for other types")
             return found
         except Exception as error:
@@ -123,9 +126,9 @@ class _SafeCache(FunctionCache):
     def _load(self, sig: Any, target_context: Any) -> Any:
         """Load code without numba's first step, which registers all that can be compiled.
 
-        That step imports scipy.linalg and takes half a second, and only the compiler needs it, which
-        takes it itself. Loaded code needs nothing but numba's runtime. These are private names of
-        numba: where they are missing, numba loads in its own way.
+        That step imports scipy.linalg and takes half a second, and only the compiler needs it,
+        which takes it itself. Loaded code needs nothing but numba's runtime. These are private
+        names of numba: where they are missing, numba loads in its own way.
         """
         if not (hasattr(rtsys, "initialize") and hasattr(FunctionCache, "_load_overload")):
             return super().load_overload(sig, target_context)
@@ -160,6 +163,8 @@ def _alone(folder: pathlib.Path) -> Iterator[None]:
         yield
 
 
+#: Whether it was said that loops are being compiled.
+_told = False
 _CACHE = None if numba.config.DISABLE_JIT else _open_cache()
 
 
@@ -190,6 +195,27 @@ def jit(*, inline: bool = False) -> Callable[[F], F]:
 def cache_folder() -> pathlib.Path | None:
     """Where this version keeps its machine code; None if it cannot be kept."""
     return _CACHE
+
+
+def tell_compiling(*, always: bool = False) -> None:
+    """Say once in a process why the first use of a loop takes so long, on a terminal.
+
+    Parameters
+    ----------
+    always : bool
+        Say it even if standard error is not a terminal.
+    """
+    global _told
+    if not _told and (always or sys.stderr.isatty()):
+        how_long = "about 10 seconds" if is_cold() else "a few seconds"
+        print(f"compiling loops for their first use: {how_long}, once", file=sys.stderr)
+        _told = True
+
+
+def compile_quietly() -> None:
+    """Say nothing about compiling from now on."""
+    global _told
+    _told = True
 
 
 def is_cold() -> bool:

@@ -51,3 +51,5 @@ class Explanation:
                 line += f"  from rows {rows}{', ...' if len(mistakes) > 5 else ''}"
             lines.append(line)
         return "\n".join(lines)
+
+    __repr__ = __str__

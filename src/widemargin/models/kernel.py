@@ -20,6 +20,7 @@ from widemargin.kernels.kernel import Kernel, make_kernel
 from widemargin.kernels.points import Points, points_of
 from widemargin.loops.kernel.feature_space import vote_each, vote_together
 from widemargin.loops.linear.passes import Log
+from widemargin.markup.words import several
 from widemargin.modelfile import (
     pack_strings,
     pack_value,
@@ -86,6 +87,13 @@ class KernelModel:
     encoder: Encoder | None = None
     R: float = 0.0
     width: int = 0
+
+    def __repr__(self) -> str:
+        kernel, stored = self.kernel.called or self.kernel.name, self.support.n
+        return (
+            f"{type(self).__name__}({self.learner}, {len(self.classes)} classes,"
+            f" kernel {kernel!r}, {several(stored, 'support vector')})"
+        )
 
     #: Attributes that estimators expect of every model: no constant feature, dicts or certificate.
     bias = 0.0

@@ -18,7 +18,7 @@ from widemargin.threads import one_blas_thread, run_all
 _TOGETHER = 1024
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class KernelSVMModel(KernelModel):
     """A `KernelModel` of several machines, which may separate pairs of classes.
 

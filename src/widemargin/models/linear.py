@@ -83,6 +83,12 @@ class LinearModel:
     generator_state: Mapping[str, Any] | None = None
     encoder: Encoder | None = None
 
+    def __repr__(self) -> str:
+        return (
+            f"LinearModel({self.learner}, {len(self.classes)} classes,"
+            f" {self.width} features, keep {self.keep!r})"
+        )
+
     @cached_property
     def weights(self) -> np.ndarray:
         """The weights used for prediction, bias last; for a vote, the averaged weights."""

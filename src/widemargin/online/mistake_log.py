@@ -18,6 +18,8 @@ from widemargin.data.rows import Rows
 from widemargin.errors import DataError
 from widemargin.loops.linear.passes import Log
 from widemargin.loops.linear.scores import binary_votes, multiclass_votes
+from widemargin.markup.brief import brief_repr
+from widemargin.markup.words import several
 from widemargin.threads import run_all, split
 
 #: For a learner that keeps no log.
@@ -49,6 +51,9 @@ class Part(NamedTuple):
     support: Rows  # only rows that caused a correction
     origin: np.ndarray  # their row numbers in the training data
     entries: Log  # `example` is an index into `support`
+
+    def __repr__(self) -> str:
+        return brief_repr(self)
 
     @property
     def size(self) -> int:
@@ -88,6 +93,9 @@ class MistakeLog:
         self.parts.append(part)
         while len(self.parts) > 1 and self.parts[-1].size >= self.parts[-2].size:
             self.parts[-2:] = [_join(self.parts[-2:])]
+
+    def __repr__(self) -> str:
+        return f"MistakeLog({several(len(self), 'correction')})"
 
     def __len__(self) -> int:
         return sum(len(part.entries.example) for part in self.parts)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from widemargin.loops.linear.passes import COUNT, SCALE, SEEN, TURN
+from widemargin.markup.brief import brief_repr
 from widemargin.online.mistake_log import MistakeLog
 
 KEEPS = ("last", "average", "vote")
@@ -38,6 +39,8 @@ class State:
     log: MistakeLog | None
     start: np.ndarray
     joint: bool
+
+    __repr__ = brief_repr
 
     @classmethod
     def begin(cls, W: np.ndarray, keep: str, joint: bool) -> State:

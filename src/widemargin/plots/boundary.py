@@ -9,6 +9,7 @@ import numpy as np
 
 from widemargin.data.encode.labels import codes_of
 from widemargin.errors import DataError
+from widemargin.markup.brief import brief_repr
 from widemargin.markup.words import short
 from widemargin.plots import style
 from widemargin.plots.views import Line, View, examples_of, make_view
@@ -56,6 +57,8 @@ class BoundaryDisplay:
     title: str = ""
     ax_: Any = None
     figure_: Any = None
+
+    __repr__ = brief_repr
 
     @classmethod
     def from_estimator(
@@ -245,7 +248,7 @@ def plot_boundary(
     )
 
 
-@dataclass
+@dataclass(repr=False)
 class KernelDisplay(BoundaryDisplay):
     """The scores of a kernel machine as contours, with its support vectors."""
 

@@ -11,6 +11,7 @@ import numpy as np
 from widemargin.certificates.certificate import RunCertificate
 from widemargin.data.encode.labels import encode_labels
 from widemargin.errors import DataError
+from widemargin.markup.brief import brief_repr
 from widemargin.markup.words import several
 from widemargin.online import losses
 from widemargin.parameters import check_choice
@@ -48,6 +49,8 @@ class LossesDisplay:
     marked: float | None = None
     ax_: Any = None
     figure_: Any = None
+
+    __repr__ = brief_repr
 
     @classmethod
     def of_margins(cls, low: float = -2.0, high: float = 2.5, ax: Any = None) -> Self:
@@ -157,6 +160,8 @@ class HistoryDisplay:
     ax_: Any = None
     figure_: Any = None
 
+    __repr__ = brief_repr
+
     @classmethod
     def from_estimator(cls, estimator: Any, *, ax: Any = None) -> Self:
         """Plot the history of a fit."""
@@ -252,6 +257,8 @@ class BoundDisplay:
     certificate: RunCertificate
     ax_: Any = None
     figure_: Any = None
+
+    __repr__ = brief_repr
 
     @classmethod
     def from_certificate(cls, certificate: Any, *, ax: Any = None, scale: str = "auto") -> Self:

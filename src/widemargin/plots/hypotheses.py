@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from widemargin.errors import DataError
+from widemargin.markup.brief import brief_repr
 from widemargin.plots.style import need_log
 
 
@@ -30,6 +31,9 @@ class Hypothesis(NamedTuple):
     row: int
     amount: float
     born: float
+
+    def __repr__(self) -> str:
+        return brief_repr(self)
 
 
 def hypotheses(model: Any, most: int | None = None) -> list[Hypothesis]:

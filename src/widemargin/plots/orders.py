@@ -10,6 +10,7 @@ import numpy as np
 
 from widemargin.data.encode.labels import codes_of
 from widemargin.errors import DataError
+from widemargin.markup.brief import brief_repr
 from widemargin.markup.words import several, short
 from widemargin.online.state import KEEPS
 from widemargin.plots import style
@@ -41,6 +42,8 @@ class OrdersDisplay:
     view: View | None = None
     ax_: Any = None
     figure_: Any = None
+
+    __repr__ = brief_repr
 
     @classmethod
     def from_runs(cls, runs: Mapping[str, Any], X: Any, y: Any, *, ax: Any = None) -> Self:

@@ -12,6 +12,7 @@ import numpy as np
 
 from widemargin.data.encode.labels import codes_of
 from widemargin.errors import DataError
+from widemargin.markup.brief import brief_repr
 from widemargin.markup.html import escape, page
 from widemargin.markup.words import several
 from widemargin.plots import style
@@ -43,6 +44,8 @@ class PathDisplay:
     view: View
     ax_: Any = None
     figure_: Any = None
+
+    __repr__ = brief_repr
 
     @classmethod
     def from_estimator(

@@ -11,6 +11,7 @@ import numpy as np
 from widemargin.data.encode.labels import codes_of
 from widemargin.errors import DataError
 from widemargin.evaluate.measures import Measures, confusion_of
+from widemargin.markup.brief import brief_repr
 from widemargin.markup.words import short
 from widemargin.plots import style
 
@@ -31,6 +32,8 @@ class ConfusionDisplay:
     measures: Measures
     ax_: Any = None
     figure_: Any = None
+
+    __repr__ = brief_repr
 
     @classmethod
     def from_estimator(cls, estimator: Any, X: Any, y: Any, *, ax: Any = None) -> Self:
@@ -123,6 +126,8 @@ class WeightsDisplay:
     labels: Sequence[Any] = ()
     ax_: Any = None
     figure_: Any = None
+
+    __repr__ = brief_repr
 
     @classmethod
     def from_estimator(
@@ -267,6 +272,8 @@ class TagsDisplay:
     right: Sequence[str] | None = None
     ax_: Any = None
     figure_: Any = None
+
+    __repr__ = brief_repr
 
     def plot(self, ax: Any = None, across: int = 46) -> Self:
         """Draw it, in lines of about `across` letters."""

@@ -13,6 +13,7 @@ import numpy as np
 
 from widemargin.data.rows import Rows
 from widemargin.errors import DataError
+from widemargin.markup.brief import brief_repr
 
 #: A sample of this many rows is enough to find a direction.
 _SAMPLED = 2000
@@ -44,6 +45,8 @@ class View:
     basis: np.ndarray
     axes: tuple[str, str]
     story: str = ""
+
+    __repr__ = brief_repr
 
     def place(self, X: Any) -> np.ndarray:
         """The coordinates of examples in the plot: (n, 2)."""

@@ -8,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from widemargin.data.encode.text import texts_of
+from widemargin.markup.brief import brief_repr
 from widemargin.markup.words import short
 from widemargin.online.scores import best_class
 from widemargin.plots import style
@@ -39,6 +40,8 @@ class VotesDisplay:
     labels: list[Any]
     ax_: Any = None
     figure_: Any = None
+
+    __repr__ = brief_repr
 
     @classmethod
     def from_estimator(cls, estimator: Any, x: Any, *, ax: Any = None) -> Self:

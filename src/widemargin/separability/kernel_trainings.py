@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from widemargin.certificates.certificate import Certificate, RunCertificate
+from widemargin.certificates.certificate import Certificate, RunCertificate, mistake_bound
 from widemargin.data.encode.labels import codes_of
 from widemargin.errors import DataError
 from widemargin.kernels.points import points_of
@@ -57,7 +57,7 @@ def inspect_kernel_run(
         trials = np.bincount(rows, minlength=len(codes)).astype(np.float64)
     gamma = bound = None
     if data is not None and data.extended is not None and data.extended.low > 0.0:
-        gamma, bound = data.extended, (model.R / data.extended.low) ** 2
+        gamma, bound = data.extended, mistake_bound(model.R, data.extended.low)
     return RunCertificate(
         known.mistakes,
         known.epochs,

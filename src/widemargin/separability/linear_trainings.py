@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from widemargin.certificates.certificate import Bracket, Certificate, RunCertificate
+from widemargin.certificates.certificate import Bracket, Certificate, RunCertificate, mistake_bound
 from widemargin.data.encode.labels import codes_of
 from widemargin.data.rows import Rows
 from widemargin.errors import DataError
@@ -75,10 +75,10 @@ def inspect_run(model: LinearModel, X: Any, y: Any, data: Certificate | None) ->
     gamma, bound = None, None
     if len(W) == 1 and data is not None and data.extended is not None and data.extended.low > 0:
         gamma, R = data.extended, data.R
-        bound = (R / gamma.low) ** 2
+        bound = mistake_bound(R, gamma.low)
     elif len(W) > 1 and extended > 0.0:
         gamma = Bracket(extended, math.inf)
-        bound = 2.0 * (R / extended) ** 2
+        bound = 2.0 * mistake_bound(R, extended)
     progress = None
     if not known.no_bound and len(W) == 1 and data is not None and gamma is not None:
         progress = _follow(model, matrix, rows.bias, data, R)
@@ -137,7 +137,7 @@ def hinge_bound(leads: np.ndarray, trials: np.ndarray, length: float, R: float) 
     distances = leads / length
     candidates = R * np.geomspace(*_GAMMAS)
     bounds = [
-        (R / gamma) ** 2 + 2.0 * float(trials @ np.maximum(0.0, gamma - distances)) / gamma
+        mistake_bound(R, gamma) + 2.0 * float(trials @ np.maximum(0.0, gamma - distances)) / gamma
         for gamma in candidates.tolist()
     ]
     return min(bounds)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from widemargin.certificates.certificate import Bracket, RunCertificate
+from widemargin.certificates.certificate import Bracket, RunCertificate, mistake_bound
 from widemargin.structured.task import Task, count_features
 from widemargin.structured.weights import Weights, difference_of, dot, norm
 from widemargin.training.history import History
@@ -62,7 +62,7 @@ def certify_run(
     return RunCertificate(
         **found,
         gamma=Bracket(gamma, max(gamma, cap)),
-        bound=(found["R"] / gamma) ** 2,
+        bound=mistake_bound(found["R"], gamma),
         progress=_progress(weights, unit, gamma, found["R"]),
     )
 

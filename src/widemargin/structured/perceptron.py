@@ -26,6 +26,7 @@ from widemargin.parameters import (
 )
 from widemargin.structured.answers import Answers
 from widemargin.structured.beam import UPDATES
+from widemargin.structured.estimator import StructuredEstimator
 from widemargin.structured.mistake_bound import certify_run
 from widemargin.structured.task import Score, Task, count_features
 from widemargin.structured.task_file import read_task_model, write_task_model
@@ -40,7 +41,7 @@ RULES = ("perceptron", "pa", "pa1", "pa2")
 KEEPS = ("last", "average", "vote")
 
 
-class StructuredPerceptron:
+class StructuredPerceptron(StructuredEstimator):
     """Learns to score answers so that the right one scores best (Collins 2002).
 
         for each example (x, y):
@@ -200,8 +201,14 @@ class StructuredPerceptron:
 
     def _task(self, X: list[Any], Y: list[Any]) -> dict[str, Any]:
         """Identify the training, so that only its own checkpoints are resumed."""
-        params = {name: repr(getattr(self, name)) for name in _PARAMS}
+        params = {name: repr(value) for name, value in self._settable().items()}
         return {"learner": ["StructuredPerceptron", params], "examples": digest_of(X, Y)}
+
+    def _settable(self) -> dict[str, Any]:
+        """All parameters but the task."""
+        params = self.get_params(deep=False)
+        del params["task"]
+        return params
 
     def partial_fit(self, X: Sequence[Any], Y: Sequence[Any]) -> Self:
         """Continue learning with one epoch over more examples."""
@@ -368,6 +375,11 @@ class StructuredPerceptron:
             list(zip(X, Y, strict=True)),
         )
 
+    @property
+    def certificate_(self) -> RunCertificate:
+        """What the training alone proves; `certificate(separator, X, Y)` proves more."""
+        return self.certificate()
+
     def _without_bound(self) -> str:
         """Why the theorem does not apply to this training; empty if it does."""
         if self.rule != "perceptron":
@@ -386,7 +398,7 @@ class StructuredPerceptron:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Save the model to a file, which names the task but does not store it."""
-        params = {name: getattr(self, name) for name in _PARAMS}
+        params = self._settable()
         about = {"longest": self._longest, "seen": self._seen, "count": self._weights.count}
         write_task_model(path, self.task, self._weights, params, self.history_, about)
 
@@ -407,9 +419,3 @@ class StructuredPerceptron:
         model._weights, model.history_ = weights, history
         model._longest, model._seen = about["longest"], about["seen"]
         return model
-
-
-_PARAMS = (
-    *("keep", "rule", "C", "eta", "epochs", "shuffle", "augmented", "beam", "update"),
-    *("validation", "patience", "max_seconds", "log", "random_state", "progress"),
-)

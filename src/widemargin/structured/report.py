@@ -10,6 +10,7 @@ import numpy as np
 from widemargin.data.readers.corpus import Corpus
 from widemargin.errors import DataError
 from widemargin.evaluate.measures import Measures, confusion_of
+from widemargin.markup.brief import brief_repr
 from widemargin.structured.parser.model import ParserModel
 from widemargin.structured.parser.trees import heads_of, measure_trees
 from widemargin.structured.resample import Ratio
@@ -54,6 +55,9 @@ class Report(NamedTuple):
     mistakes: list[Confusion]
     notes: list[str]
     confusion: Measures
+
+    def __repr__(self) -> str:
+        return brief_repr(self)
 
 
 def measure_tagger(

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from widemargin.data.readers.conll import read_conll
-from widemargin.data.readers.corpus import Corpus
+from widemargin.data.readers.corpus import Corpus, Sentence, gather
 from widemargin.errors import DataError
 
 #: Names of the other columns, if tokens are tuples.
 BESIDE = ("pos", "chunk")
+#: Characters that mean something in templates, and what stands for them.
+_NOT_IN_TEMPLATES = str.maketrans("[]|", "()/")
 
 
 def corpus_of(given: Any, tags: Any = None, beside: Sequence[str] = BESIDE) -> Corpus:
@@ -20,7 +23,8 @@ def corpus_of(given: Any, tags: Any = None, beside: Sequence[str] = BESIDE) -> C
     Parameters
     ----------
     given : Corpus, path, dict of columns, or list of sentences
-        A sentence is a list of words, or of tuples of a word and its other columns.
+        A sentence is a list of words, of tuples of a word and its other columns, or of dicts of
+        features; or a sentence of a corpus, with all its columns.
     tags : list of lists of str
         One tag per word.
     beside : sequence of str
@@ -43,9 +47,14 @@ def corpus_of(given: Any, tags: Any = None, beside: Sequence[str] = BESIDE) -> C
     if isinstance(given, Mapping):
         return Corpus.of(given, tags)
     sentences = list(given)
+    if sentences and all(isinstance(sentence, Sentence) for sentence in sentences):
+        return corpus_of(gather(sentences), tags)
     first = next((sentence[0] for sentence in sentences if len(sentence)), "")
     if isinstance(first, tuple):
         return Corpus.of(_columns(sentences, first, beside), tags)
+    if isinstance(first, Mapping):
+        made = Corpus.of(feature_columns(sentences, beside), tags)
+        return replace(made, format="dicts")
     return Corpus.of(sentences, tags)
 
 
@@ -67,6 +76,69 @@ def _columns(
         name: [[token[k] for token in sentence] for sentence in sentences]
         for k, name in enumerate(names)
     }
+
+
+def feature_columns(
+    sentences: Sequence[Sequence[Any]], known: Sequence[str] = ()
+) -> dict[str, list[list[str]]]:
+    """Columns from sentences of dicts of features, as CRFsuite takes them.
+
+    Each key becomes a column, whose name is the key and a colon; a token that lacks the key has an
+    empty cell there. A string is a value of its own, True is the value "1", and False is the same
+    as no key. Numbers other than 0 and 1 are refused, as a feature is either there or not.
+
+    Parameters
+    ----------
+    sentences : list of lists of dict
+        The features of each token by name. "word", if there is one, also counts as the word.
+    known : sequence of str
+        Columns that there must be, whether a token has their key or not.
+
+    Examples
+    --------
+    >>> feature_columns([[{"lower": "the", "title": True}, {"lower": "dog"}]])
+    {'word': [['', '']], 'lower:': [['the', 'dog']], 'title:': [['1', '']]}
+    """
+    keys: dict[str, str] = {}
+    for j, sentence in enumerate(sentences):
+        for token in sentence:
+            if not isinstance(token, Mapping):
+                raise DataError(f"sentence {j + 1}: {token!r} is not a dict of features")
+            for key in token:
+                if key not in keys:
+                    keys[key] = _column_name(key, keys, j)
+    columns = {
+        name: [[_cell(token, key, j) for token in sentence] for j, sentence in enumerate(sentences)]
+        for key, name in keys.items()
+    }
+    empty = [[""] * len(sentence) for sentence in sentences]
+    words = columns.get("word:", empty)
+    absent = {name: empty for name in known if name.endswith(":") and name not in columns}
+    return {"word": words, **columns, **absent}
+
+
+def _column_name(key: Any, keys: Mapping[str, str], sentence: int) -> str:
+    """The column of a key; a colon sets it apart from what is made of words, such as suffix3."""
+    if not isinstance(key, str):
+        raise DataError(f"sentence {sentence + 1}: the feature {key!r} is not named by a string")
+    name = key.translate(_NOT_IN_TEMPLATES) + ":"
+    clash = next((other for other, taken in keys.items() if taken == name), None)
+    if clash is not None:
+        raise DataError(f"the features {clash!r} and {key!r} would share a column; rename one")
+    return name
+
+
+def _cell(token: Mapping[str, Any], key: str, sentence: int) -> str:
+    """The value of a feature as a string; empty if the token does not have it."""
+    value = token.get(key, False)
+    if isinstance(value, str):
+        return value
+    if value in (0, 1):
+        return "1" if value else ""
+    raise DataError(
+        f"sentence {sentence + 1}: the feature {key!r} is {value!r}; only strings, True, False, 0"
+        " and 1 can be learned from: divide numbers into a few named ranges"
+    )
 
 
 def word_columns(corpus: Corpus) -> Mapping[str, list[str]]:

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from widemargin.markup.brief import brief_repr
 from widemargin.modelfile import pack_strings, unpack_strings
 
 
@@ -65,6 +66,8 @@ class Weights:
     count: int = 1
     start: dict[str, float] = field(default_factory=dict)
     log: list[StructuredCorrection] = field(default_factory=list)
+
+    __repr__ = brief_repr
 
     def copy(self) -> Weights:
         """An independent copy."""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import accumulate, chain, pairwise
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
@@ -65,6 +65,8 @@ class Corpus:
     (2, 4, ['DET', 'NOUN', 'PRON', 'VERB'])
     >>> corpus[1:].sentences()
     [['it', 'barks']]
+    >>> corpus[1], corpus[1].column("tag"), list(corpus)
+    (['it', 'barks'], ['PRON', 'VERB'], [['the', 'dog'], ['it', 'barks']])
     """
 
     columns: Mapping[str, list[str]]
@@ -178,17 +180,24 @@ class Corpus:
         name = next(name for first, name in reversed(self.sources) if first <= token)
         return f"{name}:{self.lines[token]}"
 
-    def __iter__(self) -> Iterator[list[str]]:
-        """Iterate over the words of each sentence."""
-        return iter(self.sentences())
+    def __iter__(self) -> Iterator[Sentence]:
+        """Iterate over the sentences."""
+        words = self.sentences()
+        return (Sentence(words[number], self, number) for number in range(len(self)))
 
-    def __getitem__(self, which: int | slice | Sequence[int] | np.ndarray) -> Corpus:
-        """Some of the sentences: a number, a slice, a list of numbers, or a mask."""
+    @overload
+    def __getitem__(self, which: int | np.integer) -> Sentence: ...
+
+    @overload
+    def __getitem__(self, which: slice | Sequence[int] | np.ndarray) -> Corpus: ...
+
+    def __getitem__(self, which: Any) -> Corpus | Sentence:
+        """A sentence by its number; or several, by a slice, a list of numbers, or a mask."""
         if isinstance(which, (int, np.integer)):
-            at = int(which) + len(self) * (which < 0)
+            at = int(which) + len(self) * bool(which < 0)
             if not 0 <= at < len(self):
                 raise IndexError(f"there is no sentence {which}: there are {len(self)}")
-            which = slice(at, at + 1)
+            return Sentence(self.words[self.starts[at] : self.starts[at + 1]], self, at)
         if isinstance(which, slice) and which.step in (None, 1):
             first, last, _ = which.indices(len(self))
             return self._stretch(first, max(first, last))
@@ -226,6 +235,46 @@ class Corpus:
 
     def __repr__(self) -> str:
         return f"Corpus({len(self)} sentences, {self.tokens} tokens: {', '.join(self.names)})"
+
+
+class Sentence(list[str]):
+    """The words of one sentence of a corpus, which also knows their other columns.
+
+    It is a list of strings, and equal to one. A list of such sentences is taken wherever a corpus
+    is, with all columns: this is what scikit-learn makes of a part of a corpus.
+
+    Attributes
+    ----------
+    corpus : Corpus
+        Where it comes from.
+    number : int
+        Its place there, counted from 0.
+    """
+
+    def __init__(self, words: Iterable[str], corpus: Corpus, number: int) -> None:
+        super().__init__(words)
+        self.corpus, self.number = corpus, number
+
+    @property
+    def words(self) -> list[str]:
+        """The words."""
+        return list(self)
+
+    def column(self, column: str | int | None = None) -> list[str]:
+        """A column as one string per word; given as in `Corpus.name_of`."""
+        cells, starts = self.corpus.column(column), self.corpus.starts
+        return cells[starts[self.number] : starts[self.number + 1]]
+
+
+def gather(sentences: Sequence[Sentence]) -> Corpus:
+    """A corpus of sentences that come from corpora, in this order and with all columns."""
+    parts, first = [], 0
+    for at in range(1, len(sentences) + 1):
+        if at == len(sentences) or sentences[at].corpus is not sentences[first].corpus:
+            numbers = [sentence.number for sentence in sentences[first:at]]
+            parts.append(sentences[first].corpus[numbers])
+            first = at
+    return joined(parts)
 
 
 def joined(parts: Sequence[Corpus], like: Corpus | None = None) -> Corpus:

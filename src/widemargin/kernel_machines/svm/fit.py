@@ -19,6 +19,7 @@ from widemargin.kernel_machines.svm.solve import Clock, KernelDualStart, solve_a
 from widemargin.kernels.check import check_gram, check_kernel
 from widemargin.kernels.kernel import Kernel, make_kernel, uses_of_kernel
 from widemargin.kernels.points import Points, points_of
+from widemargin.markup.brief import brief_repr
 from widemargin.models.kernel_svm import KernelSVMModel
 from widemargin.online.fit import prices
 from widemargin.parameters import (
@@ -95,6 +96,9 @@ class TrainedKernelSVM(NamedTuple):
     model: KernelSVMModel
     start: KernelDualStart | None
     steps: np.ndarray
+
+    def __repr__(self) -> str:
+        return brief_repr(self)
 
 
 def fit_kernel_svm(

@@ -17,6 +17,7 @@ from widemargin.kernel_machines.svm.pair_solver import PairSolver
 from widemargin.kernel_machines.svm.pairs import order_pairs, run_pairs
 from widemargin.kernel_machines.svm.problem import KernelSVMProblem, Solved, TwoClassMachine
 from widemargin.kernels.blocks import block
+from widemargin.markup.brief import brief_repr
 from widemargin.separability.examples import certify_examples
 from widemargin.training.history import History
 from widemargin.training.run import Moment, Watch
@@ -36,6 +37,9 @@ class KernelDualStart(NamedTuple):
 
     beta: np.ndarray
     C: float
+
+    def __repr__(self) -> str:
+        return brief_repr(self)
 
 
 @dataclass

@@ -283,7 +283,7 @@ class ParserModel:
             corpus = corpus.with_column(name, cells)
         return corpus
 
-    def score(self, sentences: Any, subtypes: bool = False) -> Attachment:
+    def attachment(self, sentences: Any, subtypes: bool = False) -> Attachment:
         """UAS and LAS on sentences with trees, see `measure_trees`."""
         corpus = corpus_of(sentences)
         trees = self.predict(corpus)

@@ -30,6 +30,7 @@ from widemargin.parameters import (
     refuse_unused,
     used_with,
 )
+from widemargin.structured.estimator import StructuredEstimator
 from widemargin.structured.parser.features import (
     ARC_TEMPLATES,
     LABEL_TEMPLATES,
@@ -73,24 +74,9 @@ _TAGGER: dict[str, Any] = {"C": 0.02, "epochs": 10, "bits": 19}
 _LABEL_BITS, _LABEL_EPOCHS, _LABEL_MARGIN = 18, 8, 30.0
 #: A column with more distinct values than this does not hold tags.
 _MOST_TAGS = 512
-_PARAMETERS = (
-    "system",
-    "beam",
-    "epochs",
-    "margin",
-    "C",
-    "explore",
-    "actions",
-    "bits",
-    "tags",
-    "tagger",
-    "jackknife",
-    "validation",
-    "random_state",
-)
 
 
-class Parser:
+class Parser(StructuredEstimator):
     """Find the dependency trees of sentences.
 
     Parameters
@@ -198,26 +184,10 @@ class Parser:
         self.max_seconds = max_seconds
         self.random_state = random_state
 
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """All parameters by name."""
-        return {name: getattr(self, name) for name in _PARAMETERS}
-
-    def set_params(self, **params: Any) -> Parser:
-        """Change parameters."""
-        for name, value in params.items():
-            if name not in _PARAMETERS:
-                raise ValueError(f"Parser has no parameter {name!r}")
-            setattr(self, name, value)
-        return self
-
-    def __repr__(self) -> str:
-        usual = Parser().get_params()
-        told = {name: value for name, value in self.get_params().items() if value != usual[name]}
-        return f"Parser({', '.join(f'{name}={value!r}' for name, value in told.items())})"
-
     def fit(
         self,
         sentences: Any,
+        y: Any = None,
         *,
         watch: Watch | None = None,
         checkpoint: str | os.PathLike[str] | Checkpoints | None = None,
@@ -228,7 +198,9 @@ class Parser:
         ----------
         sentences : Corpus, path or dict of columns
             With the columns head (word numbers, 0 for the root) and deprel, and the columns of
-            the tags.
+            the tags; or a list of sentences of a corpus.
+        y : None
+            Not used: the trees are columns of the sentences.
         watch : callable
             Called with the progress so far; return True to stop.
         checkpoint : path
@@ -250,7 +222,7 @@ class Parser:
         """Identify the training, so that only its own checkpoints are resumed."""
         cells = [corpus.column(name) for name in corpus.names]
         return {
-            "learner": ["Parser", {name: repr(value) for name, value in self.get_params().items()}],
+            "learner": ["Parser", self._written()],
             "sentences": digest_of(corpus.starts, *cells),
         }
 
@@ -349,7 +321,7 @@ class Parser:
             columns=columns,
             taggers=taggers,
             beam=int(self.beam),
-            params=self.get_params() | {"tagger": None, "validation": None},
+            params=self.get_params(deep=False) | {"tagger": None, "validation": None},
         )
 
     def _learn(self, corpus: Corpus, columns: tuple[str, ...], stages: Stages) -> ParserModel:
@@ -372,7 +344,7 @@ class Parser:
             held_out = corpus_of(self.validation)
 
             def score(weights: np.ndarray) -> float:
-                return replace(model, W=weights).score(held_out).uas.f1
+                return replace(model, W=weights).attachment(held_out).uas.f1
 
         training, epochs, why = self._arcs(model, given, rng, score, stages)
         stops = Stops(epochs, int(self.patience))
@@ -457,9 +429,13 @@ class Parser:
         """A corpus with trees, see `ParserModel.annotate`."""
         return self._fitted.annotate(sentences, n_jobs)
 
-    def score(self, sentences: Any, subtypes: bool = False) -> Attachment:
-        """UAS and LAS, see `ParserModel.score`."""
-        return self._fitted.score(sentences, subtypes)
+    def score(self, sentences: Any, y: Any = None) -> float:
+        """The LAS, as one number from 0 to 1; `y` is there for scikit-learn and is not used."""
+        return self._fitted.attachment(sentences).las.f1
+
+    def attachment(self, sentences: Any, subtypes: bool = False) -> Attachment:
+        """UAS and LAS with their counts and intervals, see `ParserModel.attachment`."""
+        return self._fitted.attachment(sentences, subtypes)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Save the model to a file."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
@@ -15,7 +15,7 @@ import numpy as np
 from widemargin.certificates.certificate import RunCertificate
 from widemargin.data.encode.templates import Templates
 from widemargin.data.encode.tokens import Tokens
-from widemargin.data.readers.corpus import Corpus
+from widemargin.data.readers.corpus import Corpus, Sentence
 from widemargin.data.rows import frozen
 from widemargin.errors import DataError, ModelFileError
 from widemargin.loops.sequences.tagging import (
@@ -34,7 +34,7 @@ from widemargin.modelfile import (
     write_model_file,
 )
 from widemargin.parameters import check_not_negative, check_whole
-from widemargin.structured.sentences import corpus_of, word_columns
+from widemargin.structured.sentences import corpus_of, feature_columns, word_columns
 from widemargin.structured.spans import convert_tags
 from widemargin.structured.tagger.constraints import plain_tag
 from widemargin.structured.tagger.feature_names import FeatureNames
@@ -167,7 +167,8 @@ class TaggerModel:
         Parameters
         ----------
         words : list of str
-            Or tuples of a word and the other columns that the templates use.
+            Or tuples of a word and the other columns that the templates use; or dicts of features,
+            if the tagger was trained on such; or a sentence of a corpus.
         **columns
             Other columns of the sentence by name, such as pos=["DT", "NN"].
         """
@@ -191,6 +192,12 @@ class TaggerModel:
             columns = {
                 name: [token[k] for token in words] for k, name in enumerate(names[: len(words[0])])
             }
+        elif len(words) and isinstance(words[0], Mapping):
+            found = feature_columns([words], wanted.inputs)
+            columns = {name: cells for name, (cells,) in found.items()}
+        elif isinstance(words, Sentence):
+            beside = [name for name in wanted.inputs if name in words.corpus.names]
+            columns = {"word": words, **{name: words.column(name) for name in beside}, **columns}
         else:
             columns = {"word": words, **columns}
         return wanted.read(columns), np.array([0, len(words)], np.uint64)

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from widemargin.certificates.certificate import RunCertificate
+from widemargin.certificates.certificate import RunCertificate, mistake_bound
 from widemargin.data.encode.templates import Templates, default_templates
 from widemargin.data.readers.corpus import Corpus
 from widemargin.errors import DataError
@@ -28,6 +28,7 @@ from widemargin.parameters import (
     refuse_unused,
     used_with,
 )
+from widemargin.structured.estimator import StructuredEstimator
 from widemargin.structured.sentences import corpus_of, word_columns
 from widemargin.structured.spans import measure_spans
 from widemargin.structured.tagger.constraints import (
@@ -69,7 +70,7 @@ _RULES = ("perceptron", "pa", "pa1", "pa2")
 _MOST_TAGS = 4096
 
 
-class Tagger:
+class Tagger(StructuredEstimator):
     """Tag sequences: the structured perceptron and its large-margin relative.
 
         score(x, y) = sum over tokens of w . f(x, i, y_i) + transitions
@@ -203,23 +204,6 @@ class Tagger:
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """All parameters by name."""
-        return {name: getattr(self, name) for name in _PARAMETERS}
-
-    def set_params(self, **params: Any) -> Tagger:
-        """Change parameters."""
-        for name, value in params.items():
-            if name not in _PARAMETERS:
-                raise ValueError(f"Tagger has no parameter {name!r}")
-            setattr(self, name, value)
-        return self
-
-    def __repr__(self) -> str:
-        usual = Tagger().get_params()
-        told = {name: value for name, value in self.get_params().items() if value != usual[name]}
-        return f"Tagger({', '.join(f'{name}={value!r}' for name, value in told.items())})"
-
     def fit(
         self,
         sentences: Any,
@@ -233,9 +217,11 @@ class Tagger:
 
         Parameters
         ----------
-        sentences : list of lists of str, Corpus, path or dict of columns
-            The words of each sentence; or tuples of a word and its other columns (pos, chunk);
-            or columns by name, the words first; or a file that `read_conll` can read.
+        sentences : list of sentences, Corpus, path or dict of columns
+            Sentences are lists of words; of tuples of a word and its other columns (pos, chunk); or
+            of dicts of features, as CRFsuite takes them ({"lower": "the", "title": True}), which
+            are then used instead of templates. Or columns by name, the words first; or a file that
+            `read_conll` can read.
         tags : list of lists of str
             A tag for each word, unless a column of the corpus has them.
         column : str or int
@@ -260,7 +246,7 @@ class Tagger:
         """Identify the training, so that only its own checkpoints are resumed."""
         cells = [corpus.column(name) for name in corpus.names]
         return {
-            "learner": ["Tagger", {name: repr(value) for name, value in self.get_params().items()}],
+            "learner": ["Tagger", self._written()],
             "column": column,
             "sentences": digest_of(corpus.starts, *cells),
         }
@@ -316,9 +302,7 @@ class Tagger:
             raise DataError(
                 f"{corpus.source}: {column!r} has {len(tags)} different tags; is it text?"
             )
-        templates = Templates(
-            default_templates(tags, inputs) if isinstance(self.templates, str) else self.templates
-        )
+        templates = self._templates(tags, inputs, corpus.format)
         settings = self._settings(len(tags))
         encoded = encode_corpus(corpus, templates, self.bits)
         model = self._begin(corpus, labels, tags, given_scheme, templates, encoded)
@@ -349,6 +333,14 @@ class Tagger:
             known=known_words(corpus.words),
         )
 
+    def _templates(self, tags: list[str], inputs: list[str], format: str) -> Templates:
+        """The templates that were given, or those that suit the tags and the input."""
+        if not isinstance(self.templates, str):
+            return Templates(self.templates)
+        if format == "dicts":  # the features of every token are its own
+            return Templates(["bias", *(f"{name}[0]" for name in inputs)])
+        return Templates(default_templates(tags, inputs))
+
     def _begin(
         self,
         corpus: Corpus,
@@ -375,7 +367,7 @@ class Tagger:
             order=self.order,
             scheme=scheme,
             given_scheme=given_scheme,
-            params={name: _plain(value) for name, value in self.get_params().items()},
+            params={name: _plain(value) for name, value in self.get_params(deep=False).items()},
         )
 
     def _labels(self, cells: list[str], corpus: Corpus) -> tuple[np.ndarray, list[str], str | None]:
@@ -431,6 +423,11 @@ class Tagger:
     def tags_(self) -> list[str]:
         """The tags that were learned, sorted."""
         return self._fitted().tags
+
+    @property
+    def classes_(self) -> np.ndarray:
+        """The tags, as an array, as scikit-learn calls what a token may be."""
+        return np.array(self.tags_)
 
     @property
     def history_(self) -> History:
@@ -496,7 +493,7 @@ class Tagger:
             return replace(run, margin=margin)
         if margin <= 0.0:
             return replace(run, margin=margin, no_bound="some tags are wrong")
-        return replace(run, margin=margin, bound=(run.R / margin) ** 2)
+        return replace(run, margin=margin, bound=mistake_bound(run.R, margin))
 
     def top_features(self, n: int = 20, tag: str | None = None) -> list[Weight]:
         """The features with the largest weights."""
@@ -505,9 +502,6 @@ class Tagger:
     def save(self, path: str | os.PathLike[str], names: bool = True) -> None:
         """Save the model to a file; load it with `widemargin.load`."""
         self._fitted().save(path, names)
-
-
-_PARAMETERS = ("order", *(Tagger.__init__.__kwdefaults__ or ()))
 
 
 class _HeldOutScore:

@@ -31,6 +31,7 @@ from widemargin.loops.sequences.tagging import (
 )
 from widemargin.loops.sequences.templates import Index, enter_keys
 from widemargin.loops.steps import ERROR, Rule
+from widemargin.markup.brief import brief_repr
 from widemargin.structured.sentence_training import SentenceTraining
 from widemargin.structured.sentences import word_columns
 from widemargin.structured.tagger.weights import row_width, transition_rows, transition_table
@@ -227,6 +228,9 @@ class Learned(NamedTuple):
     weights: np.ndarray  # to deploy
     history: History
     longest: float  # the squared norm of the longest feature difference
+
+    def __repr__(self) -> str:
+        return brief_repr(self)
 
 
 def learn_committee(
