@@ -336,6 +336,23 @@ def test_kernels_of_matrices():
     assert refusal(wm.certify, X, Y, kernel="linear", gamma=1.0).startswith("gamma=1.0")
 
 
+@pytest.mark.parametrize(
+    ("function", "arguments", "misspelt", "meant"),
+    [
+        (wm.gram_matrix, ([[1.0]],), "gama", "did you mean 'gamma'?"),
+        (wm.check_kernel, ("rbf", [[1.0]]), "sead", "did you mean 'seed'?"),
+        (wm.certify, ([[1.0]], [0]), "multi_class", "here it is called 'multiclass'"),
+        (wm.certify, ([[1.0]], [0]), "quickly", "it has bias, coef0, degree, gamma, gram,"),
+        (wm.Perceptron().report, ("page.html",), "tilte", "did you mean 'title'?"),
+    ],
+)
+def test_keywords_that_do_not_exist_are_refused(function, arguments, misspelt, meant):
+    with pytest.raises(TypeError) as caught:
+        function(*arguments, **{misspelt: 1})
+    said = f"{function.__name__} has no parameter {misspelt!r}; {meant}"
+    assert str(caught.value).startswith(said)
+
+
 # Names of other libraries
 
 ESTIMATORS = [
@@ -345,6 +362,7 @@ ESTIMATORS = [
     wm.LinearSVM,
     wm.KernelPerceptron,
     wm.KernelSVM,
+    wm.TableClassifier,
     wm.TextClassifier,
     wm.HashedText,
     Tagger,
@@ -413,20 +431,3 @@ def test_pickles_and_clones_need_no_parameters():
     learner = wm.Perceptron(epochs=3, random_state=0)
     for other in (clone(learner), pickle.loads(pickle.dumps(learner)), copy.deepcopy(learner)):
         assert other.get_params() == learner.get_params()
-
-
-@pytest.mark.parametrize(
-    ("function", "arguments", "misspelt", "meant"),
-    [
-        (wm.gram_matrix, ([[1.0]],), "gama", "did you mean 'gamma'?"),
-        (wm.check_kernel, ("rbf", [[1.0]]), "sead", "did you mean 'seed'?"),
-        (wm.certify, ([[1.0]], [0]), "multi_class", "did you mean 'multiclass'?"),
-        (wm.certify, ([[1.0]], [0]), "quickly", "its keywords are X, y, bias, tol, margin,"),
-        (wm.Perceptron().report, ("page.html",), "tilte", "did you mean 'title'?"),
-    ],
-)
-def test_keywords_that_do_not_exist_are_refused(function, arguments, misspelt, meant):
-    with pytest.raises(TypeError) as caught:
-        function(*arguments, **{misspelt: 1})
-    said = f"{function.__name__}() has no keyword {misspelt!r}; {meant}"
-    assert str(caught.value).startswith(said)

@@ -41,6 +41,7 @@ def fitted():
     """One of each estimator, trained."""
     for learner in CLASSIFIERS:
         yield learner.fit(X, Y)
+    yield wm.TableClassifier().fit({"a": X[:, 0], "b": TEXTS}, Y)
     yield wm.TextClassifier().fit(TEXTS, Y)
     yield wm.Tagger(epochs=1, bits=12).fit(SENTENCES, TAGS)
     yield wm.Parser(epochs=1, tags="upos").fit(TREES)

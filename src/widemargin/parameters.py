@@ -108,25 +108,6 @@ def check_choice(name: str, value: Any, choices: Iterable[Any], other: str = "")
     )
 
 
-def check_keywords(given: Iterable[str], known: Iterable[str], function: str) -> None:
-    """Reject keywords that a function does not have; the error suggests the nearest one.
-
-    Examples
-    --------
-    >>> check_keywords(["label"], ("label", "text"), "read")
-    >>> check_keywords(["lable"], ("label", "text"), "read")
-    Traceback (most recent call last):
-    TypeError: read() has no keyword 'lable'; did you mean 'label'?
-    """
-    known = tuple(known)
-    for name in given:
-        if name not in known:
-            likely = nearest(name, known)
-            rest = f"its keywords are {', '.join(known)}"
-            meant = rest if likely is None else f"did you mean {likely!r}?"
-            raise TypeError(f"{function}() has no keyword {name!r}; {meant}")
-
-
 def check_whole(
     name: str, value: Any, least: int, most: int | None = None, other: str = ""
 ) -> None:
@@ -419,7 +400,6 @@ def _suggestion(where: str, name: str, known: tuple[str, ...]) -> str:
     likely = nearest(name, known)
     if likely is not None:
         return f"{said}; did you mean {likely!r}?"
-
     return f"{said}; it has {', '.join(sorted(known, key=str.lower))}"
 
 

@@ -124,11 +124,11 @@ def test_unknown_keywords_are_refused_with_the_nearest(function, tmp_path):
         return str(caught.value)
 
     name = function.__name__
-    assert refusal(lable="y") == f"{name}() has no keyword 'lable'; did you mean 'label'?"
-    assert refusal(ngram=2) == f"{name}() has no keyword 'ngram'; did you mean 'ngrams'?"
-    assert refusal(fromat="csv") == f"{name}() has no keyword 'fromat'; did you mean 'format'?"
-    assert refusal(schema=None).startswith(f"{name}() has no keyword 'schema'; ")
-    assert refusal(need_label=False).startswith(f"{name}() has no keyword 'need_label'; ")
+    assert refusal(lable="y") == f"{name} has no parameter 'lable'; did you mean 'label'?"
+    assert refusal(ngram=2) == f"{name} has no parameter 'ngram'; did you mean 'ngrams'?"
+    assert refusal(fromat="csv") == f"{name} has no parameter 'fromat'; did you mean 'format'?"
+    assert refusal(schema=None).startswith(f"{name} has no parameter 'schema'; ")
+    assert refusal(need_label=False).startswith(f"{name} has no parameter 'need_label'; ")
     assert refusal(ngrams=2) == "'ngrams' is not an option for csv files without text"
     assert refusal(delimiter=", ").startswith("delimiter=', ' must be a tab or a single")
     path.write_text('{"a": 1}\n')
@@ -139,5 +139,5 @@ def test_unknown_keywords_are_refused_with_the_nearest(function, tmp_path):
 
 
 def test_stream_has_one_keyword_more():
-    with pytest.raises(TypeError, match="has no keyword 'blok'; did you mean 'block'"):
+    with pytest.raises(TypeError, match="has no parameter 'blok'; did you mean 'block'"):
         next(widemargin.stream("f.csv", blok=1))

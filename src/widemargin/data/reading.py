@@ -16,7 +16,7 @@ from widemargin.data.readers.formats import TABLES
 from widemargin.data.readers.sources import BLOCK_BYTES
 from widemargin.data.rows import Rows
 from widemargin.errors import DataError
-from widemargin.parameters import check_keywords
+from widemargin.parameters import refuse_unknown
 from widemargin.threads import thread_count
 
 Path = str | os.PathLike[str]
@@ -152,7 +152,7 @@ def _prepared(
 ) -> tuple[Files, EncodeOptions]:
     explicit = [name for name in signature(read).parameters if name != "columns"]
     texts = _text_keywords()
-    check_keywords(columns, dict.fromkeys((*_OF_TABLES, *texts, *explicit, *reading)), function)
+    refuse_unknown(function, columns, {*_OF_TABLES, *texts, *explicit, *reading})
     table = {name: value for name, value in columns.items() if name in _OF_TABLES}
     scale = table.pop("scale", "none")
     for name in table.keys() & {"text", "drop", "columns", "categories"}:

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import NotFittedError
 
-from widemargin.parameters import NamedParameters, check_keywords
+from widemargin.parameters import NamedParameters, refuse_unknown
 from widemargin.training.history import History
 
 #: What leaves more time, by the reason for which the training of an SVM stopped.
@@ -43,7 +43,7 @@ class FittedClassifier(NamedParameters, ClassifierMixin, BaseEstimator):
         """Write an HTML page about the model; see `widemargin.report`."""
         from widemargin.pages.reports import report
 
-        check_keywords(options, ("X", "y", "certificate", "data", "title"), "report")
+        refuse_unknown("report", options, ("X", "y", "certificate", "data", "title"))
         report(self, path, X, y, **options)
 
     @property

@@ -353,6 +353,12 @@ class TableClassifier(FittedClassifier):
         return replace(self.learner_.model_, encoder=self.encoder_)
 
     @property
+    def certificate_(self) -> Any:
+        """The certificate of the learner."""
+        self._fitted()
+        return self.learner_.certificate_
+
+    @property
     def feature_names_in_(self) -> np.ndarray:
         """The names of the columns that are used."""
         self._fitted()

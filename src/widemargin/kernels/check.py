@@ -12,7 +12,7 @@ from widemargin.errors import DataError
 from widemargin.kernels.blocks import block, check_values
 from widemargin.kernels.kernel import KERNEL_PARAMETERS, Kernel, make_kernel, uses_of_kernel
 from widemargin.kernels.points import Points, len_of, points_of
-from widemargin.parameters import check_keywords, refuse_unused
+from widemargin.parameters import refuse_unknown, refuse_unused
 
 #: Relative size below which a number is taken for a rounding error, by type.
 _ROUNDING = {np.dtype(np.float64): 1e-9, np.dtype(np.float32): 1e-4}
@@ -79,7 +79,7 @@ def check_kernel(kernel: Any, X: Any, *, sample: int = 300, seed: int = 0, **par
     >>> bool(check_kernel(lambda x, z: -abs(x[0] - z[0]), X))
     False
     """
-    check_keywords(params, (*KERNEL_PARAMETERS, "sample", "seed"), "check_kernel")
+    refuse_unknown("check_kernel", params, (*KERNEL_PARAMETERS, "sample", "seed"))
     rows = None if callable(kernel) or isinstance(kernel, Kernel) else _vectors(X)
     refuse_unused(params, uses_of_kernel(kernel))
     made = make_kernel(kernel, rows=rows, **params)

@@ -11,7 +11,7 @@ from widemargin.errors import DataError
 from widemargin.kernels.blocks import block, check_values
 from widemargin.kernels.kernel import KERNEL_PARAMETERS, make_kernel, uses_of_kernel
 from widemargin.kernels.points import points_of
-from widemargin.parameters import check_keywords, refuse_unused
+from widemargin.parameters import refuse_unknown, refuse_unused
 
 #: A larger matrix is refused.
 _MOST_BYTES = 1 << 31
@@ -33,7 +33,7 @@ def gram_matrix(X: Any, kernel: Any = "rbf", **params: Any) -> np.ndarray:
     array([[ 4.,  1.],
            [ 1., 25.]])
     """
-    check_keywords(params, (*KERNEL_PARAMETERS, "kernel"), "gram_matrix")
+    refuse_unknown("gram_matrix", params, (*KERNEL_PARAMETERS, "kernel"))
     rows = None
     if not (callable(kernel) or kernel == "ngrams" or getattr(kernel, "on_objects", False)):
         X = X.to_matrix() if isinstance(X, Rows) else X

@@ -7,7 +7,7 @@ from typing import Any
 
 from widemargin.certificates.certificate import Certificate, CertificateTable, RunCertificate
 from widemargin.kernels.kernel import KERNEL_PARAMETERS
-from widemargin.parameters import check_keywords
+from widemargin.parameters import refuse_unknown
 from widemargin.separability.examples import certify_examples
 from widemargin.separability.trainings import certify_training
 
@@ -87,8 +87,8 @@ def certify(
     ----------
     P. Gordan (1873); A. Novikoff, On convergence proofs for perceptrons (1962).
     """
-    known = [name for name in signature(certify).parameters if name not in ("params", "labels")]
-    check_keywords(params, (*known, *KERNEL_PARAMETERS), "certify")
+    own = [name for name in signature(certify).parameters if name not in ("params", "labels")]
+    refuse_unknown("certify", params, (*own, *KERNEL_PARAMETERS))
     if labels is not None:
         return certify_training(X, y, labels, max_seconds)
     return certify_examples(
