@@ -87,7 +87,7 @@ def compare(toy: bool, scratch: pathlib.Path) -> Comparison:
         f" {len(unseen)} others to test",
         sides=(
             ours("ours", "--learner pa --rule pa2 --C 0.5 --idf --bits 18"),
-            ours("ours, perceptron"),
+            ours("ours, perceptron", "--learner perceptron"),
             Side("hashing words", "TextEncoder(weighting='count').encode, one core", hash_words),
             Side(
                 "Vowpal Wabbit",

@@ -34,7 +34,9 @@ def write_models(folder: pathlib.Path) -> None:
         "classes": wm.PassiveAggressive(epochs=3, random_state=0).fit(sp.csr_matrix(D / 16.0), c),
         "logistic": wm.OnlineLogistic(epochs=3, random_state=0).fit(D / 16.0, c),
         "svm": wm.LinearSVM(random_state=0).fit(X.astype(np.float32), y),
-        "text": wm.TextClassifier(bits=14, idf=True, random_state=0).fit(docs, kinds),
+        "text": wm.TextClassifier(
+            wm.Perceptron(epochs=5, fit_intercept=0.1, random_state=0), bits=14, idf=True
+        ).fit(docs, kinds),
         "kernel": wm.KernelPerceptron(gamma=0.5, keep="vote", random_state=0).fit(D / 16.0, c),
         "strings": wm.KernelPerceptron(kernel="ngrams", random_state=0).fit(words, languages),
         "kernel-svm": wm.KernelSVM(gamma=0.5).fit(D / 16.0, c),

@@ -91,6 +91,8 @@ def _vw(X: sp.csr_matrix, i: int, label: int) -> str:
     return f"{label} |a {words} |b {' '.join(f'x{j}' for j, _ in cells[10:])}"
 
 
+#: Which columns are texts and labels; what learns texts, whatever the default of a version is.
+TEXTS, WORDS = ("--text", "text", "--label", "label"), ("--learner", "perceptron")
 #: What is trained by name: the file, the options, and what to ask beside labels.
 TRAININGS: dict[str, tuple[str, tuple[str, ...], str]] = {
     "svmlight": ("train.svm", (), "--scores"),
@@ -119,16 +121,22 @@ TRAININGS: dict[str, tuple[str, tuple[str, ...], str]] = {
     "csv": ("train.csv", (), "--scores"),
     "csv, columns": ("train.csv", ("--drop", "count", "--scale", "maxabs"), "--scores"),
     "csv, small memory": ("train.csv", ("--memory", "4KB", "--epochs", "3"), "--scores"),
-    "jsonl": ("train.jsonl", ("--text", "text", "--label", "label", "--ngrams", "2"), "--scores"),
+    "jsonl": ("train.jsonl", (*TEXTS, *WORDS, "--ngrams", "2"), "--scores"),
     "jsonl, idf": (
         "train.jsonl",
-        *(("--text", "text", "--label", "label", "--idf", "--bits", "14"), "--scores"),
+        (*TEXTS, *WORDS, "--ngrams", "1", "--idf", "--bits", "14"),
+        "--scores",
     ),
     "jsonl, small memory": (
         "train.jsonl",
-        *(("--text", "text", "--label", "label", "--memory", "20KB", "--epochs", "3"), "--scores"),
+        (*TEXTS, *WORDS, "--ngrams", "1", "--memory", "20KB", "--epochs", "3"),
+        "--scores",
     ),
-    "labelled text": ("train.tsv", ("--analyzer", "char_wb", "--ngrams", "2-4"), "--scores"),
+    "labelled text": (
+        "train.tsv",
+        (*WORDS, "--analyzer", "char_wb", "--ngrams", "2-4"),
+        "--scores",
+    ),
     "vw": ("train.vw", ("--bits", "14"), "--scores"),
     "vw, small memory": ("train.vw", ("--bits", "14", "--memory", "100KB"), "--scores"),
 }
@@ -200,14 +208,15 @@ def _pipes(notes: Notes, shell: Shell) -> None:
         "train.svm": (),
         "train.many.svm": ("--memory", "100KB"),
         "train.vw": ("--format", "vw", "--bits", "14"),
-        "train.tsv": ("--format", "labelled-text", "--bits", "14"),
+        "train.tsv": ("--format", "labelled-text", *WORDS, "--ngrams", "1", "--bits", "14"),
     }.items():
         with notes.case(f"shell/pipe/{file}") as put:
             content = shell.path(file).read_bytes()
             shell.run("train", "-", *options, "--model", "p.wm", "--quiet", given=content)
             put_answers(put, shell, "p.wm", NEW_FILES[file], "--scores")
     with notes.case("shell/pipe/predict") as put:
-        shell.run("train", "train.tsv", "--bits", "14", "--model", "p.wm", "--quiet")
+        how = (*WORDS, "--ngrams", "1", "--bits", "14")
+        shell.run("train", "train.tsv", *how, "--model", "p.wm", "--quiet")
         given = "\n".join(made_texts(40, 6)[0]).encode()
         put("labels", shell.run("predict", "p.wm", given=given).splitlines())
 
@@ -217,7 +226,7 @@ def _updates(notes: Notes, shell: Shell) -> None:
         "train.svm": (),
         "train.many.svm": ("--keep", "vote", "--epochs", "2"),
         "train.csv": (),
-        "train.jsonl": ("--text", "text", "--label", "label", "--bits", "14"),
+        "train.jsonl": (*TEXTS, *WORDS, "--ngrams", "1", "--bits", "14"),
     }.items():
         with notes.case(f"shell/update/{file}") as put:
             new = NEW_FILES[file]
