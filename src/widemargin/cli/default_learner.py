@@ -22,6 +22,10 @@ from widemargin.errors import DataWarning
 from widemargin.models.text_defaults import PIECEWISE, SAY_PIECEWISE, WHOLE, TextDefault
 
 _USUAL, _FOR_TEXTS, _PIECEWISE = "perceptron", "svm", "pa"
+#: The options of all learners that may be the default.
+_POSSIBLE = frozenset().union(
+    *(LEARNERS[name].options for name in (_USUAL, _FOR_TEXTS, _PIECEWISE))
+)
 #: Options that mean the default learner for texts even though an SVM does not have them.
 _ALSO = {"memory", "stream"}
 
@@ -30,6 +34,11 @@ def make_trainer(
     learner: str | None, patterns: Sequence[str], given: Mapping[str, Any], typed: Mapping[str, str]
 ) -> Trainer:
     """The trainer of the learner that was named, or else of the one that suits the files."""
+    if learner is None and patterns:  # which learner it will be is not known before files are read
+        foreign = {name: how for name, how in typed.items() if name not in _POSSIBLE}
+        refuse_others(_USUAL, foreign, patterns)
+    else:
+        refuse_others(learner or _USUAL, typed, patterns)
     job = Job.of(patterns, given)
     if learner is not None or not patterns:
         return _trainer(learner or _USUAL, given, typed, job)
