@@ -19,6 +19,7 @@ from widemargin.cli.options import refuse_to_overwrite
 from widemargin.data.datasets import Classes, read_all
 from widemargin.errors import DataError, DataWarning
 from widemargin.models.kernel import KernelModel
+from widemargin.models.linear import LinearModel
 from widemargin.models.text_defaults import SAY_GOING_ON, go_on_online
 from widemargin.online.fit import fit_linear, make_room
 from widemargin.training.progress import watched
@@ -29,14 +30,7 @@ def update(path: str, files: Sequence[str], target: str, given: Mapping[str, Any
     began = time.monotonic()
     refuse_to_overwrite(target, given["force"])
     question = Question(path, files, given)
-    model, encoder = question.model, question.encoder
-    if isinstance(model, KernelModel):
-        raise DataError(f"{path}: a kernel model cannot be updated: train it again on all examples")
-    if model.certificate is not None:
-        if encoder.kind != "text" and not getattr(encoder, "only_texts", False):
-            raise DataError(f"{path}: an SVM cannot be updated: train it again on all examples")
-        warnings.warn(f"{path}: {SAY_GOING_ON}", DataWarning, stacklevel=2)
-        model = go_on_online(model)
+    model, encoder = _updatable(path, question.model, question.encoder), question.encoder
     if given.get("text") and encoder.kind == "text":
         raise click.UsageError(
             "the model was trained on fastText or label<TAB>text: update it with the same"
@@ -93,3 +87,15 @@ def update(path: str, files: Sequence[str], target: str, given: Mapping[str, Any
             f" epoch{'s' * (len(more) != 1)}; model saved to {figures['model']}"
         )
     return 130 if watch.interrupted else 0
+
+
+def _updatable(path: str, model: LinearModel | KernelModel, encoder: Any) -> LinearModel:
+    """The model as one that can go on learning, or an error that says why it cannot."""
+    if isinstance(model, KernelModel):
+        raise DataError(f"{path}: a kernel model cannot be updated: train it again on all examples")
+    if model.certificate is None:
+        return model
+    if encoder.kind != "text" and not getattr(encoder, "only_texts", False):
+        raise DataError(f"{path}: an SVM cannot be updated: train it again on all examples")
+    warnings.warn(f"{path}: {SAY_GOING_ON}", DataWarning, stacklevel=3)
+    return go_on_online(model)
