@@ -90,7 +90,7 @@ def _table(digits: Digits, degree: int) -> Callable[[int], dict[float, Cell]]:
             end = int(np.searchsorted(model.log.count, count))
             entries = Log(*(column[before:end] for column in model.log))
             which, example = np.unique(entries.example, return_inverse=True)
-            running.hear(
+            running.add(
                 model.support.take(which.astype(np.int64)),
                 entries._replace(example=example.astype(np.uint64)),
                 threads=2,

@@ -46,7 +46,8 @@ def is_frame(X: Any) -> bool:
         return True
     if hasattr(X, "iloc"):
         return hasattr(X, "columns")
-    return hasattr(X, "__arrow_c_stream__") and not _is_column(X)
+    arrow = hasattr(X, "__arrow_c_stream__") or hasattr(X, "to_arrow")  # the latter: Polars < 1.3
+    return arrow and not _is_column(X)
 
 
 def _is_column(X: Any) -> bool:
@@ -71,7 +72,7 @@ def arrow_table(X: Any) -> Any:
     elif hasattr(X, "iloc"):
         named = [(name, X.iloc[:, i]) for i, name in enumerate(X.columns)]
     else:
-        table = pa.table(X)
+        table = pa.table(X) if hasattr(X, "__arrow_c_stream__") else X.to_arrow()
         named = list(zip(table.column_names, table.columns, strict=True))
     names = [str(name) for name, _ in named]
     twice = [name for i, name in enumerate(names) if name in names[:i]]
