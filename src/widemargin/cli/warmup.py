@@ -24,6 +24,7 @@ from widemargin.data.rows import Rows, Stack
 from widemargin.kernel_machines.perceptron.fit import fit_kernel_perceptron
 from widemargin.kernel_machines.perceptron.settings import KernelSettings
 from widemargin.kernel_machines.svm.fit import KernelSVMSettings, fit_kernel_svm
+from widemargin.linear_svm.fit import SVMSettings, fit_svm
 from widemargin.loops.jit import cache_folder, compile_quietly
 from widemargin.models.linear import LinearModel
 from widemargin.online.fit import fit_linear
@@ -58,6 +59,7 @@ def warmup(quiet: bool) -> None:
         model = LinearModel(labels, state, keep="vote")
         model.predict(rows)
         model.using("average").predict(rows)
+        fit_svm(rows, labels, codes, SVMSettings(fit_intercept=False), rng)
     _learn_in_feature_space(X, y % 3)
     _read_and_hash()
     _tag_and_parse()
