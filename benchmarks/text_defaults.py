@@ -134,6 +134,7 @@ def text_sets() -> Sets:
         "sci": groups(lambda group: group.startswith("sci.")),
         "rec": groups(lambda group: group.startswith("rec.")),
         "religion": groups(lambda group: group in _RELIGION),
+        "hardware": groups(lambda group: group.startswith("comp.sys.")),
         "politics": groups(lambda group: group.startswith("talk.politics.")),
         "Rotten Tomatoes": _rotten_tomatoes(),
         "SMS spam": _sms(),
