@@ -28,22 +28,13 @@ def compare(toy: bool, scratch: pathlib.Path) -> Comparison:
 
     def scikit_learn(repeat: int) -> object:
         from sklearn.datasets import load_svmlight_file
-        from sklearn.linear_model import SGDClassifier
+
+        from benchmarks.epoch import averaged_sgd
 
         X, y = load_svmlight_file(str(text))
         # SGDClassifier takes only what it calls small indices.
         X.indices, X.indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)
-        model = SGDClassifier(
-            loss="perceptron",
-            penalty=None,
-            learning_rate="constant",
-            eta0=1.0,
-            average=True,
-            max_iter=1,
-            tol=None,
-            random_state=repeat,
-        )
-        return model.fit(X, y)
+        return averaged_sgd(repeat).fit(X, y)
 
     return Comparison(
         title="from an svmlight file to a model (P1)",

@@ -1,9 +1,9 @@
 """P10: dependency trees of UD English EWT, gold tokens, own tags, on one core; and of others.
 
 No parser of this kind can be installed beside: UDPipe 1.2 publishes UAS 84.5 and LAS 81.2 for EWT
-(UD 2.3), spaCy 0.89 about 22,000 words a second. Settings were chosen on the dev sets. A parser is
-trained once; what is timed is finding trees, of words that have their tags (parser alone) or from
-bare words.
+(UD 2.3), spaCy 0.89 about 22,000 words per second. Settings were chosen on the dev sets. A parser
+is trained once; what is timed is finding trees, of words that have their tags (parser alone) or
+from bare words.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from widemargin.data.readers.corpus import Corpus
 from widemargin.structured.parser.treebank import Places
 from widemargin.structured.parser.trees import measure_trees
 
-#: The parsers for English by name: settings, least UAS and LAS, least tokens a second.
+#: The parsers for English by name: settings, least UAS and LAS, least tokens per second.
 ENGLISH: dict[str, tuple[dict[str, Any], float, float, float]] = {
     "greedy": ({}, 84.7, 81.5, 250_000),
     "beam 8": ({"beam": 8}, 85.7, 82.6, 60_000),

@@ -94,7 +94,7 @@ def train_crf(path: pathlib.Path, model: pathlib.Path, epochs: int) -> Any:
 
 
 def tokens_a_second(side: str, tokens: int, floor: float) -> Target:
-    """Promise that a side does so many tokens a second."""
+    """Promise that a side reaches this number of tokens per second."""
 
     def found(mine: Outcome) -> tuple[str, bool]:
         speed = tokens / mine.best

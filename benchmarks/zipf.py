@@ -93,7 +93,7 @@ def _draws_for(per_row: float, width: int) -> float:
     while different(draws) < per_row:
         draws += 1
         if draws > 100 * per_row:
-            raise ValueError(f"width={width} is too narrow for {per_row} different words a row")
+            raise ValueError(f"width={width} is too narrow for {per_row} different words per row")
     low, high = different(draws - 1), different(draws)
     return draws - 1 + (per_row - low) / (high - low)
 

@@ -164,7 +164,7 @@ def minibatch(X, y, how, start=None, price=None):
 
 
 def joint(X, y, k, how=How(), start=None, price=None):
-    """One vector a class: the right one gains x, the best other one loses it.
+    """One vector per class: the right one gains x, the best other one loses it.
 
     The margin is half the lead over the best other class. Logistic: every class gains
     (1 if it is the right one, minus its probability) x. Batches as above.

@@ -72,7 +72,7 @@ def difference(one, other):
 
 
 def learn(sentences, tags, labels, order, epochs, rule="perceptron", C=1.0):
-    """The last weights, their average over w_0 ... w_N, mistakes an epoch, the largest norm."""
+    """The last weights, their average over w_0 ... w_N, mistakes per epoch, the largest norm."""
     w, sums, n = defaultdict(Fraction), defaultdict(Fraction), 1
     mistakes, longest = [], 0
     for _ in range(epochs):

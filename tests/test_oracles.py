@@ -196,7 +196,7 @@ def test_balanced_class_weights_are_theirs():
 
 
 def logistic_objective(W, X, y, l2):
-    """The mean logistic loss plus l2 |w|^2: one row of W for two classes, else one a class."""
+    """The mean logistic loss plus l2 |w|^2: one row of W for two classes, else one per class."""
     scores = X @ W.T
     if len(W) == 1:
         loss = np.logaddexp(0.0, -(2 * y - 1) * scores[:, 0])

@@ -37,6 +37,13 @@ KERNELS: dict[str, dict[str, Any]] = {
 }
 
 
+def two_sets() -> dict[str, tuple[np.ndarray, np.ndarray]]:
+    """Examples of two classes, and of ten."""
+    X, y = moons(400)
+    D, c = digits(500)
+    return {"moons": (X, y), "digits": (D / 16.0, c)}
+
+
 def words_and_kinds(n: int) -> tuple[list[str], list[str]]:
     """Short strings of two kinds."""
     rng = random.Random(3)
@@ -47,10 +54,8 @@ def words_and_kinds(n: int) -> tuple[list[str], list[str]]:
 
 def kernel_perceptron(notes: Notes, data: pathlib.Path) -> None:
     """KernelPerceptron: kernels, rules, keeps, budgets, going on."""
-    X, y = moons(400)
-    D, c = digits(500)
-    D = D / 16.0
-    sets = {"moons": (X, y), "digits": (D, c)}
+    sets = two_sets()
+    (X, y), (D, c) = sets.values()
     ways: dict[str, dict[str, Any]] = {
         **KERNELS,
         **{f"rule {rule}": {"rule": rule} for rule in ("margin", "pa", "pa1", "pa2")},
@@ -151,10 +156,8 @@ def kernel_svm(notes: Notes, data: pathlib.Path) -> None:
     """KernelSVM: kernels, several classes, hard margins, landmarks."""
     import widemargin as wm
 
-    X, y = moons(400)
-    D, c = digits(500)
-    D = D / 16.0
-    sets = {"moons": (X, y), "digits": (D, c)}
+    sets = two_sets()
+    (X, _), (D, _) = sets.values()
     ways: dict[str, dict[str, Any]] = {
         **KERNELS,
         **{f"C={C:g}": {"C": C} for C in (0.01, 0.1, 10.0, 100.0)},

@@ -72,7 +72,7 @@ def read_sentences(files: Sequence[str], given: Mapping[str, Any], plain: bool =
     given : dict
         What was given on the command line: format and encoding.
     plain : bool
-        Whether what has no columns is text, a sentence a line.
+        Whether what has no columns is text, one sentence per line.
     """
     format = given.get("format")
     if format is not None and format not in _FORMATS:

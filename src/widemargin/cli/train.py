@@ -68,5 +68,5 @@ def _open_checkpoints(trainer: Trainer) -> Checkpoints | None:
         return None
     checkpoints = Checkpoints(job.checkpoint, trainer.task(), job.every, resume=job.resume)
     if not job.resume:
-        checkpoints.remove()  # those of a training that is not gone on with
+        checkpoints.remove()  # those of an earlier training that is not resumed
     return checkpoints

@@ -21,7 +21,7 @@ from typing import Any, TypeVar
 import llvmlite.binding
 import numba
 import numpy
-from numba.core.caching import FunctionCache
+from numba.core.caching import CompileResultCacheImpl, FunctionCache
 from numba.core.runtime import rtsys
 from numba.core.sigutils import normalize_signature
 
@@ -102,12 +102,43 @@ def _open_cache() -> pathlib.Path | None:
     return None
 
 
+#: Numba's way to name the files in a folder that it was given; the class has had two names.
+_InGivenFolder: type = CompileResultCacheImpl._locator_classes[0]
+
+
+class _Place(_InGivenFolder):
+    """Where the code of a loop is kept: by its module, wherever the package is installed.
+
+    The folder above is named by a digest of all sources of the package, so the stamp of one of them
+    would say nothing more.
+    """
+
+    @classmethod
+    def get_suitable_cache_subpath(cls, py_file: str) -> str:
+        folder = pathlib.Path(py_file).resolve().parent
+        if folder.is_relative_to(_PACKAGE):
+            return "_".join(folder.relative_to(_PACKAGE).parts)
+        return str(super().get_suitable_cache_subpath(py_file))
+
+    def get_source_stamp(self) -> Any:
+        inside = pathlib.Path(self._py_file).resolve().is_relative_to(_PACKAGE)
+        return "in the digest" if inside else super().get_source_stamp()
+
+
+class _Places(CompileResultCacheImpl):
+    """Numba's way to keep compiled functions, in our places."""
+
+    _locator_classes = (_Place,)
+
+
 class _SafeCache(FunctionCache):
     """Numba's cache, except that a damaged or unwritable file costs a compile and not the run.
 
     Two processes that save at once could also mix up numba's index, so that it leads to the code
     for other types: saving is one at a time, and what is loaded must be what was asked for.
     """
+
+    _impl_class = _Places
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         try:

@@ -21,7 +21,7 @@ class Encoder(Protocol):
 
     @property
     def width(self) -> int:
-        """How many features a row has."""
+        """Number of features in a row."""
 
     def observe(self, raw: Any) -> None:
         """Learn from training examples, before any of them is encoded."""

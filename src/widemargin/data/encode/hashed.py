@@ -39,7 +39,7 @@ class HashedEncoder:
 
     @property
     def width(self) -> int:
-        """How many features a row has."""
+        """Number of features in a row."""
         return 1 << self.bits
 
     def observe(self, raw: Hashed) -> None:

@@ -166,7 +166,7 @@ class TableEncoder:
 
     @property
     def width(self) -> int:
-        """How many features a row has."""
+        """Number of features in a row."""
         return self._text_width + sum(column.width for column in self.columns)
 
     @property

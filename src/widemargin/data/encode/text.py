@@ -139,7 +139,7 @@ class TextEncoder:
 
     @property
     def width(self) -> int:
-        """How many features a row has."""
+        """Number of features in a row."""
         return self.how.mask + 1
 
     def observe(self, raw: Texts, threads: int = 1) -> None:

@@ -25,7 +25,7 @@ def feature_pass(K, q, y, price, order, rule, joint, S, clock, log):
             if y[j] s <= 0:                 (the rule says when, and how far)
                 for every i:  S[i] += eta y[j] K[j, i]
 
-    S has a row a class (one row for two classes, y in {0, 1}), and q holds K[j, j]. Classes are
+    S has one row per class (one row for two classes, y in {0, 1}), and q holds K[j, j]. Classes are
     learned together (`joint`), or each against the rest. The clock is that of
     `widemargin.loops.linear.passes`.
 
@@ -116,7 +116,7 @@ def vote_each(K, log, last, S, U, votes):
 
     A column of K, S, U and votes is an example; a row of K is one that was learned from, a row of
     the others a class. At clock c the sum of all hypotheses' scores is c s - u. Goes on from the
-    counts `last`, one a class. Costs one look at a row of K an entry.
+    counts `last`, one per class. Costs one look at a row of K per entry.
     """
     for e in range(len(log.example)):
         k, a, c = log.label[e], log.amount[e], log.count[e]

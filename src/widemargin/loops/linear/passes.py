@@ -1,6 +1,6 @@
 """The perceptron loops: one pass over examples in a given order.
 
-`binary_pass` is the perceptron of the textbooks; `multiclass_pass` has one weight vector a class;
+`binary_pass` is the perceptron of the textbooks; `multiclass_pass` has one weight vector per class;
 `minibatch_pass` lets several examples correct the same weights at once, for either.
 
 What a pass changes in place:
@@ -77,7 +77,7 @@ def binary_pass(rows, y, price, order, rule, w, u, clock, log):
                 u += c eta y[i] x[i]        (for the average)
             c += 1
 
-    Changes w, u, clock and log in place. Costs one dot product an example and, after a mistake,
+    Changes w, u, clock and log in place. Costs one dot product per example and, after a mistake,
     one addition (two when averaging).
     """
     s, c, t = clock[SCALE], clock[COUNT], clock[TURN]
@@ -117,7 +117,7 @@ def binary_pass(rows, y, price, order, rule, w, u, clock, log):
 
 @jit()
 def multiclass_pass(rows, y, price, order, rule, W, U, clock, log):
-    """One weight vector a class, all learned together; y in {0, ..., k - 1}.
+    """One weight vector per class, all learned together; y in {0, ..., k - 1}.
 
         for i in order:
             r = the best-scoring class other than y[i]
@@ -129,7 +129,7 @@ def multiclass_pass(rows, y, price, order, rule, W, U, clock, log):
     The margin is half the lead, so that two classes learn the rows -w and +w of the binary loop.
     The rule SIGMOID corrects every class: observed minus expected.
 
-    Changes W, U, clock and log in place. Costs k dot products an example.
+    Changes W, U, clock and log in place. Costs k dot products per example.
     """
     s, c, t = clock[SCALE], clock[COUNT], clock[TURN]
     mistakes, updates, logged, bad, total = 0, 0, 0, -1, 0.0

@@ -44,8 +44,8 @@ def binary_votes(rows, which, support, log, room, last, s, votes):
         votes += survival_e sign(s),      s += amount_e (x_e . x)
 
     `support` holds the rows that were learned from; `room` is (their number, the length of w).
-    `s` and `votes` (one a query) go on in place from the count `last`. Costs one dot product for
-    each row of the support and query, then one addition an entry.
+    `s` and `votes` (one per query) continue in place from the count `last`. Costs one dot product
+    for each row of the support and query, then one addition per entry.
     """
     similar, x = np.empty(room[0]), np.zeros(room[1])
     for j in range(len(which)):
@@ -60,7 +60,7 @@ def binary_votes(rows, which, support, log, room, last, s, votes):
 
 @jit()
 def multiclass_votes(rows, which, support, log, room, last, s, votes):
-    """As `binary_votes`, with a column a class in s and votes; a vote goes to the first best."""
+    """As `binary_votes`, with one column per class in s and votes; the first best class wins."""
     similar, x = np.empty(room[0]), np.zeros(room[1])
     for j in range(len(which)):
         similarities(rows, which[j], support, x, similar)

@@ -1,4 +1,4 @@
-"""Bytes of a text, many at a time: copied, or told whether they belong to words."""
+"""Many bytes of a text at a time: copied, or tested for belonging to words."""
 
 from __future__ import annotations
 

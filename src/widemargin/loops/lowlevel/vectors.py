@@ -77,7 +77,7 @@ def fetch_rows(W, ids, first, count):
 def max_plus(v, j, n, A, k, s, i, out, at):
     """out[at] = s[i] + max over z < n of v[j][z] + A[k + z], for all labels at once.
 
-    By hand for the same reason: with 22 labels a token takes 35 ns, with the plain function 403 ns.
+    By hand for the same reason: 22 labels take 35 ns per token, and 403 ns with the plain function.
     """
     best, own = out[at], s[i]
     best[:] = -np.inf

@@ -20,8 +20,8 @@ _PATIENCE, _SHORTER = 8, 1e-12
 #: A new point whose distance from the others' span is a smaller part (squared) of its length has
 #: lost most of its digits: the distance is then computed from the coordinates, if there are any.
 _NEAR_SPAN = 1e-6
-#: A smaller distance (squared) cannot be told from rounding: from products, which are known to
-#: 2^-53, and from coordinates, whose differences are, so that the square of that is.
+#: A smaller squared distance may be rounding alone: products are known to 2^-53, and so are the
+#: differences of coordinates, whose squares enter.
 _IN_SPAN, _IN_SPAN_BY_COORDINATES = 1e-13, 1e-26
 #: How `nearest_pass` ends.
 OPTIMAL, ZERO, STUCK, UNFINISHED = range(4)
@@ -180,7 +180,7 @@ def balance_groups(g, groups, S, k, u, t, total):
 
 @jit()
 def append_point(G, C, g, groups, S, k, R, Y, j, r):
-    """Add point j to the factor; False if it depends on the others as far as can be told."""
+    """Add point j to the factor; False if it appears to depend on the others."""
     # The new column v solves R'v = Q[S, j].
     v = np.empty(k)
     for p in range(k):

@@ -10,7 +10,7 @@ each z and x, z first), and a last row that is added at the end of a sentence. W
 minus infinity in D or s; the numbers beyond label n in a row of D are minus infinity, too.
 
 Going forward only the maximum is kept, which is quick; which label it came from is found again
-on the way back, for one label a token. Of equal scores the first label wins, from the last token
+on the way back, for one label per token. Of equal scores the first label wins, from the last token
 to the first. In v, token i of order 2 has n + 1 rows, one for each z.
 """
 

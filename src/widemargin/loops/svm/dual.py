@@ -123,7 +123,7 @@ def weigh_outer_products(values, indices, starts, theta, H):
 
 @jit()
 def joint_pass(rows, y, price, order, C, limit, W, alpha, q, shrunk):
-    """One weight vector a class, all learned together (Crammer and Singer); y in {0, ..., k - 1}.
+    """One weight vector per class, all learned together (Crammer and Singer); y in {0, ..., k - 1}.
 
         min  1/2 sum_c W[c].W[c] + sum_i C_i max over c of (c != y_i) + W[c].x_i - W[y_i].x_i
 
@@ -135,7 +135,7 @@ def joint_pass(rows, y, price, order, C, limit, W, alpha, q, shrunk):
             choose alpha[i] anew, so that the dual is largest
             W[c] += (its change) x[i]
 
-    Changes W, alpha, q and shrunk in place. Costs k dot products an example.
+    Changes W, alpha, q and shrunk in place. Costs k dot products per example.
     """
     k = len(W)
     mistakes, updates, bad = 0, 0, -1

@@ -134,7 +134,7 @@ def _advance(beam, now, step, size, n, kind):
 def parse_beam(sentences, chosen, W, templates, actions, features, work, beam, heads, groups):
     """Write the heads of the chosen sentences, and the transitions that made them.
 
-    Ties go to the state, then to the action, that comes first. Costs 2 n states a sentence for
+    Ties go to the state, then to the action, that comes first. Costs 2 n states per sentence for
     every place in the beam.
     """
     C, starts, kind = sentences.columns, sentences.starts, actions.kind

@@ -52,7 +52,7 @@ class Sentences(NamedTuple):
 def parse_greedy(sentences, chosen, W, templates, actions, features, work, heads, groups):
     """Write heads, and the transitions that made them, of the chosen sentences.
 
-    Ties go to the first action. Costs 2 n states a sentence.
+    Ties go to the first action. Costs 2 n states per sentence.
     """
     C, starts = sentences.columns, sentences.starts
     S, ids, s = work.state, work.ids, work.scores[_0]

@@ -19,7 +19,7 @@ _BLOCK = 1 << 12
 
 
 def row_width(labels: int, order: int) -> int:
-    """How many numbers a row of weights has: 8 or a multiple of 16."""
+    """The length of a row of weights: 8 or a multiple of 16."""
     needed = labels + (order == 2)
     return 8 if needed <= 8 else (needed + 15) // 16 * 16
 
