@@ -15,7 +15,6 @@ from widemargin.linear_svm.gap_estimate import GapEstimate
 from widemargin.linear_svm.problem import Attempt, SolverReport, StopSignal
 from widemargin.linear_svm.shrinking import Shrinking
 from widemargin.loops.svm.dual import Sweep, joint_pass
-from widemargin.online.orders import stirred
 from widemargin.online.passes import Pace
 
 
@@ -120,8 +119,7 @@ class _JointAscent:
             )
 
         self.epochs += 1
-        active = shrinking.active
-        order = frozen(stirred(active, self.rng)) if len(active) else active
+        order = shrinking.order(self.rng)
         total = yield from run_pass(
             pass_over, order, self.slices, problem.rows, problem.classes, self.epochs, signal
         )

@@ -10,8 +10,9 @@ import math
 
 import numpy as np
 
+from widemargin.data.rows import frozen
 from widemargin.loops.svm.dual import Sweep
-from widemargin.online.orders import awake_of
+from widemargin.online.orders import awake_of, stirred
 
 #: An example is shrunk when the slope of the dual that holds it at its bound is larger than this
 #: fraction of the largest slope of the last pass. LIBLINEAR uses 1. Chosen by hand: shrinking too
@@ -46,6 +47,10 @@ class Shrinking:
         self.shrunk[:] = 0
         self.limits = (math.inf, math.inf)
 
+    def order(self, rng: np.random.Generator) -> np.ndarray:
+        """Return the active examples in a random order."""
+        return frozen(stirred(self.active, rng)) if len(self.active) else self.active
+
     def set_limits(self, seen: Sweep) -> None:
         """Set the limits of the next pass from the largest slopes that this one saw."""
         self.limits = (self.fraction * seen.up or math.inf, self.fraction * seen.down or math.inf)
@@ -57,9 +62,7 @@ class Shrinking:
     def advance(self, epochs: int) -> None:
         """Leave out what the last pass marked; after many passes make all active again."""
         if epochs - self.restored_at >= _RESTORE_AFTER:
-            limits = (
-                self.limits
-            )  # an example that is held as firmly as before may be shrunk at once
+            limits = self.limits  # what is held as firmly as before may be shrunk at once
             self.restore(epochs)
             self.limits = limits
         else:

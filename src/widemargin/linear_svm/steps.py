@@ -20,7 +20,6 @@ from widemargin.linear_svm.newton_dual import DualBlock, gram, maximise_block
 from widemargin.linear_svm.newton_primal import PrimalIterate, SmoothedSVM, iterate, newton_cost
 from widemargin.linear_svm.problem import Attempt, BinarySVM, SolverReport, StopSignal
 from widemargin.loops.svm.dual import Sweep, combine, dual_pass
-from widemargin.online.orders import stirred
 from widemargin.online.passes import Pace
 from widemargin.online.scores import scores
 
@@ -96,8 +95,7 @@ class CoordinatePass:
             )
 
         ascent.epochs += 1
-        active = shrinking.active
-        order = frozen(stirred(active, ascent.rng)) if len(active) else active
+        order = shrinking.order(ascent.rng)
         total = yield from run_pass(
             pass_over, order, self.slices, state.rows, 1, ascent.epochs, signal
         )
