@@ -1,14 +1,19 @@
 """How certain tags and arcs are, and why they won: against all ways to tag or to parse."""
 
+import itertools
 import math
 
 import naive_tagging as naive
+import naive_trees as trees
 import numpy as np
 import pytest
+from small_language import made_corpus
 from test_tagger import SENTENCES, TAGS, made_sentences
 
-from widemargin import DataError, Tagger, load
+from widemargin import DataError, Parser, Tagger, load
 from widemargin.data.readers.corpus import Corpus
+from widemargin.loops.trees.contexts import COUNTS, NODES
+from widemargin.structured.parser.search import Looked
 
 SPANS = [["B-X", "I-X", "O"], ["O", "B-X", "B-X"], ["B-Y", "O"], ["O", "B-Y", "I-Y", "I-Y"]]
 WORDS = [["a", "b", "c"], ["c", "a", "a"], ["d", "c"], ["c", "d", "b", "b"]]
@@ -157,3 +162,138 @@ def test_the_temperature_is_that_of_the_least_log_loss():
         tagger.marginals(rest, 0.0)
     with pytest.raises(DataError, match="none of its tags was learned"):
         tagger.calibrate([["a"]], [["Z"]])
+
+
+# Parsers
+
+
+CORPUS, FRESH = made_corpus(80), made_corpus(25, seed=1)
+
+
+@pytest.fixture(scope="module", params=["greedy", "beam", "eisner", "cle", "own tags"])
+def parser(request):
+    ways = {"greedy": {}, "beam": {"beam": 4}, "eisner": {}, "cle": {}, "own tags": {}}
+    system = request.param if request.param in ("eisner", "cle") else "arc-hybrid"
+    tags = {"tagger": Tagger(bits=12, epochs=2), "jackknife": 0}
+    if request.param != "own tags":
+        tags = {"tags": "upos"}
+    given = {**tags, **ways[request.param]}
+    return Parser(system, bits=18, epochs=2, random_state=0, **given).fit(CORPUS)
+
+
+def arc_scores(search, rows, i, n):
+    """The scores of all arcs, added up one by one."""
+    scores = np.zeros((n + 1, n + 1))
+    for head, word in itertools.product(range(n + 1), range(1, n + 1)):
+        if head != word:
+            ids = search.arc_features(rows, i, head, word).ids
+            scores[head, word] = search.W[ids.astype(np.int64)].astype(float).sum()
+    return scores
+
+
+def test_margins_of_arcs_are_brute_force(parser):
+    search = parser.model_.search
+    if search.system == "arc-hybrid":
+        pytest.skip("its trees are not the best of all")
+    every = trees.all_trees if search.system == "cle" else trees.projective_trees
+    short = [words[:n] for n, words in zip([1, 2, 3, 4, 5] * 3, FRESH, strict=False)]
+    tags = [s.column("upos")[: len(w)] for s, w in zip(FRESH, short, strict=False)]
+    corpus = Corpus.of({"word": short, "upos": tags})
+    rows = parser.model_.lay_out(corpus)
+    for i, (words, margins) in enumerate(zip(short, parser.margins(corpus), strict=True)):
+        n = len(words)
+        scores = arc_scores(search, rows, i, n)
+        heads = parser.predict(corpus[i : i + 1]).heads.tolist()
+        best = trees.best_score(scores, every(n), True)
+        for d in range(1, n + 1):
+            others = [
+                tree for tree in every(n) if tree[d - 1] != heads[d - 1] and tree.count(0) == 1
+            ]
+            wanted = best - trees.best_score(scores, others, True) if others else np.inf
+            assert margins[d - 1] == pytest.approx(wanted, abs=1e-9)
+
+
+def test_explanations_of_heads_and_labels_add_up(parser):
+    model = parser.model_
+    found = model.predict(FRESH)
+    for i, sentence in enumerate(FRESH):
+        margins, first = parser.margins(sentence), int(FRESH.starts[i])
+        for token, margin in enumerate(margins):
+            told = parser.explain(sentence, token, top=None)
+            assert told.score == pytest.approx(margin, rel=1e-9, abs=1e-9)
+            shares = math.fsum(reason.share for reason in told.reasons)
+            assert math.isinf(margin) or shares == told.score
+            if model.system != "arc-hybrid":
+                head = int(found.heads[first + token])
+                assert told.prediction.endswith(f"({head})")
+            label = parser.explain_label(sentence, token, top=None)
+            right = found.labels[first + token]
+            assert label.prediction == right or f"as {right} of" in label.prediction
+            assert label.score >= 0.0 or model.beam > 1
+            few = parser.explain(sentence, token, top=2)
+            assert few.reasons == told.reasons[:2]
+
+
+def test_a_trace_is_the_parse(parser):
+    search, rows = parser.model_.search, parser.model_.lay_out(FRESH)
+    if search.system != "arc-hybrid":
+        pytest.skip("it has no transitions")
+    heads = parser.predict(FRESH).heads
+    for i in range(len(FRESH)):
+        trace, n = search.trace(rows, i), int(FRESH.lengths[i])
+        state = trees.first_state()
+        for step, taken in enumerate(trace.taken.tolist()):
+            stack, front, _ = state
+            assert trace.nodes[step, 0] == stack[-1]
+            assert trace.nodes[step, NODES.index("b0")] == front
+            kinds = set(trees.steps(state, n))
+            open_ = np.isfinite(trace.scores[step])
+            assert {int(search.actions.kind[a]) for a in np.flatnonzero(open_)} == kinds
+            summed = search.packed[trace.ids[step].astype(np.int64)].astype(int).sum(axis=0)
+            kept = summed[: len(open_)][open_]
+            assert np.array_equal(trace.scores[step, open_], kept)
+            if search.beam == 1:
+                assert taken == np.argmax(trace.scores[step])
+            kind = int(search.actions.kind[taken])
+            state = trees.steps(state, n)[kind]
+        arcs = {word: head for head, word in state[2]}
+        found = heads[FRESH.starts[i] : FRESH.starts[i + 1]].tolist()
+        assert [arcs[word] for word in range(1, n + 1)] == found
+
+
+def test_one_name_one_row(parser):
+    """The names of features tell them apart as the rows of weights do."""
+    model, rows = parser.model_, {}
+    for sentence in FRESH:
+        named = model._named(sentence, {})
+        if model.system == "arc-hybrid":
+            trace = model.search.trace(named.sentences, 0)
+            for step in range(len(trace.taken)):
+                looked = Looked(trace.ids[step], trace.nodes[step], trace.counts[step])
+                names = named._names(model.features, NODES, COUNTS, looked, trace.groups[step])
+                for k, (name, row) in enumerate(zip(names, looked.ids.tolist(), strict=True)):
+                    assert rows.setdefault((k, name), row) == row
+        else:
+            for head, word in itertools.permutations(range(len(sentence) + 1), 2):
+                for name, row in named._arc_names(head, word) if word else ():
+                    assert rows.setdefault(name, row) == row
+    collisions = len(rows) - len(set(rows.values()))
+    assert collisions < 0.05 * len(rows)
+
+
+def test_a_parser_explains_every_kind_of_sentence(parser):
+    words, tags = list(FRESH[0]), FRESH[0].column("upos")
+    given = {} if parser.model_.taggers else {"upos": tags}
+    wanted = str(parser.explain(words, 0, **given))
+    assert str(parser.explain(FRESH[0], 0)) == wanted
+    assert parser.margins(words, **given).tolist() == parser.margins([FRESH[0]])[0].tolist()
+    assert parser.margins(words[:1], **{name: cells[:1] for name, cells in given.items()}) == [
+        np.inf
+    ]
+    assert "nothing else is possible" in str(
+        parser.explain(words[:1], 0, **{name: cells[:1] for name, cells in given.items()})
+    )
+    with pytest.raises(DataError, match="there is no token 99"):
+        parser.explain(FRESH[0], 99)
+    with pytest.raises(DataError, match="is a string; give a list of words"):
+        parser.explain("the dog", 0)
