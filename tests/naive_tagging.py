@@ -4,6 +4,7 @@ A sequence is scored by features with names; weights are a dict from (name, labe
 sequence is found by trying all. Of equal ones the first wins, read from the last token on.
 """
 
+import math
 from collections import defaultdict
 from fractions import Fraction
 from itertools import product
@@ -149,3 +150,27 @@ def learn_with_beam(sentences, tags, labels, size, update, epochs):
                 for key, x in d.items():
                     w[key] += x
     return dict(w)
+
+
+def marginals(answers, labels, temperature):
+    """The probability of every label at every token, from all ways to tag, given with scores."""
+    top = max(score for _, score in answers)
+    weights = [math.exp((score - top) / temperature) for _, score in answers]
+    length = len(answers[0][0])
+    return [
+        [
+            sum(w for w, (tags, _) in zip(weights, answers, strict=True) if tags[i] == label)
+            / sum(weights)
+            for label in labels
+        ]
+        for i in range(length)
+    ]
+
+
+def margins(answers):
+    """By how much the best way to tag leads before the best with another tag there, by token."""
+    best, top = max(answers, key=lambda answer: answer[1])
+    return [
+        top - max([score for tags, score in answers if tags[i] != tag], default=-math.inf)
+        for i, tag in enumerate(best)
+    ]

@@ -753,3 +753,20 @@ def test_the_shell_trains_a_kernel_svm(tmp_path, monkeypatch):
     strange = CliRunner().invoke(main, ["train", "train.svm", *words, "--budget", "5"])
     assert strange.exit_code == 2
     assert "--budget" in strange.stderr
+
+
+@pytest.mark.parametrize("multiclass", ["ovo", "ovr"])
+def test_a_precomputed_kernel_answers_about_new_examples(multiclass, tmp_path):
+    """Their values are those of the new rows, not of the rows that were learned from."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(90, 3)) + np.repeat(np.eye(3), 30, axis=0) * 2.0
+    y, old, new = np.repeat([0, 1, 2], 30), slice(0, None, 2), slice(1, None, 2)
+    K = X @ X.T
+    given = KernelSVM(kernel="precomputed", tol=1e-9, multiclass=multiclass)
+    given.fit(K[old, old], y[old])
+    plain = KernelSVM(kernel="linear", tol=1e-9, multiclass=multiclass).fit(X[old], y[old])
+    wanted = plain.model_.machine_scores(X[new])
+    np.testing.assert_allclose(given.model_.machine_scores(K[new, old]), wanted, atol=1e-6)
+    given.save(tmp_path / "m.wm")
+    back = load(tmp_path / "m.wm")
+    assert np.array_equal(back.decision_function(K[new, old]), given.decision_function(K[new, old]))

@@ -20,7 +20,7 @@ from widemargin.loops.trees.labels import ARC_COUNTS, ARC_NODES
 from widemargin.loops.trees.spanning import best_projective, best_spanning
 from widemargin.loops.trees.transitions import FACTS, begin, legal, losses, make_transition
 from widemargin.structured.parser import features
-from widemargin.structured.parser.buffers import chart_room, merger_room, packed
+from widemargin.structured.parser.buffers import chart_room, merger_room, packed_weights
 from widemargin.structured.parser.model import load_parser
 from widemargin.structured.parser.parser import Parser
 from widemargin.structured.parser.training import (
@@ -228,12 +228,12 @@ def test_sums_of_rows(lanes, count):
 
 def test_weights_of_16_bits():
     weights = np.random.default_rng(0).normal(size=(40, 16)).astype(np.float32)
-    whole = packed(weights)
+    whole = packed_weights(weights)
     assert whole.dtype == np.int16
     assert whole.ctypes.data % 64 == 0
     scale = 32767 / np.abs(weights).max()
     assert np.abs(whole - scale * weights).max() <= 0.51
-    assert not packed(np.zeros((4, 16), np.float32)).any()
+    assert not packed_weights(np.zeros((4, 16), np.float32)).any()
 
 
 def test_no_feature_stands_twice():
@@ -321,9 +321,9 @@ def test_comes_back_from_a_file(own, beam, graph, fresh, tmp_path):
         for back in (load_parser(path), pickle.loads(pickle.dumps(parser)), widemargin.load(path)):
             assert labelled(back.predict(fresh), fresh) == want
         again = load_parser(path)
-        assert np.array_equal(again._packed_labels, parser.model_._packed_labels)
+        assert np.array_equal(again.search.packed_labels, parser.model_.search.packed_labels)
         if parser.model_.system == "arc-hybrid":
-            assert np.array_equal(again._packed, parser.model_._packed)
+            assert np.array_equal(again.search.packed, parser.model_.search.packed)
         assert np.allclose(again.W, parser.model_.W, atol=np.abs(again.W).max() / 30_000)
         assert again.history.to_dict() == parser.history_.to_dict()
         assert repr(again.certificate) == repr(parser.certificate_)

@@ -18,7 +18,7 @@ from widemargin import DataError, ModelFileError, Tagger
 from widemargin.data.encode.templates import CHUNKS, NAMES, WORDS, Templates, default_templates
 from widemargin.data.encode.tokens import TokenColumns, read_tokens
 from widemargin.data.readers.corpus import Corpus
-from widemargin.loops.sequences.viterbi import best_path, best_through, n_best, path_score
+from widemargin.loops.sequences.viterbi import best_path, n_best, path_score, score_through
 from widemargin.structured.spans import SCHEMES, convert_tags, find_illegal, scheme_of
 from widemargin.structured.tagger.constraints import (
     count_transitions,
@@ -206,17 +206,30 @@ def test_n_best_are_the_best(case, many, forbidden):
     assert [by_path[path] for path in found] == wanted
 
 
-@given(cases, st.sampled_from([0.0, 0.3]))
-def test_best_through_every_label(case, forbidden):
+@given(cases, st.sampled_from([0.0, 0.3]), st.sampled_from([0.0, 0.25, 3.0]))
+def test_scores_through_every_label_are_brute_force(case, forbidden, temperature):
     seed, m, n, order = case
     s, D = lattice(seed, m, n, order, forbidden)
     through = np.empty((m, n))
-    best_through(s, m, n, D, order, through)
-    wanted = np.full((m, n), -np.inf)
+    score_through(s, m, n, D, order, temperature, through)
+    totals = [[[] for _ in range(n)] for _ in range(m)]
     for total, labels in scored(s, D, n, order):
         for i, y in enumerate(labels):
-            wanted[i, y] = max(wanted[i, y], total)
-    assert np.array_equal(through, wanted)
+            totals[i][y].append(total)
+    with np.errstate(divide="ignore"):
+        wanted = [
+            [
+                temperature * np.log(sum(np.exp(np.array(some, float) / temperature)))
+                if temperature
+                else max(some)
+                for some in row
+            ]
+            for row in totals
+        ]
+    if temperature:
+        np.testing.assert_allclose(through, wanted, rtol=1e-12, atol=1e-12)
+    else:
+        assert np.array_equal(through, wanted)
 
 
 @pytest.mark.parametrize(

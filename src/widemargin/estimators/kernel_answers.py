@@ -16,6 +16,7 @@ from widemargin.estimators.fitted import FittedClassifier
 from widemargin.estimators.validation import validate_data
 from widemargin.kernels.kernel import Kernel
 from widemargin.kernels.points import len_of
+from widemargin.models.explanation import Explanation
 from widemargin.models.kernel import KernelModel
 from widemargin.threads import thread_count
 
@@ -46,6 +47,26 @@ class KernelAnswers(FittedClassifier):
     def predict(self, X: Any) -> np.ndarray:
         """Predict the label of every example."""
         return self._fitted().predict(self._to_ask(X), thread_count(self.n_jobs))
+
+    def explain(self, x: Any, top: int | None = 10) -> Explanation:
+        """Return the support vectors that decided the prediction for one example.
+
+        They are named by their rows in the training data, counted from 0, and their labels. Their
+        shares are kernel values times coefficients; those of all, and of the bias, add up to the
+        score by which the prediction won.
+
+        Parameters
+        ----------
+        x : vector, matrix with one row, or one object
+            The example. For a precomputed kernel, its kernel values with all training examples.
+        top : int or None
+            Maximum number of rows to return, the most influential first; None for all.
+        """
+        if self._fitted().kernel.on_objects and not hasattr(x, "ndim"):
+            x = [x]
+        elif not (hasattr(x, "tocsr") or hasattr(x, "columns")):
+            x = np.atleast_2d(x)
+        return self._fitted().explain(self._to_ask(x), top)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Save the model to one file; `widemargin.load` reads it back.

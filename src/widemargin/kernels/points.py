@@ -59,6 +59,14 @@ class Points:
         """The type of the kernel values."""
         return np.dtype(np.float64) if self.rows is None else self.rows.dtype
 
+    def without_values(self) -> Points:
+        """The same rows of a precomputed matrix by their numbers alone.
+
+        A model keeps no more of its support: `block` then reads the values of new examples.
+        """
+        empty = Rows.of(np.empty((self.n, 0), self.dtype), bias=0.0)
+        return Points(self.n, empty, None, self.index)
+
     @cached_property
     def squares(self) -> np.ndarray:
         """The squared length of every vector, in float64; computed once."""

@@ -28,6 +28,8 @@ from widemargin.modelfile import (
     unpack_value,
     write_model_file,
 )
+from widemargin.models.explanation import Explanation
+from widemargin.models.support import explain_by_support, strongest_rows
 from widemargin.online.scores import best_class
 from widemargin.online.state import KEEPS
 from widemargin.parameters import check_choice
@@ -175,6 +177,45 @@ class KernelModel:
         Ties go to the second of two classes, and to the first of more than two.
         """
         return self.classes[best_class(self.decision_function(X, threads))]
+
+    def class_scores(self, X: Any, threads: int = 1) -> np.ndarray:
+        """The scores that `predict` compares: one for two classes, else one per class."""
+        return self.decision_function(X, threads)
+
+    def explain(self, x: Any, top: int | None = 10, first: int = 0) -> Explanation:
+        """Return the support vectors that decided the prediction for one example.
+
+        They are named by their rows in the training data and their labels. The value of each is its
+        kernel value with the example, and the weight its coefficient for the predicted class less
+        that for the next best one. The shares of all of them and of the bias add up to the score.
+        With one machine per pair of classes, it is the machine of these two that is explained. Of
+        a vote the coefficients are those of the average.
+
+        Parameters
+        ----------
+        x : matrix with one row, or a list with one object
+            The example.
+        top : int or None
+            Maximum number of rows to return, the most influential first; None for all.
+        first : int
+            The number of the first row of the training data.
+        """
+        return explain_by_support(self, x, top, first)
+
+    def facts(self) -> list[tuple[str, Any]]:
+        """More lines for the table of what was trained."""
+        return [
+            ("kernel", str(self.kernel)),
+            ("support vectors", f"{self.support.n:,}"),
+            ("longest example", f"{self.R:.6g} in the space of the kernel"),
+        ]
+
+    def top_rows(self, n: int = 10) -> dict[str, list[tuple[str, float]]]:
+        """For each score the rows of the training data with the largest coefficients."""
+        return {
+            name: [(f"row {row}", coef) for row, coef in rows]
+            for name, rows in strongest_rows(self, n)
+        }
 
     def using(self, keep: str) -> KernelModel:
         """Return the same training as the last, averaged or voted perceptron."""

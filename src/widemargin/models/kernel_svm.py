@@ -97,20 +97,23 @@ class KernelSVMModel(KernelModel):
         With pairs, the score of a class is the number of its wins plus, to break ties, a fraction
         that grows with their margins. With `shape="ovo"`, the scores of the pairs themselves.
         """
-        scores = self.machine_scores(X, threads)
-        if self.pairs:
-            return scores if self.shape == "ovo" else votes_of_pairs(scores, len(self.classes))
-        return scores[:, 0] if len(self.classes) == 2 else scores
+        if self.pairs and self.shape == "ovo":
+            return self.machine_scores(X, threads)
+        return self.class_scores(X, threads)
 
     def predict(self, X: Any, threads: int = 1) -> np.ndarray:
         """Predict the label of every row.
 
         Ties go to the second of two classes, and to the first of more than two.
         """
+        return self.classes[best_class(self.class_scores(X, threads))]
+
+    def class_scores(self, X: Any, threads: int = 1) -> np.ndarray:
+        """The scores that `predict` compares: one for two classes, else one per class."""
         scores = self.machine_scores(X, threads)
         if self.pairs:
-            scores = votes_of_pairs(scores, len(self.classes))
-        return self.classes[best_class(scores[:, 0] if len(self.classes) == 2 else scores)]
+            return votes_of_pairs(scores, len(self.classes))
+        return scores[:, 0] if len(self.classes) == 2 else scores
 
     def contents(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
         """The arrays and the description to store in a file."""

@@ -49,7 +49,9 @@ def corpus_of(given: Any, tags: Any = None, beside: Sequence[str] = BESIDE) -> C
     sentences = list(given)
     if sentences and all(isinstance(sentence, Sentence) for sentence in sentences):
         return corpus_of(gather(sentences), tags)
-    first = next((sentence[0] for sentence in sentences if len(sentence)), "")
+    if not any(map(len, sentences)):
+        return Corpus.of(dict.fromkeys(("word", *beside), sentences), tags)
+    first = next(sentence[0] for sentence in sentences if len(sentence))
     if isinstance(first, tuple):
         return Corpus.of(_columns(sentences, first, beside), tags)
     if isinstance(first, Mapping):
@@ -139,6 +141,22 @@ def _cell(token: Mapping[str, Any], key: str, sentence: int) -> str:
         f"sentence {sentence + 1}: the feature {key!r} is {value!r}; only strings, True, False, 0"
         " and 1 can be learned from: divide numbers into a few named ranges"
     )
+
+
+def is_one_sentence(given: Any) -> bool:
+    """Whether this is a single sentence rather than many: a list of words, tuples or dicts."""
+    if isinstance(given, (Corpus, Mapping, str, os.PathLike)):
+        return False
+    return isinstance(given, Sentence) or all(
+        isinstance(token, (str, tuple, Mapping)) for token in given[:1]
+    )
+
+
+def place_in_sentence(token: int, size: int) -> int:
+    """The place of a token that is counted from 0, or from the end if it is negative."""
+    if not -size <= token < size:
+        raise DataError(f"there is no token {token}: the sentence has {size}, counted from 0")
+    return token % size
 
 
 def word_columns(corpus: Corpus) -> Mapping[str, list[str]]:

@@ -141,9 +141,8 @@ def _model_of(
         summed = learner.count * coef - u
     else:
         support, coef, summed, log = learner.result()
-    if task.kernel.is_precomputed:  # the row numbers are enough
-        empty = Rows.of(np.empty((support.n, 0), support.dtype), bias=0.0)
-        support = Points(support.n, empty, None, support.index)
+    if task.kernel.is_precomputed:
+        support = support.without_values()
     rows = task.points.rows
     return KernelModel(
         classes=classes,

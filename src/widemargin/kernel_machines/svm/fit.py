@@ -152,10 +152,11 @@ def fit_kernel_svm(
     steps, worth = int(np.sum(solved.steps)), solved.certificate
     seconds = time.monotonic() - began
     history.add(Epoch(1, 0, steps, worth.primal, None, None, seconds, points.n, worth.gap))
+    support = points.take(order[solved.support])
     model = KernelSVMModel(
         classes=classes,
         kernel=kernel,
-        support=points.take(order[solved.support]),
+        support=support.without_values() if kernel.is_precomputed else support,
         coef=solved.coef,
         summed=np.empty((0, solved.coef.shape[1])),
         log=None,

@@ -24,7 +24,7 @@ from widemargin.loops.sequences.templates import (
     find_row,
 )
 from widemargin.loops.sequences.tokens import fill_columns, scatter_bits, word_hash
-from widemargin.loops.sequences.viterbi import backward, best_path, path_score
+from widemargin.loops.sequences.viterbi import backward, best_path, path_score, score_through
 from widemargin.loops.steps import REACH, reach
 
 #: When a beam has lost the right labels: correct the whole sentence, the beginning up to where
@@ -388,6 +388,32 @@ def score_sentence(codes, edges, classes, reader, starts, j, W, n, s):
         allowed = np.zeros(m, np.uint32)
         look_up(codes, edges, reader.lexicon, starts[j], starts[j + 1], allowed)
         _add_masks(s, m, n, allowed, _0, reader.lexicon.masks)
+
+
+@jit()
+def score_all_labels(
+    codes, edges, classes, reader, starts, a, b, W, D, search, temperature, through
+):
+    """What `score_through` gives for every token of the sentences a up to b, end to end."""
+    longest = _0
+    for j in range(a, b):
+        longest = max(longest, starts[j + 1] - starts[j])
+    s = np.empty((longest + _1, np.uint64(W.shape[1])), np.float32)
+    free = Lexicon(reader.lexicon.keys[:0], reader.lexicon.rows[:0], reader.lexicon.masks)
+    unmasked = Reader(reader.made, reader.table, reader.index, free)
+    out = 0
+    for j in range(a, b):
+        m = np.int64(starts[j + 1] - starts[j])
+        if m == 0:
+            continue
+        here = through[out : out + m]
+        score_sentence(codes, edges, classes, reader, starts, j, W, search.n, s)
+        score_through(s, m, search.n, D, search.order, temperature, here)
+        if len(reader.lexicon.keys) and here[0].max() == -np.inf:
+            # As in tagging: if the dictionary leaves no way, the transitions alone decide.
+            score_sentence(codes, edges, classes, unmasked, starts, j, W, search.n, s)
+            score_through(s, m, search.n, D, search.order, temperature, here)
+        out += m
 
 
 @jit(inline=True)

@@ -283,46 +283,70 @@ def _insert(values, origins, value, origin):
     origins[k] = origin
 
 
-@jit()
-def best_through(s, m, n, D, order, through):
-    """through[i, y] = the score of the best sequence that has label y at token i.
+@jit(inline=True)
+def _joint(terms, count, temperature):
+    """T log(sum of exp(terms / T)), which for T = 0 is the largest of the first `count` terms."""
+    top = -np.inf
+    for k in range(count):
+        if terms[k] > top:
+            top = terms[k]
+    if temperature == 0.0 or top == -np.inf:
+        return top
+    total = 0.0
+    for k in range(count):
+        total += np.exp((terms[k] - top) / temperature)
+    return top + temperature * np.log(total)
 
-    The maximum over beginnings meets the maximum over ends in every state.
+
+@jit()
+def score_through(s, m, n, D, order, temperature, through):
+    """through[i, y] = T log(sum of exp(score / T)) over the sequences with label y at token i.
+
+    For T = 0 that is the score of the best of them. What leads to a state meets what follows it
+    (forward-backward; for T = 0 the maxima of both). Costs m n^(order + 1), and for T > 0 as many
+    exponentials.
+
+    Parameters
+    ----------
+    s, m, n, D, order
+        As in `best_path`.
+    temperature : float
+        T.
+    through : array of float64, (m, n)
+        Changed.
     """
     states = n * (n + 1) if order == 2 else n
     v = np.full((m, states), -np.inf)
+    terms = np.empty(n + 1)
     row = n * (n + 1) + n if order == 2 else n
     for y in range(n):
         first = n * n + y if order == 2 else y
         v[0, first] = np.float64(s[0, y]) + np.float64(D[row, y])
+    many = n + 1 if order == 2 else n  # states before a state, and states with the same label
     for i in range(1, m):
         for state in range(n * n if order == 2 else n):
             y = state % n
-            for k in range(n + 1 if order == 2 else n):
+            for k in range(many):
                 past, row = _before(order, n, state, k)
-                found = v[i - 1, past] + np.float64(D[row, y])
-                if found > v[i, state]:
-                    v[i, state] = found
-            v[i, state] += np.float64(s[i, y])
+                terms[k] = v[i - 1, past] + np.float64(D[row, y])
+            v[i, state] = _joint(terms, many, temperature) + np.float64(s[i, y])
     after, ahead = np.empty(states), np.empty(states)
     for state in range(states):
         after[state] = np.float64(D[len(D) - 1, state % n])
     for j in range(m):
         i = m - 1 - j
         for y in range(n):
-            through[i, y] = -np.inf
-        for state in range(states):
-            found = v[i, state] + after[state]
-            if found > through[i, state % n]:
-                through[i, state % n] = found
+            count = many if order == 2 else 1
+            for k in range(count):
+                terms[k] = v[i, k * n + y] + after[k * n + y]
+            through[i, y] = _joint(terms, count, temperature)
         if i == 0:
             break
-        ahead[:] = -np.inf
-        for state in range(n * n if order == 2 else n):
-            y = state % n
-            for k in range(n + 1 if order == 2 else n):
-                past, row = _before(order, n, state, k)
-                found = after[state] + np.float64(s[i, y]) + np.float64(D[row, y])
-                if found > ahead[past]:
-                    ahead[past] = found
+        for past in range(states):
+            z = past % n
+            row = z * (n + 1) + past // n if order == 2 else z
+            for y in range(n):
+                state = z * n + y if order == 2 else y
+                terms[y] = after[state] + np.float64(s[i, y]) + np.float64(D[row, y])
+            ahead[past] = _joint(terms, n, temperature)
         after, ahead = ahead, after

@@ -104,6 +104,53 @@ def parse_arcs(
 
 
 @jit()
+def find_arc_features(sentences, i, h, d, templates, features, ids):
+    """Fill ids with the rows of the features of the arc from h to d in sentence i.
+
+    `features` then has its nodes and counts. Gives how many features there are.
+    """
+    base = sentences.starts[i]
+    n = sentences.starts[i + _1] - base - _2
+    return _features(sentences.columns, base, n, h, d, templates, features, ids)
+
+
+@jit()
+def parse_without_each(
+    sentences, i, w, templates, crossing, single, features, chart, contraction, arcs, rivals, lost
+):
+    """The best tree of sentence i, and for each of its words the best tree without its arc.
+
+    Row d of `rivals` becomes the heads of the best tree in which word d has another head, and
+    lost[d] what its score lacks; infinity if there is no such tree. Row 0 is the best tree of all.
+    Costs as much as n parses.
+    """
+    base = sentences.starts[i]
+    n = sentences.starts[i + _1] - base - _2
+    A = arcs.scores
+    _score(sentences.columns, base, n, w, templates, features, arcs)
+    low, high = np.inf, -np.inf
+    for h in range(n + _1):
+        for d in range(_1, n + _1):
+            if h != d:
+                low, high = min(low, A[h, d]), max(high, A[h, d])
+    fine = (high - low + 1.0) * (n + _1)  # more than any other heads could make up for
+    for without in range(n + _1):
+        if without > _0:
+            h = np.uint64(rivals[_0, without])
+            before = A[h, without]
+            A[h, without] = before - fine
+        _best_tree(n, crossing, single, chart, contraction, arcs)
+        if without > _0:
+            A[h, without] = before
+        lost[without] = 0.0
+        for d in range(_1, n + _1):
+            rivals[without, d] = arcs.found[d]
+            lost[without] += A[np.uint64(rivals[_0, d]), d] - A[np.uint64(arcs.found[d]), d]
+        if without > _0 and rivals[without, without] == rivals[_0, without]:
+            lost[without] = np.inf
+
+
+@jit()
 def learn_arcs(
     sentences,
     chosen,

@@ -8,7 +8,7 @@ import numpy as np
 
 from widemargin.loops.jit import jit
 from widemargin.loops.lowlevel.vectors import add_rows, fetch_rows
-from widemargin.loops.trees.contexts import find_features
+from widemargin.loops.trees.contexts import NODES, find_features
 from widemargin.loops.trees.transitions import (
     GROUP,
     HEAD,
@@ -83,6 +83,49 @@ def _best(S, n, s, kind, K):
         if s[a] > most and is_one_of(k, can_shift, can_left, can_right):
             best, most = a, s[a]
     return best
+
+
+class Trace(NamedTuple):
+    """Every step of the parse of one sentence: what was looked at, and what was done."""
+
+    ids: np.ndarray  # rows of the features
+    nodes: np.ndarray
+    groups: np.ndarray  # of every node the action that gave it its head
+    counts: np.ndarray
+    scores: np.ndarray  # of the actions; minus infinity if one is not legal
+    taken: np.ndarray
+
+
+@jit()
+def trace_steps(sentences, i, W, templates, actions, features, work, script, trace):
+    """Parse sentence i, and note every step.
+
+    `script` has the actions to take; if it is empty, they are those of `parse_greedy`.
+    """
+    C, base = sentences.columns, sentences.starts[i]
+    n = sentences.starts[i + _1] - base - _2
+    S, ids, s = work.state, work.ids, work.scores[_0]
+    T, K = np.uint64(len(ids)), np.uint64(len(actions.kind))
+    begin(S, n)
+    for step in range(_2 * n):
+        find_features(S, C, base, n, templates, features, ids)
+        fetch_rows(W, ids, _0, T)
+        add_rows(W, ids, _0, T, None, work.scores, _0)
+        best = np.uint64(script[step]) if len(script) else _best(S, n, s, actions.kind, K)
+        can_shift, can_left, can_right = legal(S, n, SHIFT), legal(S, n, LEFT), legal(S, n, RIGHT)
+        for a in range(K):
+            possible = is_one_of(actions.kind[a], can_shift, can_left, can_right)
+            trace.scores[step, a] = s[a] if possible else -np.inf
+        for k in range(T):
+            trace.ids[step, k] = ids[k]
+        for k in range(np.uint64(len(features.nodes))):
+            trace.nodes[step, k] = features.nodes[k]
+            if k < np.uint64(len(NODES)):
+                trace.groups[step, k] = S[features.nodes[k], GROUP]
+        for k in range(np.uint64(len(features.counts))):
+            trace.counts[step, k] = features.counts[k]
+        trace.taken[step] = best
+        make_transition(S, n, actions.kind[best], best)
 
 
 class StateBuffers(NamedTuple):

@@ -132,6 +132,18 @@ def give_labels(sentences, chosen, heads, sure, W, templates, allowed, features,
 
 
 @jit()
+def score_one_label(sentences, i, heads, d, W, templates, features, work):
+    """Score all labels of the arc to word d of sentence i, in work.scores.
+
+    work.ids then has the rows of its features, `features` its nodes and counts.
+    """
+    base = sentences.starts[i]
+    n = sentences.starts[i + _1] - base - _2
+    _fill_tree(work.state, n, heads, base)
+    _score_labels(work.state, sentences.columns, base, n, d, W, templates, features, work)
+
+
+@jit()
 def learn_labels(sentences, chosen, W, U, clock, templates, allowed, features, work, margin):
     """One pass of the perceptron over the arcs of the right trees.
 

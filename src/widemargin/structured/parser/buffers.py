@@ -28,7 +28,7 @@ def desk(templates: Templates) -> FeatureBuffers:
     )
 
 
-def packed(weights: np.ndarray) -> np.ndarray:
+def packed_weights(weights: np.ndarray) -> np.ndarray:
     """Weights as 16-bit integers, all scaled by the same factor."""
     largest = float(np.abs(weights).max(initial=0.0))
     whole = aligned(weights.shape, np.int16)

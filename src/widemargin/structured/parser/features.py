@@ -247,6 +247,15 @@ def key_of(name: str) -> int:
     return int.from_bytes(hashlib.blake2b(name.encode(), digest_size=8).digest(), "little") | 1
 
 
+def features_of(text: str) -> list[list[str]]:
+    """The atoms of every feature of a list, in the order of the rows that the loops give."""
+    features = [line.split() for line in text.split("\n") if line.strip()]
+    for feature in features:
+        if len(feature) > 4:
+            raise ValueError(f"feature {' '.join(feature)!r} has more than four atoms")
+    return sorted(features, key=lambda feature: max(2, len(feature)))
+
+
 def compile_templates(
     text: str,
     columns: str,
@@ -255,17 +264,13 @@ def compile_templates(
     counts: Sequence[str] = COUNTS,
 ) -> Templates:
     """Turn a list of features into arrays; `columns` are the letters of a node's columns."""
-    features = [line.split() for line in text.split("\n") if line.strip()]
+    features = features_of(text)
     names = sorted({atom for feature in features for atom in feature})
     of_columns = [a for a in names if a not in counts and not a.endswith(".a")]
     of_groups = [a for a in names if a.endswith(".a")]
     of_counts = [a for a in names if a in counts]
     order = ["", *of_columns, *of_groups, *of_counts]
     number = {name: k for k, name in enumerate(order)}
-    for feature in features:
-        if len(feature) > 4:
-            raise ValueError(f"feature {' '.join(feature)!r} has more than four atoms")
-    features.sort(key=lambda feature: max(2, len(feature)))
     parts = {}
     for size in (2, 3, 4):
         chosen = [feature for feature in features if max(2, len(feature)) == size]

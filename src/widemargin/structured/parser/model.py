@@ -6,6 +6,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,11 +15,7 @@ from widemargin.certificates.certificate import RunCertificate
 from widemargin.data.readers.corpus import Corpus
 from widemargin.data.rows import frozen
 from widemargin.errors import DataError, ModelFileError
-from widemargin.loops.trees.arcs import parse_arcs
-from widemargin.loops.trees.beam import parse_beam
-from widemargin.loops.trees.contexts import Templates
-from widemargin.loops.trees.greedy import Actions, Sentences, parse_greedy
-from widemargin.loops.trees.labels import ARC_COUNTS, ARC_NODES, give_labels
+from widemargin.loops.trees.greedy import Actions, Sentences
 from widemargin.modelfile import (
     pack_strings,
     pack_value,
@@ -28,29 +25,20 @@ from widemargin.modelfile import (
     unpack_value,
     write_model_file,
 )
+from widemargin.models.explanation import Explanation
 from widemargin.parameters import check_not_negative
-from widemargin.structured.parser.buffers import (
-    LARGEST_WHOLE,
-    arc_room,
-    beam_room,
-    chart_room,
-    desk,
-    merger_room,
-    packed,
-    work,
-)
-from widemargin.structured.parser.features import compile_templates
-from widemargin.structured.parser.treebank import COLUMNS, Places, hash_tags, lay_out
+from widemargin.structured.parser.buffers import LARGEST_WHOLE
+from widemargin.structured.parser.explanations import NamedSentence, margins_of_heads
+from widemargin.structured.parser.search import TreeSearch, largest_of
+from widemargin.structured.parser.treebank import Places, hash_tags, lay_out
 from widemargin.structured.parser.trees import Attachment, measure_trees
-from widemargin.structured.sentences import corpus_of
+from widemargin.structured.sentences import corpus_of, is_one_sentence, place_in_sentence
 from widemargin.structured.tagger.model import TaggerModel
 from widemargin.threads import run_all, split, thread_count
 from widemargin.training.history import History
 
 #: The ways to find a tree.
 SYSTEMS = ("arc-hybrid", "eisner", "cle")
-#: The longest sentence, in words, for which a chart (quadratic in its length) is made.
-_LONGEST_CHART = 4000
 
 
 class Tree(NamedTuple):
@@ -118,37 +106,18 @@ class ParserModel:
     certificate: RunCertificate | None = None
 
     @cached_property
-    def _templates(self) -> Templates:
-        bits = len(self.W).bit_length() - 1
-        if self.system == "arc-hybrid":
-            return compile_templates(self.features, COLUMNS, bits)
-        return compile_templates(self.features, COLUMNS, bits, ARC_NODES, ARC_COUNTS)
-
-    @cached_property
-    def _packed(self) -> np.ndarray:
-        """The weights of actions in the form used to predict."""
-        return frozen(packed(self.W))
-
-    @cached_property
-    def _packed_labels(self) -> np.ndarray:
-        """The weights of labels in the form used to predict."""
-        return frozen(packed(self.V))
-
-    @cached_property
-    def _label_templates(self) -> Templates:
-        bits = len(self.V).bit_length() - 1
-        return compile_templates(self.label_features, COLUMNS, bits, ARC_NODES, ARC_COUNTS)
-
-    @cached_property
-    def _sure(self) -> np.ndarray:
-        """The label of each action; the number of labels if it has several or none."""
-        several = len(self.labels)
-        sure = np.full(len(self.actions.kind) + 1, several, np.uint64)
-        for of in self.actions.of[1:]:
-            used, count = np.unique(of, return_counts=True)
-            for action in used[count == 1]:
-                sure[action] = np.flatnonzero(of == action)[0]
-        return frozen(sure)
+    def search(self) -> TreeSearch:
+        """What finds the trees."""
+        return TreeSearch(
+            self.system,
+            self.actions,
+            self.W,
+            self.V,
+            self.allowed,
+            self.features,
+            self.label_features,
+            self.beam,
+        )
 
     def __getstate__(self) -> dict[str, Any]:
         # Cached values are computed again.
@@ -179,65 +148,82 @@ class ParserModel:
 
         def find(part: slice) -> None:
             chosen = frozen(np.arange(part.start, part.stop, dtype=np.uint64))
-            self._find(sentences, chosen, heads, labels)
+            self.search.find(sentences, chosen, heads, labels)
 
         run_all(find, split(len(sentences.starts) - 1, threads, 50), threads)
         return heads, labels
 
-    def _find(
-        self, sentences: Sentences, chosen: np.ndarray, heads: np.ndarray, labels: np.ndarray
-    ) -> None:
-        """Find the trees of some sentences."""
-        starts = sentences.starts
-        longest = int((starts[chosen + np.uint64(1)] - starts[chosen]).max(initial=2)) - 2
-        templates = self._templates
-        if self.system == "arc-hybrid":
-            W = self._packed
-            own, room = desk(templates), work(templates, W.shape[1], longest, whole=True)
-            # The transitions that made the arcs determine the commoner labels.
-            if self.beam > 1:
-                beam = beam_room(self.beam, W.shape[1], longest, whole=True)
-                parse_beam(
-                    sentences, chosen, W, templates, self.actions, own, room, beam, heads, labels
-                )
-            else:
-                parse_greedy(
-                    sentences, chosen, W, templates, self.actions, own, room, heads, labels
-                )
-        else:
-            if longest > _LONGEST_CHART:
-                raise DataError(
-                    f"a sentence has {longest} words, but {self.system!r} takes at most"
-                    f" {_LONGEST_CHART}; use system='arc-hybrid', or shorter sentences"
-                )
-            crossing = self.system == "cle"
-            parse_arcs(
-                sentences,
-                chosen,
-                frozen(self.W),
-                templates,
-                crossing,
-                True,
-                desk(templates),
-                chart_room(0 if crossing else longest),
-                merger_room(longest if crossing else 0),
-                arc_room(templates, longest, 0),
-                heads,
-            )
-            for i in chosen:
-                labels[starts[i] : starts[i + np.uint64(1)]] = len(self.actions.kind)
-        give_labels(
-            sentences,
-            chosen,
-            heads,
-            self._sure,
-            self._packed_labels,
-            self._label_templates,
-            frozen(self.allowed),
-            desk(self._label_templates),
-            work(self._label_templates, self.V.shape[1], longest, whole=True),
-            labels,
-        )
+    def margins(self, sentences: Any, n_jobs: int | None = None, **tags: Sequence[str]) -> Any:
+        """How certain the head of each word is.
+
+        For the systems "eisner" and "cle" it is exact: what the score of the tree loses if the word
+        must have another head. For "arc-hybrid" it is the smallest lead among the choices that
+        concerned the word: to put it on the stack, and, while it was the last there, whether it
+        gets its head now, which one, or later. After a beam search it may be negative, because what
+        follows counts as well. Infinite if there was no choice.
+
+        Parameters
+        ----------
+        sentences : one sentence as in `parse`, or many as in `predict`
+            What to parse.
+        n_jobs : int or None
+            Number of threads of the parser's own taggers.
+        **tags
+            Columns of tags of one sentence by name, if the parser has no taggers.
+
+        Returns
+        -------
+        array, or a list of arrays if there are many sentences
+        """
+        one = bool(tags) or is_one_sentence(sentences)
+        corpus = self._corpus_of_one(sentences, tags) if one else self._corpus_of(sentences)
+        flat = margins_of_heads(self.search, self.lay_out(corpus, n_jobs))
+        return flat if one else [flat[a:b] for a, b in pairwise(corpus.starts.tolist())]
+
+    def explain(
+        self, words: Sequence[str], token: int, top: int | None = 10, **tags: Sequence[str]
+    ) -> Explanation:
+        """Which features gave one word its head.
+
+        For "arc-hybrid" the closest choice that concerned the word is explained, see `margins`: the
+        transition that was taken is compared with the best one of another kind. s0 and s1
+        are the last words on the stack, b0 the next word of the sentence, s0l the leftmost child of
+        s0, and so on. For "eisner" and "cle" the best tree is compared with the best one in which
+        the word has another head: d is the word, h its head. After the dot, w is the word, t and x
+        its tags, e its ending and a the label of its arc; <none> is no word. The shares of all
+        features add up to the score, which is the word's margin.
+
+        Parameters
+        ----------
+        words : list of str
+            The sentence.
+        token : int
+            The place of the word, counted from 0; negative from the end.
+        top : int or None
+            Maximum number of features to return, the most influential first; None for all.
+        **tags
+            Columns of tags by name, if the parser has no taggers.
+        """
+        named = self._named(words, tags)
+        return named.explain_head(place_in_sentence(token, len(named.words)), top)
+
+    def explain_label(
+        self, words: Sequence[str], token: int, top: int | None = 10, **tags: Sequence[str]
+    ) -> Explanation:
+        """Which features gave the arc of one word its label.
+
+        The commoner labels of "arc-hybrid" are chosen with the head, by the features of the state;
+        all others when the tree is known, by those of the arc. Parameters as in `explain`.
+        """
+        named = self._named(words, tags)
+        return named.explain_label(place_in_sentence(token, len(named.words)), top)
+
+    def _named(self, words: Sequence[str], tags: dict[str, Sequence[str]]) -> NamedSentence:
+        corpus = self._corpus_of_one(words, tags)
+        found = self.tag(corpus)
+        columns = [found[name] for name in self.columns]
+        rows = self._rows(corpus, found)
+        return NamedSentence(self.search, self.labels, corpus.words, columns, rows)
 
     def predict(self, sentences: Any, n_jobs: int | None = None) -> Trees:
         """The trees of many sentences.
@@ -249,7 +235,7 @@ class ParserModel:
         n_jobs : int or None
             Number of threads; -1 for one per core. The trees do not depend on it.
         """
-        corpus = corpus_of(sentences, beside=() if self.taggers else self.columns)
+        corpus = self._corpus_of(sentences)
         tags = self.tag(corpus, n_jobs)
         heads, codes = self.find_trees(self._rows(corpus, tags), thread_count(n_jobs))
         rows = Places.of(corpus.starts).rows
@@ -266,13 +252,22 @@ class ParserModel:
         **tags
             Columns of tags by name, if the parser has no taggers.
         """
+        trees = self.predict(self._corpus_of_one(words, tags))
+        return Tree(list(words), trees.tags[self.columns[0]], trees.heads.tolist(), trees.labels)
+
+    def _corpus_of(self, sentences: Any) -> Corpus:
+        return corpus_of(sentences, beside=() if self.taggers else self.columns)
+
+    def _corpus_of_one(self, words: Sequence[Any], tags: dict[str, Sequence[str]]) -> Corpus:
+        """One sentence as a corpus."""
         if isinstance(words, str):
             raise DataError(
                 f"{words[:20]!r} is a string; give a list of words, as split() makes it"
             )
+        if not tags:
+            return self._corpus_of([words])
         given = {"word": [list(words)], **{name: [list(column)] for name, column in tags.items()}}
-        trees = self.predict(Corpus.of(given))
-        return Tree(list(words), trees.tags[self.columns[0]], trees.heads.tolist(), trees.labels)
+        return Corpus.of(given)
 
     def annotate(self, sentences: Any, n_jobs: int | None = None) -> Corpus:
         """A corpus with the columns head and deprel, and the parser's own tags."""
@@ -297,7 +292,7 @@ class ParserModel:
         """
         check_not_negative("threshold", threshold, infinite=True)
         kept = [
-            np.where(_largest(table)[:, None] > threshold, table, np.float32(0))
+            np.where(largest_of(table)[:, None] > threshold, table, np.float32(0))
             for table in (self.W, self.V)
         ]
         return replace(self, W=kept[0], V=kept[1])
@@ -316,9 +311,9 @@ class ParserModel:
         }
         # Weights that are used as integers are saved as integers, without loss.
         scored = self.system == "arc-hybrid"
-        used = {"W": self._packed if scored else self.W, "V": self._packed_labels}
+        used = {"W": self.search.packed if scored else self.W, "V": self.search.packed_labels}
         for name, table in used.items():
-            rows = np.flatnonzero(_largest(table)).astype(np.uint32)
+            rows = np.flatnonzero(largest_of(table)).astype(np.uint32)
             arrays |= {name: table[rows], f"{name}.rows": rows}
         taggers = []
         for k, tagger in enumerate(self.taggers):
@@ -331,7 +326,7 @@ class ParserModel:
             "system": self.system,
             "beam": self.beam,
             "rows": [len(self.W), len(self.V)],
-            "largest": [float(_largest(table).max()) for table in (self.W, self.V)],
+            "largest": [float(largest_of(table).max()) for table in (self.W, self.V)],
             "features": self.features,
             "label_features": self.label_features,
             "columns": list(self.columns),
@@ -386,12 +381,6 @@ class ParserModel:
 
 #: The fields of a certificate that are saved.
 _CERTIFIED = ("mistakes", "epochs", "no_bound", "n")
-
-
-def _largest(table: np.ndarray) -> np.ndarray:
-    """The largest absolute weight of every row."""
-    flat = table.reshape(len(table), -1)
-    return np.maximum(flat.max(axis=1), -flat.min(axis=1))
 
 
 def load_parser(path: str | os.PathLike[str]) -> ParserModel:

@@ -18,6 +18,7 @@ from widemargin.errors import DataError
 from widemargin.loops.trees.contexts import Templates
 from widemargin.loops.trees.greedy import Sentences
 from widemargin.loops.trees.labels import ARC_COUNTS, ARC_NODES
+from widemargin.models.explanation import Explanation
 from widemargin.parameters import (
     Use,
     changed,
@@ -424,6 +425,22 @@ class Parser(StructuredEstimator):
     def predict(self, sentences: Any, n_jobs: int | None = None) -> Trees:
         """The trees of many sentences, see `ParserModel.predict`."""
         return self._fitted.predict(sentences, n_jobs)
+
+    def margins(self, sentences: Any, n_jobs: int | None = None, **tags: Sequence[str]) -> Any:
+        """How certain the head of each word is, see `ParserModel.margins`."""
+        return self._fitted.margins(sentences, n_jobs, **tags)
+
+    def explain(
+        self, words: Sequence[str], token: int, top: int | None = 10, **tags: Sequence[str]
+    ) -> Explanation:
+        """Which features gave one word its head, see `ParserModel.explain`."""
+        return self._fitted.explain(words, token, top, **tags)
+
+    def explain_label(
+        self, words: Sequence[str], token: int, top: int | None = 10, **tags: Sequence[str]
+    ) -> Explanation:
+        """Which features gave the arc of one word its label, see `ParserModel.explain_label`."""
+        return self._fitted.explain_label(words, token, top, **tags)
 
     def annotate(self, sentences: Any, n_jobs: int | None = None) -> Corpus:
         """A corpus with trees, see `ParserModel.annotate`."""

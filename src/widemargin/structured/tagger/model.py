@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
@@ -23,20 +23,30 @@ from widemargin.loops.sequences.tagging import (
     Lexicon,
     Reader,
     Search,
+    read_ids,
+    score_all_labels,
     score_sentence,
     tag_sentences,
 )
 from widemargin.loops.sequences.templates import Index
-from widemargin.loops.sequences.viterbi import best_through, n_best, path_score
+from widemargin.loops.sequences.viterbi import n_best, path_score, score_through
 from widemargin.modelfile import (
     read_model_file,
     restore,
     write_model_file,
 )
+from widemargin.models.explanation import Explanation
 from widemargin.parameters import check_not_negative, check_whole
-from widemargin.structured.sentences import corpus_of, feature_columns, word_columns
+from widemargin.structured.sentences import (
+    corpus_of,
+    feature_columns,
+    is_one_sentence,
+    word_columns,
+)
 from widemargin.structured.spans import convert_tags
+from widemargin.structured.tagger.certainty import best_temperature, marginals_of, margins_of
 from widemargin.structured.tagger.constraints import plain_tag
+from widemargin.structured.tagger.explanations import Lattice, explain_tag
 from widemargin.structured.tagger.feature_names import FeatureNames
 from widemargin.structured.tagger.file import pack_tagger, unpack_tagger
 from widemargin.structured.tagger.weights import Answering, answering, transition_rows
@@ -176,31 +186,38 @@ class TaggerModel:
         labels = np.empty(tokens.n, np.uint32)
         W, D, _ = self._weights
         tag_sentences(*tokens, self._reader, starts, 0, 1, W, D, self._search, labels)
-        return self._shown(labels)
+        return self.shown(labels)
 
     def _read_one(
         self, words: Sequence[Any], columns: dict[str, Sequence[str]]
     ) -> tuple[Tokens, np.ndarray]:
         """One sentence as the loops read it."""
+        found = self._columns_of(words, columns)
+        return self.templates.columns.read(found), np.array([0, len(words)], np.uint64)
+
+    def _columns_of(
+        self, words: Sequence[Any], columns: dict[str, Sequence[str]]
+    ) -> dict[str, Sequence[str]]:
+        """One sentence as columns by name."""
         if isinstance(words, str):
             raise DataError(
                 f"{words[:20]!r} is a string; give a list of words, as split() makes it"
             )
         wanted = self.templates.columns
-        if len(words) and isinstance(words[0], tuple):
-            names = ("word", *wanted.inputs)
-            columns = {
+        names = ("word", *wanted.inputs)
+        if not len(words):
+            return dict.fromkeys(names, words)
+        if isinstance(words[0], tuple):
+            return {
                 name: [token[k] for token in words] for k, name in enumerate(names[: len(words[0])])
             }
-        elif len(words) and isinstance(words[0], Mapping):
+        if isinstance(words[0], Mapping):
             found = feature_columns([words], wanted.inputs)
-            columns = {name: cells for name, (cells,) in found.items()}
-        elif isinstance(words, Sentence):
+            return {name: cells for name, (cells,) in found.items()}
+        if isinstance(words, Sentence):
             beside = [name for name in wanted.inputs if name in words.corpus.names]
-            columns = {"word": words, **{name: words.column(name) for name in beside}, **columns}
-        else:
-            columns = {"word": words, **columns}
-        return wanted.read(columns), np.array([0, len(words)], np.uint64)
+            return {"word": words, **{name: words.column(name) for name in beside}, **columns}
+        return {"word": words, **columns}
 
     def codes(self, corpus: Corpus, n_jobs: int | None = None) -> np.ndarray:
         """The tags of all tokens of a corpus, as indices into `tags`."""
@@ -220,7 +237,7 @@ class TaggerModel:
 
     def flat_tags(self, corpus: Corpus, n_jobs: int | None = None) -> list[str]:
         """The tags of all tokens of a corpus, in one list."""
-        return self._shown(self.codes(corpus, n_jobs), corpus.starts)
+        return self.shown(self.codes(corpus, n_jobs), corpus.starts)
 
     @cached_property
     def _plain(self) -> np.ndarray:
@@ -229,8 +246,8 @@ class TaggerModel:
             return np.array(self.tags, object)
         return np.array([plain_tag(tag, self.scheme) for tag in self.tags], object)
 
-    def _shown(self, labels: np.ndarray, starts: np.ndarray | None = None) -> list[str]:
-        """Tags as users see them."""
+    def shown(self, labels: np.ndarray, starts: np.ndarray | None = None) -> list[str]:
+        """Labels as the tags that users see."""
         tags = self._plain[labels].tolist()
         return convert_tags(tags, "IOB1", starts) if self.given_scheme == "IOB1" else tags
 
@@ -250,11 +267,18 @@ class TaggerModel:
 
     def score(self, sentences: Any, tags: Any = None, column: str | int | None = None) -> float:
         """The share of tokens whose tag is right; tags as in `Tagger.fit`."""
+        corpus, right = self._with_tags(sentences, tags, column)
+        return share_right(self.flat_tags(corpus), right)
+
+    def _with_tags(
+        self, sentences: Any, tags: Any, column: str | int | None
+    ) -> tuple[Corpus, list[str]]:
+        """Sentences and their right tags."""
         corpus = corpus_of(sentences, tags, self.templates.columns.inputs)
         named = "tag" if tags is not None else self.column if column is None else column
         if not corpus.tokens:
             raise DataError(f"{corpus.source}: there is no token to score")
-        return share_right(self.flat_tags(corpus), corpus.column(named))
+        return corpus, corpus.column(named)
 
     def n_best(self, words: Sequence[Any], n: int = 5, **columns: Sequence[str]) -> list[Answer]:
         """The n best ways to tag a sentence, best first, with their scores; exact."""
@@ -265,24 +289,171 @@ class TaggerModel:
         _, D, unit = self._weights
         paths, scores = np.zeros((n, m), np.int64), np.zeros(n)
         found = n_best(s, m, len(self.tags), D, self.order, n, paths, scores)
-        return [Answer(self._shown(paths[k]), unit * float(scores[k])) for k in range(found)]
+        return [Answer(self.shown(paths[k]), unit * float(scores[k])) for k in range(found)]
 
-    def margins(self, words: Sequence[Any], **columns: Sequence[str]) -> np.ndarray:
+    def margins(self, sentences: Any, n_jobs: int | None = None, **columns: Sequence[str]) -> Any:
         """How certain each tag is.
 
         The margin of a token is the lead of the best tags over the best ones with another tag at
-        this token; infinite if no other tag is allowed there.
+        this token; infinite if no other tag is allowed there. (Tags are told apart as `predict`
+        gives them.) It is exact, also for a tagger that searches with a beam.
+
+        Parameters
+        ----------
+        sentences : one sentence as in `tag`, or many as in `predict`
+            What to tag.
+        n_jobs : int or None
+            Number of threads; -1 for one per core.
+        **columns
+            Other columns of one sentence by name.
+
+        Returns
+        -------
+        array, or a list of arrays if there are many sentences
         """
+        corpus, one = self._one_or_many(sentences, columns)
+        flat = margins_of(self, corpus, n_jobs)
+        return flat if one else [flat[a:b] for a, b in pairwise(corpus.starts.tolist())]
+
+    def marginals(
+        self,
+        sentences: Any,
+        temperature: float = 1.0,
+        n_jobs: int | None = None,
+        **columns: Sequence[str],
+    ) -> Any:
+        """The probability of every tag at every token.
+
+            P(y | x) = exp(score(x, y) / T) / sum over all y' of exp(score(x, y') / T)
+
+        summed over all ways y to tag the sentence x that have the tag at this token (by the
+        forward-backward algorithm). A perceptron's scores are no log-probabilities: what it learns
+        does not depend on their scale. `calibrate` finds the temperature T at which held-out tags
+        are most probable.
+
+        Parameters
+        ----------
+        sentences : one sentence as in `tag`, or many as in `predict`
+            What to tag.
+        temperature : float
+            Larger than 0; the lower, the more certain.
+        n_jobs : int or None
+            Number of threads; -1 for one per core.
+        **columns
+            Other columns of one sentence by name.
+
+        Returns
+        -------
+        array (tokens, tags), or a list of such if there are many sentences
+            The columns are those of `shown_tags`.
+        """
+        corpus, one = self._one_or_many(sentences, columns)
+        flat = marginals_of(self, corpus, temperature, n_jobs)
+        return flat if one else [flat[a:b] for a, b in pairwise(corpus.starts.tolist())]
+
+    def calibrate(self, sentences: Any, tags: Any = None, column: str | int | None = None) -> float:
+        """The temperature at which the marginals of the right tags are largest (least log loss).
+
+        Parameters
+        ----------
+        sentences, tags, column
+            Tagged sentences as in `score`, which must not be those that it learned from.
+        """
+        corpus, right = self._with_tags(sentences, tags, column)
+        return best_temperature(self, corpus, right)
+
+    def explain(
+        self, words: Sequence[Any], token: int, top: int | None = 10, **columns: Sequence[str]
+    ) -> Explanation:
+        """Which features made the tag of one token win over the best other one.
+
+        The best tags of the sentence are compared with the best ones that have another tag at this
+        token. Their shares, those of all features, add up to the score, which is the token's
+        margin. Features are named as the templates are; tag[-1] is the tag before. If the rival
+        changes other tags as well, their features tell at which word.
+
+        Parameters
+        ----------
+        words : as in `tag`
+            The sentence.
+        token : int
+            Its place in the sentence, counted from 0; negative from the end.
+        top : int or None
+            Maximum number of features to return, the most influential first; None for all.
+        **columns
+            Other columns of the sentence by name.
+        """
+        return explain_tag(self, *self._lattice(words, columns), token, top)
+
+    def _lattice(
+        self, words: Sequence[Any], columns: dict[str, Sequence[str]]
+    ) -> tuple[Lattice, np.ndarray]:
+        """All ways to tag a sentence, and the one that `tag` gives."""
+        tokens, starts = self._read_one(words, columns)
         s, m = self._scores(words, columns)
-        through = np.empty((m, len(self.tags)))
-        if m == 0:
-            return np.empty(0)
-        _, D, unit = self._weights
-        best_through(s, m, len(self.tags), D, self.order, through)
-        if len(self.tags) == 1:
-            return np.full(m, np.inf)
-        two = np.partition(through, -2, axis=1)[:, -2:]
-        return unit * (two[:, 1] - two[:, 0])
+        W, D, unit = self._weights
+        path, ids = np.empty(m, np.uint32), np.empty(m * len(self.templates), np.uint32)
+        tag_sentences(*tokens, self._reader, starts, 0, 1, W, D, self._search, path)
+        read_ids(*tokens, self._reader, starts, ids)
+        rows = ids.reshape(m, len(self.templates))
+        found = Lattice(tokens, self.templates, rows, s, W, D, unit, self.tags, self.order)
+        return found, path.astype(np.int64)
+
+    def _one_or_many(
+        self, sentences: Any, columns: dict[str, Sequence[str]]
+    ) -> tuple[Corpus, bool]:
+        """Sentences as a corpus, and whether it was a single one."""
+        if columns or is_one_sentence(sentences):
+            found = self._columns_of(sentences, columns)
+            return Corpus.of({name: [list(cells)] for name, cells in found.items()}), True
+        return corpus_of(sentences, beside=self.templates.columns.inputs), False
+
+    def score_labels(
+        self,
+        corpus: Corpus,
+        temperature: float,
+        n_jobs: int | None,
+        keep: Callable[[slice, np.ndarray], None],
+    ) -> None:
+        """Score every label at every token, as `loops.sequences.viterbi.score_through` does.
+
+        Parameters
+        ----------
+        corpus : Corpus
+            The sentences.
+        temperature : float
+            0 for the best way to tag the sentence with the label there, else for the sum over all.
+        n_jobs : int or None
+            Number of threads.
+        keep : callable
+            Called with the places of some tokens and the scores (tokens, labels) there.
+        """
+        tokens = self.templates.columns.read(word_columns(corpus))
+        starts = frozen(corpus.starts.astype(np.uint64))
+        W, D, unit = self._weights
+
+        def work(part: tuple[int, int]) -> None:
+            a, b = part
+            which = slice(int(corpus.starts[a]), int(corpus.starts[b]))
+            through = np.empty((which.stop - which.start, len(self.tags)))
+            heat = float(temperature) / unit
+            score_all_labels(*tokens, self._reader, starts, a, b, W, D, self._search, heat, through)
+            keep(which, unit * through)
+
+        run_all(work, _pieces(corpus.starts), thread_count(n_jobs))
+
+    @cached_property
+    def shown_tags(self) -> list[str]:
+        """The tags as `predict` gives them, sorted (of an IOB1 tagger as in IOB2).
+
+        `tags` are those that it learned, which may be of another scheme.
+        """
+        return sorted(set(self._plain.tolist()))
+
+    @cached_property
+    def shown_places(self) -> np.ndarray:
+        """Of every label its place among `shown_tags`."""
+        return np.searchsorted(self.shown_tags, self._plain.tolist())
 
     def lead(self, words: Sequence[Any], labels: np.ndarray, **columns: Sequence[str]) -> float:
         """The lead of the given labels over all others; negative if others are better."""
@@ -307,7 +478,7 @@ class TaggerModel:
         score_sentence(*tokens, reader, starts, 0, W, len(self.tags), s)
         if tokens.n and len(self.lexicon.keys):
             through = np.empty((tokens.n, len(self.tags)))
-            best_through(s, tokens.n, len(self.tags), D, self.order, through)
+            score_through(s, tokens.n, len(self.tags), D, self.order, 0.0, through)
             if not np.isfinite(through.max()):  # as in tagging: the transitions alone decide
                 reader = reader._replace(lexicon=_NO_LEXICON)
                 score_sentence(*tokens, reader, starts, 0, W, len(self.tags), s)

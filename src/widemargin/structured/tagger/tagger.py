@@ -17,6 +17,7 @@ from widemargin.data.encode.templates import Templates, default_templates
 from widemargin.data.readers.corpus import Corpus
 from widemargin.errors import DataError
 from widemargin.loops.sequences.tagging import EARLY, VIOLATION, WHOLE, Search
+from widemargin.models.explanation import Explanation
 from widemargin.online.rules import make_rule, uses_of_rule
 from widemargin.parameters import (
     Use,
@@ -426,8 +427,8 @@ class Tagger(StructuredEstimator):
 
     @property
     def classes_(self) -> np.ndarray:
-        """The tags, as an array, as scikit-learn calls what a token may be."""
-        return np.array(self.tags_)
+        """The tags that `predict` gives, sorted, as scikit-learn calls them."""
+        return np.array(self._fitted().shown_tags)
 
     @property
     def history_(self) -> History:
@@ -455,9 +456,32 @@ class Tagger(StructuredEstimator):
         """The n best ways to tag a sentence, with their scores."""
         return self._fitted().n_best(words, n, **columns)
 
-    def margins(self, words: Sequence[Any], **columns: Sequence[str]) -> np.ndarray:
-        """How certain each tag of a sentence is; see `TaggerModel.margins`."""
-        return self._fitted().margins(words, **columns)
+    def margins(self, sentences: Any, n_jobs: int | None = None, **columns: Sequence[str]) -> Any:
+        """How certain each tag of one or many sentences is; see `TaggerModel.margins`."""
+        return self._fitted().margins(sentences, n_jobs, **columns)
+
+    def marginals(
+        self,
+        sentences: Any,
+        temperature: float = 1.0,
+        n_jobs: int | None = None,
+        **columns: Sequence[str],
+    ) -> Any:
+        """The probability of each tag (column, as in `classes_`); see `TaggerModel.marginals`."""
+        return self._fitted().marginals(sentences, temperature, n_jobs, **columns)
+
+    def calibrate(self, sentences: Any, tags: Any = None, column: str | int | None = None) -> float:
+        """The temperature for `marginals` that suits held-out sentences best.
+
+        See `TaggerModel.calibrate`.
+        """
+        return self._fitted().calibrate(sentences, tags, column)
+
+    def explain(
+        self, words: Sequence[Any], token: int, top: int | None = 10, **columns: Sequence[str]
+    ) -> Explanation:
+        """Which features made the tag of one token win; see `TaggerModel.explain`."""
+        return self._fitted().explain(words, token, top, **columns)
 
     def certify(
         self, sentences: Any, tags: Any = None, *, column: str | int | None = None
