@@ -230,8 +230,8 @@ def unpack_strings(name: str, arrays: dict[str, np.ndarray]) -> list[str]:
     ]
 
 
-def pack_sparse(name: str, matrix: np.ndarray) -> dict[str, np.ndarray]:
-    """Convert a matrix to arrays: itself or, where that is smaller, what is not zero in each row.
+def pack_sparse(name: str, given: np.ndarray) -> dict[str, np.ndarray]:
+    """Convert a matrix, or a vector, to arrays: itself or, where that is smaller, without zeros.
 
     Examples
     --------
@@ -240,6 +240,7 @@ def pack_sparse(name: str, matrix: np.ndarray) -> dict[str, np.ndarray]:
     >>> list(pack_sparse("W", np.ones((2, 2))))
     ['W']
     """
+    matrix = np.atleast_2d(given)
     kind = np.dtype(np.uint32 if matrix.shape[1] <= 1 << 32 else np.uint64)
     most = matrix.nbytes // (matrix.itemsize + kind.itemsize)
     values, columns, sizes = [], [], [np.zeros(0, np.int64)]
@@ -251,14 +252,14 @@ def pack_sparse(name: str, matrix: np.ndarray) -> dict[str, np.ndarray]:
         sizes.append(np.bincount(row, minlength=len(block)))
         most -= len(row)
         if most < 0:
-            return {name: matrix}
+            return {name: given}
     if not values:
-        return {name: matrix}
+        return {name: given}
     return {
         f"{name}.values": np.concatenate(values),
         f"{name}.columns": np.concatenate(columns),
         f"{name}.ends": np.cumsum(np.concatenate(sizes), dtype=np.int64),
-        f"{name}.shape": np.array(matrix.shape),
+        f"{name}.shape": np.array(given.shape),
     }
 
 
@@ -269,7 +270,7 @@ def unpack_sparse(name: str, arrays: dict[str, np.ndarray]) -> np.ndarray:
     values, columns = arrays[f"{name}.values"], arrays[f"{name}.columns"].astype(np.int64)
     matrix = np.zeros(arrays[f"{name}.shape"], values.dtype)
     start = 0
-    for row, end in zip(matrix, arrays[f"{name}.ends"].tolist(), strict=True):
+    for row, end in zip(np.atleast_2d(matrix), arrays[f"{name}.ends"].tolist(), strict=True):
         row[columns[start:end]] = values[start:end]
         start = end
     return matrix

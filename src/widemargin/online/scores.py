@@ -22,8 +22,8 @@ def scores(rows: Rows, which: np.ndarray, W: np.ndarray, threads: int = 1) -> np
     >>> scores(rows, rows.everything, np.array([[10.0, 1.0, 0.5]]))
     array([12.5, 34.5])
     """
-    if rows.is_sparse and len(W) > 1:
-        W = np.asfortranarray(W)
+    if len(W) > 1:  # one layout for each storage, so that a model answers the same bits when loaded
+        W = np.asfortranarray(W) if rows.is_sparse else np.ascontiguousarray(W)
     if len(W) == 1:
         loop, weights, out = binary_scores, np.ascontiguousarray(W[0]), np.empty(len(which))
     else:
