@@ -1,8 +1,9 @@
-"""Model files as widemargin 0.1 wrote them, with the answers that it gave: `old/` holds them.
+"""Model files of older formats, with the answers that the version gave that wrote them.
 
-Run by a Python that has widemargin 0.1 installed, this file makes them anew:
+`old/` holds those of widemargin 0.1 (format 1), `old/2` those of format 2. Run by a Python that has
+such a version installed, this file makes them anew:
 
-    python tests/models/old_models.py
+    python tests/models/old_models.py [FOLDER]
 """
 
 import json
@@ -18,6 +19,8 @@ from widemargin.structured import StructuredPerceptron, Tagger
 from widemargin.structured.tasks import Tagging
 
 OLD = pathlib.Path(__file__).parent / "old"
+#: Where the files of each format are.
+FOLDERS = {1: OLD, 2: OLD / "2"}
 X = np.random.default_rng(0).integers(-3, 4, (12, 3)).astype(float)
 COLOURS = np.array(["red", "green", "blue"])[np.arange(12) % 3]
 TEXTS = ["good film", "bad film", "a good good day", "a bad bad day", "day of the film"]
@@ -106,21 +109,21 @@ def run(*words):
     return done.stdout
 
 
-def make():
+def make(folder):
     """Train and save one model of every kind, and note what it answers."""
-    OLD.mkdir(exist_ok=True)
+    folder.mkdir(exist_ok=True)
     answers = {}
     for name, (train, ask) in LEARNERS.items():
-        path = OLD / f"{name}.wm"
+        path = folder / f"{name}.wm"
         if train is None:
             run("train", "table.csv", "--label", "mood", "--model", path, "--quiet")
         else:
             train().save(path)
         answers[name] = ask(path)
     lines = ",\n".join(f"{json.dumps(name)}: {json.dumps(told)}" for name, told in answers.items())
-    (OLD / "answers.json").write_text(f"{{\n{lines}\n}}\n")
-    run("convert", "rows.svm", OLD / "rows.wmc")
+    (folder / "answers.json").write_text(f"{{\n{lines}\n}}\n")
+    run("convert", "rows.svm", folder / "rows.wmc")
 
 
 if __name__ == "__main__":
-    make()
+    make(pathlib.Path(sys.argv[1]).resolve() if len(sys.argv) > 1 else OLD)

@@ -9,7 +9,7 @@ import sys
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from old_models import LEARNERS, OLD
+from old_models import FOLDERS, LEARNERS, OLD
 from safetensors.numpy import load_file, save_file
 
 import widemargin
@@ -149,11 +149,13 @@ def test_sizes_that_lie_cost_no_memory(tmp_path):
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 50_000
 
 
+@pytest.mark.parametrize("form", FOLDERS)
 @pytest.mark.parametrize("name", LEARNERS)
-def test_models_of_the_first_version_answer_as_they_did(name):
+def test_models_of_older_formats_answer_as_they_did(name, form):
     _, ask = LEARNERS[name]
-    assert read_model_file(OLD / f"{name}.wm")[1]["format"] == 1
-    answers, before = ask(OLD / f"{name}.wm"), json.loads((OLD / "answers.json").read_text())[name]
+    path = FOLDERS[form] / f"{name}.wm"
+    assert read_model_file(path)[1]["format"] == form
+    answers, before = ask(path), json.loads((path.parent / "answers.json").read_text())[name]
     if name in ("tagger", "task", "table"):
         assert answers == before
     else:  # another processor may add up in another order
@@ -163,7 +165,7 @@ def test_models_of_the_first_version_answer_as_they_did(name):
 def test_a_file_says_its_format_and_who_wrote_it(tmp_path):
     widemargin.load(OLD / "perceptron.wm").save(tmp_path / "new.wm")
     _, about = read_model_file(tmp_path / "new.wm")
-    assert (about["format"], about["widemargin"]) == (2, widemargin.__version__)
+    assert (about["format"], about["widemargin"]) == (3, widemargin.__version__)
 
 
 def test_a_model_of_a_newer_version_says_so(tmp_path, monkeypatch):

@@ -14,9 +14,11 @@ from widemargin.certificates.gap import GapCertificate, relative, together
 from widemargin.data.rows import Rows, frozen
 from widemargin.errors import DataError
 from widemargin.linear_svm.binary import Solution, Solver, rescale_start, solve
+from widemargin.linear_svm.interior_point import affordable
 from widemargin.linear_svm.joint import JointSVM, solve_joint
 from widemargin.linear_svm.problem import BinarySVM, SolverReport, StopSignal
 from widemargin.markup.brief import brief_repr
+from widemargin.online.columns import Columns, columns_for
 from widemargin.online.fit import prices
 from widemargin.online.state import State
 from widemargin.parameters import (
@@ -138,21 +140,29 @@ def fit_svm(
         Called with the progress; training stops when it returns True.
     """
     rows.check_scale()
-    rows = rows.without_duplicates()
+    rows = given = rows.without_duplicates()
+    columns = _columns_of(rows, len(classes))
+    if columns is not None:
+        rows = columns.number(rows)
     price = prices(classes, codes, settings.class_weight, sample_weight)
     price = frozen(np.empty(0) if price is None else price)
     if len(price) and not np.any(price > 0.0):
         raise DataError("every example has weight zero: give at least one a positive weight")
     signal = StopSignal()
-    solvers = _solvers(rows, len(classes), codes, price, settings, rng, signal, start)
+    problems = _problems(rows, given.width, len(classes), codes, price, settings)
+    solvers = _solvers(problems, settings, rng, signal, start)
     deadline = time.monotonic() + (
         math.inf if settings.max_seconds is None else settings.max_seconds
     )
     threads = thread_count(settings.n_jobs)
-    with one_blas_thread():  # the matrices are small: several threads would mostly wait
-        solutions, history = _drive(solvers, signal, deadline, threads, watch)
+    try:
+        with one_blas_thread():  # the matrices are small: several threads would mostly wait
+            solutions, history = _drive(solvers, signal, deadline, threads, watch)
+    except DataError:
+        given.check_finite()  # the error shall name the column as the user numbers it
+        raise
     W = np.vstack([solution.w for solution in solutions])
-    state = State.begin(W, "last", joint=True)
+    state = State.begin(W, "last", joint=True, columns=columns)
     certificate = together([solution.certificate for solution in solutions])
     if not history.stopped:
         reached = all(solution.reached for solution in solutions)
@@ -168,19 +178,28 @@ def fit_svm(
     )
 
 
-def _solvers(
+def _columns_of(rows: Rows, classes: int) -> Columns | None:
+    """Number the columns that occur, if that pays.
+
+    Few columns stay as they are: Newton steps and the interior-point method may then take over, and
+    their rounding would be another one.
+    """
+    return (
+        None if affordable(rows, rows.width) else columns_for(rows, 1 if classes == 2 else classes)
+    )
+
+
+def _problems(
     rows: Rows,
+    features: int,
     classes: int,
     codes: np.ndarray,
     price: np.ndarray,
     settings: SVMSettings,
-    rng: np.random.Generator,
-    signal: StopSignal,
-    start: DualStart | None,
-) -> list[Solver]:
-    """Return a solver for every problem, each with its own random generator."""
+) -> list[BinarySVM] | JointSVM:
+    """Return the problems to solve: one for every class, or one for all."""
     if classes > 2 and settings.multiclass == "joint":
-        joint = JointSVM(
+        return JointSVM(
             rows,
             frozen(codes.astype(np.int64)),
             price,
@@ -189,12 +208,8 @@ def _solvers(
             tol=float(settings.tol),
             epochs=int(settings.epochs),
         )
-        first = None if start is None else start.alphas[0] * (settings.C / start.C)
-        return [solve_joint(joint, rng, signal, first)]
-    positive = [1] if classes == 2 else range(classes)
-    solvers = []
-    for number, (c, own) in enumerate(zip(positive, rng.spawn(len(positive)), strict=True)):
-        problem = BinarySVM(
+    return [
+        BinarySVM(
             rows,
             frozen(np.where(codes == c, 1, -1).astype(np.int8)),
             price,
@@ -203,7 +218,26 @@ def _solvers(
             free_bias=settings.free,
             tol=float(settings.tol),
             epochs=int(settings.epochs),
+            features=features,
         )
+        for c in ([1] if classes == 2 else range(classes))
+    ]
+
+
+def _solvers(
+    problems: list[BinarySVM] | JointSVM,
+    settings: SVMSettings,
+    rng: np.random.Generator,
+    signal: StopSignal,
+    start: DualStart | None,
+) -> list[Solver]:
+    """Return a solver for every problem, each with its own random generator."""
+    if isinstance(problems, JointSVM):
+        first = None if start is None else start.alphas[0] * (settings.C / start.C)
+        return [solve_joint(problems, rng, signal, first)]
+    solvers = []
+    for number, own in enumerate(rng.spawn(len(problems))):
+        problem = problems[number]
         first = None if start is None else rescale_start(problem, start.alphas[number])
         solvers.append(solve(problem, own, signal, first))
     return solvers

@@ -64,9 +64,9 @@ class _Point(NamedTuple):
     z: np.ndarray  # cost - a, kept on its own because a is not precise enough near its bound
 
 
-def affordable(rows: Rows) -> bool:
+def affordable(rows: Rows, features: int) -> bool:
     """Whether one step costs little enough."""
-    width = rows.width + 1
+    width = features + 1
     per_row = rows.stored_values / max(1, rows.n) + 1.0
     most = _MOST_WORK / 10 if rows.is_sparse else _MOST_WORK
     return width <= _MOST_FEATURES and rows.n * per_row**2 + width**3 <= most

@@ -74,7 +74,7 @@ class StepPolicy:
         """Return the step in the dual that looks cheaper than more passes."""
         passes = ascent.passes_ahead(_PATIENCE) * self.coordinate_pass.cost(ascent)
         free = len(ascent.state.between_bounds(ascent.shrinking.active))
-        many = free > _MANY_FREE * (ascent.problem.rows.width + 1)
+        many = free > _MANY_FREE * (ascent.problem.width + 1)
         many = many or self.newton_dual.attempts >= _MANY_ATTEMPTS
         interior = self.interior_point
         if many and interior.possible and passes > interior.cost(ascent):

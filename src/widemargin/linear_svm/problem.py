@@ -39,6 +39,9 @@ class BinarySVM:
         The relative duality gap to reach.
     epochs : int
         The largest number of passes; a Newton step in the primal counts as one.
+    features : int
+        The number of columns that the rows had before those that never occur were left out; 0 if
+        none were. The choice of steps goes by it.
     """
 
     rows: Rows
@@ -49,6 +52,12 @@ class BinarySVM:
     free_bias: bool = False
     tol: float = 1e-3
     epochs: int = 1000
+    features: int = 0
+
+    @property
+    def width(self) -> int:
+        """The number of columns by which steps are chosen."""
+        return self.features or self.rows.width
 
     @property
     def rule(self) -> Rule:

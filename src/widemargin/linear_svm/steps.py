@@ -120,7 +120,7 @@ class NewtonPrimal:
     """
 
     def __init__(self, problem: BinarySVM) -> None:
-        possible = math.isfinite(problem.C) and affordable(problem.rows)
+        possible = math.isfinite(problem.C) and affordable(problem.rows, problem.width)
         self.next_epoch: float = _FIRST_PRIMAL if possible else math.inf
 
     def cost(self, ascent: DualAscent) -> float:
@@ -214,11 +214,11 @@ class InteriorPoint:
     """
 
     def __init__(self, problem: BinarySVM) -> None:
-        self.possible = affordable(problem.rows)
+        self.possible = affordable(problem.rows, problem.width)
 
     def cost(self, ascent: DualAscent) -> float:
         """Estimate the cost: a matrix of the size of the features per step."""
-        per_row, width = ascent.problem.values_per_row, ascent.problem.rows.width + 1
+        per_row, width = ascent.problem.values_per_row, ascent.problem.width + 1
         n = len(ascent.state.counted)
         step = n * (per_row**2 + 20.0 * per_row + 40.0) + width**3
         return _USUAL_INTERIOR_STEPS * step

@@ -30,7 +30,7 @@ def write_liblinear(model: LinearModel, path: str | os.PathLike[str]) -> None:
         raise DataError("LIBLINEAR supports only integers as labels, but this model has strings")
     if model.keep == "vote":
         raise DataError("a voted model has no single weights, so LIBLINEAR cannot represent it")
-    binary = len(model.weights) == 1
+    binary = len(model.stored_weights) == 1
     # LIBLINEAR's positive class is the first of two, ours is the second.
     order = labels[::-1] if binary else labels
     weights = model.coef.astype(np.float64)

@@ -92,6 +92,11 @@ class LinearModel:
     @cached_property
     def weights(self) -> np.ndarray:
         """The weights used for prediction, bias last; for a vote, the averaged weights."""
+        return self.state.spread(self.stored_weights)
+
+    @cached_property
+    def stored_weights(self) -> np.ndarray:
+        """The weights as the state keeps them: of all columns, or of those that occurred."""
         return self.state.last() if self.keep == "last" else self.state.average()
 
     @property
@@ -102,7 +107,7 @@ class LinearModel:
     @property
     def intercept(self) -> np.ndarray:
         """The biases."""
-        return self.weights[:, -1] * self.weights.dtype.type(self.bias)
+        return self.stored_weights[:, -1] * self.dtype.type(self.bias)
 
     @property
     def width(self) -> int:
@@ -117,6 +122,21 @@ class LinearModel:
     @cached_property
     def _deployed(self) -> tuple[np.ndarray, np.ndarray]:
         return self.state.deployed(self.keep)
+
+    @cached_property
+    def _spread(self) -> np.ndarray:
+        """The deployed weights for all columns."""
+        return self.state.spread(self._deployed[0])
+
+    def _scores(self, rows: Rows, threads: int) -> np.ndarray:
+        """The scores of the deployed weights."""
+        W, divisor = self._deployed
+        asked = rows.stored_values if rows.is_sparse else np.inf
+        if self.state.columns is not None and asked > len(W) * self.width:
+            W = self._spread  # there are more values to look up than weights
+        else:
+            rows, W = self.state.matching(rows, W, threads)
+        return deployed_scores(W, divisor, rows, rows.everything, threads)
 
     def rows(self, X: Any) -> Rows:
         """Convert examples to rows; with an encoder, raw examples are encoded."""
@@ -142,7 +162,7 @@ class LinearModel:
             votes = votes_on(self.state, rows, rows.everything, threads)
             found = votes.result(self.state.count)
         else:
-            found = deployed_scores(*self._deployed, rows, rows.everything, threads)
+            found = self._scores(rows, threads)
         if not np.all(np.isfinite(found)):
             rows.check_finite()
             raise DataError("a score is too large for a float; scale the features down")
@@ -197,13 +217,20 @@ class LinearModel:
 
         With two classes, the first has the weights of the second with opposite signs.
         """
-        weights = self.coef if len(self.coef) > 1 else np.concatenate([-self.coef, self.coef])
+        weights, columns = self.stored_weights[:, :-1], np.arange(self.width)
+        if self.state.columns is not None:
+            columns = self.state.columns.ids
+            weights = weights[:, 1 : len(columns) + 1]
         signs = getattr(self.encoder, "signs", lambda: 1.0)()
+        weights = weights * (signs[columns] if np.ndim(signs) else signs)
+        if len(weights) == 1:
+            weights = np.concatenate([-weights, weights])
         best = {}
-        for label, w in zip(self.classes.tolist(), weights * signs, strict=True):
-            few = np.argpartition(-w, min(n, len(w) - 1))[:n]
-            few = few[np.lexsort((few, -w[few]))]
-            best[label] = [(self.feature_name(int(j)), float(w[j])) for j in few if w[j] > 0.0]
+        for label, w in zip(self.classes.tolist(), weights, strict=True):
+            least = np.partition(w, -n)[-n] if n < len(w) else 0.0
+            few = np.flatnonzero((w >= least) & (w > 0.0))
+            few = few[np.lexsort((columns[few], -w[few]))][:n]
+            best[label] = [(self.feature_name(int(columns[j])), float(w[j])) for j in few]
         return best
 
     def equation(self, digits: int = 4) -> str:
@@ -241,25 +268,22 @@ class LinearModel:
             raise DataError(f"explain takes one row, found {rows.n}")
         found = self.decision_function(rows)
         code = int(best_class(found)[0])
-        if len(self.weights) == 1:
+        columns, values = _entries(rows)
+        weights = self.state.weights_at(columns, self.stored_weights)
+        if len(weights) == 1:
             sign = 1.0 if code else -1.0
-            rival, direction = 1 - code, sign * self.weights[0]
+            rival, direction = 1 - code, sign * weights[0]
             score, turns = sign * float(found[0]), {0: sign}
         else:
             others = found[0].copy()
             others[code] = -np.inf
             rival = int(np.argmax(others))
-            direction = self.weights[code] - self.weights[rival]
+            direction = weights[code] - weights[rival]
             score, turns = float(found[0, code] - found[0, rival]), {code: 1.0, rival: -1.0}
-        matrix = rows.to_matrix()
-        row = matrix.toarray()[0] if rows.is_sparse else matrix[0]
-        values = np.zeros(len(direction))
-        values[: rows.width] = row
-        values[-1] = rows.stored.bias
         shares = direction * values
         order = np.argsort(-np.abs(shares), kind="stable")
         reasons = [
-            self._reason(int(j), float(values[j]), float(direction[j]), turns, names)
+            self._reason(int(columns[j]), float(values[j]), float(direction[j]), turns, names)
             for j in order[:top]
             if shares[j] != 0.0
         ]
@@ -273,14 +297,13 @@ class LinearModel:
 
     def _reason(
         self,
-        j: int,
+        column: int,
         value: float,
         weight: float,
         turns: dict[int, float],
         names: Mapping[int, str],
     ) -> Reason:
-        """The contribution of feature j; `turns` maps the classes involved to their signs."""
-        column = -1 if j == self.state.width else j
+        """The contribution of a column; `turns` maps the classes involved to their signs."""
         mistakes = None if self.state.log is None else self.state.log.behind(column, turns)
         name = names.get(column) or self.feature_name(column)
         return Reason(name, value, weight, weight * value, mistakes)
@@ -394,6 +417,17 @@ def probabilities(found: np.ndarray, joint: bool) -> np.ndarray:
     tied = np.argmax(P, axis=1) != best
     P[each[tied], best[tied]] = np.nextafter(P[tied].max(axis=1), 2.0)
     return P
+
+
+def _entries(rows: Rows) -> tuple[np.ndarray, np.ndarray]:
+    """The columns of a single row in ascending order, then -1 for the bias, and their values."""
+    matrix = rows.to_matrix()
+    columns, row = np.arange(rows.width), matrix[0]
+    if rows.is_sparse:
+        matrix = matrix.copy()
+        matrix.sum_duplicates()
+        columns, row = matrix.indices, matrix.data
+    return np.append(columns, -1), np.append(row, rows.bias).astype(np.float64)
 
 
 def _read_certificate(found: dict[str, Any] | None) -> GapCertificate | None:

@@ -47,13 +47,15 @@ def go_on_online(model: LinearModel) -> LinearModel:
     passive-aggressive learner wants the right class to lead by 2, and a new class begins with the
     score 0; so all scores are raised by 1, which leaves predictions as they are.
     """
-    weights = model.state.last()
+    weights, columns = model.state.last(), model.state.columns
     if len(weights) > 1 and model.bias:
         weights[:, -1] += weights.dtype.type(1.0 / model.bias)
     parameters = {**PIECEWISE.parameters, "fit_intercept": model.bias}
     return replace(
         model,
-        state=State.begin(weights, "average", joint=True),
+        state=State.begin(
+            weights, "average", joint=True, columns=None if columns is None else columns.copy()
+        ),
         keep="average",
         rule=parameters["rule"],
         learner=PIECEWISE.learner,

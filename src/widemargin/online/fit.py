@@ -9,6 +9,7 @@ import numpy as np
 
 from widemargin.data.rows import Rows, frozen
 from widemargin.errors import DataError
+from widemargin.online.columns import columns_for
 from widemargin.online.examples import InMemory
 from widemargin.online.held_out import HeldOut
 from widemargin.online.learn import learn
@@ -23,8 +24,9 @@ from widemargin.training.run import Watch
 def begin(rows: Rows, classes: int, settings: Settings, rng: np.random.Generator) -> State:
     """The state before the first example: zero, random, or given weights."""
     vectors = 1 if classes <= 2 else classes
-    W = np.zeros((vectors, rows.width + 1), rows.dtype)
     start = settings.start
+    columns = columns_for(rows, vectors) if isinstance(start, str) and start == "zero" else None
+    W = np.zeros((vectors, (rows.width if columns is None else columns.count) + 1), rows.dtype)
     if isinstance(start, str):
         check_choice("start", start, ("zero", "random"))
         if start == "random":
@@ -43,7 +45,7 @@ def begin(rows: Rows, classes: int, settings: Settings, rng: np.random.Generator
             raise ValueError("start must hold finite numbers")
     if not settings.fit_intercept:
         W[:, -1] = 0.0
-    return State.begin(W, settings.keep, settings.joint)
+    return State.begin(W, settings.keep, settings.joint, columns)
 
 
 def make_room(

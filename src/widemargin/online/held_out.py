@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from widemargin.data.rows import Rows
+from widemargin.online.columns import Columns
 from widemargin.online.mistake_log import Part
 from widemargin.online.scores import best_class, deployed_scores, votes_on
 from widemargin.online.state import State
@@ -37,6 +38,7 @@ class HeldOutScore:
 
     def __init__(self, held_out: HeldOut, state: State, keep: str, threads: int) -> None:
         self.held_out, self.state, self.keep, self.threads = held_out, state, keep, threads
+        self._ready: tuple[Rows, Columns, int] | None = None
         if keep == "vote":
             self.votes = votes_on(state, self._rows, held_out.which, threads)
 
@@ -44,6 +46,18 @@ class HeldOutScore:
     def _rows(self) -> Rows:
         # In a stream, new features may appear after the held-out examples were read.
         return self.held_out.rows.widened(max(self.state.width, self.held_out.rows.width))
+
+    def _to_score(self) -> tuple[Rows, np.ndarray]:
+        """The rows as the weights of the state need them, and which of them are held out."""
+        state, which = self.state, self.held_out.which
+        known = state.columns
+        if known is None:
+            return self._rows, which
+        if self._ready is None or self._ready[1:] != (known, known.count):
+            rows, _ = state.matching(self.held_out.rows.take(which), state.W, self.threads)
+            self._ready = rows, known, known.count
+        rows = self._ready[0]
+        return rows, rows.everything
 
     def count_votes(self, part: Part) -> None:
         """Add the votes of the hypotheses of an epoch, if the vote would be deployed."""
@@ -55,6 +69,7 @@ class HeldOutScore:
         if self.keep == "vote":
             found = self.votes.result(self.state.count)
         else:
+            rows, which = self._to_score()
             deployed = self.state.deployed(self.keep)
-            found = deployed_scores(*deployed, self._rows, self.held_out.which, self.threads)
+            found = deployed_scores(*deployed, rows, which, self.threads)
         return float(np.mean(best_class(found) == self.held_out.y))

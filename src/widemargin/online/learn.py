@@ -17,9 +17,16 @@ from widemargin.modelfile import pack_value, unpack_value
 from widemargin.online.examples import Examples, Place
 from widemargin.online.held_out import HeldOut, HeldOutScore
 from widemargin.online.mistake_log import Part
-from widemargin.online.passes import Pace, Pass, Window, explain_bad_score, passes_over
+from widemargin.online.passes import (
+    Pace,
+    Pass,
+    ReadyRows,
+    Window,
+    explain_bad_score,
+    passes_over,
+)
 from widemargin.online.settings import Settings
-from widemargin.online.state import State
+from widemargin.online.state import State, resized
 from widemargin.threads import run_all
 from widemargin.training.checkpoints import Checkpoints
 from widemargin.training.cycles import CycleFinder
@@ -71,7 +78,8 @@ def learn_stream(rows: Rows, y: np.ndarray, state: State, settings: Settings) ->
     """Learn once from a few rows of a stream, without the bookkeeping of an epoch."""
     state.lay_out(rows.is_sparse)
     tallies, logs, first_row = [], [], state.seen
-    window = Window(rows, y, None, rows.everything)
+    ready = ReadyRows().rows(rows, state, settings.step)
+    window = Window(ready, y, None, rows.everything)
     for one in passes_over(window, state, settings.step, settings.batch_size):
         tally, log = one.run(rows.everything, True)
         if tally.bad >= 0:
@@ -122,6 +130,9 @@ class LinearTraining(Training):
         self.before: np.ndarray | None = None
         self.logs: list[list[Log]] = []
         self._pace = Pace()
+        self._ready = ReadyRows()
+        if examples.whole is not None:  # now, because its weights are compared with later ones
+            self._prepare(examples.whole, state)
         self._counted = 0  # epochs whose corrections have voted on the held-out examples
         self.held_out = None
         if held_out is not None:
@@ -153,8 +164,8 @@ class LinearTraining(Training):
 
     def _learn_from(self, window: Window, counts: Counts) -> Generator[float, None, None]:
         place, settings = self.place, self.settings
-        self.state.lay_out(window.rows.is_sparse)
-        passes = passes_over(window, self.state, settings.step, settings.batch_size)
+        prepared = self._prepare(window, self.state)
+        passes = passes_over(prepared, self.state, settings.step, settings.batch_size)
         until_row = (lambda: max(1, self.every - counts.examples)) if self.every else None
         first = passes[0]
         pieces = self._pace.slices(
@@ -172,6 +183,11 @@ class LinearTraining(Training):
             if self.examples.whole is None and self.state.log is not None:
                 self._log(Part.of(window.rows, self.logs[-1], window.first_row))
                 self.logs[-1] = []
+
+    def _prepare(self, window: Window, state: State) -> Window:
+        """A window as the passes need it; the state makes room for its columns."""
+        state.lay_out(window.rows.is_sparse)
+        return window._replace(rows=self._ready.rows(window.rows, state, self.settings.step))
 
     def _run(
         self, passes: list[Pass], piece: np.ndarray, ends: bool, rows: Rows, counts: Counts
@@ -196,6 +212,8 @@ class LinearTraining(Training):
     def end_epoch(self) -> float | None:
         """Return how far the weights moved; raise an error if they are not finite."""
         last, change = self.state.W, None
+        if self.before is not None and self.state.columns is not None:
+            self.before = resized(self.before, last.shape[1] - 1)
         if self.before is not None and self.before.shape == last.shape:
             change = math.sqrt(np.sum(np.square(self.state.last() - self.before, dtype=float)))
         if not math.isfinite(change if change is not None else np.sum(last, dtype=np.float64)):
@@ -207,7 +225,9 @@ class LinearTraining(Training):
         window, settings = self.examples.whole, self.settings
         if window is None or settings.shuffle != "draw":
             return False
-        passes = passes_over(window, self.state.copy(), settings.step, settings.batch_size)
+        state = self.state.copy()
+        prepared = self._prepare(window, state)
+        passes = passes_over(prepared, state, settings.step, settings.batch_size)
         return any(one.run(window.order, True)[0].updates for one in passes)
 
     def find_cycle(self, epoch: int, updates: int) -> Cycle | None:

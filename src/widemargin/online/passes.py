@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -80,21 +80,38 @@ class Pass:
         return tally, written
 
 
+class ReadyRows:
+    """Makes rows ready for the passes, and remembers the last ones: most have many epochs."""
+
+    def __init__(self) -> None:
+        self._before: tuple[Any, ...] = ()
+        self._ready: Rows
+
+    def rows(self, rows: Rows, state: State, rule: Rule) -> Rows:
+        """Return rows as the passes of this rule read them; the state makes room for them."""
+        if not (self._before and self._before[0] is rows and self._before[1] is state.columns):
+            ready = rows
+            if rule.form == REACH:
+                ready = rows.without_duplicates()  # its step depends on |x|^2
+            self._ready = state.take_in(ready)
+            self._before = (rows, state.columns)
+        return self._ready
+
+
 def passes_over(window: Window, state: State, rule: Rule, batch: int) -> list[Pass]:
     """The passes to run in parallel: one, or one per class if each is a separate problem.
 
     Parameters
     ----------
     window, state
-        The examples to learn from, and the state to train.
+        The examples to learn from, whose rows are ready (see `ReadyRows`), and the state to
+        train.
     rule : Rule
         How far to step on one example.
     batch : int
         Number of examples per update; 0 means all.
     """
-    rows, n = window.rows, len(window.order)
-    if rule.form == REACH:
-        window = window._replace(rows=rows.without_duplicates())  # its step depends on |x|^2
+    n = len(window.order)
     size = max(1, n if batch == 0 else min(batch, n))
     if 2.0 * rule.eta * rule.l2 * size >= 1.0:
         raise ValueError(

@@ -22,8 +22,8 @@ def scores(rows: Rows, which: np.ndarray, W: np.ndarray, threads: int = 1) -> np
     >>> scores(rows, rows.everything, np.array([[10.0, 1.0, 0.5]]))
     array([12.5, 34.5])
     """
-    if rows.is_sparse and len(W) > 1:
-        W = np.asfortranarray(W)
+    if len(W) > 1:  # one layout for each storage, so that a model answers the same bits when loaded
+        W = np.asfortranarray(W) if rows.is_sparse else np.ascontiguousarray(W)
     if len(W) == 1:
         loop, weights, out = binary_scores, np.ascontiguousarray(W[0]), np.empty(len(which))
     else:
@@ -40,7 +40,8 @@ def votes_on(state: State, rows: Rows, which: np.ndarray, threads: int = 1) -> V
     """The votes of all hypotheses in the log of a state, on some rows."""
     if state.log is None:
         raise ValueError("the mistake log was not kept: train with keep='vote'")
-    votes = Votes(rows, which, scores(rows, which, state.start, threads), state.joint)
+    numbered, start = state.matching(rows, state.start, threads)
+    votes = Votes(rows, which, scores(numbered, which, start, threads), state.joint)
     for part in state.log.parts:
         votes.update(part, threads)
     return votes
@@ -60,10 +61,12 @@ def state_scores(state: State, keep: str, rows: Rows, threads: int = 1) -> np.nd
     """
     if keep == "vote":
         return votes_on(state, rows, rows.everything, threads).result(state.count)
-    found = scores(rows, rows.everything, state.W, threads)
+    numbered, W = state.matching(rows, state.W, threads)
+    found = scores(numbered, rows.everything, W, threads)
     if keep == "last":
         return found * state.clock[:, SCALE]
-    mean = scores(rows, rows.everything, state.U, threads)
+    numbered, U = state.matching(rows, state.U, threads)
+    mean = scores(numbered, rows.everything, U, threads)
     return (found * state.clock[:, COUNT] - mean) / (state.clock[:, SEEN] + 1.0)
 
 

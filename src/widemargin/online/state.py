@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
+from widemargin.data.rows import Rows
 from widemargin.loops.linear.passes import COUNT, SCALE, SEEN, TURN
 from widemargin.markup.brief import brief_repr
+from widemargin.modelfile import pack_sparse, unpack_sparse
+from widemargin.online.columns import Columns
 from widemargin.online.mistake_log import MistakeLog
 
 KEEPS = ("last", "average", "vote")
@@ -31,6 +35,9 @@ class State:
         The initial weights, which the log needs (empty without a log).
     joint : bool
         Whether all classes are learned together.
+    columns : Columns or None
+        If given, only columns that occurred have weights: W, U and start have a column for each of
+        their numbers, and d is that of these arrays. The log has all columns.
     """
 
     W: np.ndarray
@@ -39,11 +46,12 @@ class State:
     log: MistakeLog | None
     start: np.ndarray
     joint: bool
+    columns: Columns | None = None
 
     __repr__ = brief_repr
 
     @classmethod
-    def begin(cls, W: np.ndarray, keep: str, joint: bool) -> State:
+    def begin(cls, W: np.ndarray, keep: str, joint: bool, columns: Columns | None = None) -> State:
         """Start learning from weights W, which are copied.
 
         Parameters
@@ -54,6 +62,8 @@ class State:
             Which hypothesis will be deployed. "vote" also allows the other two.
         joint : bool
             Whether all classes are learned together.
+        columns : Columns, optional
+            The columns that W has weights for; otherwise all.
         """
         W = np.array(W, order="C")
         U = np.zeros_like(W, dtype=np.float64) if keep != "last" else np.empty((0, W.shape[1]))
@@ -65,12 +75,13 @@ class State:
             MistakeLog() if keep == "vote" else None,
             W.copy() if keep == "vote" else np.empty((0, W.shape[1])),
             joint,
+            columns,
         )
 
     @property
     def width(self) -> int:
         """Number of features, without the bias."""
-        return self.W.shape[1] - 1
+        return self.W.shape[1] - 1 if self.columns is None else self.columns.width
 
     @property
     def seen(self) -> int:
@@ -121,32 +132,47 @@ class State:
             U=self.U.copy(order="K"),
             clock=self.clock.copy(),
             log=None if self.log is None else self.log.copy(),
+            columns=None if self.columns is None else self.columns.copy(),
         )
 
     def become(self, other: State) -> None:
         """Take over the arrays of another state."""
         self.W, self.U, self.clock = other.W, other.U, other.clock
         self.log, self.start, self.joint = other.log, other.start, other.joint
+        self.columns = other.columns
 
     def arrays(self) -> dict[str, np.ndarray]:
         """The state as arrays for a file."""
-        arrays = {"W": self.W, "U": self.U, "clock": self.clock}
+        weights = {"W": self.W, "U": self.U}
         if self.log is not None:
-            arrays["start"] = self.start
+            weights["start"] = self.start
+        arrays, numbers = {"clock": self.clock}, self.W.shape[1] - 1
+        if self.columns is not None:
+            numbers = self.columns.count
+            arrays["columns.ids"] = self.columns.ids
+            arrays["columns.width"] = np.array([self.columns.width])
+        for name, array in weights.items():
+            arrays |= pack_sparse(name, resized(array, numbers))
+        if self.log is not None:
             arrays |= self.log.arrays()
         return arrays
 
     @classmethod
     def of(cls, arrays: dict[str, np.ndarray], bias: float, joint: bool, logged: bool) -> State:
         """Undo `arrays`."""
-        W = arrays["W"]
+        W, columns = unpack_sparse("W", arrays), None
+        if "columns.ids" in arrays:
+            columns = Columns.of(arrays["columns.ids"], int(arrays["columns.width"][0]))
+            if W.shape[1] != columns.count + 1:
+                raise ValueError(f"{W.shape[1]} weights for {columns.count} columns")
         return cls(
             W,
-            arrays["U"],
+            unpack_sparse("U", arrays),
             arrays["clock"],
             MistakeLog.of(arrays, bias) if logged else None,
-            arrays["start"] if logged else np.empty((0, W.shape[1])),
+            unpack_sparse("start", arrays) if logged else np.empty((0, W.shape[1])),
             joint,
+            columns,
         )
 
     def lay_out(self, sparse: bool) -> None:
@@ -161,8 +187,50 @@ class State:
 
     def widen(self, width: int) -> None:
         """Make room for more features, whose weights start at zero."""
+        if self.columns is None:
+            self._resize(width)
+        else:
+            self.columns = self.columns.copy(width)
+
+    def take_in(self, rows: Rows) -> Rows:
+        """Return rows as the loops need them to learn from; columns that are new get weights."""
+        if self.columns is None:
+            return rows
+        if not rows.is_sparse:
+            self.W, self.U, self.start = map(self.columns.spread, (self.W, self.U, self.start))
+            self.columns = None
+            return rows
+        rows = self.columns.number(rows)
+        room = self.W.shape[1] - 1
+        if self.columns.count > room:
+            # At first exactly what is needed; later growing costs no more than learning.
+            self._resize(max(self.columns.count, 2 * room if room > 1 else 0))
+        return rows
+
+    def matching(
+        self, rows: Rows, weights: np.ndarray, threads: int = 1
+    ) -> tuple[Rows, np.ndarray]:
+        """Return rows and weights of this state such that the loops can multiply them."""
+        if self.columns is None:
+            return rows, weights
+        if not rows.is_sparse:
+            return rows, self.spread(weights)
+        return self.columns.look_up(rows, weights.shape[1] - 1, threads), weights
+
+    def weights_at(self, columns: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        """Pick the weights of some columns from weights of this state; -1 is the bias."""
+        if self.columns is not None:
+            numbers = self.columns.find(columns.astype(np.uint64), weights.shape[1] - 1)
+            columns = np.where(columns < 0, -1, numbers.astype(np.int64))
+        return weights[:, columns]
+
+    def spread(self, weights: np.ndarray) -> np.ndarray:
+        """Convert weights as this state keeps them to weights of all columns."""
+        return weights if self.columns is None else self.columns.spread(weights)
+
+    def _resize(self, width: int) -> None:
         self.W, self.U, self.start = (
-            _widened(array, width) for array in (self.W, self.U, self.start)
+            resized(array, width) for array in (self.W, self.U, self.start)
         )
 
     def rearrange(self, classes: int, places: np.ndarray, spread: float) -> None:
@@ -192,9 +260,13 @@ class State:
             self.log = self.log.relabelled(places, spread if binary else None)
 
 
-def _widened(array: np.ndarray, width: int) -> np.ndarray:
-    """Insert zeros before the last column, which is the bias."""
-    room = np.zeros((len(array), width + 1), array.dtype)
-    room[:, : array.shape[1] - 1] = array[:, :-1]
+def resized(array: np.ndarray, width: int) -> np.ndarray:
+    """Insert zeros before the last column, which is the bias, or leave out what is before it."""
+    if width == array.shape[1] - 1:
+        return array
+    order: Any = "C" if array.flags.c_contiguous else "F"
+    room = np.zeros((len(array), width + 1), array.dtype, order=order)
+    kept = min(width, array.shape[1] - 1)
+    room[:, :kept] = array[:, :kept]
     room[:, -1] = array[:, -1]
     return room

@@ -147,7 +147,7 @@ def _linear_name(model: Any) -> str:
 def _linear_facts(model: Any) -> list[tuple[str, Any]]:
     state = model.state
     weights = f"{state.W.shape[0]} × {state.width:,}, {state.W.dtype}"
-    used = int(np.count_nonzero(np.any(np.asarray(model.coef) != 0.0, axis=0)))
+    used = int(np.count_nonzero(np.any(model.stored_weights[:, :-1] != 0.0, axis=0)))
     bias = ", ".join(f"{b:.4g}" for b in model.intercept[:12]) if model.bias else "none"
     found = [
         ("features", f"{state.width:,}, {encoder_story(model)}; {used:,} have a weight"),
@@ -157,6 +157,6 @@ def _linear_facts(model: Any) -> list[tuple[str, Any]]:
     ]
     if state.log is not None:
         found.append(("mistake log", f"{len(state.log):,} corrections kept"))
-    if len(model.weights) == 1 and state.width <= 12:
+    if len(state.W) == 1 and state.width <= 12:
         found.append(("hyperplane", model.equation()))
     return found

@@ -69,8 +69,8 @@ def inspect_run(model: LinearModel, X: Any, y: Any, data: Certificate | None) ->
     matrix = rows.to_matrix()
     squares = matrix.multiply(matrix).sum(axis=1) if rows.is_sparse else (matrix**2).sum(axis=1)
     R = math.sqrt(float(np.max(squares)) + rows.bias**2)
-    W = np.asarray(model.weights, np.float64)
-    leads = _leads(matrix, rows.bias, W, codes)
+    numbered, W = model.state.matching(rows, np.asarray(model.stored_weights, np.float64))
+    leads = _leads(numbered.to_matrix(), rows.bias, W, codes)
     margin, extended = _margins(W, leads)
     gamma, bound = None, None
     if len(W) == 1 and data is not None and data.extended is not None and data.extended.low > 0:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from widemargin.loops.text.names import LONGEST_NAME, SHARED, Fresh, Names, note_names
+from widemargin.modelfile import pack_sparse, unpack_sparse
 
 #: More columns than this share a place in the table that remembers which hash was there first.
 _MOST_PLACES = 1 << 22
@@ -98,7 +99,7 @@ class NameTable:
         """What a model file must hold."""
         table, n = self._table, len(self)
         return {
-            "seen": table.seen,
+            **pack_sparse("seen", table.seen),
             "columns": table.columns[:n],
             "names": table.names[: table.ends[n]],
             "ends": table.ends[: n + 1],
@@ -108,9 +109,10 @@ class NameTable:
     def fill(self, arrays: dict[str, np.ndarray]) -> None:
         """Undo `arrays`."""
         for name, whole in self._table._asdict().items():
-            if len(arrays[name]) > len(whole):
+            found = unpack_sparse(name, arrays)
+            if len(found) > len(whole):
                 raise ValueError(f"{name}: more entries than the table of names has room for")
-            whole[: len(arrays[name])] = arrays[name]
+            whole[: len(found)] = found
 
 
 def printable(name: bytes) -> str:

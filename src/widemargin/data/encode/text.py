@@ -24,6 +24,7 @@ from widemargin.errors import DataError
 from widemargin.loops.text.documents import TextOptions, encode_piece, finish_rows
 from widemargin.loops.text.gather import BAD_BYTE, NEEDS_TABLE, Tables
 from widemargin.loops.text.names import FULL, NAMING, UNNAMED
+from widemargin.modelfile import pack_sparse, unpack_sparse
 from widemargin.parameters import check_choice, check_whole, is_whole
 from widemargin.threads import run_all, split
 
@@ -338,7 +339,7 @@ class TextEncoder:
 
     def arrays(self) -> dict[str, np.ndarray]:
         """The rest of it, for a model file."""
-        arrays = {"having": self._having}
+        arrays = pack_sparse("having", self._having)
         if self.names is not None:
             arrays |= {f"names.{name}": array for name, array in self.names.arrays().items()}
         return arrays
@@ -350,9 +351,11 @@ class TextEncoder:
         documents, ngrams = options.pop("documents"), tuple(options.pop("ngrams"))
         encoder = cls(ngrams=ngrams, **options)
         encoder.documents = documents
-        encoder._having = arrays["having"].copy()
+        encoder._having = unpack_sparse("having", arrays).copy()
         if encoder.names is not None:
-            encoder.names.fill({name: arrays[f"names.{name}"] for name in encoder.names.arrays()})
+            start = "names."
+            mine = {name.removeprefix(start): arrays[name] for name in arrays if start in name}
+            encoder.names.fill(mine)
         return encoder
 
 

@@ -1,0 +1,175 @@
+"""The columns that occur: a learner of wide sparse rows has weights for these only.
+
+Hashed text has a million columns, of which a few thousand documents have a few ten thousand. What
+is learned, averaged, compared and saved is then a small part of classes x columns. The sums over a
+row take the same values in the same order as with all columns, so every bit is the same.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from widemargin.data.rows import Rows, frozen
+from widemargin.loops.linear.columns import look_up_columns, number_columns
+from widemargin.loops.storage import Sparse
+from widemargin.markup.words import several
+from widemargin.threads import run_all, split
+
+#: Fewer weights than this are not worth a number for every column. Chosen by hand: they take about
+#: as long to make as one row takes to be numbered.
+_FEW = 1 << 16
+#: Wider rows than this are numbered without counting their columns first, which takes a byte each.
+_COUNTABLE = 1 << 28
+
+
+class Columns:
+    """Columns numbered 1, 2, 3, ... in the order in which they first came.
+
+    Weights of numbered columns have a column for each number, and before them column 0, which
+    stands for all columns that never came: its weights are always zero.
+
+    Parameters
+    ----------
+    width : int
+        The number of columns of the rows.
+
+    Attributes
+    ----------
+    width : int
+        The number of columns of the rows.
+    count : int
+        How many numbers are in use, 0 included.
+
+    Examples
+    --------
+    >>> import scipy.sparse
+    >>> columns = Columns(1000)
+    >>> rows = Rows.of(scipy.sparse.csr_matrix(([1.0, 2.0, 3.0], [907, 3, 907], [0, 2, 3])))
+    >>> columns.number(rows).stored.indices.tolist(), columns.ids.tolist()
+    ([1, 2, 1], [907, 3])
+    """
+
+    def __init__(self, width: int) -> None:
+        self.width, self.count = width, 1
+        self._ids = np.zeros(8, np.uint64)
+        self._table = np.zeros(16, np.uint32)
+
+    def __repr__(self) -> str:
+        return f"Columns({several(self.count - 1, 'column')} of {self.width})"
+
+    @classmethod
+    def of(cls, ids: np.ndarray, width: int) -> Columns:
+        """Give some columns the numbers 1, 2, 3, ..."""
+        columns = cls(width)
+        columns._add(ids)
+        if columns.count != len(ids) + 1 or np.any(ids >= width):
+            raise ValueError(f"a column is listed twice, or lies outside 0 ... {width - 1}")
+        return columns
+
+    @property
+    def ids(self) -> np.ndarray:
+        """The columns, in the order of their numbers."""
+        narrow = np.uint32 if self.width <= 1 << 32 else np.uint64
+        return self._ids[1 : self.count].astype(narrow)
+
+    def copy(self, width: int | None = None) -> Columns:
+        """Make a copy that gives numbers of its own from now on."""
+        other = Columns(self.width if width is None else width)
+        other.count, other._ids, other._table = self.count, self._ids.copy(), self._table.copy()
+        return other
+
+    def number(self, rows: Rows) -> Rows:
+        """Return rows with numbers instead of columns; columns that are new get a number.
+
+        Values and their order stay the same.
+        """
+        return self._with(rows, self._add(_used(rows)), self.count)
+
+    def look_up(self, rows: Rows, limit: int, threads: int = 1) -> Rows:
+        """Return rows with numbers instead of columns: below `limit`, and 0 for all others."""
+        return self._with(rows, self.find(_used(rows), limit, threads), limit)
+
+    def find(self, columns: np.ndarray, limit: int, threads: int = 1) -> np.ndarray:
+        """Return the numbers of columns; 0 for those without one, and for numbers from `limit`."""
+        columns, found = frozen(columns), np.empty(len(columns), np.uint32)
+        run_all(
+            lambda part: look_up_columns(
+                columns[part],
+                self._ids,
+                self._table,
+                self._shift,
+                np.uint64(limit),
+                found[part],
+            ),
+            split(len(found), threads, least=1 << 16),
+            threads,
+        )
+        return found
+
+    def spread(self, weights: np.ndarray) -> np.ndarray:
+        """Convert weights of numbered columns, the bias last, to weights of all columns."""
+        order: Any = "C" if weights.flags.c_contiguous else "F"
+        full = np.zeros((len(weights), self.width + 1), weights.dtype, order=order)
+        mine = min(self.count, weights.shape[1] - 1)
+        full[:, self._ids[1:mine].astype(np.int64)] = weights[:, 1:mine]
+        full[:, -1] = weights[:, -1]
+        return full
+
+    @property
+    def _shift(self) -> np.uint64:
+        return np.uint64(65 - len(self._table).bit_length())
+
+    def _add(self, columns: np.ndarray) -> np.ndarray:
+        """Return the numbers of columns; those that are new get one."""
+        numbers = np.empty(len(columns), np.uint32)
+        done = 0
+        while True:
+            done, self.count = number_columns(
+                frozen(columns), done, self._ids, self._table, self._shift, self.count, numbers
+            )
+            if done == len(columns):
+                return numbers
+            self._grow()
+
+    def _grow(self) -> None:
+        """Make room for twice as many; half of the slots of the table stay empty."""
+        known, self.count = self.ids, 1
+        self._ids = np.zeros(2 * len(self._ids), np.uint64)
+        self._table = np.zeros(2 * len(self._table), np.uint32)
+        self._add(known)
+
+    @staticmethod
+    def _with(rows: Rows, numbers: np.ndarray, width: int) -> Rows:
+        stored = Sparse(rows.stored.values, frozen(numbers), rows.stored.starts, rows.bias)
+        return replace(rows, stored=stored, width=width)
+
+
+def _used(rows: Rows) -> np.ndarray:
+    """The columns of all values that belong to a row."""
+    return rows.stored.indices[: int(rows.stored.starts[-1])]
+
+
+def columns_for(rows: Rows, vectors: int) -> Columns | None:
+    """Decide whether weights for the columns that occur are better than weights for all columns.
+
+    They are if they spare more weights than there are values to look up.
+
+    Parameters
+    ----------
+    rows : Rows
+        The examples, or the first of them.
+    vectors : int
+        The number of weight vectors.
+    """
+    values = max(_FEW, rows.stored_values)
+    if not rows.is_sparse or vectors * rows.width <= values:
+        return None
+    if rows.width <= _COUNTABLE:
+        occurs = np.zeros(rows.width, bool)
+        occurs[_used(rows)] = True
+        if vectors * (rows.width - np.count_nonzero(occurs)) <= values:
+            return None
+    return Columns(rows.width)
