@@ -145,9 +145,9 @@ def fit_more(
     The result is that of `fit_linear`. A few rows, as they come in streams, are done before the
     driver of epochs, which watches the clock and counts what it saw, would have begun.
     """
-    once = replace(settings, epochs=1, validation=0.0, start="zero")
     numbers = rows.stored_values * len(state.W)
     if numbers > _FEW_NUMBERS or settings.max_seconds is not None or settings.shuffle == "draw":
+        once = replace(settings, epochs=1, validation=0.0, start="zero")
         return fit_linear(
             rows,
             classes,
@@ -162,7 +162,7 @@ def fit_more(
     which = to_learn_from(rows.everything, price)
     rows.check_scale()
     order = which if len(which) == 1 else next(orders(which, settings.shuffle, rng))
-    return learn_few(Window(rows, codes, price, order, state.seen), state, once)
+    return learn_few(Window(rows, codes, price, order, state.seen), state, settings)
 
 
 def check_classes(classes: np.ndarray) -> None:

@@ -110,7 +110,7 @@ def distance_moved(before: np.ndarray | None, state: State) -> float | None:
     """How far the weights have moved; an error if they are not finite."""
     last, change = state.W, None
     if before is not None and before.shape == last.shape:
-        change = math.sqrt(np.sum(np.square(state.last() - before, dtype=float)))
+        change = math.sqrt(np.square(state.last() - before, dtype=float).sum())
     if not math.isfinite(change if change is not None else np.sum(last, dtype=np.float64)):
         raise DataError("the weights are too large for a float; scale the features down")
     return change

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
 from widemargin.data.encode.named import UNUSUAL, Layout, NamedFeatures
 from widemargin.data.rows import Rows, frozen
+from widemargin.loops.jit import resolve
 from widemargin.loops.linear.one_example import (
     learn_jointly,
     learn_separately,
@@ -74,6 +75,8 @@ class OneByOne:
         self._row = row
         self._totals = np.array([row.mistakes, row.updates, row.loss], np.float64)
         self._layout: Layout = features.layout(())
+        self._learn: Callable[..., bool] = self._learn_first
+        self._predict: Callable[..., int] = self._predict_first
         self._hold()
 
     def _hold(self) -> None:
@@ -81,10 +84,24 @@ class OneByOne:
         state = self.state
         state.lay_out(sparse=True)
         self._W, self._U, self._clock = state.W, state.U, state.clock
-        self._learn, self._predict = learn_separately, predict_separately
-        if state.joint and len(state.W) > 1:
+        if self._jointly:
             self._W, self._U = state.W.T, state.U.T
-            self._learn, self._predict = learn_jointly, predict_jointly
+
+    @property
+    def _jointly(self) -> bool:
+        """Whether there are more than two classes, which are learned together."""
+        return self.state.joint and len(self.state.W) > 1
+
+    def _learn_first(self, *arguments: Any) -> bool:
+        """Learn from the first example, and find the machine code for all others."""
+        self._learn = resolve(learn_jointly if self._jointly else learn_separately, *arguments)
+        return self._learn(*arguments)
+
+    def _predict_first(self, *arguments: Any) -> int:
+        """Answer the first question, and find the machine code for all others."""
+        loop = predict_jointly if self._jointly else predict_separately
+        self._predict = resolve(loop, *arguments)
+        return self._predict(*arguments)
 
     def _make_room(self) -> None:
         """Extend the weights to new names, by twice as many: growing costs less than learning."""
@@ -106,34 +123,42 @@ class OneByOne:
             price = float(class_weights([self._labels[code]], self._class_weight)[0])
             if price == 0.0:
                 return False  # as `fit` does: such examples are skipped
-        values, columns = self._convert(x, learn=True)
+        packed, columns = self._pack(x, learn=True)
         new_names = len(self._names) > self._known
         if new_names:
             self._make_room()
         self.ahead = True
-        held = (self._numbers, self._W, self._U, self._clock, self._totals)
-        if not self._learn(values, columns, code, price, *held):
-            self.features.convert(x)  # raises an error if a value is not finite
+        if not self._learn(
+            packed,
+            columns,
+            code,
+            price,
+            self._numbers,
+            self._W,
+            self._U,
+            self._clock,
+            self._totals,
+        ):
+            values, columns = self.features.convert(x)  # an error if a value is not finite
             explain_bad_score(one_row(values, columns, self._bias, self.state.width), 0)
         return new_names
 
     def predict(self, x: Mapping[str, Any]) -> Any:
         """The label of one example; None if a number in its scores is not finite."""
-        values, columns = self._convert(x)
-        code = self._predict(values, columns, self._numbers, self._W, self._U, self._clock)
+        packed, columns = self._pack(x)
+        code = self._predict(packed, columns, self._numbers, self._W, self._U, self._clock)
         return self._labels[code] if code >= 0 else None
 
-    def _convert(self, x: Mapping[str, Any], learn: bool = False) -> tuple[np.ndarray, np.ndarray]:
-        """The values and columns of an example, in new arrays: several threads may ask at once."""
+    def _pack(self, x: Mapping[str, Any], learn: bool = False) -> tuple[bytes, np.ndarray]:
+        """The values of an example, as bytes, and their columns."""
         try:
             layout, names = self._layout, tuple(x)
             if names != layout.names:
                 self._layout = layout = self.features.layout(names)
-            values = np.empty(len(names))
-            layout.pack(values, 0, *x.values())
-            return values, layout.columns
+            return layout.pack(*x.values()), layout.columns
         except UNUSUAL:
-            return self.features.convert(x, learn)
+            values, columns = self.features.convert(x, learn)
+            return values.tobytes(), columns
 
     def remember(self, y: Any) -> None:
         """Know a label again that is equal to a class, but of another type."""

@@ -1,8 +1,8 @@
 """One example at a time: the passes and scores of the other files, on a single sparse row.
 
 A call from Python costs more than a short row, and most of it is handing over arrays one by one. So
-these take few: the row's values and columns, the weights W, the sums U and the clocks (see
-`passes.py`), and all other numbers in one array, `numbers`:
+these take few: the row's values, packed as bytes, and its columns, the weights W, the sums U and
+the clocks (see `passes.py`), and all other numbers in one array, `numbers`:
 
     0 ... 7   the rule, field by field
     BIAS      the constant feature that extends the row
@@ -30,16 +30,16 @@ MISTAKES, UPDATES, LOSS = range(3)
 
 
 @jit()
-def learn_separately(values, columns, right, price, numbers, W, U, clock, totals):
+def learn_separately(packed, columns, right, price, numbers, W, U, clock, totals):
     """Learn from one example of class `right`: two classes, or each of more against the rest.
 
     Every row of W has its own clock. Changes W, U, clock and totals in place. Returns whether all
     scores were finite; where one was not, its row of W has not changed.
     """
     rule = rule_of(numbers)
+    rows = one_row(packed, columns, numbers)
     if rule.form == REACH:
-        values, columns = in_order(values, columns)
-    rows = one_row(values, columns, numbers)
+        rows = in_order(rows)
     order, y, prices = np.zeros(1, np.uint64), np.empty(1, np.int8), np.full(1, price)
     log = no_log()
     mistakes, updates, loss = 0, 0, 0.0
@@ -58,16 +58,16 @@ def learn_separately(values, columns, right, price, numbers, W, U, clock, totals
 
 
 @jit()
-def learn_jointly(values, columns, right, price, numbers, V, S, clock, totals):
+def learn_jointly(packed, columns, right, price, numbers, V, S, clock, totals):
     """Learn from one example of class `right`, all classes together.
 
     Changes V, S, clock and totals in place, and returns whether all scores were finite; if not,
     nothing has changed.
     """
     rule = rule_of(numbers)
+    rows = one_row(packed, columns, numbers)
     if rule.form == REACH:
-        values, columns = in_order(values, columns)
-    rows = one_row(values, columns, numbers)
+        rows = in_order(rows)
     order, y, prices = np.zeros(1, np.uint64), np.full(1, right), np.full(1, price)
     tally = multiclass_pass(rows, y, prices, order, rule, V.T, S.T, clock[0], no_log())
     if tally.bad >= 0:
@@ -77,15 +77,15 @@ def learn_jointly(values, columns, right, price, numbers, V, S, clock, totals):
 
 
 @jit()
-def predict_separately(values, columns, numbers, W, U, clock):
+def predict_separately(packed, columns, numbers, W, U, clock):
     """The class predicted for one example, after `learn_separately`; -1 if that is in doubt.
 
     It is in doubt if a value or a score is not finite.
     """
-    rows, i = one_row(values, columns, numbers), np.uint64(0)
+    rows, i = one_row(packed, columns, numbers), np.uint64(0)
     if len(W) > 1:
         return best_of_several(rows, numbers, W, U, clock)
-    if not all_finite(values):
+    if not all_finite(rows.values):
         return -1
     mean = dot(rows, i, U[0]) if numbers[MEAN] else 0.0
     score = deployed_score(dot(rows, i, W[0]), mean, numbers, clock[0])
@@ -93,9 +93,9 @@ def predict_separately(values, columns, numbers, W, U, clock):
 
 
 @jit()
-def predict_jointly(values, columns, numbers, V, S, clock):
+def predict_jointly(packed, columns, numbers, V, S, clock):
     """The class predicted for one example, after `learn_jointly`; -1 if that is in doubt."""
-    return best_of_several(one_row(values, columns, numbers), numbers, V.T, S.T, clock)
+    return best_of_several(one_row(packed, columns, numbers), numbers, V.T, S.T, clock)
 
 
 @jit(inline=True)
@@ -135,30 +135,33 @@ def deployed_score(score, mean, numbers, clock):
 
 
 @jit(inline=True)
-def one_row(values, columns, numbers):
+def one_row(packed, columns, numbers):
     """The example as rows, of which it is the only one."""
     starts = np.zeros(2, np.uint64)
-    starts[1] = len(values)
-    return Sparse(values, columns, starts, numbers[BIAS])
+    starts[1] = len(columns)
+    return Sparse(np.frombuffer(packed, np.float64).copy(), columns, starts, numbers[BIAS])
 
 
 @jit()
-def in_order(values, columns):
+def in_order(rows):
     """The same row with ascending columns, each once: the norm of a row needs that."""
+    n = len(rows.indices)
     ascending = True
-    for k in range(1, len(columns)):
-        ascending &= columns[k - 1] < columns[k]
+    for k in range(1, n):
+        ascending &= rows.indices[k - 1] < rows.indices[k]
     if ascending:
-        return values, columns
-    order = np.argsort(columns, kind="mergesort")
-    x, j, n = np.empty_like(values), np.empty_like(columns), 0
+        return rows
+    order = np.argsort(rows.indices, kind="mergesort")
+    x, j, n = np.empty(n), np.empty(n, np.uint32), 0
     for k in order:
-        if n > 0 and columns[k] == j[n - 1]:
-            x[n - 1] += values[k]
+        if n > 0 and rows.indices[k] == j[n - 1]:
+            x[n - 1] += rows.values[k]
         else:
-            x[n], j[n] = values[k], columns[k]
+            x[n], j[n] = rows.values[k], rows.indices[k]
             n += 1
-    return x[:n], j[:n]
+    starts = np.zeros(2, np.uint64)
+    starts[1] = n
+    return Sparse(x, j, starts, rows.bias)
 
 
 @jit(inline=True)
