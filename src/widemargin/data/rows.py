@@ -16,6 +16,11 @@ from widemargin.markup.brief import brief_repr
 
 #: The typical size of the values is estimated from this many rows.
 _SAMPLED = 250
+#: The smallest numbers whose squares have all their digits.
+_SMALLEST = {
+    np.dtype(kind): np.sqrt(np.finfo(kind).tiny / np.finfo(kind).eps)
+    for kind in (np.float32, np.float64)
+}
 
 
 @dataclass(frozen=True)
@@ -126,6 +131,8 @@ class Rows:
 
     def with_bias(self, bias: float) -> Rows:
         """The same rows, extended by another constant feature."""
+        if bias == self.stored.bias:
+            return self
         return replace(self, stored=self.stored._replace(bias=float(bias)))
 
     def typical_value(self) -> float:
@@ -204,7 +211,7 @@ class Rows:
         The rest is only looked at if the largest value of a thousand rows is unusual. (The loops
         notice single rows that are too large, because their scores overflow.)
         """
-        limit = np.sqrt(np.finfo(self.dtype).tiny / np.finfo(self.dtype).eps)
+        limit = _SMALLEST[self.dtype]
         values = self.stored.values.ravel()
         sample = values[: 1000 * max(1, len(values) // max(1, self.n))]
         if limit <= np.max(np.abs(sample), initial=0.0) <= 1.0 / limit:

@@ -8,7 +8,7 @@ import numpy as np
 
 from widemargin.data.rows import Rows
 from widemargin.estimators.fitted import FittedClassifier
-from widemargin.estimators.validation import validate_data
+from widemargin.estimators.validation import is_valid, validate_data
 from widemargin.models.explanation import Explanation
 from widemargin.models.linear import LinearModel
 from widemargin.threads import thread_count
@@ -70,13 +70,14 @@ class LinearAnswers(FittedClassifier):
             raise ValueError("this learner was trained on dicts: use predict_one")
         if isinstance(X, Rows):
             return X
-        X = validate_data(
-            self,
-            X,
-            reset=False,
-            accept_sparse="csr",
-            dtype=(np.float64, np.float32),
-            order="C",
-            ensure_all_finite=False,
-        )
+        if not is_valid(self, X):
+            X = validate_data(
+                self,
+                X,
+                reset=False,
+                accept_sparse="csr",
+                dtype=(np.float64, np.float32),
+                order="C",
+                ensure_all_finite=False,
+            )
         return Rows.of(X, bias=model.bias, dtype=model.state.W.dtype)

@@ -14,12 +14,13 @@ from sklearn.utils.validation import _check_sample_weight, column_or_1d
 
 from widemargin.certificates.certificate import RunCertificate
 from widemargin.data.encode.labels import check_labels, codes_of, encode_labels, join_classes
+from widemargin.data.encode.named import NamedFeatures
 from widemargin.data.rows import Rows
 from widemargin.errors import DataError
 from widemargin.estimators.answers import LinearAnswers
-from widemargin.estimators.validation import validate_data
+from widemargin.estimators.validation import are_valid_labels, is_valid, validate_data
 from widemargin.models.linear import LinearModel, model_of
-from widemargin.online.fit import begin, check_classes, fit_linear, make_room
+from widemargin.online.fit import begin, check_classes, fit_linear, fit_more, make_room
 from widemargin.online.held_out import HeldOut
 from widemargin.online.mistake_log import Correction
 from widemargin.online.rules import uses_of_rule
@@ -54,6 +55,8 @@ class LinearLearner(LinearAnswers):
     #: The rules that a subclass offers; exactly one if it has no parameter `rule`.
     _rules: tuple[str, ...] = ()
     _rng: np.random.Generator
+    #: The settings, if no parameter was changed since they were validated.
+    _checked: Settings | None = None
 
     # Training
 
@@ -151,10 +154,7 @@ class LinearLearner(LinearAnswers):
             refuse_unused(changed(settings), uses_of_rule(settings.rule))
         if not first and self.model_.by_name:
             raise ValueError("this learner was trained on dicts; continue with learn_one")
-        if isinstance(settings.class_weight, str):
-            raise ValueError(
-                "class_weight='balanced' needs all examples at once; use a dict with partial_fit"
-            )
+        self._refuse_balanced("partial_fit")
         X, y = self._validate(X, y, reset=first)
         rows = settings.extend(Rows.of(X), None if first else self.model_.bias)
         rows.check_finite()
@@ -171,24 +171,13 @@ class LinearLearner(LinearAnswers):
             if classes is not None and not set(self.classes_) <= set(np.asarray(classes).tolist()):
                 raise ValueError(f"classes={classes!r} lacks classes that were learned before")
             known, codes = self._known_classes(y, also=classes)
-            # Rows are added to the history of the model, which nobody else has unless it is shared:
-            # copying it would make each call more expensive than the one before.
-            shared = vars(self).get("_shared", False)
-            history = self.model_.history.copy() if shared else self.model_.history
+            history = self._own_history()
             rng = self._rng
             state = self._state_for(rows, known, settings)
             rows = rows.widened(state.width)
         if len(known) > 1:
-            once = replace(settings, epochs=1, validation=0.0, start="zero")
-            _, more = fit_linear(
-                rows,
-                known,
-                codes,
-                once,
-                rng,
-                state=state,
-                sample_weight=sample_weight,
-                first_row=state.seen,
+            more = fit_more(
+                rows, known, codes, settings, rng, state=state, sample_weight=sample_weight
             )
             history.extend(more)
         else:
@@ -216,6 +205,7 @@ class LinearLearner(LinearAnswers):
         The model is shared, not copied, and nothing is retrained. A training with `keep="vote"`
         can predict as any of the three.
         """
+        self._forget_preparations()
         self._shared = True
         other = copy.copy(self)
         other.keep = keep
@@ -232,9 +222,8 @@ class LinearLearner(LinearAnswers):
             self._rng = np.random.Generator(kind())
             self._rng.bit_generator.state = model.generator_state
         if model.by_name:
-            self._names = list(model.feature_names or [])
-            self._columns = {name: column for column, name in enumerate(self._names)}
-            self.n_features_in_ = len(self._names)
+            self._features = NamedFeatures(model.feature_names or [])
+            self.n_features_in_ = len(self._features.names)
         elif model.feature_names is not None:
             self.feature_names_in_ = np.array(model.feature_names, dtype=object)
         return self
@@ -261,16 +250,51 @@ class LinearLearner(LinearAnswers):
 
     # Internals
 
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in self._get_param_names():
+            self._forget_preparations()
+        super().__setattr__(name, value)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What is pickled and copied: everything but what is made again when it is needed."""
+        state = dict(super().__getstate__())
+        for name in ("_checked", "_ready"):
+            state.pop(name, None)
+        return state
+
     def _settings(self) -> Settings:
-        """The parameters as validated settings."""
-        params = self.get_params(deep=False)
-        rule = params.get("rule", self._rules[0])
-        check_choice("rule", rule, self._rules)
-        names = {field.name for field in fields(Settings)}
-        given = {name: value for name, value in params.items() if name in names}
-        settings = Settings(**{**given, "rule": rule})
-        settings.check()
-        return settings
+        """The parameters as validated settings; they are validated when one was changed."""
+        if self._checked is None:
+            params = self.get_params(deep=False)
+            rule = params.get("rule", self._rules[0])
+            check_choice("rule", rule, self._rules)
+            names = {field.name for field in fields(Settings)}
+            given = {name: value for name, value in params.items() if name in names}
+            settings = Settings(**{**given, "rule": rule})
+            settings.check()
+            self._checked = settings
+        return self._checked
+
+    def _forget_preparations(self) -> None:
+        """Forget what follows from the parameters, because one of them changes."""
+        if self._checked is not None:
+            self._checked = None
+
+    def _refuse_balanced(self, method: str) -> None:
+        """Raise an error if the class weights depend on all examples."""
+        if isinstance(self.class_weight, str):
+            raise ValueError(
+                f"class_weight='balanced' needs all examples at once; use a dict with {method}"
+            )
+
+    def _own_history(self) -> History:
+        """The history to go on with.
+
+        It is that of the model, which nobody else has unless it is shared: copying it would make
+        each call more expensive than the one before.
+        """
+        history = self.model_.history
+        return history.copy() if vars(self).get("_shared") else history
 
     def _validate(self, X: Any, y: Any, reset: bool) -> tuple[Any, np.ndarray]:
         """Validate X (an array or CSR matrix) and y (an array) as scikit-learn does."""
@@ -287,6 +311,8 @@ class LinearLearner(LinearAnswers):
             # The training loops detect NaN and infinity in the scores; no extra pass is needed.
             "ensure_all_finite": False,
         }
+        if not reset and is_valid(self, X) and are_valid_labels(y, X.shape[0]):
+            return X, np.asarray(y)
         if not reset and self.grow:
             X, y = validate_data(copy.copy(self), X, y, **how)
         else:
@@ -295,7 +321,12 @@ class LinearLearner(LinearAnswers):
 
     def _known_classes(self, y: np.ndarray, also: Any = None) -> tuple[np.ndarray, np.ndarray]:
         """The known classes extended by those of y, and the codes of y."""
-        known = join_classes(self.model_.classes, y, also)
+        known = self.model_.classes
+        if also is None and y.dtype == known.dtype:
+            codes = codes_of(y, known)
+            if np.all(codes >= 0):
+                return known, codes
+        known = join_classes(known, y, also)
         return known, codes_of(y, known)
 
     def _state_for(self, rows: Rows, classes: np.ndarray, settings: Settings) -> State:

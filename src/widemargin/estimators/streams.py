@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
 
 from widemargin.data.encode.labels import encode_labels
-from widemargin.data.rows import Rows, frozen
-from widemargin.errors import DataError
+from widemargin.data.encode.named import NamedFeatures
+from widemargin.data.rows import Rows
 from widemargin.estimators.linear import LinearLearner
 from widemargin.loops.linear.passes import Tally
-from widemargin.loops.storage import Sparse
 from widemargin.models.explanation import Explanation
-from widemargin.online.fit import begin
-from widemargin.online.learn import learn_stream
+from widemargin.models.linear import LinearModel
+from widemargin.online.fit import begin, prices
+from widemargin.online.learn import learn_once
+from widemargin.online.one_by_one import OneByOne, one_row
+from widemargin.online.passes import Window
 from widemargin.online.rules import uses_of_rule
 from widemargin.online.scores import best_class, state_scores
 from widemargin.parameters import changed, refuse_unused
@@ -30,6 +32,10 @@ class StreamLearner(LinearLearner):
     appear, and cannot be mixed with arrays.
     """
 
+    _features: NamedFeatures
+    #: The learner, ready for the next dict; None if it has to be made ready first.
+    _ready: OneByOne | None = None
+
     def learn_one(self, x: Mapping[str, Any], y: Any) -> Self:
         """Learn from one example.
 
@@ -41,44 +47,32 @@ class StreamLearner(LinearLearner):
         y : label
             An integer or a string; new labels create new classes.
         """
-        settings = self._settings()
-        label = np.asarray([y])
-        if "model_" not in vars(self):
-            refuse_unused(changed(settings), uses_of_rule(settings.rule))
-            self._columns: dict[str, int] = {}
-            self._names: list[str] = []
-            rows = self._row(x, learn=True)
-            classes, codes = encode_labels(label)
-            rng, history = self._generator(), History()
-            state = begin(rows.widened(len(self._names)), 1, settings, rng)
-        elif not self.model_.by_name:
-            raise ValueError("this learner was trained on arrays; continue with partial_fit")
-        else:
-            rows = self._row(x, learn=True)
-            classes, codes = self._known_classes(label)
-            rng, history = self._rng, self.model_.history
-            room = len(self._names)
-            if room > self.model_.state.width:
-                room *= 2  # amortised: growing costs no more than learning
-            state = self._state_for(rows.widened(room), classes, settings)
-        if len(classes) > 1:
-            _count(history, learn_stream(rows, codes, state, settings), state.seen)
-        else:
-            state.pass_over(1)
-        self.n_features_in_ = len(self._names)
-        more = {"bias": rows.bias, "by_name": True, "feature_names": self._names}
-        self._adopt(self._model(classes, state, history, settings, rng, **more), rng)
+        ready = self._ready
+        if ready is not None:
+            try:
+                if ready.learn(x, y):
+                    self.n_features_in_ = len(ready.features.names)
+                return self
+            except (KeyError, TypeError):  # the label is new, or no label
+                pass
+        self._learn_unprepared(x, y)
+        self._ready = ready = self._prepare()
+        if ready is not None:
+            ready.remember(y)
         return self
 
     def predict_one(self, x: Mapping[str, Any]) -> Any:
         """Predict the label of one example; unknown feature names are ignored."""
-        model = self._fitted()
-        if not model.by_name:
-            raise ValueError("this learner was trained on arrays: use predict")
-        code = 0
-        if len(model.classes) > 1:
-            code = int(best_class(state_scores(model.state, model.keep, self._row(x)))[0])
-        return model.classes[code : code + 1].tolist()[0]
+        ready = self._ready
+        if ready is None:
+            model = self._fitted()
+            if not model.by_name:
+                raise ValueError("this learner was trained on arrays: use predict")
+            if len(model.classes) == 1:
+                return model.classes.tolist()[0]
+            self._ready = ready = self._prepare()
+        label = None if ready is None else ready.predict(x)
+        return self._predict_carefully(x) if label is None else label
 
     def explain(self, x: Any, top: int = 10) -> Explanation:
         """Return the features that decided the prediction for one example, strongest first.
@@ -89,42 +83,99 @@ class StreamLearner(LinearLearner):
             return self.model_.explain(self._row(x), top)
         return super().explain(x, top)
 
+    # Internals
+
+    @property
+    def model_(self) -> LinearModel:
+        """The model, as of the last example."""
+        if "model_" not in vars(self):
+            raise AttributeError(f"this {type(self).__name__} has no model yet")
+        ready = self._ready
+        if ready is not None and ready.ahead:
+            ready.write_down()
+            state = replace(ready.state)
+            self.__dict__["model_"] = replace(vars(self)["model_"], state=state)
+        return self.__dict__["model_"]
+
+    @model_.setter
+    def model_(self, model: LinearModel) -> None:
+        self.__dict__["model_"] = model
+        self._ready = None
+
+    def _forget_preparations(self) -> None:
+        super()._forget_preparations()
+        if self._ready is not None:
+            self.model_ = self.model_  # what was learned, without what was prepared
+
+    def __getstate__(self) -> dict[str, Any]:
+        if "model_" in vars(self):
+            _ = self.model_  # brings it up to date
+        return super().__getstate__()
+
+    def _prepare(self) -> OneByOne | None:
+        """Get ready for the next dict; None if it needs more than one compiled call."""
+        model, settings = self.model_, self._settings()
+        logs, shared = model.state.log is not None, vars(self).get("_shared", False)
+        if len(model.classes) == 1 or logs or shared or model.keep != settings.keep:
+            return None
+        state = replace(model.state)
+        return OneByOne(self._features, model.classes, state, settings, model.bias, model.history)
+
+    def _learn_unprepared(self, x: Mapping[str, Any], y: Any) -> None:
+        """Learn from the first example, one with a new label, or one that is to be logged."""
+        settings = self._settings()
+        label = np.asarray([y])
+        if "model_" not in vars(self):
+            refuse_unused(changed(settings), uses_of_rule(settings.rule))
+            self._refuse_balanced("learn_one")
+            self._features = NamedFeatures()
+            rows = self._row(x, learn=True)
+            classes, codes = encode_labels(label)
+            rng, history = self._generator(), History()
+            state = begin(rows, 1, settings, rng)
+        elif not self.model_.by_name:
+            raise ValueError("this learner was trained on arrays; continue with partial_fit")
+        else:
+            self._refuse_balanced("learn_one")
+            rows = self._row(x, learn=True)
+            classes, codes = self._known_classes(label)
+            rng, history = self._rng, self._own_history()
+            room = rows.width
+            if room > self.model_.state.width:
+                room *= 2  # amortised: growing costs no more than learning
+            state = self._state_for(rows.widened(room), classes, settings)
+        price = prices(classes, codes, settings.class_weight, None, in_stream=True)
+        if len(classes) == 1:
+            state.pass_over(1)
+        elif price is None or price[0] > 0.0:  # examples with weight 0 are skipped
+            window = Window(rows, codes, price, rows.everything, state.seen)
+            _count(history, learn_once(window, state, settings), state.seen)
+        self.n_features_in_ = rows.width
+        more = {"bias": rows.bias, "by_name": True, "feature_names": self._features.names}
+        self._adopt(self._model(classes, state, history, settings, rng, **more), rng)
+
+    def _predict_carefully(self, x: Mapping[str, Any]) -> Any:
+        """Predict by a vote, or where numbers are not finite."""
+        model = self.model_
+        code = int(best_class(state_scores(model.state, model.keep, self._row(x)))[0])
+        return model.classes[code : code + 1].tolist()[0]
+
     def _row(self, x: Mapping[str, Any], learn: bool = False) -> Rows:
         """Convert one example to a sparse row; with `learn`, new names get a column."""
-        columns, values = [], []
-        for name, value in x.items():
-            if isinstance(value, str):
-                name, value = f"{name}={value}", 1.0
-            value = float(value)
-            if not math.isfinite(value):
-                raise DataError(
-                    f"feature {name!r} is {value}: only finite numbers can be learned from"
-                )
-            column = self._columns.get(name)
-            if column is None and learn:
-                column = self._columns[name] = len(self._names)
-                self._names.append(name)
-            if column is not None:
-                columns.append(column)
-                values.append(value)
-        stored = Sparse(
-            frozen(np.array(values, np.float64)),
-            frozen(np.array(columns, np.uint32)),
-            frozen(np.array([0, len(columns)], np.uint64)),
-            0.0,
-        )
-        rows = Rows(stored, 1, len(self._names))
+        values, columns = self._features.convert(x, learn)
+        rows = one_row(values, columns, 0.0, len(self._features.names))
         before = self.model_.bias if "model_" in vars(self) else None
         return self._settings().extend(rows, before)
 
 
-def _count(history: History, tally: Tally, seen: int) -> None:
+def _count(history: History, tallies: Sequence[Tally], seen: int) -> None:
     """Update the single row of a stream's history."""
+    mistakes, updates, loss = map(sum, zip(*(tally[:3] for tally in tallies), strict=True))
     so_far = history.epochs.pop() if history.epochs else Epoch(1, 0, 0, 0.0, None, None, 0.0)
     history.add(
         so_far._replace(
-            mistakes=so_far.mistakes + tally.mistakes,
-            updates=so_far.updates + tally.updates,
-            loss=so_far.loss + (tally.loss - so_far.loss) / seen,
+            mistakes=so_far.mistakes + int(mistakes),
+            updates=so_far.updates + int(updates),
+            loss=so_far.loss + (loss - so_far.loss) / seen,
         )
     )

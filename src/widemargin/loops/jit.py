@@ -223,6 +223,17 @@ def jit(*, inline: bool = False) -> Callable[[F], F]:
     return decorate
 
 
+def resolve(loop: Callable[..., Any], *arguments: Any) -> Callable[..., Any]:
+    """The machine code of a loop for arguments of these types.
+
+    To look at the types in every call takes as long as to learn from a short row. Who calls the
+    machine code itself promises that they stay the same.
+    """
+    if numba.config.DISABLE_JIT:
+        return loop
+    return loop.compile(tuple(map(numba.typeof, arguments)))
+
+
 def cache_folder() -> pathlib.Path | None:
     """Where this version keeps its machine code; None if it cannot be kept."""
     return _CACHE

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,13 +13,18 @@ from widemargin.errors import DataError
 from widemargin.online.columns import columns_for
 from widemargin.online.examples import InMemory
 from widemargin.online.held_out import HeldOut
-from widemargin.online.learn import learn
+from widemargin.online.learn import learn, learn_few
+from widemargin.online.orders import orders
+from widemargin.online.passes import Window
 from widemargin.online.settings import Settings
 from widemargin.online.state import State
 from widemargin.parameters import check_choice
 from widemargin.training.checkpoints import Checkpoints
 from widemargin.training.history import History
 from widemargin.training.run import Watch
+
+#: With fewer numbers to read than this, learning takes about as long as to drive an epoch.
+_FEW_NUMBERS = 100_000
 
 
 def begin(rows: Rows, classes: int, settings: Settings, rng: np.random.Generator) -> State:
@@ -101,10 +107,7 @@ def fit_linear(
     if held_out is None and settings.validation > 0.0:
         train, kept_back = split(codes, settings.validation, rng)
         which, held_out = frozen(train), HeldOut(rows, frozen(kept_back), codes[kept_back])
-    if price is not None and not np.all(price[which] > 0.0):
-        which = frozen(which[price[which] > 0.0])  # rows with weight 0 are skipped
-    if len(which) == 0:
-        raise DataError("there are no examples to learn from")
+    which = to_learn_from(which, price)
     if state is None:
         state = begin(rows, len(classes), settings, rng)
     examples = InMemory(rows, codes, settings.shuffle, which, price, first_row)
@@ -120,6 +123,50 @@ def fit_linear(
     return state, history
 
 
+def to_learn_from(which: np.ndarray, price: np.ndarray | None) -> np.ndarray:
+    """The rows that have a weight; those with weight 0 are skipped."""
+    if price is not None and not np.all(price[which] > 0.0):
+        which = frozen(which[price[which] > 0.0])
+    if len(which) == 0:
+        raise DataError("there are no examples to learn from")
+    return which
+
+
+def fit_more(
+    rows: Rows,
+    classes: np.ndarray,
+    codes: np.ndarray,
+    settings: Settings,
+    rng: np.random.Generator,
+    *,
+    state: State,
+    sample_weight: np.ndarray | None = None,
+) -> History:
+    """Continue a training with one epoch over more rows, which changes `state` in place.
+
+    The result is that of `fit_linear`. A few rows, as they come in streams, are done before the
+    driver of epochs, which watches the clock and counts what it saw, would have begun.
+    """
+    numbers = rows.stored_values * len(state.W)
+    if numbers > _FEW_NUMBERS or settings.max_seconds is not None or settings.shuffle == "draw":
+        once = replace(settings, epochs=1, validation=0.0, start="zero")
+        return fit_linear(
+            rows,
+            classes,
+            codes,
+            once,
+            rng,
+            state=state,
+            sample_weight=sample_weight,
+            first_row=state.seen,
+        )[1]
+    price = prices(classes, codes, settings.class_weight, sample_weight)
+    which = to_learn_from(rows.everything, price)
+    rows.check_scale()
+    order = which if len(which) == 1 else next(orders(which, settings.shuffle, rng))
+    return learn_few(Window(rows, codes, price, order, state.seen), state, settings)
+
+
 def check_classes(classes: np.ndarray) -> None:
     """Raise an error if there are fewer than two classes."""
     if len(classes) < 2:
@@ -133,8 +180,12 @@ def prices(
     codes: np.ndarray,
     class_weight: Mapping[Any, float] | str | None,
     sample_weight: np.ndarray | None,
+    in_stream: bool = False,
 ) -> np.ndarray | None:
-    """Cost of an error on each row, from class and sample weights; None if all are 1."""
+    """Cost of an error on each row, from class and sample weights; None if all are 1.
+
+    In a stream, class weights may name classes that have not come yet.
+    """
     if class_weight is None and sample_weight is None:
         return None
     price = np.ones(len(codes)) if sample_weight is None else np.array(sample_weight, np.float64)
@@ -156,12 +207,18 @@ def prices(
     else:
         known = set(classes.tolist())
         strange = [label for label in class_weight if label not in known]
-        if strange:
+        if strange and not in_stream:
             raise ValueError(f"class_weight names {strange[0]!r}, which is not a class")
-        weight_of = np.array([float(class_weight.get(c, 1.0)) for c in classes.tolist()])
-        if not np.all(np.isfinite(weight_of)) or np.any(weight_of < 0.0):
-            raise ValueError("class_weight must hold finite, nonnegative numbers")
+        weight_of = class_weights(classes.tolist(), class_weight)
     return price * weight_of[codes]
+
+
+def class_weights(labels: Sequence[Any], class_weight: Mapping[Any, float]) -> np.ndarray:
+    """The weight of each label; 1 unless the dict names it."""
+    weight_of = np.array([float(class_weight.get(label, 1.0)) for label in labels])
+    if not np.all(np.isfinite(weight_of)) or np.any(weight_of < 0.0):
+        raise ValueError("class_weight must hold finite, nonnegative numbers")
+    return weight_of
 
 
 def split(

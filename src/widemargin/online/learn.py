@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 import warnings
 from collections.abc import Generator
 from typing import Any
@@ -30,8 +31,8 @@ from widemargin.online.state import State, resized
 from widemargin.threads import run_all
 from widemargin.training.checkpoints import Checkpoints
 from widemargin.training.cycles import CycleFinder
-from widemargin.training.history import Cycle, History
-from widemargin.training.run import Counts, Run, Training, Watch
+from widemargin.training.history import Cycle, Epoch, History
+from widemargin.training.run import Counts, Run, Training, Watch, reason_to_stop
 
 
 def learn(
@@ -74,22 +75,55 @@ def learn(
     return run.finish()
 
 
-def learn_stream(rows: Rows, y: np.ndarray, state: State, settings: Settings) -> Tally:
-    """Learn once from a few rows of a stream, without the bookkeeping of an epoch."""
-    state.lay_out(rows.is_sparse)
-    tallies, logs, first_row = [], [], state.seen
-    ready = ReadyRows().rows(rows, state, settings.step)
-    window = Window(ready, y, None, rows.everything)
-    for one in passes_over(window, state, settings.step, settings.batch_size):
-        tally, log = one.run(rows.everything, True)
+def learn_once(window: Window, state: State, settings: Settings) -> list[Tally]:
+    """Learn once from a few rows, without a driver; what happened in each pass."""
+    state.lay_out(window.rows.is_sparse)
+    ready = window._replace(rows=ReadyRows().rows(window.rows, state, settings.step))
+    tallies, logs = [], []
+    for one in passes_over(ready, state, settings.step, settings.batch_size):
+        tally, log = one.run(window.order, True)
         if tally.bad >= 0:
-            explain_bad_score(rows, tally.bad)
+            explain_bad_score(window.rows, tally.bad)
         tallies.append(tally)
         logs.append(log)
     if state.log is not None:
-        state.log.append(Part.of(rows, logs, first_row))
-    mistakes, updates, loss, logged, bad = map(sum, zip(*tallies, strict=True))
-    return Tally(int(mistakes), int(updates), float(loss), logged, bad)
+        state.log.append(Part.of(window.rows, logs, window.first_row))
+    return tallies
+
+
+def learn_few(window: Window, state: State, settings: Settings) -> History:
+    """One epoch over a few rows, without a driver: the same history as with `learn`."""
+    began, before = time.monotonic(), state.last()
+    counts = Counts(len(window.order))
+    tallies = learn_once(window, state, settings)
+    for tally in tallies:
+        counts.add(0, int(tally.mistakes), int(tally.updates), float(tally.loss) / len(tallies))
+    change = distance_moved(before, state)
+    row = Epoch(
+        1,
+        counts.mistakes,
+        counts.updates,
+        counts.mean_loss,
+        change,
+        None,
+        time.monotonic() - began,
+        counts.examples,
+    )
+    nothing_to_do = counts.updates == 0
+    stopped = reason_to_stop(counts.mistakes, nothing_to_do, change, settings.tol)
+    return History([row], stopped or "epochs")
+
+
+def distance_moved(before: np.ndarray | None, state: State) -> float | None:
+    """How far the weights have moved; an error if they are not finite."""
+    last, change = state.W, None
+    if before is not None and state.columns is not None:
+        before = resized(before, last.shape[1] - 1)
+    if before is not None and before.shape == last.shape:
+        change = math.sqrt(np.square(state.last() - before, dtype=float).sum())
+    if not math.isfinite(change if change is not None else np.sum(last, dtype=np.float64)):
+        raise DataError("the weights are too large for a float; scale the features down")
+    return change
 
 
 class LinearTraining(Training):
@@ -211,14 +245,7 @@ class LinearTraining(Training):
 
     def end_epoch(self) -> float | None:
         """Return how far the weights moved; raise an error if they are not finite."""
-        last, change = self.state.W, None
-        if self.before is not None and self.state.columns is not None:
-            self.before = resized(self.before, last.shape[1] - 1)
-        if self.before is not None and self.before.shape == last.shape:
-            change = math.sqrt(np.sum(np.square(self.state.last() - self.before, dtype=float)))
-        if not math.isfinite(change if change is not None else np.sum(last, dtype=np.float64)):
-            raise DataError("the weights are too large for a float; scale the features down")
-        return change
+        return distance_moved(self.before, self.state)
 
     def missed_mistakes(self) -> bool:
         """Whether random draws missed a mistake: checks all examples, without learning."""

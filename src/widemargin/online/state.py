@@ -95,12 +95,10 @@ class State:
 
     def last(self) -> np.ndarray:
         """The last weights, w_N."""
-        scale = self.clock[:, [SCALE]]
-        return (
-            self.W.copy(order="K")
-            if np.all(scale == 1.0)
-            else (self.W * scale).astype(self.W.dtype)
-        )
+        scale = self.clock[:, SCALE, None]
+        if (scale == 1.0).all():
+            return self.W.copy(order="K")
+        return (self.W * scale).astype(self.W.dtype)
 
     def average(self) -> np.ndarray:
         """The mean of w_0 ... w_N: (c w - u) / (N + 1), which is w - u/c without a penalty."""

@@ -338,10 +338,10 @@ class Run:
         """The reason to stop after this epoch, or ""."""
         epoch, stops = self.position.epoch, self.stops
         if not self.every:
-            if updates == 0 and not self.training.missed_mistakes():
-                return "no mistakes" if mistakes == 0 else "small change"
-            if change is not None and change < stops.tol:
-                return "small change"
+            nothing_to_do = updates == 0 and not self.training.missed_mistakes()
+            reason = reason_to_stop(mistakes, nothing_to_do, change, stops.tol)
+            if reason:
+                return reason
             if self.best is not None and self.best.is_over(epoch):
                 return "no improvement"
         return "epochs" if epoch >= stops.epochs else ""
@@ -370,3 +370,22 @@ class Run:
             mine = without_prefix("best", arrays)
             self.best.snapshot = self.training.unpack_snapshot(mine, best["snapshot"])
             self.best.epoch, self.best.score = best["epoch"], best["score"]
+
+
+def reason_to_stop(mistakes: int, nothing_to_do: bool, change: float | None, tol: float) -> str:
+    """The reason to stop that an epoch gives, or "".
+
+    Parameters
+    ----------
+    mistakes : int
+        The mistakes made in the epoch.
+    nothing_to_do : bool
+        Whether no example would change the weights.
+    change : float or None
+        How far the weights moved.
+    tol : float
+        The least distance that is worth another epoch.
+    """
+    if nothing_to_do:
+        return "no mistakes" if mistakes == 0 else "small change"
+    return "small change" if change is not None and change < tol else ""

@@ -1,0 +1,186 @@
+"""One example at a time: the passes and scores of the other files, on a single sparse row.
+
+A call from Python costs more than a short row, and most of it is handing over arrays one by one. So
+these take few: the row's values, packed as bytes, and its columns, the weights W, the sums U and
+the clocks (see `passes.py`), and all other numbers in one array, `numbers`:
+
+    0 ... 7   the rule, field by field
+    BIAS      the constant feature that extends the row
+    MEAN      whether the average of the weights predicts (1), or the last weights (0)
+
+The weights of classes that learn together are handed over feature by feature: V is W transposed,
+and so is S of U.
+
+Learning adds what happened to `totals`: mistakes, updates, and the mean loss so far.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from widemargin.loops.jit import jit
+from widemargin.loops.linear.passes import COUNT, SCALE, SEEN, Log, binary_pass, multiclass_pass
+from widemargin.loops.steps import REACH, Rule
+from widemargin.loops.storage import Sparse, dot, dots
+
+#: Where `numbers` keeps what is not the rule, and its length.
+BIAS, MEAN, NUMBERS = 8, 9, 10
+#: What `totals` counts.
+MISTAKES, UPDATES, LOSS = range(3)
+
+
+@jit()
+def learn_separately(packed, columns, right, price, numbers, W, U, clock, totals):
+    """Learn from one example of class `right`: two classes, or each of more against the rest.
+
+    Every row of W has its own clock. Changes W, U, clock and totals in place. Returns whether all
+    scores were finite; where one was not, its row of W has not changed.
+    """
+    rule = rule_of(numbers)
+    rows = one_row(packed, columns, numbers)
+    if rule.form == REACH:
+        rows = in_order(rows)
+    order, y, prices = np.zeros(1, np.uint64), np.empty(1, np.int8), np.full(1, price)
+    log = no_log()
+    mistakes, updates, loss = 0, 0, 0.0
+    for k in range(len(W)):
+        mine = right == (1 if len(W) == 1 else k)
+        y[0] = 1 if mine else -1
+        u = U[k] if len(U) else np.empty(0)
+        tally = binary_pass(rows, y, prices, order, rule, W[k], u, clock[k], log)
+        if tally.bad >= 0:
+            return False
+        mistakes += tally.mistakes
+        updates += tally.updates
+        loss += tally.loss
+    count(totals, mistakes, updates, loss, clock)
+    return True
+
+
+@jit()
+def learn_jointly(packed, columns, right, price, numbers, V, S, clock, totals):
+    """Learn from one example of class `right`, all classes together.
+
+    Changes V, S, clock and totals in place, and returns whether all scores were finite; if not,
+    nothing has changed.
+    """
+    rule = rule_of(numbers)
+    rows = one_row(packed, columns, numbers)
+    if rule.form == REACH:
+        rows = in_order(rows)
+    order, y, prices = np.zeros(1, np.uint64), np.full(1, right), np.full(1, price)
+    tally = multiclass_pass(rows, y, prices, order, rule, V.T, S.T, clock[0], no_log())
+    if tally.bad >= 0:
+        return False
+    count(totals, tally.mistakes, tally.updates, tally.loss, clock)
+    return True
+
+
+@jit()
+def predict_separately(packed, columns, numbers, W, U, clock):
+    """The class predicted for one example, after `learn_separately`; -1 if that is in doubt.
+
+    It is in doubt if a value or a score is not finite.
+    """
+    rows, i = one_row(packed, columns, numbers), np.uint64(0)
+    if len(W) > 1:
+        return best_of_several(rows, numbers, W, U, clock)
+    if not all_finite(rows.values):
+        return -1
+    mean = dot(rows, i, U[0]) if numbers[MEAN] else 0.0
+    score = deployed_score(dot(rows, i, W[0]), mean, numbers, clock[0])
+    return -1 if not np.isfinite(score) else 1 if score >= 0.0 else 0
+
+
+@jit()
+def predict_jointly(packed, columns, numbers, V, S, clock):
+    """The class predicted for one example, after `learn_jointly`; -1 if that is in doubt."""
+    return best_of_several(one_row(packed, columns, numbers), numbers, V.T, S.T, clock)
+
+
+@jit(inline=True)
+def best_of_several(rows, numbers, W, U, clock):
+    """The first of the classes with the best score; -1 if a number is not finite."""
+    if not all_finite(rows.values):
+        return -1
+    scores, means = np.empty(len(W)), np.zeros(len(W))
+    dots(rows, np.uint64(0), W, scores)
+    if numbers[MEAN]:
+        dots(rows, np.uint64(0), U, means)
+    best, top = -1, -np.inf
+    for k in range(len(W)):
+        score = deployed_score(scores[k], means[k], numbers, clock[min(k, len(clock) - 1)])
+        if not np.isfinite(score):
+            return -1
+        if score > top:
+            best, top = k, score
+    return best
+
+
+@jit(inline=True)
+def all_finite(values):
+    """Whether no value is NaN or infinite."""
+    finite = True
+    for k in range(len(values)):
+        finite &= np.isfinite(values[k])
+    return finite
+
+
+@jit(inline=True)
+def deployed_score(score, mean, numbers, clock):
+    """The score under the weights that predict, from those under the last weights and under u."""
+    if numbers[MEAN]:
+        return (score * clock[COUNT] - mean) / (clock[SEEN] + 1.0)
+    return score * clock[SCALE]
+
+
+@jit(inline=True)
+def one_row(packed, columns, numbers):
+    """The example as rows, of which it is the only one."""
+    starts = np.zeros(2, np.uint64)
+    starts[1] = len(columns)
+    return Sparse(np.frombuffer(packed, np.float64).copy(), columns, starts, numbers[BIAS])
+
+
+@jit()
+def in_order(rows):
+    """The same row with ascending columns, each once: the norm of a row needs that."""
+    n = len(rows.indices)
+    ascending = True
+    for k in range(1, n):
+        ascending &= rows.indices[k - 1] < rows.indices[k]
+    if ascending:
+        return rows
+    order = np.argsort(rows.indices, kind="mergesort")
+    x, j, n = np.empty(n), np.empty(n, np.uint32), 0
+    for k in order:
+        if n > 0 and rows.indices[k] == j[n - 1]:
+            x[n - 1] += rows.values[k]
+        else:
+            x[n], j[n] = rows.values[k], rows.indices[k]
+            n += 1
+    starts = np.zeros(2, np.uint64)
+    starts[1] = n
+    return Sparse(x, j, starts, rows.bias)
+
+
+@jit(inline=True)
+def rule_of(numbers):
+    """The rule in `numbers`."""
+    form, ties = np.int64(numbers[0]), numbers[7] != 0.0
+    return Rule(form, numbers[1], numbers[2], numbers[3], numbers[4], numbers[5], numbers[6], ties)
+
+
+@jit(inline=True)
+def no_log():
+    """A log that keeps nothing."""
+    nothing = np.empty(0)
+    return Log(np.empty(0, np.uint64), np.empty(0, np.int64), nothing, nothing)
+
+
+@jit(inline=True)
+def count(totals, mistakes, updates, loss, clock):
+    """Add the example, which the clock has counted already, to the totals."""
+    totals[MISTAKES] += mistakes
+    totals[UPDATES] += updates
+    totals[LOSS] += (loss - totals[LOSS]) / clock[0, SEEN]

@@ -1,0 +1,179 @@
+"""Learning from single examples without the cost of beginning anew at each of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from widemargin.data.encode.named import UNUSUAL, Layout, NamedFeatures
+from widemargin.data.rows import Rows, frozen
+from widemargin.loops.jit import resolve
+from widemargin.loops.linear.one_example import (
+    learn_jointly,
+    learn_separately,
+    predict_jointly,
+    predict_separately,
+)
+from widemargin.loops.storage import Sparse
+from widemargin.online.fit import class_weights
+from widemargin.online.passes import explain_bad_score
+from widemargin.online.settings import Settings
+from widemargin.online.state import State
+from widemargin.training.history import Epoch, History
+
+
+class OneByOne:
+    """A linear learner that keeps no log, ready for single examples as dicts.
+
+    Everything that does not depend on the example is done once, here: the settings are numbers for
+    the loops, labels are looked up in a dict, and the arrays are those that the loops change. Names
+    may be new; a new label is for the caller, who makes room for it and then a new object.
+
+    Parameters
+    ----------
+    features : NamedFeatures
+        The names so far; new ones are added.
+    classes : array
+        The labels, at least two.
+    state : State
+        The state, of which this becomes the owner.
+    settings : Settings
+        How to learn.
+    bias : float
+        The value of the constant feature.
+    history : History
+        The history so far, which has one row for all examples.
+
+    Attributes
+    ----------
+    ahead : bool
+        Whether something was learned since the history was written down.
+    """
+
+    def __init__(
+        self,
+        features: NamedFeatures,
+        classes: np.ndarray,
+        state: State,
+        settings: Settings,
+        bias: float,
+        history: History,
+    ) -> None:
+        self.features, self.state, self._history, self.ahead = features, state, history, False
+        self._names, self._known = features.names, len(features.names)
+        self._bias, self._labels = bias, classes.tolist()
+        # A label of another type may change the type of the classes: it is for the caller, too.
+        self._codes = {(type(label), label): code for code, label in enumerate(self._labels)}
+        self._codes |= {(type(label), label): code for code, label in enumerate(classes)}
+        assert not isinstance(settings.class_weight, str)
+        self._class_weight = settings.class_weight
+        average = float(settings.keep == "average")
+        self._numbers = np.array([*map(float, settings.step), bias, average])
+        row = history.epochs[-1] if history.epochs else Epoch(1, 0, 0, 0.0, None, None, 0.0)
+        self._row = row
+        self._totals = np.array([row.mistakes, row.updates, row.loss], np.float64)
+        self._layout: Layout = features.layout(())
+        self._learn: Callable[..., bool] = self._learn_first
+        self._predict: Callable[..., int] = self._predict_first
+        self._hold()
+
+    def _hold(self) -> None:
+        """Hold the arrays of the state in the form that the loops take."""
+        state = self.state
+        state.lay_out(sparse=True)
+        self._W, self._U, self._clock = state.W, state.U, state.clock
+        if self._jointly:
+            self._W, self._U = state.W.T, state.U.T
+
+    @property
+    def _jointly(self) -> bool:
+        """Whether there are more than two classes, which are learned together."""
+        return self.state.joint and len(self.state.W) > 1
+
+    def _learn_first(self, *arguments: Any) -> bool:
+        """Learn from the first example, and find the machine code for all others."""
+        self._learn = resolve(learn_jointly if self._jointly else learn_separately, *arguments)
+        return self._learn(*arguments)
+
+    def _predict_first(self, *arguments: Any) -> int:
+        """Answer the first question, and find the machine code for all others."""
+        loop = predict_jointly if self._jointly else predict_separately
+        self._predict = resolve(loop, *arguments)
+        return self._predict(*arguments)
+
+    def _make_room(self) -> None:
+        """Extend the weights to new names, by twice as many: growing costs less than learning."""
+        self._known = len(self._names)
+        if self._known > self.state.width:
+            self.state.widen(2 * self._known)
+            self._hold()
+
+    def learn(self, x: Mapping[str, Any], y: Any) -> bool:
+        """Learn from one example, and return whether it has new names.
+
+        Raises
+        ------
+        KeyError or TypeError
+            If the label is new. Nothing has changed then.
+        """
+        code, price = self._codes[type(y), y], 1.0
+        if self._class_weight is not None:
+            price = float(class_weights([self._labels[code]], self._class_weight)[0])
+            if price == 0.0:
+                return False  # as `fit` does: such examples are skipped
+        packed, columns = self._pack(x, learn=True)
+        new_names = len(self._names) > self._known
+        if new_names:
+            self._make_room()
+        self.ahead = True
+        if not self._learn(
+            packed,
+            columns,
+            code,
+            price,
+            self._numbers,
+            self._W,
+            self._U,
+            self._clock,
+            self._totals,
+        ):
+            values, columns = self.features.convert(x)  # an error if a value is not finite
+            explain_bad_score(one_row(values, columns, self._bias, self.state.width), 0)
+        return new_names
+
+    def predict(self, x: Mapping[str, Any]) -> Any:
+        """The label of one example; None if a number in its scores is not finite."""
+        packed, columns = self._pack(x)
+        code = self._predict(packed, columns, self._numbers, self._W, self._U, self._clock)
+        return self._labels[code] if code >= 0 else None
+
+    def _pack(self, x: Mapping[str, Any], learn: bool = False) -> tuple[bytes, np.ndarray]:
+        """The values of an example, as bytes, and their columns."""
+        try:
+            layout, names = self._layout, tuple(x)
+            if names != layout.names:
+                self._layout = layout = self.features.layout(names)
+            return layout.pack(*x.values()), layout.columns
+        except UNUSUAL:
+            values, columns = self.features.convert(x, learn)
+            return values.tobytes(), columns
+
+    def remember(self, y: Any) -> None:
+        """Know a label again that is equal to a class, but of another type."""
+        if (type(y), y) not in self._codes:
+            self._codes[type(y), y] = self._labels.index(y)
+
+    def write_down(self) -> None:
+        """Bring the history up to date with what was learned."""
+        mistakes, updates, loss = self._totals.tolist()
+        row = self._row._replace(mistakes=int(mistakes), updates=int(updates), loss=loss)
+        self._history.epochs[-1:] = [row]
+        self.ahead = False
+
+
+def one_row(values: np.ndarray, columns: np.ndarray, bias: float, width: int) -> Rows:
+    """One sparse example as rows."""
+    starts = np.array([0, len(columns)], np.uint64)
+    return Rows(Sparse(frozen(values), frozen(columns), frozen(starts), bias), 1, width)
