@@ -19,6 +19,7 @@ from widemargin.errors import DataError
 from widemargin.estimators.answers import LinearAnswers
 from widemargin.estimators.validation import validate_data
 from widemargin.models.linear import LinearModel, model_of
+from widemargin.models.threshold import kept_threshold
 from widemargin.online.fit import begin, check_classes, fit_linear, make_room
 from widemargin.online.held_out import HeldOut
 from widemargin.online.mistake_log import Correction
@@ -129,7 +130,9 @@ class LinearLearner(LinearAnswers):
                 watch=watch,
                 checkpoints=checkpoints,
             )
-        self._adopt(self._model(classes, state, history, settings, rng, bias=rows.bias), rng)
+        kept = self._kept_threshold(classes) if again else 0.0
+        model = self._model(classes, state, history, settings, rng, bias=rows.bias, threshold=kept)
+        self._adopt(model, rng)
         if watch.interrupted:
             raise KeyboardInterrupt
         return self
@@ -180,7 +183,7 @@ class LinearLearner(LinearAnswers):
             rows = rows.widened(state.width)
         if len(known) > 1:
             once = replace(settings, epochs=1, validation=0.0, start="zero")
-            _, more = fit_linear(
+            _, learned = fit_linear(
                 rows,
                 known,
                 codes,
@@ -190,11 +193,12 @@ class LinearLearner(LinearAnswers):
                 sample_weight=sample_weight,
                 first_row=state.seen,
             )
-            history.extend(more)
+            history.extend(learned)
         else:
             state.pass_over(rows.n)
         self.n_features_in_ = state.width
-        self._adopt(self._model(known, state, history, settings, rng, bias=rows.bias), rng)
+        more = {"bias": rows.bias, "threshold": self._kept_threshold(known)}
+        self._adopt(self._model(known, state, history, settings, rng, **more), rng)
         return self
 
     # Prediction
@@ -308,6 +312,11 @@ class LinearLearner(LinearAnswers):
             state, self._shared = state.copy(), False
         make_room(state, self.model_.classes, classes, rows, settings, self._rng)
         return state
+
+    def _kept_threshold(self, classes: np.ndarray) -> float:
+        """The threshold so far, unless there are new classes."""
+        before = vars(self).get("model_")
+        return 0.0 if before is None else kept_threshold(before, classes)
 
     def _held_out(self, X_val: Any, y_val: Any, classes: np.ndarray, bias: float) -> HeldOut | None:
         """The user's held-out examples."""

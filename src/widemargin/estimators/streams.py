@@ -66,7 +66,12 @@ class StreamLearner(LinearLearner):
         else:
             state.pass_over(1)
         self.n_features_in_ = len(self._names)
-        more = {"bias": rows.bias, "by_name": True, "feature_names": self._names}
+        more = {
+            "bias": rows.bias,
+            "by_name": True,
+            "feature_names": self._names,
+            "threshold": self._kept_threshold(classes),
+        }
         self._adopt(self._model(classes, state, history, settings, rng, **more), rng)
         return self
 
@@ -77,7 +82,8 @@ class StreamLearner(LinearLearner):
             raise ValueError("this learner was trained on arrays: use predict")
         code = 0
         if len(model.classes) > 1:
-            code = int(best_class(state_scores(model.state, model.keep, self._row(x)))[0])
+            found = state_scores(model.state, model.keep, self._row(x)) - model.threshold
+            code = int(best_class(found)[0])
         return model.classes[code : code + 1].tolist()[0]
 
     def explain(self, x: Any, top: int = 10) -> Explanation:

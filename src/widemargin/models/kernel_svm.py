@@ -100,17 +100,19 @@ class KernelSVMModel(KernelModel):
         scores = self.machine_scores(X, threads)
         if self.pairs:
             return scores if self.shape == "ovo" else votes_of_pairs(scores, len(self.classes))
-        return scores[:, 0] if len(self.classes) == 2 else scores
+        if len(self.classes) > 2:
+            return scores
+        return scores[:, 0] - self.threshold if self.threshold else scores[:, 0]
 
     def predict(self, X: Any, threads: int = 1) -> np.ndarray:
         """Predict the label of every row.
 
         Ties go to the second of two classes, and to the first of more than two.
         """
+        if not self.pairs:
+            return super().predict(X, threads)
         scores = self.machine_scores(X, threads)
-        if self.pairs:
-            scores = votes_of_pairs(scores, len(self.classes))
-        return self.classes[best_class(scores[:, 0] if len(self.classes) == 2 else scores)]
+        return self.classes[best_class(votes_of_pairs(scores, len(self.classes)))]
 
     def contents(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
         """The arrays and the description to store in a file."""
