@@ -10,10 +10,10 @@ from typing import Any
 import click
 import numpy as np
 
-from widemargin.cli.ask import SENTENCE_LEARNERS, TASK_LEARNER
+from widemargin.cli.ask import SENTENCE_LEARNERS, TASK_LEARNER, load_rows_model
 from widemargin.modelfile import learner_of
 from widemargin.models.kernel import KernelModel
-from widemargin.models.linear import LinearModel, load_model
+from widemargin.models.linear import LinearModel
 from widemargin.models.threshold import say_threshold
 from widemargin.pages.reportable import encoder_story
 from widemargin.training.history import History
@@ -39,7 +39,7 @@ def inspect(path: str, top: int, as_json: bool) -> None:
 
         work(path, top, as_json)
         return
-    model = load_model(path)
+    model = load_rows_model(path)
     if isinstance(model, KernelModel):
         from widemargin.cli.inspect_kernel import inspect_kernel
 

@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import NotFittedError
 
+from widemargin.estimators.multilabel import is_multilabel, subset_accuracy
 from widemargin.evaluate.ranking import Choice, choose_threshold
 from widemargin.evaluate.thresholds import Aim, read_aim
 from widemargin.models.threshold import with_threshold
@@ -37,6 +38,16 @@ class FittedClassifier(NamedParameters, ClassifierMixin, BaseEstimator):
 
     model_: Any
     decision_function: Any
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Compute the accuracy on examples.
+
+        With several labels per row, as in scikit-learn, the share of rows all of whose labels are
+        predicted, and no others.
+        """
+        if is_multilabel(self):
+            return subset_accuracy(self, X, y, sample_weight)
+        return float(super().score(X, y, sample_weight))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Save the model to one file; `widemargin.load` reads it back."""

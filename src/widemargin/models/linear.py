@@ -372,9 +372,16 @@ class LinearModel:
         )
 
 
+def _multilabel(arrays: dict[str, np.ndarray], about: dict[str, Any]) -> Any:
+    from widemargin.models.multilabel import MultilabelModel  # it is made of linear models
+
+    return MultilabelModel.of(arrays, about)
+
+
 #: Maps the kind of model named in a file to the function that restores it.
 _KINDS: dict[str, Callable[..., Any]] = {
     "linear": LinearModel.of,
+    "multilabel": _multilabel,
     "kernel": KernelModel.of,
     "kernel svm": KernelSVMModel.of,
 }

@@ -70,6 +70,10 @@ class Subject:
 def subject_of(fitted: Any, top: int = 10) -> Subject:
     """Collect what a report can say about an estimator or a model."""
     model = getattr(fitted, "model_", fitted)
+    if hasattr(model, "models"):
+        raise DataError(
+            "a model of several labels per row has no report: report each of its estimators_"
+        )
     history = getattr(model, "history", getattr(fitted, "history_", None))
     if not isinstance(history, History):
         raise DataError(
