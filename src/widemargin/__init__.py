@@ -23,6 +23,7 @@ if TYPE_CHECKING:  # for type checkers and editors; when run, names load on firs
         TextClassifier,
         load,
     )
+    from widemargin.evaluate.ranking import curves
     from widemargin.kernels.check import check_kernel
     from widemargin.kernels.gram import gram_matrix
     from widemargin.models.kernel import KernelModel
@@ -41,6 +42,8 @@ if TYPE_CHECKING:  # for type checkers and editors; when run, names load on firs
         plot_losses,
         plot_orders,
         plot_path,
+        plot_precision_recall,
+        plot_roc,
         plot_tags,
         plot_votes,
         plot_weights,
@@ -81,6 +84,7 @@ _HOMES = {
     "certify": "widemargin.separability.entry",
     "check_kernel": "widemargin.kernels.check",
     "compare": "widemargin.comparison",
+    "curves": "widemargin.evaluate.ranking",
     "gram_matrix": "widemargin.kernels.gram",
     "load": "widemargin.estimators",
     "load_model": "widemargin.models.linear",
@@ -92,6 +96,8 @@ _HOMES = {
     "plot_losses": "widemargin.plots",
     "plot_orders": "widemargin.plots",
     "plot_path": "widemargin.plots",
+    "plot_precision_recall": "widemargin.plots",
+    "plot_roc": "widemargin.plots",
     "plot_tags": "widemargin.plots",
     "plot_votes": "widemargin.plots",
     "plot_weights": "widemargin.plots",
@@ -132,6 +138,7 @@ __all__ = [
     "certify",
     "check_kernel",
     "compare",
+    "curves",
     "gram_matrix",
     "load",
     "load_model",
@@ -144,6 +151,8 @@ __all__ = [
     "plot_losses",
     "plot_orders",
     "plot_path",
+    "plot_precision_recall",
+    "plot_roc",
     "plot_tags",
     "plot_votes",
     "plot_weights",

@@ -41,7 +41,8 @@ BROWSER = next(
 needs_browser = pytest.mark.skipif(
     BROWSER is None, reason="no Chromium was found, so pages are not opened in a browser"
 )
-SECTIONS = ["verdict", "trained", "history", "certificate", "answers", "mistakes", "features"]
+SECTIONS = ["verdict", "trained", "history", "certificate", "answers", "ranking", "mistakes"]
+SECTIONS += ["features"]
 EVIL = '<script>document.title="broken in"</script>'
 
 
@@ -171,7 +172,7 @@ def test_report_has_its_sections_and_figures(clouds, tmp_path):
     assert f"{p.score(X_test, y_test):.4f}" in text
     assert "40 examples of clouds" in text
     assert f"{p.mistakes_} in 4 epochs" in text
-    assert found.tags.count("svg") == 3  # both features speak for pos
+    assert found.tags.count("svg") == 5  # both curves; both features speak for pos
     assert "epochs=4" in text
 
 

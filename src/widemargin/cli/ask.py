@@ -17,6 +17,7 @@ from widemargin.data.rows import Rows
 from widemargin.errors import DataError
 from widemargin.modelfile import learner_of
 from widemargin.models.linear import load_model
+from widemargin.models.multilabel import MultilabelModel
 
 #: The formats in which examples for a model can come, by the kind of its encoder.
 _FORMATS: dict[str, tuple[str, ...]] = {
@@ -37,6 +38,14 @@ def _tables_among(patterns: Sequence[str]) -> tuple[str, ...]:
     """The tables that a model of texts may be asked about: a line with a comma is no CSV yet."""
     named = [name for name in ("csv", "tsv") if any(f".{name}" in path for path in patterns)]
     return ("jsonl", "parquet", *named)
+
+
+def load_rows_model(path: str) -> Any:
+    """Load a model of rows that have one label each, as all commands take it."""
+    model = load_model(path)
+    if isinstance(model, MultilabelModel):
+        raise DataError(f"{path}: is a model of several labels per row: load it in Python")
+    return model
 
 
 class Question:
@@ -65,7 +74,7 @@ class Question:
             raise DataError(
                 f"{path}: is a model of a task that is written in Python: load it there"
             )
-        self.model = load_model(path)
+        self.model = load_rows_model(path)
         if self.model.by_name:
             raise DataError(f"{path}: was trained on dicts in Python, so it cannot read files")
         encoder: Any = self.model.encoder or self._plain_encoder(given)

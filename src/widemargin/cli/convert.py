@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from widemargin.cli import options
+from widemargin.cli.ask import load_rows_model
 from widemargin.data.cache import write_cache
 from widemargin.data.datasets import Classes, make_encoder, read_all
 from widemargin.data.readers.files import Files
@@ -16,7 +17,6 @@ from widemargin.data.readers.sources import check_readable
 from widemargin.errors import ModelFileError
 from widemargin.models.kernel import KernelModel
 from widemargin.models.liblinear import is_liblinear, read_liblinear, write_liblinear
-from widemargin.models.linear import load_model
 from widemargin.models.text_defaults import WHOLE
 
 
@@ -47,7 +47,7 @@ def convert(source: str, target: str, given: Mapping[str, Any]) -> None:
 
 def _model(path: str) -> Any:
     try:
-        return load_model(path)
+        return load_rows_model(path)
     except ModelFileError:
         if path.endswith(".wm"):
             raise

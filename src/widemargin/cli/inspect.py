@@ -10,10 +10,11 @@ from typing import Any
 import click
 import numpy as np
 
-from widemargin.cli.ask import SENTENCE_LEARNERS, TASK_LEARNER
+from widemargin.cli.ask import SENTENCE_LEARNERS, TASK_LEARNER, load_rows_model
 from widemargin.modelfile import learner_of
 from widemargin.models.kernel import KernelModel
-from widemargin.models.linear import LinearModel, load_model
+from widemargin.models.linear import LinearModel
+from widemargin.models.threshold import say_threshold
 from widemargin.pages.reportable import encoder_story
 from widemargin.training.history import History
 
@@ -38,7 +39,7 @@ def inspect(path: str, top: int, as_json: bool) -> None:
 
         work(path, top, as_json)
         return
-    model = load_model(path)
+    model = load_rows_model(path)
     if isinstance(model, KernelModel):
         from widemargin.cli.inspect_kernel import inspect_kernel
 
@@ -68,7 +69,8 @@ def inspect(path: str, top: int, as_json: bool) -> None:
 def _bias(model: LinearModel) -> str:
     if not model.bias:
         return "none"
-    return ", ".join(f"{b:.4g}" for b in model.intercept[:CLASSES])
+    less = " (the threshold subtracted)" if model.threshold else ""
+    return ", ".join(f"{b:.4g}" for b in model.intercept[:CLASSES]) + less
 
 
 def show_training(
@@ -83,6 +85,7 @@ def show_training(
         f"{path}: {model.learner}, {model.rule} rule, {model.keep} kept",
         f"{len(labels)} classes: {shown}",
         *facts,
+        *([f"threshold: {say_threshold(model)}"] if model.threshold else []),
         f"parameters: {parameters}",
         f"file: {os.stat(path).st_size:,} bytes{stored}",
     ):
@@ -154,6 +157,7 @@ def figures_of(path: str, model: LinearModel | KernelModel, width: int) -> dict[
         "rule": model.rule,
         "keep": model.keep,
         "classes": model.classes.tolist(),
+        "threshold": model.threshold,
         "features": width,
         "encoder": None if encoder is None else {"kind": encoder.kind, **encoder.describe()},
         "history": model.history.to_dict(),

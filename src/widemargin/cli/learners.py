@@ -25,7 +25,7 @@ READING_ROWS = {
     *("scale", "zero_based", "double"),
     *("ngrams", "analyzer", "bits", "weighting", "idf", "cache"),
 }
-_ROWS = {*READING_ROWS, "threads"}
+_ROWS = {*READING_ROWS, "threads", "threshold", "positive"}
 _SENTENCES = {"prune"}
 _CHECKPOINTS = {"checkpoint", "checkpoint_every", "resume"}
 _KERNEL = ("kernel", "degree", "gamma", "coef0", "sigma")

@@ -10,7 +10,7 @@ from typing import Any
 import click
 import numpy as np
 
-from widemargin.cli.ask import SENTENCE_LEARNERS, TASK_LEARNER, Question
+from widemargin.cli.ask import SENTENCE_LEARNERS, TASK_LEARNER, Question, load_rows_model
 from widemargin.cli.inspect import one_example
 from widemargin.cli.sentences import load_sentence_model
 from widemargin.data.datasets import Classes
@@ -18,7 +18,6 @@ from widemargin.data.readers.chunk import Chunk, Texts
 from widemargin.errors import DataError
 from widemargin.evaluate.predictions import Exam, Mistake, describe_mistake, leads_of, text_at
 from widemargin.modelfile import learner_of
-from widemargin.models.linear import load_model
 from widemargin.online.scores import best_class
 from widemargin.pages.reportable import subject_of
 from widemargin.pages.reports import write_report
@@ -37,7 +36,7 @@ def report(path: str, files: Sequence[str], target: str, given: Mapping[str, Any
             f"{path}: is a model of a task that is written in Python: use widemargin inspect"
         )
     else:
-        model = load_model(path)
+        model = load_rows_model(path)
     subject = subject_of(model)
     said = ["widemargin", "report", path, *files, "-o", target]
     write_report(

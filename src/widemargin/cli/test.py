@@ -10,9 +10,11 @@ import click
 import numpy as np
 
 from widemargin.cli.ask import SENTENCE_LEARNERS, Question
+from widemargin.cli.ranking import ranking_figures, tell_ranking
 from widemargin.data.datasets import Classes
 from widemargin.errors import DataError
 from widemargin.evaluate.measures import Measures, confusion_of
+from widemargin.evaluate.ranking import curves_of_model
 from widemargin.modelfile import learner_of
 from widemargin.online.scores import best_class
 
@@ -31,6 +33,7 @@ def test(path: str, files: Sequence[str], given: Mapping[str, Any]) -> None:
     model = question.model
     classes, k = Classes(model.classes), len(model.classes)
     confusion = np.zeros((k + 1, k), np.int64)
+    ranked: list[tuple[np.ndarray, np.ndarray]] = []
     for chunk, rows in question.chunks():
         if chunk.labels is None:
             raise DataError(f"{chunk.source}: has no labels to test against")
@@ -40,15 +43,24 @@ def test(path: str, files: Sequence[str], given: Mapping[str, Any]) -> None:
             raise DataError(
                 f"{chunk.source}:{chunk.lines[missing[0]]}: has no label to test against"
             )
-        found = best_class(model.decision_function(rows, question.threads))
-        confusion += confusion_of(answers, found, k)
+        scores = model.decision_function(rows, question.threads)
+        confusion += confusion_of(answers, best_class(scores), k)
+        if k == 2:
+            ranked.append((answers, scores))
     if not confusion.any():
         raise DataError(f"{', '.join(files)}: there are no examples")
     measures = Measures(model.classes.tolist(), confusion)
+    curves = None
+    if ranked:
+        codes, scores = map(np.concatenate, zip(*ranked, strict=True))
+        curves = curves_of_model(model.classes, codes, scores)
     if given["as_json"]:
-        click.echo(json.dumps(_figures(measures)))
-    else:
-        _print(measures)
+        two = {"threshold": model.threshold, **ranking_figures(curves)} if k == 2 else {}
+        click.echo(json.dumps({**_figures(measures), **two}))
+        return
+    _print(measures)
+    if curves is not None:
+        click.echo("\n" + "\n".join(tell_ranking(curves, measures, model)))
 
 
 def _figures(measures: Measures) -> dict[str, Any]:
@@ -63,7 +75,9 @@ def _figures(measures: Measures) -> dict[str, Any]:
     }
     for i, label in enumerate(measures.labels):
         figures[f"precision_{label}"] = measures.precision[i]
+        figures[f"precision_{label}_interval"] = measures.precision_intervals[i]
         figures[f"recall_{label}"] = measures.recall[i]
+        figures[f"recall_{label}_interval"] = measures.recall_intervals[i]
         figures[f"f1_{label}"] = measures.f1[i]
         figures[f"f1_{label}_interval"] = each[i]
         figures[f"rows_{label}"] = int(measures.support[i])

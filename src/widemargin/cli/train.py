@@ -8,7 +8,8 @@ from typing import Any
 
 from widemargin.cli.default_learner import make_trainer
 from widemargin.cli.report import report
-from widemargin.cli.trainer import Trainer
+from widemargin.cli.threshold import check_threshold, set_threshold, wanted_threshold
+from widemargin.cli.trainer import Section, Trainer
 from widemargin.loops.jit import compile_quietly, is_cold, tell_compiling
 from widemargin.training.checkpoints import Checkpoints
 from widemargin.training.progress import watched
@@ -49,7 +50,9 @@ def run(trainer: Trainer, began: float | None = None) -> int:
         When the work began, if some of it was done before.
     """
     began, job = time.monotonic() if began is None else began, trainer.job
+    wanted = wanted_threshold(trainer)
     trainer.read()
+    check_threshold(trainer, wanted)
     checkpoints = _open_checkpoints(trainer)
     shown = False if job.quiet or job.as_json else None
     with watched(shown, trainer.epochs, table=True) as watch:
@@ -57,7 +60,12 @@ def run(trainer: Trainer, began: float | None = None) -> int:
     model.save(job.model)
     if checkpoints is not None and not watch.interrupted:
         checkpoints.remove()
+    # Saved by now: a threshold out of reach is an error, but what was learned is not lost.
+    model, told = set_threshold(trainer, model, wanted)
+    if wanted is not None:
+        model.save(job.model)
     measured = trainer.measure(model)
+    measured = Section({**told.figures, **measured.figures}, [*told.lines, *measured.lines])
     report(trainer, model, measured, time.monotonic() - began)
     return 130 if watch.interrupted else 0
 

@@ -53,6 +53,7 @@ GROUPS = (
         ),
     ),
     Group("Support vector machines", _SVMS, ("tol", "loss", "bias")),
+    Group("Two classes", _ROWS, ("threshold", "positive")),
     Group("Kernels", _KERNELS, (*options.KERNEL, "budget", "forget")),
     Group(
         "Files of rows",
@@ -177,6 +178,18 @@ _SVM = [
         help="Whether the bias counts in the norm of the weights (default: regularised).",
     ),
 ]
+_TWO_CLASSES = [
+    click.option(
+        "--threshold",
+        help="Predict the second class if its score is at least this (default: 0). Or what to"
+        " choose it for, on the held-out examples: f1, precision=P (largest recall at a precision"
+        " of at least P) or recall=R (largest precision at a recall of at least R).",
+    ),
+    click.option(
+        "--positive",
+        help="The class whose F1, precision or recall --threshold means (default: the rarer one).",
+    ),
+]
 _BUDGET = [
     click.option("--budget", type=int, help="Largest number of examples to store."),
     click.option(
@@ -243,7 +256,7 @@ _SENTENCES = [
 
 def train_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """All options of `train`."""
-    for group in (_SENTENCES, _MEMORY, _BUDGET, _SVM, _LEARNING, _EVERY):
+    for group in (_SENTENCES, _MEMORY, _BUDGET, _TWO_CLASSES, _SVM, _LEARNING, _EVERY):
         for option in reversed(group):
             command = option(command)
     return options.kernels(options.reading(options.encoding(command)))

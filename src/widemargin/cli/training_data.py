@@ -105,7 +105,11 @@ def read_held_out(path: str, reading: ReadOptions, encoder: Any, classes: Classe
 
 def answered_right(model: LinearModel | KernelModel, data: Encoded) -> np.ndarray:
     """Which of the examples a model gets right; one whose label is no class is never right."""
-    bias = model.bias if isinstance(model, LinearModel) else 0.0
-    rows = data.rows.widened(max(data.rows.width, model.width)).with_bias(bias)
     answers = model.classes[np.maximum(data.codes, 0)]
-    return (model.predict(rows) == answers) & (data.codes >= 0)
+    return (model.predict(rows_for(model, data.rows)) == answers) & (data.codes >= 0)
+
+
+def rows_for(model: LinearModel | KernelModel, rows: Rows) -> Rows:
+    """Rows as a model takes them: as wide as its weights, and with its bias."""
+    bias = model.bias if isinstance(model, LinearModel) else 0.0
+    return rows.widened(max(rows.width, model.width)).with_bias(bias)

@@ -21,6 +21,7 @@ from widemargin.errors import DataError, DataWarning
 from widemargin.models.kernel import KernelModel
 from widemargin.models.linear import LinearModel
 from widemargin.models.text_defaults import SAY_GOING_ON, go_on_online
+from widemargin.models.threshold import kept_threshold, say_threshold
 from widemargin.online.fit import fit_linear, make_room
 from widemargin.training.progress import watched
 
@@ -69,6 +70,7 @@ def update(path: str, files: Sequence[str], target: str, given: Mapping[str, Any
         keep=settings.keep,
         history=history,
         generator_state=rng.bit_generator.state,
+        threshold=kept_threshold(model, classes.values),
     )
     learned.save(target)
     figures = {
@@ -76,6 +78,7 @@ def update(path: str, files: Sequence[str], target: str, given: Mapping[str, Any
         "epochs": len(more),
         "mistakes": more.mistakes,
         "new_classes": len(classes.values) - len(model.classes),
+        **({"threshold": learned.threshold} if learned.threshold else {}),
         "seconds": time.monotonic() - began,
         "model": os.path.abspath(target),
     }
@@ -86,6 +89,11 @@ def update(path: str, files: Sequence[str], target: str, given: Mapping[str, Any
             f"learned from {rows.n} more rows: {more.mistakes} mistakes in {len(more)}"
             f" epoch{'s' * (len(more) != 1)}; model saved to {figures['model']}"
         )
+        if learned.threshold:
+            click.echo(
+                f"threshold: {say_threshold(learned)}, as it was chosen before these rows were"
+                " learned from"
+            )
     return 130 if watch.interrupted else 0
 
 

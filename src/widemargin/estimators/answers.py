@@ -8,6 +8,10 @@ import numpy as np
 
 from widemargin.data.rows import Rows
 from widemargin.estimators.fitted import FittedClassifier
+from widemargin.estimators.multilabel import (
+    is_multilabel,
+    refuse_several_labels,
+)
 from widemargin.estimators.validation import is_valid, validate_data
 from widemargin.models.explanation import Explanation
 from widemargin.models.linear import LinearModel
@@ -18,6 +22,7 @@ class LinearAnswers(FittedClassifier):
     """Scores, predictions and explanations of a fitted linear model, `model_`."""
 
     model_: LinearModel
+    _each: list[Any]
 
     # Prediction
 
@@ -26,12 +31,13 @@ class LinearAnswers(FittedClassifier):
 
         Two classes: one score per row, positive for the second class. More: one score per row and
         class. With `keep="vote"`, a score is the mean vote of all hypotheses, from -1 to 1, or the
-        share of the votes for each class.
+        share of the votes for each class. With several labels per row: one score per row and label,
+        which it has if the score is 0 or more.
         """
         return self._fitted().decision_function(self._rows_to_ask(X), thread_count(self.n_jobs))
 
     def predict(self, X: Any) -> np.ndarray:
-        """Predict the label of every row."""
+        """Predict the label of every row, or its labels in the kind that was trained on."""
         return self._fitted().predict(self._rows_to_ask(X), thread_count(self.n_jobs))
 
     def explain(self, x: Any, top: int = 10) -> Explanation:
@@ -39,12 +45,14 @@ class LinearAnswers(FittedClassifier):
 
         If the mistake log was kept, also the rows whose mistakes produced their weights.
         """
+        refuse_several_labels(self, "explain")
         if not (hasattr(x, "tocsr") or hasattr(x, "columns")):
             x = np.atleast_2d(x)
         return self._fitted().explain(self._rows_to_ask(x), top)
 
     def equation(self, digits: int = 4) -> str:
         """Return the hyperplane that separates two classes as an equation w.x + b = 0."""
+        refuse_several_labels(self, "equation")
         return self._fitted().equation(digits)
 
     # Learned attributes
@@ -61,6 +69,14 @@ class LinearAnswers(FittedClassifier):
     def intercept_(self) -> np.ndarray:
         """The biases."""
         return self._fitted().intercept
+
+    @property
+    def estimators_(self) -> list[Any]:
+        """With several labels per row: the binary learner of each label, in order of `classes_`."""
+        self._fitted()
+        if not is_multilabel(self):
+            raise AttributeError("there is one learner, because every row has one label")
+        return list(self._each)
 
     # Internals
 
@@ -80,4 +96,9 @@ class LinearAnswers(FittedClassifier):
                 order="C",
                 ensure_all_finite=False,
             )
-        return Rows.of(X, bias=model.bias, dtype=model.state.W.dtype)
+        return Rows.of(X, bias=model.bias, dtype=model.dtype)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = True
+        return tags

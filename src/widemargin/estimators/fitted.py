@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import copy
 import os
 from functools import cache
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import NotFittedError
 
+from widemargin.estimators.multilabel import is_multilabel, subset_accuracy
+from widemargin.evaluate.ranking import Choice, choose_threshold
+from widemargin.evaluate.thresholds import Aim, read_aim
+from widemargin.models.threshold import with_threshold
 from widemargin.parameters import NamedParameters, refuse_unknown
 from widemargin.training.history import History
 
@@ -32,6 +37,17 @@ class FittedClassifier(NamedParameters, ClassifierMixin, BaseEstimator):
     """A classifier whose fit stores a model, `model_`."""
 
     model_: Any
+    decision_function: Any
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Compute the accuracy on examples.
+
+        With several labels per row, as in scikit-learn, the share of rows all of whose labels are
+        predicted, and no others.
+        """
+        if is_multilabel(self):
+            return subset_accuracy(self, X, y, sample_weight)
+        return float(super().score(X, y, sample_weight))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Save the model to one file; `widemargin.load` reads it back."""
@@ -45,6 +61,81 @@ class FittedClassifier(NamedParameters, ClassifierMixin, BaseEstimator):
 
         refuse_unknown("report", options, ("X", "y", "certificate", "data", "title"))
         report(self, path, X, y, **options)
+
+    def with_threshold(
+        self, threshold: float | str, X: Any = None, y: Any = None, *, positive: Any = None
+    ) -> Self:
+        """Return the same classifier of two classes with a decision threshold.
+
+        The second class is predicted where the score is at least the threshold. It is subtracted
+        from `decision_function`, whose sign is the prediction as always, and saved with the model;
+        probabilities stay as they are. Nothing is retrained, and the model is shared, not copied.
+        More training (`partial_fit`) keeps the threshold; a new `fit` starts without one.
+
+        Parameters
+        ----------
+        threshold : float or str
+            The threshold, or what to choose it for, on held-out examples: "f1" (the largest F1),
+            "precision=0.95" (the largest recall at a precision of at least 0.95) or "recall=0.9"
+            (the largest precision at a recall of at least 0.9).
+        X, y : optional
+            Held-out examples to choose it on; never those that were trained on.
+        positive : label, optional
+            The class whose precision and recall are meant. By default the rarer one in y.
+
+        Returns
+        -------
+        classifier of the same kind
+            `threshold_` is the threshold. If it was chosen, `threshold_choice_` says what for, the
+            figures on X, and those to expect on other examples (`expected`).
+
+        Examples
+        --------
+        >>> from widemargin import Perceptron
+        >>> p = Perceptron(random_state=0).fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1])
+        >>> eager = p.with_threshold("recall=1", [[0.5], [1.4], [1.2], [2.5]], [0, 0, 1, 1])
+        >>> eager.predict([[1.2], [0.8]]).tolist(), eager.threshold_choice_.chosen.recall[1]
+        ([1, 0], 1.0)
+        """
+        model, aim = self._fitted(), read_aim(threshold)
+        choice: Choice | None = None
+        if isinstance(aim, Aim):
+            if X is None:
+                raise ValueError(f"threshold='{aim}' is chosen on held-out examples: give X and y")
+            scores, labels = self.with_threshold(0.0)._scores_and_labels(X, y)
+            choice = choose_threshold(self.classes_, labels, scores, aim, positive)
+            value = choice.threshold
+        elif X is not None or y is not None or positive is not None:
+            raise ValueError(f"threshold={aim:g} is a number: X, y and positive have no effect")
+        else:
+            value = aim
+        self._shared = True  # so that training one of them leaves the other as it is
+        other = copy.copy(self)
+        if "learner_" in vars(self):
+            other.learner_ = self.learner_.with_threshold(value)
+        else:
+            other.model_ = with_threshold(model, value)
+        other._choice = choice
+        return other
+
+    def _scores_and_labels(self, X: Any, y: Any) -> tuple[np.ndarray, Any]:
+        """The scores of examples, and their labels."""
+        if y is None:
+            raise ValueError("to choose a threshold on X, give y, too")
+        return self.decision_function(X), y
+
+    @property
+    def threshold_(self) -> float:
+        """The score from which on the second of two classes is predicted."""
+        return self._fitted().threshold
+
+    @property
+    def threshold_choice_(self) -> Choice:
+        """What the threshold was chosen for, and its figures, if `with_threshold` chose it."""
+        found = vars(self).get("_choice")
+        if found is None or found.threshold != self.threshold_:
+            raise AttributeError("no threshold was chosen by this classifier's with_threshold")
+        return found
 
     @property
     def classes_(self) -> np.ndarray:

@@ -236,8 +236,9 @@ class KernelSVM(KernelAnswers):
 
     @property
     def intercept_(self) -> np.ndarray:
-        """The bias of every machine."""
-        return self._fitted().intercept
+        """The bias of every machine, less the threshold."""
+        model = self._fitted()
+        return model.intercept - model.threshold if model.threshold else model.intercept
 
     @property
     def n_iter_(self) -> Any:

@@ -14,12 +14,23 @@ from sklearn.utils.validation import _check_sample_weight, column_or_1d
 
 from widemargin.certificates.certificate import RunCertificate
 from widemargin.data.encode.labels import check_labels, codes_of, encode_labels, join_classes
+from widemargin.data.encode.multilabel import read_label_sets
 from widemargin.data.encode.named import NamedFeatures
 from widemargin.data.rows import Rows
 from widemargin.errors import DataError
 from widemargin.estimators.answers import LinearAnswers
+from widemargin.estimators.multilabel import (
+    fit_multilabel,
+    is_multilabel,
+    partial_fit_multilabel,
+    refuse_several_labels,
+    refuse_single_labels,
+    restore_multilabel,
+)
 from widemargin.estimators.validation import are_valid_labels, is_valid, validate_data
 from widemargin.models.linear import LinearModel, model_of
+from widemargin.models.multilabel import MultilabelModel
+from widemargin.models.threshold import kept_threshold
 from widemargin.online.fit import begin, check_classes, fit_linear, fit_more, make_room
 from widemargin.online.held_out import HeldOut
 from widemargin.online.mistake_log import Correction
@@ -76,8 +87,11 @@ class LinearLearner(LinearAnswers):
         ----------
         X : array, sparse matrix or data frame of shape (n, d)
             The examples, one per row.
-        y : array of n labels
-            Their labels: integers or strings.
+        y : array of n labels, or several labels per row
+            Their labels: integers or strings. Several labels per row are an indicator matrix (n, k)
+            of 0 and 1, dense or sparse, or a list of n sets, lists or tuples of labels; `predict`
+            gives back the same kind. One binary learner is then trained per label, see
+            `estimators_`.
         sample_weight : array of n numbers, optional
             Cost of an error on each example; examples with weight 0 are skipped.
         X_val, y_val : optional
@@ -90,15 +104,41 @@ class LinearLearner(LinearAnswers):
         Returns
         -------
         self
-            After Ctrl-C, the model learned so far is stored before KeyboardInterrupt is raised.
+            After Ctrl-C, the model learned so far is stored before KeyboardInterrupt is raised
+            (with several labels per row, only once all labels were learned).
         """
+        labels = read_label_sets(y)
+        if labels is None:
+            return self._fit(X, y, sample_weight, X_val=X_val, y_val=y_val, checkpoint=checkpoint)
+        if checkpoint is not None:
+            raise ValueError("checkpoints are not available with several labels per row")
+        fit_multilabel(self, X, labels, sample_weight, X_val, y_val)
+        return self
+
+    def _fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        *,
+        X_val: Any = None,
+        y_val: Any = None,
+        checkpoint: str | os.PathLike[str] | None = None,
+        classes: np.ndarray | None = None,
+    ) -> Self:
+        """Train with one label per row; `classes` are all labels, if some may not occur."""
         settings = self._settings()
         refuse_unused(changed(settings), settings.uses(held_out=X_val is not None))
         again = self.warm_start and hasattr(self, "model_")
+        if again:
+            refuse_single_labels(self)
         if again and self.model_.by_name:
             raise ValueError("this learner was trained on dicts; continue with learn_one")
         X, y = self._validate(X, y, reset=not again)
-        classes, codes = encode_labels(y)
+        if classes is None:
+            classes, codes = encode_labels(y)
+        else:
+            codes = codes_of(y, classes)
         rows = settings.extend(Rows.of(X), self.model_.bias if again else None)
         if sample_weight is not None:
             sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64)
@@ -132,7 +172,9 @@ class LinearLearner(LinearAnswers):
                 watch=watch,
                 checkpoints=checkpoints,
             )
-        self._adopt(self._model(classes, state, history, settings, rng, bias=rows.bias), rng)
+        kept = self._kept_threshold(classes) if again else 0.0
+        model = self._model(classes, state, history, settings, rng, bias=rows.bias, threshold=kept)
+        self._adopt(model, rng)
         if watch.interrupted:
             raise KeyboardInterrupt
         return self
@@ -148,6 +190,11 @@ class LinearLearner(LinearAnswers):
         classes : array, optional
             In the first call: all labels that will occur, if known.
         """
+        labels = read_label_sets(y)
+        if labels is not None:
+            partial_fit_multilabel(self, X, labels, classes, sample_weight)
+            return self
+        refuse_single_labels(self)
         settings = self._settings()
         first = not hasattr(self, "model_")
         if first:
@@ -176,14 +223,15 @@ class LinearLearner(LinearAnswers):
             state = self._state_for(rows, known, settings)
             rows = rows.widened(state.width)
         if len(known) > 1:
-            more = fit_more(
+            learned = fit_more(
                 rows, known, codes, settings, rng, state=state, sample_weight=sample_weight
             )
-            history.extend(more)
+            history.extend(learned)
         else:
             state.pass_over(rows.n)
         self.n_features_in_ = state.width
-        self._adopt(self._model(known, state, history, settings, rng, bias=rows.bias), rng)
+        more = {"bias": rows.bias, "threshold": self._kept_threshold(known)}
+        self._adopt(self._model(known, state, history, settings, rng, **more), rng)
         return self
 
     # Prediction
@@ -210,10 +258,15 @@ class LinearLearner(LinearAnswers):
         other = copy.copy(self)
         other.keep = keep
         other.model_ = self._fitted().using(keep)
+        if is_multilabel(self):
+            other._each = [one.using(keep) for one in self._each]
         return other
 
     def restore(self, model: LinearModel) -> Self:
         """Adopt a model that was read from a file."""
+        if isinstance(model, MultilabelModel):
+            restore_multilabel(self, model)
+            return self
         self.model_ = model
         self.n_features_in_ = model.state.width
         self._rng = self._generator()
@@ -238,11 +291,13 @@ class LinearLearner(LinearAnswers):
     @property
     def certificate_(self) -> RunCertificate:
         """What the fit alone proves; `widemargin.certify(learner, X, y)` proves the rest."""
+        refuse_several_labels(self, "certificate_")
         return begin_run(self._fitted())
 
     @property
     def log_(self) -> list[Correction]:
         """All corrections in order, if the mistake log was kept (`keep="vote"`)."""
+        refuse_several_labels(self, "log_")
         log = self._fitted().state.log
         if log is None:
             raise AttributeError("the mistake log was not kept: train with keep='vote'")
@@ -339,6 +394,11 @@ class LinearLearner(LinearAnswers):
             state, self._shared = state.copy(), False
         make_room(state, self.model_.classes, classes, rows, settings, self._rng)
         return state
+
+    def _kept_threshold(self, classes: np.ndarray) -> float:
+        """The threshold so far, unless there are new classes."""
+        before = vars(self).get("model_")
+        return 0.0 if before is None else kept_threshold(before, classes)
 
     def _held_out(self, X_val: Any, y_val: Any, classes: np.ndarray, bias: float) -> HeldOut | None:
         """The user's held-out examples."""

@@ -13,15 +13,22 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import _check_sample_weight, column_or_1d
 
 from widemargin.certificates.gap import GapCertificate
-from widemargin.data.encode.labels import check_labels, encode_labels
+from widemargin.data.encode.labels import check_labels, codes_of, encode_labels
+from widemargin.data.encode.multilabel import read_label_sets
 from widemargin.data.rows import Rows
 from widemargin.errors import DataError, NotSeparableWarning
 from widemargin.estimators.answers import LinearAnswers
 from widemargin.estimators.fitted import advise
+from widemargin.estimators.multilabel import (
+    fit_multilabel,
+    refuse_several_labels,
+    restore_multilabel,
+)
 from widemargin.estimators.validation import validate_data
 from widemargin.linear_svm.fit import DualStart, SVMSettings, TrainedSVM, fit_svm
 from widemargin.markup.words import several
 from widemargin.models.linear import LinearModel
+from widemargin.models.multilabel import MultilabelModel
 from widemargin.online.fit import check_classes
 from widemargin.parameters import changed, refuse_unused
 from widemargin.training.progress import watched
@@ -135,8 +142,8 @@ class LinearSVM(LinearAnswers):
         ----------
         X : array, sparse matrix or data frame of shape (n, d)
             The examples, one per row. float32 is not copied to float64.
-        y : array of n labels
-            Their labels: integers or strings.
+        y : array of n labels, or several labels per row
+            Their labels: integers or strings; several labels per row are given as for `Perceptron`.
         sample_weight : array of n numbers, optional
             Factor that multiplies C for each example.
 
@@ -145,7 +152,11 @@ class LinearSVM(LinearAnswers):
         self
             After Ctrl-C, the solution found so far is stored before KeyboardInterrupt is raised.
         """
-        self._fit(X, y, sample_weight, None)
+        labels = read_label_sets(y)
+        if labels is None:
+            self._fit(X, y, sample_weight)
+        else:
+            fit_multilabel(self, X, labels, sample_weight, None, None)
         return self
 
     def path(
@@ -176,6 +187,7 @@ class LinearSVM(LinearAnswers):
     @property
     def certificate_(self) -> GapCertificate:
         """The certificate of the solution: objectives, duality gap and violations."""
+        refuse_several_labels(self, "certificate_")
         found = self._fitted().certificate
         if found is None:
             raise AttributeError("this model has no certificate")
@@ -183,14 +195,28 @@ class LinearSVM(LinearAnswers):
 
     def restore(self, model: LinearModel) -> Self:
         """Adopt a model that was read from a file."""
+        if isinstance(model, MultilabelModel):
+            restore_multilabel(self, model)
+            return self
         self.model_ = model
         self.n_features_in_ = model.state.width
         if model.feature_names is not None:
             self.feature_names_in_ = np.array(model.feature_names, dtype=object)
         return self
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any, start: DualStart | None) -> TrainedSVM:
-        """Fit, starting from the dual values of another C if given."""
+    def _fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        start: DualStart | None = None,
+        *,
+        classes: np.ndarray | None = None,
+    ) -> TrainedSVM:
+        """Fit with one label per row, starting from the dual values of another C if given.
+
+        `classes` are all labels, if some may not occur.
+        """
         params = self.get_params(deep=False)
         known = {field.name for field in fields(SVMSettings)}
         settings = SVMSettings(**{name: params[name] for name in params if name in known})
@@ -210,7 +236,11 @@ class LinearSVM(LinearAnswers):
                 order="C",
                 ensure_all_finite=False,  # NaN and infinity are detected in the norms
             )
-        classes, codes = encode_labels(check_labels(column_or_1d(y, warn=True)))
+        y = check_labels(column_or_1d(y, warn=True))
+        if classes is None:
+            classes, codes = encode_labels(y)
+        else:
+            codes = codes_of(y, classes)
         check_classes(classes)
         if sample_weight is not None:
             sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64)

@@ -71,7 +71,8 @@ class StreamLearner(LinearLearner):
             if len(model.classes) == 1:
                 return model.classes.tolist()[0]
             self._ready = ready = self._prepare()
-        label = None if ready is None else ready.predict(x)
+        careful = ready is None or vars(self)["model_"].threshold
+        label = None if careful else ready.predict(x)
         return self._predict_carefully(x) if label is None else label
 
     def explain(self, x: Any, top: int = 10) -> Explanation:
@@ -151,13 +152,19 @@ class StreamLearner(LinearLearner):
             window = Window(rows, codes, price, rows.everything, state.seen)
             _count(history, learn_once(window, state, settings), state.seen)
         self.n_features_in_ = rows.width
-        more = {"bias": rows.bias, "by_name": True, "feature_names": self._features.names}
+        more = {
+            "bias": rows.bias,
+            "by_name": True,
+            "feature_names": self._features.names,
+            "threshold": self._kept_threshold(classes),
+        }
         self._adopt(self._model(classes, state, history, settings, rng, **more), rng)
 
     def _predict_carefully(self, x: Mapping[str, Any]) -> Any:
-        """Predict by a vote, or where numbers are not finite."""
+        """Predict by a vote or a threshold, or where numbers are not finite."""
         model = self.model_
-        code = int(best_class(state_scores(model.state, model.keep, self._row(x)))[0])
+        scores = state_scores(model.state, model.keep, self._row(x)) - model.threshold
+        code = int(best_class(scores)[0])
         return model.classes[code : code + 1].tolist()[0]
 
     def _row(self, x: Mapping[str, Any], learn: bool = False) -> Rows:

@@ -320,6 +320,13 @@ class TableClassifier(FittedClassifier):
         )
         super().report(path, rows.with_bias(model.bias), labels, **options)
 
+    def _scores_and_labels(self, X: Any, y: Any) -> tuple[np.ndarray, Any]:
+        """The scores of a table, and its labels."""
+        source = self._source(X, y, schema=self.encoder_.schema)
+        rows, labels = self._read(source, self.encoder_, observe=False)
+        rows = rows.with_bias(self._fitted().bias)
+        return self.learner_.decision_function(rows), labels
+
     def __sklearn_is_fitted__(self) -> bool:
         return "learner_" in vars(self)
 

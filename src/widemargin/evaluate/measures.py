@@ -80,6 +80,16 @@ class Measures:
         return _parts(np.diag(self.confusion), self.support)
 
     @property
+    def precision_intervals(self) -> list[tuple[float, float]]:
+        """95 % intervals of the precisions (Wilson)."""
+        return _intervals(np.diag(self.confusion), self.predicted)
+
+    @property
+    def recall_intervals(self) -> list[tuple[float, float]]:
+        """95 % intervals of the recalls (Wilson)."""
+        return _intervals(np.diag(self.confusion), self.support)
+
+    @property
     def f1(self) -> list[float]:
         """F1 of each class: the harmonic mean of precision and recall."""
         return _f1(self.confusion).tolist()
@@ -103,6 +113,10 @@ class Measures:
 
 def _parts(some: np.ndarray, of: np.ndarray) -> list[float]:
     return np.divide(some, of, out=np.zeros(len(of)), where=of > 0).tolist()
+
+
+def _intervals(some: np.ndarray, of: np.ndarray) -> list[tuple[float, float]]:
+    return [wilson(part, n) for part, n in zip(some.tolist(), of.tolist(), strict=True)]
 
 
 def _f1(confusion: np.ndarray) -> np.ndarray:

@@ -15,6 +15,7 @@ from widemargin.data.readers.chunk import Texts
 from widemargin.data.rows import Rows
 from widemargin.errors import DataError
 from widemargin.evaluate.measures import Measures, confusion_of
+from widemargin.evaluate.ranking import Curves, curves_of_model
 from widemargin.online.scores import best_class
 
 #: Number of worst mistakes to keep, and number of characters of each to show.
@@ -63,12 +64,21 @@ class Exam:
         self._confusion = np.zeros((k + 1, k), np.int64)
         self._worst: list[tuple[float, int, Mistake]] = []
         self._ties = itertools.count()
+        self._ranked: list[tuple[np.ndarray, np.ndarray]] = []
         self.rows = 0
 
     @property
     def measures(self) -> Measures:
         """Accuracy, F1 and the confusion table."""
         return Measures(self.classes.tolist(), self._confusion)
+
+    @property
+    def curves(self) -> Curves | None:
+        """How well the scores of two classes rank the rarer one; None if that is not known."""
+        if not self._ranked:
+            return None
+        codes, scores = map(np.concatenate, zip(*self._ranked, strict=True))
+        return curves_of_model(self.classes, codes, scores)
 
     @property
     def mistakes(self) -> list[Mistake]:
@@ -95,6 +105,8 @@ class Exam:
         """
         self._confusion += confusion_of(codes, found, len(self.classes))
         self.rows += len(codes)
+        if len(self.classes) == 2:  # the lead of the second class is its score
+            self._ranked.append((codes, np.where(codes == 1, leads, -leads)))
         wrong = np.flatnonzero(codes != found)
         for i in wrong[np.argsort(leads[wrong], kind="stable")[:_KEPT]].tolist():
             entry = (-float(leads[i]), -next(self._ties))

@@ -80,6 +80,27 @@ def line_chart(
     return _svg(title, width, height, parts)
 
 
+def thin_path(x: Sequence[float], y: Sequence[float], points: int = _POINTS) -> list[int]:
+    """Which points of a curve within the unit square to draw: those evenly spaced along it.
+
+    A ROC curve has most of its points where it hardly moves; every n-th of them would cut its
+    corner off.
+
+    Examples
+    --------
+    >>> thin_path([0.0, 0.0, 0.0, 0.001, 1.0], [0.0, 0.5, 1.0, 1.0, 1.0], points=3)
+    [0, 2, 4]
+    """
+    steps = [math.hypot(x[i] - x[i - 1], y[i] - y[i - 1]) for i in range(1, len(x))]
+    least, walked, kept = sum(steps) / max(1, points - 1), 0.0, [0]
+    for i, step in enumerate(steps, 1):
+        walked += step
+        if walked >= least * (1.0 - 1e-9) or i == len(steps):
+            kept.append(i)
+            walked = 0.0
+    return kept
+
+
 def bar_chart(
     title: str, bars: Sequence[tuple[str, float]], *, kind: str = "one", width: int = 440
 ) -> Markup:

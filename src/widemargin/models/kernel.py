@@ -65,7 +65,7 @@ class KernelModel:
         The bias of every score.
     joint : bool
         Whether all classes were learned together.
-    keep, rule, learner, params, history, feature_names, encoder
+    keep, rule, learner, params, history, feature_names, encoder, threshold
         As in `LinearModel`.
     R : float
         The length of the longest training example in feature space.
@@ -89,6 +89,7 @@ class KernelModel:
     encoder: Encoder | None = None
     R: float = 0.0
     width: int = 0
+    threshold: float = 0.0
 
     def __repr__(self) -> str:
         kernel, stored = self.kernel.called or self.kernel.name, self.support.n
@@ -161,6 +162,8 @@ class KernelModel:
                 found[which] = scores.T / (self.count if average else 1.0)
         found += self.intercept
         self._check_finite(found, points)
+        if self.threshold:
+            found -= self.threshold
         return found[:, 0] if found.shape[1] == 1 else found
 
     def _check_finite(self, scores: np.ndarray, points: Points) -> None:
@@ -267,6 +270,7 @@ class KernelModel:
             "names": self.feature_names is not None,
             "history": self.history.to_dict(),
             "encoder": encoder,
+            "threshold": self.threshold,
         }
         return arrays | more, about
 
@@ -296,6 +300,7 @@ class KernelModel:
             encoder=read_encoder(arrays, about["encoder"]),
             R=about["R"],
             width=about["width"],
+            threshold=about.get("threshold", 0.0),
         )
 
 

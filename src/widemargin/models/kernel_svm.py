@@ -113,7 +113,9 @@ class KernelSVMModel(KernelModel):
         scores = self.machine_scores(X, threads)
         if self.pairs:
             return votes_of_pairs(scores, len(self.classes))
-        return scores[:, 0] if len(self.classes) == 2 else scores
+        if len(self.classes) > 2:
+            return scores
+        return scores[:, 0] - self.threshold if self.threshold else scores[:, 0]
 
     def contents(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
         """The arrays and the description to store in a file."""

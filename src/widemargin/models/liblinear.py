@@ -34,15 +34,18 @@ def write_liblinear(model: LinearModel, path: str | os.PathLike[str]) -> None:
     # LIBLINEAR's positive class is the first of two, ours is the second.
     order = labels[::-1] if binary else labels
     weights = model.coef.astype(np.float64)
-    if model.bias:
+    has_bias = bool(model.bias or model.threshold)
+    if has_bias:
         weights = np.column_stack([weights, model.intercept])
-    solver = _LOGISTIC if model.rule == "logistic" else _OVR if binary else _JOINT
+    # With a threshold in its bias, a logistic model would have other probabilities.
+    logistic = model.rule == "logistic" and not model.threshold
+    solver = _LOGISTIC if logistic else _OVR if binary else _JOINT
     lines = [
         f"solver_type {solver}",
         f"nr_class {len(labels)}",
         "label " + " ".join(str(int(label)) for label in order),
         f"nr_feature {model.state.width}",
-        f"bias {1 if model.bias else -1}",
+        f"bias {1 if has_bias else -1}",
         "w",
     ]
     lines += [" ".join(f"{weight:.17g}" for weight in column) + " " for column in weights.T]

@@ -30,6 +30,7 @@ from widemargin.modelfile import (
 from widemargin.models.explanation import Explanation, Reason
 from widemargin.models.kernel import KernelModel
 from widemargin.models.kernel_svm import KernelSVMModel
+from widemargin.models.threshold import say_threshold
 from widemargin.online.scores import best_class, deployed_scores, votes_on
 from widemargin.online.state import KEEPS, State
 from widemargin.parameters import check_choice
@@ -67,6 +68,9 @@ class LinearModel:
         stopped.
     encoder : Encoder or None
         Converts raw examples, such as texts, to rows.
+    threshold : float
+        With two classes: the score from which on the second one is predicted. It is subtracted from
+        all scores, so that the sign of `decision_function` is always the prediction.
     """
 
     classes: np.ndarray
@@ -82,6 +86,7 @@ class LinearModel:
     certificate: GapCertificate | None = None
     generator_state: Mapping[str, Any] | None = None
     encoder: Encoder | None = None
+    threshold: float = 0.0
 
     def __repr__(self) -> str:
         return (
@@ -106,8 +111,9 @@ class LinearModel:
 
     @property
     def intercept(self) -> np.ndarray:
-        """The biases."""
-        return self.stored_weights[:, -1] * self.dtype.type(self.bias)
+        """The biases, less the threshold."""
+        biases = self.stored_weights[:, -1] * self.dtype.type(self.bias)
+        return biases - biases.dtype.type(self.threshold) if self.threshold else biases
 
     @property
     def width(self) -> int:
@@ -155,8 +161,13 @@ class LinearModel:
         """Compute one score per row for two classes (positive: the second), else one per class.
 
         The score of a voted model is the mean vote, from -1 to 1, or the share of the votes for
-        each class.
+        each class. The threshold, if there is one, is subtracted.
         """
+        found = self._scores(X, threads)
+        return found - self.threshold if self.threshold else found
+
+    def _scores(self, X: Any, threads: int) -> np.ndarray:
+        """The scores before the threshold is subtracted."""
         rows = self.rows(X)
         if self.keep == "vote":
             votes = votes_on(self.state, rows, rows.everything, threads)
@@ -184,13 +195,16 @@ class LinearModel:
         return self.rule == "logistic" and self.keep != "vote"
 
     def predict_proba(self, X: Any, threads: int = 1) -> np.ndarray:
-        """Estimate the probability of every class; only the logistic rule supports it."""
+        """Estimate the probability of every class; only the logistic rule supports it.
+
+        A threshold does not change what is probable, only what is predicted.
+        """
         if not self.has_probabilities:
             raise AttributeError(
                 "probabilities come from the logistic rule with keep='last' or 'average';"
                 " to calibrate another model's scores use scikit-learn's CalibratedClassifierCV"
             )
-        return probabilities(self.decision_function(X, threads), self.state.joint)
+        return probabilities(self._scores(X, threads), self.state.joint)
 
     def using(self, keep: str) -> LinearModel:
         """Return the same training as the last, averaged or voted perceptron.
@@ -287,6 +301,10 @@ class LinearModel:
             for j in order[:top]
             if shares[j] != 0.0
         ]
+        if self.threshold:
+            share = -turns[0] * self.threshold
+            reasons.append(Reason("(threshold)", 1.0, share, share, None))
+            reasons = sorted(reasons, key=lambda reason: -abs(reason.share))[:top]
         return Explanation(
             prediction=self.classes[code],
             instead_of=self.classes[rival],
@@ -315,6 +333,8 @@ class LinearModel:
             ("classes", f"{len(self.classes)}: {shown}{', ...' if len(self.classes) > 10 else ''}"),
             ("features", f"{self.state.width:,}"),
         ]
+        if self.threshold:
+            parts.append(("threshold", say_threshold(self)))
         found = []
         if self.certificate is None:
             parts.append(("mistakes", f"{self.history.mistakes:,} in {len(self.history)} epochs"))
@@ -350,6 +370,7 @@ class LinearModel:
             "history": self.history.to_dict(),
             "encoder": encoder,
             "certificate": None if self.certificate is None else self.certificate.to_dict(),
+            "threshold": self.threshold,
         }
         return arrays, about
 
@@ -370,12 +391,20 @@ class LinearModel:
             certificate=_read_certificate(about.get("certificate")),
             generator_state=unpack_value(about["chance"]),
             encoder=read_encoder(arrays, about.get("encoder")),
+            threshold=about.get("threshold", 0.0),
         )
+
+
+def _multilabel(arrays: dict[str, np.ndarray], about: dict[str, Any]) -> Any:
+    from widemargin.models.multilabel import MultilabelModel  # it is made of linear models
+
+    return MultilabelModel.of(arrays, about)
 
 
 #: Maps the kind of model named in a file to the function that restores it.
 _KINDS: dict[str, Callable[..., Any]] = {
     "linear": LinearModel.of,
+    "multilabel": _multilabel,
     "kernel": KernelModel.of,
     "kernel svm": KernelSVMModel.of,
 }

@@ -13,6 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from widemargin.errors import DataError
+from widemargin.models.threshold import say_threshold
 from widemargin.separability.linear_trainings import begin_run
 from widemargin.training.history import History
 
@@ -69,6 +70,10 @@ class Subject:
 def subject_of(fitted: Any, top: int = 10) -> Subject:
     """Collect what a report can say about an estimator or a model."""
     model = getattr(fitted, "model_", fitted)
+    if hasattr(model, "models"):
+        raise DataError(
+            "a model of several labels per row has no report: report each of its estimators_"
+        )
     history = getattr(model, "history", getattr(fitted, "history_", None))
     if not isinstance(history, History):
         raise DataError(
@@ -83,6 +88,8 @@ def subject_of(fitted: Any, top: int = 10) -> Subject:
         classes = None
     linear = hasattr(model, "state") and hasattr(model, "coef")
     more = list(model.facts()) if hasattr(model, "facts") else []
+    if getattr(model, "threshold", 0.0):
+        more.append(("threshold", say_threshold(model)))
     certificate = getattr(model, "certificate", None)
     if certificate is None:
         certificate = begin_run(model) if linear else getattr(fitted, "certificate_", None)

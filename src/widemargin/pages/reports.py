@@ -18,6 +18,7 @@ from widemargin.evaluate.predictions import Exam, Mistake, examine
 from widemargin.markup.charts import bar_chart
 from widemargin.markup.html import Markup, facts, joined, page, section, table, tag
 from widemargin.markup.words import several, short
+from widemargin.pages.ranking import ranked
 from widemargin.pages.reportable import Subject, given_params, subject_of
 from widemargin.pages.verdicts import meaning, verdict
 from widemargin.training.history import History
@@ -106,6 +107,10 @@ def write_report(
         parts.append(section("certificate", "What is certain", _certificate(subject.certificate)))
     if exam is not None:
         parts.append(section("answers", "How good the answers are", _answers(exam.measures)))
+        ranking = exam.curves
+        if ranking is not None:
+            heading = f"How well class {short(ranking.positive, 40)} is found"
+            parts.append(section("ranking", heading, ranked(ranking, subject.model)))
         parts.append(section("mistakes", "The worst mistakes", _mistakes(exam)))
     if subject.top is not None:
         parts.append(section("features", "What it looks at", _features(subject)))

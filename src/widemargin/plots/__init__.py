@@ -12,6 +12,12 @@ from widemargin.plots.curves import (
 )
 from widemargin.plots.orders import OrdersDisplay, plot_orders
 from widemargin.plots.path import PathDisplay, animate, plot_path
+from widemargin.plots.ranking import (
+    PrecisionRecallDisplay,
+    RankingDisplay,
+    plot_precision_recall,
+    plot_roc,
+)
 from widemargin.plots.tables import (
     ConfusionDisplay,
     TagsDisplay,
@@ -31,6 +37,8 @@ __all__ = [
     "LossesDisplay",
     "OrdersDisplay",
     "PathDisplay",
+    "PrecisionRecallDisplay",
+    "RankingDisplay",
     "TagsDisplay",
     "VotesDisplay",
     "WeightsDisplay",
@@ -43,6 +51,8 @@ __all__ = [
     "plot_losses",
     "plot_orders",
     "plot_path",
+    "plot_precision_recall",
+    "plot_roc",
     "plot_tags",
     "plot_votes",
     "plot_weights",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -43,8 +44,9 @@ def inspect_kernel_run(
     codes = codes_of(y, model.classes)
     if np.any(codes < 0):
         raise DataError(f"label {np.asarray(y)[np.argmin(codes)]!r} is unknown to the model")
-    # A vote has no single weight vector; the average stands in for it.
-    answering = model.using("average") if model.keep == "vote" else model
+    # A vote has no single weight vector; the average stands in for it. What is learned has no
+    # threshold yet.
+    answering = replace(model.using("average") if model.keep == "vote" else model, threshold=0.0)
     scores = answering.decision_function(X)
     if len(scores) != len(codes):
         raise DataError(f"there are {len(scores)} examples but {len(codes)} labels")

@@ -90,7 +90,10 @@ def largest_value(dtype: type) -> float:
 
 def _flaw(text: np.ndarray, reached: Reached, why: int) -> Flaw:
     ends = b": \t\r\n" if why in (loop.HUGE_INDEX, loop.NOT_ASCENDING) else b" \t\r\n"
-    message = _REASONS[why].format(found=token_at(text, reached.place, ends))
+    found = token_at(text, reached.place, ends)
+    message = _REASONS[why].format(found=found)
+    if why == loop.LABEL_ENDS_BADLY and found.startswith("',"):
+        message += " (several labels per row can only be learned in Python, from a list of sets)"
     return Flaw(reached.line, column_of(text, reached.place), message)
 
 

@@ -13,6 +13,7 @@ from widemargin.kernel_machines.perceptron.settings import KernelSettings
 from widemargin.kernels.points import Points
 from widemargin.loops.linear.passes import Log
 from widemargin.models.kernel import KernelModel, combine
+from widemargin.models.threshold import kept_threshold
 from widemargin.training.history import History
 
 #: Examples that are scored together.
@@ -60,6 +61,7 @@ def with_classes(model: KernelModel, classes: np.ndarray) -> KernelModel:
         summed=moved(model.summed),
         intercept=np.zeros(k),
         log=log,
+        threshold=kept_threshold(model, classes),
     )
 
 
@@ -96,6 +98,7 @@ def joined(before: KernelModel, after: KernelModel) -> KernelModel:
         log=log,
         history=history,
         R=max(before.R, after.R),
+        threshold=before.threshold,
     )
 
 

@@ -1,0 +1,122 @@
+"""`widemargin train --threshold`: from which score on the second of two classes is predicted."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+import numpy as np
+
+from widemargin.cli.trainer import NOTHING, Section, Trainer
+from widemargin.cli.training_data import rows_for
+from widemargin.data.rows import Rows
+from widemargin.errors import DataError
+from widemargin.evaluate.measures import Measures
+from widemargin.evaluate.ranking import Choice, choose_threshold, label_code
+from widemargin.evaluate.thresholds import Aim, read_aim
+from widemargin.models.threshold import say_threshold, with_threshold
+from widemargin.online.fit import split
+
+
+def wanted_threshold(trainer: Trainer) -> Aim | float | None:
+    """What the options ask for: a threshold, what to choose one for, or nothing."""
+    given, positive = trainer.given.get("threshold"), trainer.given.get("positive")
+    if given is None:
+        if positive is not None:
+            raise click.UsageError("--positive has no effect without --threshold")
+        return None
+    try:
+        wanted = read_aim(given)
+    except ValueError as error:
+        raise click.UsageError(f"--{error}".replace("=", " ", 1)) from None
+    if positive is not None and not isinstance(wanted, Aim):
+        raise click.UsageError("--positive has no effect with a threshold that is a number")
+    return wanted
+
+
+def check_threshold(trainer: Any, wanted: Aim | float | None) -> None:
+    """Refuse, before anything is learned, a threshold that cannot be chosen.
+
+    Which classes a stream has is not known before it was read.
+    """
+    if wanted is None:
+        return
+    examples = vars(trainer).get("examples")
+    if examples is not None:
+        labels = examples.classes.values.tolist()
+        if len(labels) != 2:
+            raise DataError(f"--threshold decides between two classes, and there are {len(labels)}")
+        if trainer.given.get("positive") is not None:
+            label_code(labels, trainer.given["positive"])
+    job = trainer.job
+    held_out = job.valid or job.validation or (examples is not None and trainer.measured)
+    if isinstance(wanted, Aim) and not held_out:
+        raise click.UsageError(
+            f"--threshold {wanted} is chosen on held-out examples: give --valid a file or a"
+            " fraction such as 0.1"
+        )
+
+
+def set_threshold(trainer: Any, model: Any, wanted: Aim | float | None) -> tuple[Any, Section]:
+    """Give a model its threshold; returns it, and what to report."""
+    if wanted is None:
+        return model, NOTHING
+    if not isinstance(wanted, Aim):
+        model = with_threshold(model, wanted)
+        return model, Section({"threshold": wanted}, [f"threshold: {say_threshold(model)}"])
+    rows, codes = _held_out(trainer)
+    known = codes >= 0
+    scores = model.decision_function(rows_for(model, rows))[known]
+    choice = choose_threshold(
+        model.classes, model.classes[codes[known]], scores, wanted, trainer.given.get("positive")
+    )
+    model = with_threshold(model, choice.threshold)
+    return model, _tell(choice, say_threshold(model))
+
+
+def _held_out(trainer: Any) -> tuple[Rows, np.ndarray]:
+    """Held-out rows, and the codes of their labels."""
+    if trainer.measured is not None:
+        return trainer.measured.rows, trainer.measured.codes
+    # The learner held out a fraction itself, with the first numbers of the same generator.
+    data, rng = trainer.examples.data, np.random.default_rng(trainer.seed)
+    which = split(data.codes, trainer.job.validation, rng)[1]
+    return data.rows.take(which), data.codes[which.astype(np.int64)]
+
+
+def _tell(choice: Choice, rule: str) -> Section:
+    """What to report of a threshold that was chosen."""
+    label = choice.chosen.labels[1]
+    figures = {
+        "threshold": choice.threshold,
+        "threshold_for": str(choice.aim),
+        "threshold_class": label,
+        "threshold_chosen": _figures(choice.chosen),
+        "threshold_expected": None if choice.expected is None else _figures(choice.expected),
+    }
+    lines = [
+        f"threshold: {rule}, chosen for {choice.aim} of {label} on {choice.chosen.n} held-out rows"
+    ]
+    if choice.expected is not None:
+        told = [
+            f"{name} {value:.4f} ({interval[0]:.4f} to {interval[1]:.4f})"
+            for name, value, interval in _each(choice.expected)
+        ]
+        lines.append(f"expect on other rows, for {label}: {', '.join(told)}")
+    return Section(figures, lines)
+
+
+def _each(found: Measures) -> list[tuple[str, float, tuple[float, float]]]:
+    """Name, value and interval of the measures of the second label."""
+    return [
+        ("precision", found.precision[1], found.precision_intervals[1]),
+        ("recall", found.recall[1], found.recall_intervals[1]),
+        ("F1", found.f1[1], found.f1_intervals()[1][1]),
+    ]
+
+
+def _figures(found: Measures) -> dict[str, Any]:
+    figures: dict[str, Any] = {}
+    for name, value, interval in _each(found):
+        figures |= {name.lower(): value, f"{name.lower()}_interval": interval}
+    return figures
