@@ -22,6 +22,7 @@ if TYPE_CHECKING:  # for type checkers and editors; when run, names load on firs
         TableClassifier,
         TextClassifier,
         load,
+        tune,
     )
     from widemargin.kernels.check import check_kernel
     from widemargin.kernels.gram import gram_matrix
@@ -99,6 +100,7 @@ _HOMES = {
     "report": "widemargin.pages.reports",
     "shattered": "widemargin.separability.shattering",
     "stream": "widemargin.data.reading",
+    "tune": "widemargin.estimators",
 }
 #: Public modules by the names that users know them by.
 _MODULES = {
@@ -153,6 +155,7 @@ __all__ = [
     "show",
     "stream",
     "structured",
+    "tune",
 ]
 
 

@@ -12,9 +12,7 @@ from widemargin.evaluate.folds import stratified_folds
 from widemargin.evaluate.intervals import corrected_t, interval_of_folds, wilson
 
 
-@given(
-    st.lists(st.integers(0, 3), min_size=12, max_size=60), st.integers(2, 6), st.integers(0, 99)
-)
+@given(st.lists(st.integers(0, 3), min_size=12, max_size=60), st.integers(2, 6), st.integers(0, 99))
 def test_folds_are_those_of_scikit_learn(labels, folds, seed):
     codes = np.array(labels + [0, 1] * folds)
     theirs = StratifiedKFold(folds, shuffle=True, random_state=seed)

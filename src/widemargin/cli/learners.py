@@ -25,7 +25,9 @@ READING_ROWS = {
     *("scale", "zero_based", "double"),
     *("ngrams", "analyzer", "bits", "weighting", "idf", "cache"),
 }
-_ROWS = {*READING_ROWS, "threads"}
+#: How to choose settings, and to measure them, on parts of the examples.
+_SELECTION = {"folds", "tune", "nested"}
+_ROWS = {*READING_ROWS, *_SELECTION, "threads"}
 _SENTENCES = {"prune"}
 _CHECKPOINTS = {"checkpoint", "checkpoint_every", "resume"}
 _KERNEL = ("kernel", "degree", "gamma", "coef0", "sigma")

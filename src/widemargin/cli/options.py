@@ -352,7 +352,9 @@ def encode_options(given: Mapping[str, Any], format: str = "", idf: bool | str =
             text["idf"] = idf
     zero_based = given.get("zero_based")
     first = None if zero_based is None else 0 if zero_based else 1
-    return EncodeOptions(first=first, scale=given.get("scale") or "standard", text=text)
+    keep = bool(given.get("folds") or given.get("tune"))
+    scale = given.get("scale") or "standard"
+    return EncodeOptions(first=first, scale=scale, text=text, keep=keep)
 
 
 def _ngrams(given: str) -> int | tuple[int, int]:

@@ -39,7 +39,11 @@ class RowTrainer(Trainer):
         The files, unless the rows come from a cache or are embedded; given if they are open.
     found : Examples or None
         Their examples, if they were read already.
+    settings
+        How the learner learns.
     """
+
+    settings: Any
 
     def __init__(self, learner: str, given: Mapping[str, Any], job: Job) -> None:
         super().__init__(learner, given, job)

@@ -8,6 +8,7 @@ from typing import Any
 
 from widemargin.cli.default_learner import make_trainer
 from widemargin.cli.report import report
+from widemargin.cli.selection import select
 from widemargin.cli.trainer import Trainer
 from widemargin.loops.jit import compile_quietly, is_cold, tell_compiling
 from widemargin.training.checkpoints import Checkpoints
@@ -50,6 +51,7 @@ def run(trainer: Trainer, began: float | None = None) -> int:
     """
     began, job = time.monotonic() if began is None else began, trainer.job
     trainer.read()
+    selected = select(trainer)
     checkpoints = _open_checkpoints(trainer)
     shown = False if job.quiet or job.as_json else None
     with watched(shown, trainer.epochs, table=True) as watch:
@@ -58,7 +60,7 @@ def run(trainer: Trainer, began: float | None = None) -> int:
     if checkpoints is not None and not watch.interrupted:
         checkpoints.remove()
     measured = trainer.measure(model)
-    report(trainer, model, measured, time.monotonic() - began)
+    report(trainer, model, selected.joined(measured), time.monotonic() - began)
     return 130 if watch.interrupted else 0
 
 

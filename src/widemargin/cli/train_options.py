@@ -52,6 +52,7 @@ GROUPS = (
             *("multiclass", "patience", "checkpoint", "checkpoint_every", "resume"),
         ),
     ),
+    Group("Choosing and measuring", _ROWS, ("folds", "tune", "nested")),
     Group("Support vector machines", _SVMS, ("tol", "loss", "bias")),
     Group("Kernels", _KERNELS, (*options.KERNEL, "budget", "forget")),
     Group(
@@ -166,6 +167,27 @@ _LEARNING = [
         help="Go on from the last checkpoint, to the model of an uninterrupted training.",
     ),
 ]
+_SELECTION = [
+    click.option(
+        "--folds",
+        type=click.IntRange(2),
+        help="Cross-validate with this many stratified folds before training on all examples; with"
+        " --tune, the folds of the search (default: 5).",
+    ),
+    click.option(
+        "--tune",
+        is_flag=True,
+        help="Search for the best --C and --epochs, whichever have an effect and are not given, on"
+        " folds of the examples; estimate the result on a tenth that took no part in the search;"
+        " then train on all examples.",
+    ),
+    click.option(
+        "--nested",
+        is_flag=True,
+        help="With --tune: estimate on outer folds, each with a search of its own, instead of on a"
+        " tenth.",
+    ),
+]
 _SVM = [
     click.option("--tol", type=float, help="Relative duality gap to reach (default: 0.001)."),
     click.option(
@@ -243,7 +265,7 @@ _SENTENCES = [
 
 def train_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """All options of `train`."""
-    for group in (_SENTENCES, _MEMORY, _BUDGET, _SVM, _LEARNING, _EVERY):
+    for group in (_SENTENCES, _MEMORY, _BUDGET, _SVM, _SELECTION, _LEARNING, _EVERY):
         for option in reversed(group):
             command = option(command)
     return options.kernels(options.reading(options.encoding(command)))

@@ -120,7 +120,7 @@ def _linear_svm(
 
 
 def _kernel_svm(split: Split, settings: KernelSVMSettings, start: Any, watch: Any) -> Outcome:
-    learned, tested = split.learned, split.tested
+    learned = split.learned
     trained = fit_kernel_svm(
         learned.rows.with_bias(0.0),
         split.classes,
