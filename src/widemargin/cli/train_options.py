@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import click
 
 from widemargin.cli import options
+from widemargin.cli.class_weights import ClassWeights
 from widemargin.cli.learners import LEARNERS, learners_with
 from widemargin.cli.program import Command
 
@@ -53,6 +54,7 @@ GROUPS = (
         ),
     ),
     Group("Choosing and measuring", _ROWS, ("folds", "tune", "nested")),
+    Group("Weights", _ROWS, ("class_weight", "weight")),
     Group("Support vector machines", _SVMS, ("tol", "loss", "bias")),
     Group("Kernels", _KERNELS, (*options.KERNEL, "budget", "forget")),
     Group(
@@ -188,6 +190,19 @@ _SELECTION = [
         " tenth.",
     ),
 ]
+_WEIGHTS = [
+    click.option(
+        "--class-weight",
+        type=ClassWeights(),
+        help="What errors on each class cost: balanced (the less frequent a class, the more), or"
+        " labels with weights such as spam=5,ham=1 (default: 1 each).",
+    ),
+    click.option(
+        "--weight",
+        help="Tables: a column that says what an error on each example costs, by name or number;"
+        " not a feature. (In VW files this is the importance.)",
+    ),
+]
 _SVM = [
     click.option("--tol", type=float, help="Relative duality gap to reach (default: 0.001)."),
     click.option(
@@ -265,7 +280,7 @@ _SENTENCES = [
 
 def train_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """All options of `train`."""
-    for group in (_SENTENCES, _MEMORY, _BUDGET, _SVM, _SELECTION, _LEARNING, _EVERY):
+    for group in (_SENTENCES, _MEMORY, _BUDGET, _SVM, _WEIGHTS, _SELECTION, _LEARNING, _EVERY):
         for option in reversed(group):
             command = option(command)
     return options.kernels(options.reading(options.encoding(command)))

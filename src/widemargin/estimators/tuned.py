@@ -187,7 +187,7 @@ def _with(estimator: Any, learner: Any, best: dict[str, Any]) -> Any:
     tuned = clone(learner).set_params(**best)
     if not isinstance(estimator, (TextClassifier, TableClassifier)):
         return tuned
-    whole = clone(estimator).set_params(learner=tuned, random_state=None)
+    whole = clone(estimator).set_params(learner=tuned, random_state=None, class_weight=None)
     if isinstance(estimator, TextClassifier) and estimator.learner is None:
         whole.set_params(idf=estimator._encoder(WHOLE).options["idf"])
     return whole
@@ -201,8 +201,9 @@ def _pool(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Pool:
         source = estimator._source(X, y)
         data = read_all(source, encoder, classes, learn=True, keep=True)
         assert data is not None
-        if sample_weight is not None:
-            data.weights = _check_sample_weight(sample_weight, data.codes, dtype=np.float64)
+        given = estimator._weights(data.weights, sample_weight)
+        if given is not None:
+            data.weights = _check_sample_weight(given, data.codes, dtype=np.float64)
         return Pool(data, classes.values, encoder, threads)
     text, kept = None, None
     if isinstance(estimator, TextClassifier):
