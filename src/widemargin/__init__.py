@@ -22,6 +22,7 @@ if TYPE_CHECKING:  # for type checkers and editors; when run, names load on firs
         TableClassifier,
         TextClassifier,
         load,
+        tune,
     )
     from widemargin.evaluate.ranking import curves
     from widemargin.kernels.check import check_kernel
@@ -105,6 +106,7 @@ _HOMES = {
     "report": "widemargin.pages.reports",
     "shattered": "widemargin.separability.shattering",
     "stream": "widemargin.data.reading",
+    "tune": "widemargin.estimators",
 }
 #: Public modules by the names that users know them by.
 _MODULES = {
@@ -162,6 +164,7 @@ __all__ = [
     "show",
     "stream",
     "structured",
+    "tune",
 ]
 
 

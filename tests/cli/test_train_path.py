@@ -86,7 +86,8 @@ def test_an_option_of_another_learner_is_refused_by_name(learner):
     options = {option.name: option for option in main.commands["train"].params}
     others = set(options) - LEARNERS[learner].options - {"files"}
     assert others
-    values = {"memory": "1GB", "columns": "a", "checkpoint": "points"}
+    values = {"memory": "1GB", "columns": "a", "checkpoint": "points", "folds": "3"}
+    values |= {"class_weight": "balanced"}
     for name in sorted(others):
         option = options[name]
         written = max(option.opts, key=len)

@@ -20,8 +20,9 @@ from widemargin import DataError, Perceptron, compare
 from widemargin.cli.learners import LEARNERS
 from widemargin.comparison import Comparison, Entry
 from widemargin.comparison.contenders import choose, kernel_seconds
-from widemargin.comparison.paired import compare_pairs, holm, interval
+from widemargin.comparison.paired import compare_pairs, holm
 from widemargin.comparison.usage import measured
+from widemargin.evaluate.intervals import corrected_t
 
 NAMES = [
     "last perceptron",
@@ -50,12 +51,12 @@ def naive_interval(differences, n_test, n_train):
 def test_intervals_are_the_corrected_resampled_t(counts, folds):
     differences = np.array(counts) / 100 + np.arange(len(counts)) / 1000
     expected = naive_interval(differences.tolist(), 1, folds - 1)
-    assert interval(differences, 1 / (folds - 1)) == pytest.approx(expected, abs=1e-12)
+    assert corrected_t(differences, 1 / (folds - 1)) == pytest.approx(expected, abs=1e-12)
 
 
 def test_intervals_without_spread():
-    assert interval(np.zeros(5), 0.25) == (0.0, 0.0, 0.0, 1.0)
-    mean, low, high, p = interval(np.full(4, 0.5), 0.25)
+    assert corrected_t(np.zeros(5), 0.25) == (0.0, 0.0, 0.0, 1.0)
+    mean, low, high, p = corrected_t(np.full(4, 0.5), 0.25)
     assert (mean, low, high, p) == (0.5, 0.5, 0.5, 0.0)
 
 

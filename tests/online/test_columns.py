@@ -1,6 +1,7 @@
 """Weights for the columns that occur: the same bits as weights for all columns, in less memory."""
 
 import copy
+import itertools
 import pickle
 import tracemalloc
 import warnings
@@ -145,7 +146,7 @@ def test_a_stream_is_that_on_all_columns_in_any_pieces(learner, cuts, dtype, all
     def stream():
         own = copy.deepcopy(learner).set_params(random_state=0, epochs=10, n_jobs=None)
         edges = [0, *cuts, len(y)]
-        for start, end in zip(edges, edges[1:], strict=False):
+        for start, end in itertools.pairwise(edges):
             own.partial_fit(X[start:end], y[start:end])  # new classes, new columns
         return own
 
@@ -239,7 +240,7 @@ def test_a_value_that_is_not_finite_is_named_by_its_column(learner):
         fitted(learner, X, y).predict(unseen)
 
 
-TEXTS = [f"{a} {b} {c}" for a in ("red", "blue") for b in ("cat", "dog") for c in "one two".split()]
+TEXTS = [f"{a} {b} {c}" for a in ("red", "blue") for b in ("cat", "dog") for c in ("one", "two")]
 LABELS = ["a", "b", "c", "d"] * 2
 
 

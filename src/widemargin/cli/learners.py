@@ -21,11 +21,23 @@ _EVERY = {
 }
 #: How rows are read from files, and encoded.
 READING_ROWS = {
-    *("label", "header", "delimiter", "skip_bad", "text", "columns", "drop", "categories"),
+    *(
+        "label",
+        "weight",
+        "header",
+        "delimiter",
+        "skip_bad",
+        "text",
+        "columns",
+        "drop",
+        "categories",
+    ),
     *("scale", "zero_based", "double"),
     *("ngrams", "analyzer", "bits", "weighting", "idf", "cache"),
 }
-_ROWS = {*READING_ROWS, "threads", "threshold", "positive"}
+#: How to choose settings, and to measure them, on parts of the examples.
+_SELECTION = {"folds", "tune", "nested"}
+_ROWS = {*READING_ROWS, *_SELECTION, "threads", "threshold", "positive"}
 _SENTENCES = {"prune"}
 _CHECKPOINTS = {"checkpoint", "checkpoint_every", "resume"}
 _KERNEL = ("kernel", "degree", "gamma", "coef0", "sigma")
@@ -68,7 +80,7 @@ class Learner(NamedTuple):
 
 _LINEAR = (
     *("rule", "keep", "epochs", "eta", "power", "C", "l2", "multiclass", "patience"),
-    *("max_seconds", "batch", "shuffle"),
+    *("max_seconds", "batch", "shuffle", "class_weight"),
 )
 
 
@@ -88,7 +100,7 @@ LEARNERS = {
     "svm": Learner(
         "LinearSVM",
         "widemargin.cli.svm:SVMTrainer",
-        ("C", "loss", "tol", "bias", "multiclass", "epochs", "max_seconds"),
+        ("C", "loss", "tol", "bias", "multiclass", "epochs", "max_seconds", "class_weight"),
         frozenset(_ROWS),
         splits=False,
     ),
@@ -97,14 +109,14 @@ LEARNERS = {
         "widemargin.cli.kernel:KernelPerceptronTrainer",
         (
             *(*_KERNEL, "rule", "keep", "epochs", "eta", "C", "shuffle", "multiclass"),
-            *("patience", "max_seconds", "budget", "forget"),
+            *("patience", "max_seconds", "budget", "forget", "class_weight"),
         ),
         frozenset({*_ROWS, *_CHECKPOINTS, "memory"}),
     ),
     "kernel-svm": Learner(
         "KernelSVM",
         "widemargin.cli.kernel:KernelSVMTrainer",
-        (*_KERNEL, "C", "tol", "multiclass", "max_seconds"),
+        (*_KERNEL, "C", "tol", "multiclass", "max_seconds", "class_weight"),
         frozenset({*_ROWS, "memory"}),
         splits=False,
     ),

@@ -91,6 +91,10 @@ class LinearTrainer(RowTrainer):
             raise click.UsageError(
                 "examples that are not in memory are shuffled in blocks, or not at all"
             )
+        if self.settings.class_weight is not None:
+            raise click.UsageError(
+                "--class-weight needs all examples in memory: give more --memory, or a file"
+            )
         room = self.job.memory // 2
         if not files.readable_again:
             room = min(room, _PIPED)

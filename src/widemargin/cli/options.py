@@ -253,7 +253,17 @@ def refuse_unused(uses: Mapping[str, Use], typed: Mapping[str, str]) -> None:
             raise click.UsageError(f"{written} has no effect {use.now}, only {use.needs}")
 
 
-_OF_TABLES = {"label", "header", "delimiter", "text", "columns", "drop", "categories", "scale"}
+_OF_TABLES = {
+    "label",
+    "weight",
+    "header",
+    "delimiter",
+    "text",
+    "columns",
+    "drop",
+    "categories",
+    "scale",
+}
 _OF_VECTORS = {"zero_based", "double"}
 _OF_TEXTS = {"ngrams", "analyzer", "bits", "weighting", "idf"}
 #: The options that have an effect for files that are not tables; for tables see below.
@@ -286,6 +296,7 @@ def read_options(given: Mapping[str, Any], **table: Any) -> Any:
 
     options = {
         "label": given.get("label"),
+        "weight": given.get("weight"),
         "header": given.get("header"),
         "delimiter": _delimiter(given.get("delimiter")),
         "first": 1,
@@ -352,7 +363,9 @@ def encode_options(given: Mapping[str, Any], format: str = "", idf: bool | str =
             text["idf"] = idf
     zero_based = given.get("zero_based")
     first = None if zero_based is None else 0 if zero_based else 1
-    return EncodeOptions(first=first, scale=given.get("scale") or "standard", text=text)
+    keep = bool(given.get("folds") or given.get("tune"))
+    scale = given.get("scale") or "standard"
+    return EncodeOptions(first=first, scale=scale, text=text, keep=keep)
 
 
 def _ngrams(given: str) -> int | tuple[int, int]:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from widemargin.cli import options
+from widemargin.cli.class_weights import weights_by_class
 from widemargin.cli.trainer import NOTHING, Job, Section, Trainer
 from widemargin.cli.training_data import (
     Examples,
@@ -39,7 +40,11 @@ class RowTrainer(Trainer):
         The files, unless the rows come from a cache or are embedded; given if they are open.
     found : Examples or None
         Their examples, if they were read already.
+    settings
+        How the learner learns.
     """
+
+    settings: Any
 
     def __init__(self, learner: str, given: Mapping[str, Any], job: Job) -> None:
         super().__init__(learner, given, job)
@@ -82,6 +87,10 @@ class RowTrainer(Trainer):
     def _learn_from(self, found: Examples) -> None:
         check_classes(found.classes.values)
         self.examples, self.rows = found, found.data.rows.n
+        if "class_weight" in self.params:
+            weights = weights_by_class(self.params["class_weight"], found.classes.values)
+            self.params["class_weight"] = weights
+            self.settings = replace(self.settings, class_weight=weights)
         if self.job.valid is not None:
             found.held_out = found.measured = read_held_out(
                 self.job.valid, self.reading, found.encoder, found.classes

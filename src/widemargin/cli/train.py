@@ -8,8 +8,9 @@ from typing import Any
 
 from widemargin.cli.default_learner import make_trainer
 from widemargin.cli.report import report
+from widemargin.cli.selection import select
 from widemargin.cli.threshold import check_threshold, set_threshold, wanted_threshold
-from widemargin.cli.trainer import Section, Trainer
+from widemargin.cli.trainer import Trainer
 from widemargin.loops.jit import compile_quietly, is_cold, tell_compiling
 from widemargin.training.checkpoints import Checkpoints
 from widemargin.training.progress import watched
@@ -53,6 +54,7 @@ def run(trainer: Trainer, began: float | None = None) -> int:
     wanted = wanted_threshold(trainer)
     trainer.read()
     check_threshold(trainer, wanted)
+    selected = select(trainer)
     checkpoints = _open_checkpoints(trainer)
     shown = False if job.quiet or job.as_json else None
     with watched(shown, trainer.epochs, table=True) as watch:
@@ -65,8 +67,8 @@ def run(trainer: Trainer, began: float | None = None) -> int:
     if wanted is not None:
         model.save(job.model)
     measured = trainer.measure(model)
-    measured = Section({**told.figures, **measured.figures}, [*told.lines, *measured.lines])
-    report(trainer, model, measured, time.monotonic() - began)
+    found = selected.joined(told).joined(measured)
+    report(trainer, model, found, time.monotonic() - began)
     return 130 if watch.interrupted else 0
 
 

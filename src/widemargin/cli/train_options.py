@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import click
 
 from widemargin.cli import options
+from widemargin.cli.class_weights import ClassWeights
 from widemargin.cli.learners import LEARNERS, learners_with
 from widemargin.cli.program import Command
 
@@ -52,6 +53,8 @@ GROUPS = (
             *("multiclass", "patience", "checkpoint", "checkpoint_every", "resume"),
         ),
     ),
+    Group("Choosing and measuring", _ROWS, ("folds", "tune", "nested")),
+    Group("Weights", _ROWS, ("class_weight", "weight")),
     Group("Support vector machines", _SVMS, ("tol", "loss", "bias")),
     Group("Two classes", _ROWS, ("threshold", "positive")),
     Group("Kernels", _KERNELS, (*options.KERNEL, "budget", "forget")),
@@ -167,6 +170,40 @@ _LEARNING = [
         help="Go on from the last checkpoint, to the model of an uninterrupted training.",
     ),
 ]
+_SELECTION = [
+    click.option(
+        "--folds",
+        type=click.IntRange(2),
+        help="Cross-validate with this many stratified folds before training on all examples; with"
+        " --tune, the folds of the search (default: 5).",
+    ),
+    click.option(
+        "--tune",
+        is_flag=True,
+        help="Search for the best --C and --epochs, whichever have an effect and are not given, on"
+        " folds of the examples; estimate the result on a tenth that took no part in the search;"
+        " then train on all examples.",
+    ),
+    click.option(
+        "--nested",
+        is_flag=True,
+        help="With --tune: estimate on outer folds, each with a search of its own, instead of on a"
+        " tenth.",
+    ),
+]
+_WEIGHTS = [
+    click.option(
+        "--class-weight",
+        type=ClassWeights(),
+        help="What errors on each class cost: balanced (the less frequent a class, the more), or"
+        " labels with weights such as spam=5,ham=1 (default: 1 each).",
+    ),
+    click.option(
+        "--weight",
+        help="Tables: a column that says what an error on each example costs, by name or number;"
+        " not a feature. (In VW files this is the importance.)",
+    ),
+]
 _SVM = [
     click.option("--tol", type=float, help="Relative duality gap to reach (default: 0.001)."),
     click.option(
@@ -256,7 +293,11 @@ _SENTENCES = [
 
 def train_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """All options of `train`."""
-    for group in (_SENTENCES, _MEMORY, _BUDGET, _TWO_CLASSES, _SVM, _LEARNING, _EVERY):
+    groups = (
+        *(_SENTENCES, _MEMORY, _BUDGET, _TWO_CLASSES),
+        *(_SVM, _WEIGHTS, _SELECTION, _LEARNING, _EVERY),
+    )
+    for group in groups:
         for option in reversed(group):
             command = option(command)
     return options.kernels(options.reading(options.encoding(command)))

@@ -116,6 +116,10 @@ class Section(NamedTuple):
     figures: Mapping[str, Any]
     lines: Sequence[str]
 
+    def joined(self, other: Section) -> Section:
+        """Put another section below."""
+        return Section({**self.figures, **other.figures}, [*self.lines, *other.lines])
+
 
 #: A section without anything to report.
 NOTHING = Section({}, ())

@@ -87,7 +87,7 @@ def read_examples(
         if found is not None:
             return Examples(*found)
     encoder, classes = make_encoder(files, encoding), Classes()
-    data = read_all(files, encoder, classes, learn=True, budget=budget)
+    data = read_all(files, encoder, classes, learn=True, budget=budget, keep=encoding.keep)
     if data is None:
         return None
     if cache:

@@ -14,6 +14,7 @@ from widemargin.comparison.results import Comparison, Entry
 from widemargin.comparison.usage import cheap_collections, measured
 from widemargin.data.encode.labels import encode_labels
 from widemargin.errors import DataError
+from widemargin.evaluate.folds import stratified_folds
 from widemargin.parameters import check_whole
 
 #: Number of rows on which every learner is run before it is timed, so that loops are compiled.
@@ -86,7 +87,8 @@ def compare(
         raise ValueError("there are no learners to compare")
     records = {one.name: _Record() for one in taking_part}
     _try_out(taking_part, X, y, codes)
-    cuts = _cuts(codes, folds, repeats, random_state)
+    rng = np.random.RandomState(random_state)
+    cuts = [fold for _ in range(repeats) for fold in stratified_folds(codes, folds, rng)]
     done, of = 0, len(cuts) * len(taking_part)
     with cheap_collections():
         for train, test in cuts:
@@ -185,16 +187,6 @@ def _check(n: int, classes: np.ndarray, codes: np.ndarray, folds: int, repeats: 
             f"class {classes[rarest]!r} has {counts[rarest]} examples, fewer than {folds} folds:"
             " use fewer folds or remove the class"
         )
-
-
-def _cuts(
-    codes: np.ndarray, folds: int, repeats: int, seed: int | None
-) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Training and test rows of every fold, stratified by class."""
-    from sklearn.model_selection import RepeatedStratifiedKFold
-
-    cut = RepeatedStratifiedKFold(n_splits=folds, n_repeats=repeats, random_state=seed)
-    return list(cut.split(np.zeros(len(codes)), codes))
 
 
 def _try_out(some: list[Contender], X: Any, y: np.ndarray, codes: np.ndarray) -> None:

@@ -9,15 +9,13 @@ variance by the ratio of test to training examples (Nadeau and Bengio 2003):
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
 
-#: Confidence of the intervals; 1 minus it limits the chance of any false claim among all pairs.
-CONFIDENCE = 0.95
+from widemargin.evaluate.intervals import CONFIDENCE, corrected_t
 
 
 class Pair(NamedTuple):
@@ -48,33 +46,6 @@ class Pair(NamedTuple):
     real: bool
 
 
-def interval(differences: np.ndarray, ratio: float) -> tuple[float, float, float, float]:
-    """Mean, both ends of the 95 % interval and p, by the corrected resampled t-test.
-
-    Parameters
-    ----------
-    differences : array (J,)
-        One difference per fold.
-    ratio : float
-        Test examples over training examples of a fold.
-
-    Examples
-    --------
-    >>> mean, low, high, p = interval(np.array([0.02, 0.03, 0.01, 0.02, 0.02]), 0.25)
-    >>> round(mean, 3), round(low, 4), round(high, 4), round(p, 4)
-    (0.02, 0.0068, 0.0332, 0.0135)
-    """
-    from scipy.special import stdtr, stdtrit
-
-    J = len(differences)
-    mean = float(np.mean(differences))
-    spread = math.sqrt((1.0 / J + ratio) * float(np.var(differences, ddof=1)))
-    half = float(stdtrit(J - 1, 0.5 + CONFIDENCE / 2.0)) * spread
-    if spread == 0.0:
-        return mean, mean, mean, 1.0 if mean == 0.0 else 0.0
-    return mean, mean - half, mean + half, float(2.0 * stdtr(J - 1, -abs(mean) / spread))
-
-
 def compare_pairs(scores: Mapping[str, np.ndarray], ratio: float) -> list[Pair]:
     """Compare all pairs of learners, most significant difference first.
 
@@ -87,7 +58,7 @@ def compare_pairs(scores: Mapping[str, np.ndarray], ratio: float) -> list[Pair]:
     """
     order = sorted(scores, key=lambda name: -float(np.mean(scores[name])))
     found = [
-        (better, worse, *interval(scores[better] - scores[worse], ratio))
+        (better, worse, *corrected_t(scores[better] - scores[worse], ratio))
         for better, worse in combinations(order, 2)
     ]
     adjusted = holm([p for *_, p in found])

@@ -30,11 +30,14 @@ class EncodeOptions:
         How the numbers of a table are scaled.
     text : dict
         Options of `TextEncoder`.
+    keep : bool
+        Whether to keep what parts of the examples can be encoded anew from; see `Encoded`.
     """
 
     first: int | None = None
     scale: str = "standard"
     text: dict[str, Any] = field(default_factory=dict)
+    keep: bool = field(default=False, repr=False)  # of no interest to a cache
 
 
 def make_encoder(files: Files, options: EncodeOptions) -> Encoder:
@@ -110,13 +113,18 @@ class Source(Protocol):
 
 @dataclass
 class Encoded:
-    """Examples in memory: rows, label codes, costs of errors, and line numbers."""
+    """Examples in memory: rows, label codes, costs of errors, and line numbers.
+
+    `kept` holds what the encoder was fitted to, if that was asked for and the encoder depends on
+    the examples: a table, or for texts the values before their inverse document frequencies.
+    """
 
     rows: Rows
     codes: np.ndarray
     weights: np.ndarray | None
     lines: np.ndarray
     sources: list[tuple[str, int]]  # each file and how many rows came from it
+    kept: Any = None
 
 
 def read_all(
@@ -127,6 +135,7 @@ def read_all(
     learn: bool,
     observe: bool = True,
     budget: int | None = None,
+    keep: bool = False,
 ) -> Encoded | None:
     """Read files into memory.
 
@@ -142,6 +151,8 @@ def read_all(
         Whether the encoder should be fitted to them, too.
     budget : int, optional
         Give up when the rows take more bytes than this.
+    keep : bool
+        Whether to keep what parts of the examples can be encoded anew from.
 
     Returns
     -------
@@ -174,10 +185,12 @@ def read_all(
             return None
     if not chunks:
         raise DataError(f"{', '.join(files.paths)}: there are no examples")
+    kept = join_tables(waiting) if keep and encoder.kind == "table" and waiting else None
     while waiting:
         rows.add(encoder.encode(waiting.pop(0), 0.0, threads, note=True))
     whole = rows.rows(encoder.width)
     if finish is not None:
+        kept = whole.stored.values.copy() if keep and must_observe(encoder) else None
         finish(whole, threads)
     return Encoded(
         whole,
@@ -185,11 +198,19 @@ def read_all(
         join_weights(chunks),
         np.concatenate([chunk.lines for chunk in chunks]),
         [(chunk.source, chunk.n) for chunk in chunks],
+        kept,
     )
 
 
 def _codes(chunk: Chunk, classes: Classes) -> np.ndarray:
     return np.full(chunk.n, -1) if chunk.labels is None else classes.codes(chunk.labels)
+
+
+def join_tables(tables: Sequence[Any]) -> Any:
+    """The tables of several chunks as one, without copying them."""
+    import pyarrow as pa
+
+    return pa.concat_tables(tables)
 
 
 def must_observe(encoder: Encoder) -> bool:

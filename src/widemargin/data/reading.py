@@ -23,7 +23,7 @@ Path = str | os.PathLike[str]
 
 #: Options for tables.
 _OF_TABLES = (
-    *("label", "text", "columns", "drop", "categories", "header", "delimiter", "quote"),
+    *("label", "weight", "text", "columns", "drop", "categories", "header", "delimiter", "quote"),
     *("missing_values", "scale"),
 )
 #: Options for files that are neither tables nor texts.
@@ -42,8 +42,9 @@ def read(
     dtype: Any = np.float64,
     skip_bad: int = 0,
     n_jobs: int | None = -1,
+    return_weight: bool = False,
     **columns: Any,
-) -> tuple[Any, np.ndarray]:
+) -> Any:
     """Read examples and their labels.
 
     Parameters
@@ -65,11 +66,15 @@ def read(
         Skip at most this many bad lines; one more is an error.
     n_jobs : int or None
         Number of threads; -1 for one per core.
+    return_weight : bool
+        Whether to return also what an error on each example costs: the importance in VW files, or
+        the column `weight` of tables; 1 where there is none.
     **columns
-        For tables `label`, `text`, `columns`, `drop`, `categories`, `header` and `delimiter`, as
-        for `TableClassifier`, `quote` (whether cells may be quoted), `missing_values` (a list of
-        cells) and `scale` (by default numbers are not scaled); for texts `ngrams`, `analyzer`,
-        `bits` and the other options of `HashedText`. Others are refused.
+        For tables `label`, `weight`, `text`, `columns`, `drop`, `categories`, `header` and
+        `delimiter`, as for `TableClassifier`, `quote` (whether cells may be quoted),
+        `missing_values` (a list of cells) and `scale` (by default numbers are not scaled); for
+        texts `ngrams`, `analyzer`, `bits` and the other options of `HashedText`. Others are
+        refused.
 
     Returns
     -------
@@ -77,6 +82,8 @@ def read(
         The examples.
     y : array of n labels
         Integers or strings.
+    weight : array of n numbers, only with `return_weight`
+        For `sample_weight`.
 
     Examples
     --------
@@ -90,11 +97,13 @@ def read(
            [0. , 1. , 0. ]]), array([ 1, -1]))
     """
     reading = {"format": format, "encoding": encoding, "dtype": dtype, "skip_bad": skip_bad}
+    _check_weight(columns, return_weight)
     files, how = _prepared("read", paths, reading, zero_based, n_jobs, columns)
     classes = Classes()
     data = read_all(files, make_encoder(files, how), classes, learn=True)
     assert data is not None
-    return matrix_of(data.rows, n_features), classes.values[data.codes]
+    X, y = matrix_of(data.rows, n_features), classes.values[data.codes]
+    return (X, y, _weights(data.weights, len(y))) if return_weight else (X, y)
 
 
 def stream(
@@ -108,25 +117,29 @@ def stream(
     skip_bad: int = 0,
     n_jobs: int | None = -1,
     block: int = BLOCK_BYTES,
+    return_weight: bool = False,
     **columns: Any,
-) -> Iterator[tuple[Any, np.ndarray]]:
+) -> Iterator[tuple[Any, ...]]:
     """Read examples in chunks of bounded memory, for `partial_fit`.
 
     Parameters
     ----------
-    paths, format, encoding, n_features, zero_based, dtype, skip_bad, n_jobs, **columns
+    paths, format, encoding, n_features, zero_based, dtype, skip_bad, n_jobs, return_weight
         As for `read`. Whatever depends on the data (the first index, the scaling of numbers) is
         decided by the first chunk. Without `n_features` the chunks of svmlight files may have
         different widths: learn with `grow=True`.
     block : int
         Approximate size of a chunk, in bytes of text.
+    **columns
+        As for `read`.
 
     Yields
     ------
     X, y
-        The examples of a chunk, in the order of the files.
+        The examples of a chunk, in the order of the files; with `return_weight`, also the weights.
     """
     reading = {"format": format, "encoding": encoding, "dtype": dtype, "skip_bad": skip_bad}
+    _check_weight(columns, return_weight)
     files, how = _prepared(
         "stream", paths, {**reading, "block": block}, zero_based, n_jobs, columns
     )
@@ -139,7 +152,8 @@ def stream(
             encoder.observe(chunk.raw)
             first = False
         rows = encoder.encode(chunk.raw, 0.0, files.options.threads, note=True)
-        yield matrix_of(rows, n_features), chunk.labels.values[chunk.labels.codes]
+        X, y = matrix_of(rows, n_features), chunk.labels.values[chunk.labels.codes]
+        yield (X, y, _weights(chunk.weights, len(y))) if return_weight else (X, y)
 
 
 def _prepared(
@@ -163,6 +177,15 @@ def _prepared(
     first = None if zero_based is None else 0 if zero_based else 1
     text = {name: value for name, value in columns.items() if name in texts}
     return files, EncodeOptions(first=first, scale=scale, text=text)
+
+
+def _check_weight(columns: dict[str, Any], return_weight: bool) -> None:
+    if columns.get("weight") is not None and not return_weight:
+        raise TypeError("weight has an effect only with return_weight=True")
+
+
+def _weights(found: np.ndarray | None, n: int) -> np.ndarray:
+    return np.ones(n) if found is None else found
 
 
 def _text_keywords() -> list[str]:

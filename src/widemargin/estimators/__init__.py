@@ -9,6 +9,7 @@ from widemargin.estimators.passive_aggressive import PassiveAggressive
 from widemargin.estimators.perceptron import Perceptron
 from widemargin.estimators.table import TableClassifier
 from widemargin.estimators.text import HashedText, TextClassifier
+from widemargin.estimators.tuned import tune
 
 __all__ = [
     "HashedText",
@@ -21,4 +22,5 @@ __all__ = [
     "TableClassifier",
     "TextClassifier",
     "load",
+    "tune",
 ]

@@ -71,8 +71,9 @@ class StreamLearner(LinearLearner):
             if len(model.classes) == 1:
                 return model.classes.tolist()[0]
             self._ready = ready = self._prepare()
-        careful = ready is None or vars(self)["model_"].threshold
-        label = None if careful else ready.predict(x)
+        if ready is None or vars(self)["model_"].threshold:
+            return self._predict_carefully(x)
+        label = ready.predict(x)
         return self._predict_carefully(x) if label is None else label
 
     def explain(self, x: Any, top: int = 10) -> Explanation:

@@ -77,6 +77,11 @@ class TableClassifier(FittedClassifier):
         The column of the labels, if `fit` is not given any; never a feature. In a file the default
         is the column called "label", "class", "target" or "y", else the last. Here and below a
         column is given by its name or by its number from 0 (negative: from the end).
+    weight : str or int, optional
+        A column of numbers that say what an error on each example costs, instead of `sample_weight`
+        in `fit`; never a feature.
+    class_weight : dict, "balanced" or None
+        What errors on each class cost, for the default learner.
     text : column, or list of columns
         Columns that hold documents. Other columns are then used only if they are in `columns`.
     columns : column, or list of columns
@@ -137,6 +142,8 @@ class TableClassifier(FittedClassifier):
         learner: Any = None,
         *,
         label: str | int | None = None,
+        weight: str | int | None = None,
+        class_weight: Mapping[Any, float] | str | None = None,
         text: Any = (),
         columns: Any = (),
         drop: Any = (),
@@ -157,6 +164,8 @@ class TableClassifier(FittedClassifier):
     ) -> None:
         self.learner = learner
         self.label = label
+        self.weight = weight
+        self.class_weight = class_weight
         self.text = text
         self.columns = columns
         self.drop = drop
@@ -195,7 +204,8 @@ class TableClassifier(FittedClassifier):
         """
         self._check_unused(X)
         learner, encoder = self._learner(), self._encoder()
-        rows, labels = self._read(self._source(X, y), encoder, observe=True)
+        rows, labels, own = self._read(self._source(X, y), encoder, observe=True)
+        sample_weight = self._weights(own, sample_weight)
         self.learner_, self.encoder_ = learner, encoder
         # Calibration by scikit-learn takes matrices.
         taken = matrix_of(rows) if getattr(learner, "probability", False) else rows
@@ -218,7 +228,8 @@ class TableClassifier(FittedClassifier):
             (self._learner(), self._encoder()) if first else (self.learner_, self.encoder_)
         )
         source = self._source(X, y, schema=encoder.schema)
-        rows, labels = self._read(source, encoder, observe=first)
+        rows, labels, own = self._read(source, encoder, observe=first)
+        sample_weight = self._weights(own, sample_weight)
         self.learner_, self.encoder_ = learner, encoder
         learner.partial_fit(rows, labels, classes=classes, sample_weight=sample_weight)
         return self
@@ -315,7 +326,7 @@ class TableClassifier(FittedClassifier):
             super().report(path, X, y, **options)
             return
         model = self._fitted()
-        rows, labels = self._read(
+        rows, labels, _ = self._read(
             self._source(X, y, schema=self.encoder_.schema), self.encoder_, observe=False
         )
         super().report(path, rows.with_bias(model.bias), labels, **options)
@@ -390,13 +401,18 @@ class TableClassifier(FittedClassifier):
                 " columns with scikit-learn's make_column_transformer"
             )
         own = Use(False, "if a learner is given", "without one; give the learner its own")
-        refuse_unused(changed(self), {"random_state": own})
+        refuse_unused(changed(self), dict.fromkeys(("random_state", "class_weight"), own))
         return clone(self.learner)
 
     def _default(self) -> Any:
         from widemargin.estimators.perceptron import Perceptron
 
-        return Perceptron(fit_intercept="auto", n_jobs=self.n_jobs, random_state=self.random_state)
+        return Perceptron(
+            fit_intercept="auto",
+            class_weight=self.class_weight,
+            n_jobs=self.n_jobs,
+            random_state=self.random_state,
+        )
 
     # Internals: tables
 
@@ -432,6 +448,7 @@ class TableClassifier(FittedClassifier):
             drop=listed(self.drop),
             categories=listed(self.categories),
             label=y if isinstance(y, str) else self.label,
+            weight=self.weight,
             header=self.header,
             delimiter=self.delimiter,
             need_label=need_label,
@@ -453,12 +470,20 @@ class TableClassifier(FittedClassifier):
 
     def _read(
         self, source: Source, encoder: TableEncoder, *, observe: bool
-    ) -> tuple[Rows, np.ndarray]:
-        """The rows of a table and their labels; with `observe`, the encoder is fitted to them."""
+    ) -> tuple[Rows, np.ndarray, np.ndarray | None]:
+        """The rows of a table, their labels and weights; with `observe`, the encoder is fitted."""
         classes = Classes()
         data = read_all(source, encoder, classes, learn=True, observe=observe)
         assert data is not None
-        return data.rows, classes.values[data.codes]
+        return data.rows, classes.values[data.codes], data.weights
+
+    def _weights(self, own: np.ndarray | None, given: Any) -> Any:
+        """The weights of the examples: those of a column, or those given to `fit`."""
+        if self.weight is not None and given is not None:
+            raise ValueError(
+                f"sample_weight and weight={self.weight!r} both say what errors cost: give one"
+            )
+        return given if own is None else own
 
     def _encode(self, table: Any) -> Rows:
         return self.encoder_.encode(table, self.learner_.model_.bias, thread_count(self.n_jobs))

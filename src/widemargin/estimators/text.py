@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Self
 
@@ -225,6 +226,8 @@ class TextClassifier(FittedClassifier):
         once, and False otherwise.
     analyzer, ngrams, lowercase, min_length, bits, signed, weighting, norm, errors, names
         As for `HashedText`.
+    class_weight : dict, "balanced" or None
+        What errors on each class cost, for the default learner.
     n_jobs : int or None
         Threads for hashing and for the default learner; -1 means all cores.
     random_state : int, Generator, RandomState or None
@@ -263,6 +266,7 @@ class TextClassifier(FittedClassifier):
         norm: str | None = "l2",
         errors: str = "strict",
         names: int = 1 << 18,
+        class_weight: Mapping[Any, float] | str | None = None,
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
@@ -278,6 +282,7 @@ class TextClassifier(FittedClassifier):
         self.norm = norm
         self.errors = errors
         self.names = names
+        self.class_weight = class_weight
         self.n_jobs = n_jobs
         self.random_state = random_state
 
@@ -391,9 +396,13 @@ class TextClassifier(FittedClassifier):
     def _learner(self, default: TextDefault) -> Any:
         if self.learner is not None:
             own = Use(False, "if a learner is given", "without one; give the learner its own")
-            refuse_unused(changed(self), {"random_state": own})
+            refuse_unused(changed(self), dict.fromkeys(("random_state", "class_weight"), own))
             return clone(self.learner)
-        more = {"n_jobs": self.n_jobs, "random_state": self.random_state}
+        more = {
+            "class_weight": self.class_weight,
+            "n_jobs": self.n_jobs,
+            "random_state": self.random_state,
+        }
         return _LEARNERS[default.learner](**default.parameters, **more)
 
     def _encoder(self, default: TextDefault) -> TextEncoder:

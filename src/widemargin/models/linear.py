@@ -134,7 +134,7 @@ class LinearModel:
         """The deployed weights for all columns."""
         return self.state.spread(self._deployed[0])
 
-    def _scores(self, rows: Rows, threads: int) -> np.ndarray:
+    def _deployed_scores(self, rows: Rows, threads: int) -> np.ndarray:
         """The scores of the deployed weights."""
         W, divisor = self._deployed
         asked = rows.stored_values if rows.is_sparse else np.inf
@@ -173,7 +173,7 @@ class LinearModel:
             votes = votes_on(self.state, rows, rows.everything, threads)
             found = votes.result(self.state.count)
         else:
-            found = self._scores(rows, threads)
+            found = self._deployed_scores(rows, threads)
         if not np.all(np.isfinite(found)):
             rows.check_finite()
             raise DataError("a score is too large for a float; scale the features down")

@@ -70,6 +70,13 @@ def state_scores(state: State, keep: str, rows: Rows, threads: int = 1) -> np.nd
     return (found * state.clock[:, COUNT] - mean) / (state.clock[:, SEEN] + 1.0)
 
 
+def state_answers(state: State, keep: str, rows: Rows, threads: int = 1) -> np.ndarray:
+    """The predicted class codes of all rows under a state."""
+    if keep == "vote":
+        return best_class(votes_on(state, rows, rows.everything, threads).result(state.count))
+    return best_class(deployed_scores(*state.deployed(keep), rows, rows.everything, threads))
+
+
 def best_class(found: np.ndarray) -> np.ndarray:
     """Return the predicted class codes.
 

@@ -266,6 +266,16 @@ class TableEncoder:
         documents = texts_of_column(raw, self.text_columns)
         self.text.encode_first(documents, stack, threads, note=note)
 
+    def fresh(self) -> TableEncoder:
+        """An encoder with the same options that has seen no table."""
+        text = None if self.text is None else self.text.fresh()
+        return TableEncoder(self.scale, text, self.text_columns)
+
+    def count(self, rows: Rows) -> None:
+        """Count documents from rows of `encode_first`, as the encoder of texts does."""
+        assert self.text is not None
+        self.text.count(rows)
+
     def finish(self, rows: Rows, threads: int = 1) -> None:
         """Give rows from `encode_first` their final values, in place."""
         assert self.text is not None

@@ -188,6 +188,21 @@ class TextEncoder:
         if idf:
             self.documents += len(raw.starts)
 
+    def fresh(self) -> Self:
+        """An encoder with the same options that has seen no document, and keeps no names."""
+        return type(self)(**{**self.options, "names": 0})
+
+    def count(self, rows: Rows) -> None:
+        """Count documents with each column as `encode_first` does, from the rows it made of them.
+
+        Finished, these rows are those of an encoder that has seen no other documents.
+        """
+        if not self.options["idf"]:
+            return
+        having = np.bincount(rows.stored.indices, minlength=self.width)
+        self._having += having.astype(np.uint32)
+        self.documents += rows.n
+
     def finish(self, rows: Rows, threads: int = 1) -> None:
         """Give rows from `encode_first` their final values, in place."""
         if not self.options["idf"]:

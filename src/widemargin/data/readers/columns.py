@@ -130,6 +130,8 @@ class TableOptions:
         What the columns hold, if known from training or from an earlier file.
     first : 0 or 1
         The number of the first column.
+    weight : str, int or None
+        A column of numbers that say what an error on each example costs; never a feature.
     """
 
     label: str | int | None = None
@@ -145,6 +147,7 @@ class TableOptions:
     need_label: bool = True
     schema: TableSchema | None = None
     first: int = 0
+    weight: str | int | None = None
 
     def __post_init__(self) -> None:
         sign = self.delimiter
@@ -157,12 +160,12 @@ class TableOptions:
     def is_told(self) -> bool:
         """Whether the user has chosen any columns."""
         named = (*self.text, *self.drop, *self.columns, *self.categories)
-        given = (self.label, self.delimiter)
+        given = (self.label, self.weight, self.delimiter)
         return bool(named) or any(one is not None for one in given)
 
     def asked_for(self) -> set[str]:
         """The names of all columns that must be present."""
-        named = [*self.text, *self.drop, *self.columns, *self.categories, self.label]
+        named = [*self.text, *self.drop, *self.columns, *self.categories, self.label, self.weight]
         names = {name for name in named if isinstance(name, str) and not _WHOLE.fullmatch(name)}
         if self.schema is not None:
             names |= {column.name for column in self.schema.columns}
@@ -175,12 +178,16 @@ def listed(columns: Any) -> tuple[str | int, ...]:
 
 
 class Choice(NamedTuple):
-    """Which columns of a file are used, and for what."""
+    """Which columns of a file are used, and for what.
+
+    The column of the weights, if any, is the last of the features until a block is parsed.
+    """
 
     features: tuple[str, ...]
     label: str | None
     text: frozenset[str]
     categories: frozenset[str]
+    weight: str | None = None
 
 
 class CellError(Exception):
@@ -209,22 +216,45 @@ def choose(
         if lacking:
             raise lacking_columns(lacking, names, source, schema)
         texts = frozenset(column.name for column in schema.columns if column.kind == "text")
-        return Choice(tuple(c.name for c in schema.columns), label, texts, frozenset())
+        weight = _weight(names, options, source)
+        known = [column.name for column in schema.columns if column.name != weight]
+        return Choice((*known, *_if_any(weight)), label, texts, frozenset(), weight)
     text, drop, only, categories = (
         {find_column(name, names, source, options.first): None for name in given}
         for given in (options.text, options.drop, options.columns, options.categories)
     )
-    label = _label(names, options, {*text, *drop}, source) if labelled else None
-    if label is not None and label in text:
-        raise DataError(f"{source}: column {label!r} cannot be both the label and a text")
+    weight = _weight(names, options, source)
+    label = None
+    if labelled:
+        label = _label(names, options, {*text, *drop, *_if_any(weight)}, source)
+    for name, role in ((label, "label"), (weight, "weight")):
+        if name is not None and name in text:
+            raise DataError(f"{source}: column {name!r} cannot be both the {role} and a text")
+    if weight is not None and weight == label:
+        raise DataError(f"{source}: column {weight!r} cannot be both the label and the weight")
     used = {*text, *only} if text or only else set(names)
-    features = tuple(name for name in names if name in used and name not in drop and name != label)
+    used -= {*drop, *_if_any(label), *_if_any(weight)}
+    features = tuple(name for name in names if name in used)
     if not features:
         asked = "; is there another delimiter?" if len(names) == 1 else ""
         raise DataError(
             f"{source}: no column left to learn from (columns found: {_listed(names)}){asked}"
         )
-    return Choice(features, label, frozenset(text), frozenset(categories))
+    return Choice(
+        (*features, *_if_any(weight)), label, frozenset(text), frozenset(categories), weight
+    )
+
+
+def _weight(names: Sequence[str], options: TableOptions, source: str) -> str | None:
+    """The column of the weights, which examples that are not learned from may lack."""
+    given = options.weight
+    if given is None or (options.schema is not None and given not in names):
+        return None
+    return find_column(given, names, source, options.first)
+
+
+def _if_any(name: str | None) -> tuple[str, ...]:
+    return () if name is None else (name,)
 
 
 def _label(names: Sequence[str], options: TableOptions, other: set[str], source: str) -> str | None:
@@ -292,6 +322,8 @@ def infer_kind(name: str, cells: Any, choice: Choice, source: str, lines: Any) -
     """
     import pyarrow.compute as pc
 
+    if name == choice.weight:
+        return "number"
     if name in choice.text:
         return "text"
     if name in choice.categories:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,7 @@ from widemargin.data.readers.columns import (
 )
 from widemargin.data.readers.files import ReadOptions
 from widemargin.data.readers.parser import SCHEMA_KEY, clean
+from widemargin.data.readers.weights import take_weights
 from widemargin.errors import DataError
 
 #: The name of a table in memory in error messages.
@@ -143,6 +145,9 @@ class Frame:
         self.options = options
         self._table, self._labels = arrow_table(X), y
         self._label: str | None = None
+        self._weights: np.ndarray | None = None
+        if options.table.weight is not None and options.table.need_label:
+            self._take_weights(options.table.weight)
         if y is not None:
             self._label = self._name_of(y)
             if len(y) != self._table.num_rows:
@@ -160,7 +165,7 @@ class Frame:
             labels = Labels(*encode_labels(self._labels))
         schema = self.options.table.schema or self._find_schema(labels)
         table = conform(self._table, schema, self.options.table.missing_values)
-        yield Chunk(table, n, labels, None, _SOURCE, np.arange(n))
+        yield Chunk(table, n, labels, self._weights, _SOURCE, np.arange(n))
 
     def _name_of(self, y: Any) -> str | None:
         """What labels are called that are given apart from the table."""
@@ -199,11 +204,21 @@ class Frame:
         labels = cells.to_numpy(zero_copy_only=False)
         return name, labels.astype(str) if labels.dtype.kind == "O" else labels
 
+    def _take_weights(self, column: str | int) -> None:
+        """Take the column of the weights out of the table."""
+        names = self._table.column_names
+        if self.options.table.schema is not None and column not in names:
+            return
+        name = find_column(column, names, _SOURCE)
+        if _kind(name, self._table.schema.field(name).type) != "number":
+            raise DataError(f"column {name!r} of the weights holds no numbers")
+        self._table, self._weights = take_weights(self._table, name, lambda row: f"row {row}")
+
     def _find_schema(self, labels: Labels | None) -> TableSchema:
         """Which columns are used, and what they hold."""
         table, options = self._table, self.options.table
         names = [name for name in table.column_names if name != self._label]
-        choice = choose(names, options, _SOURCE, labelled=False)
+        choice = choose(names, replace(options, weight=None), _SOURCE, labelled=False)
         columns = tuple(Column(name, _kind_for(table, name, choice)) for name in choice.features)
         numbers = labels is not None and labels.values.dtype.kind in "iuf"
         return TableSchema(columns, self._label, "whole" if numbers else "string")

@@ -11,6 +11,8 @@ import os
 from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from functools import partial
 from typing import Any, BinaryIO, Self
 
 import numpy as np
@@ -32,6 +34,7 @@ from widemargin.data.readers.jsonl import JsonLines
 from widemargin.data.readers.parquet import Parquet
 from widemargin.data.readers.parser import SCHEMA_KEY, BlockParser, clean
 from widemargin.data.readers.sources import read_up_to
+from widemargin.data.readers.weights import take_weights
 from widemargin.errors import DataError
 from widemargin.parameters import check_choice
 
@@ -198,7 +201,11 @@ class TableChunks:
             if part.table.num_rows:
                 labels = part.labels if choice.label is not None else None
                 self._check_classes(choice.label, labels)
-                yield Chunk(part.table, part.table.num_rows, labels, None, self.source, part.lines)
+                table, weights = part.table, None
+                if choice.weight is not None:
+                    places = partial(_place, self.source, part.lines)
+                    table, weights = take_weights(table, choice.weight, places)
+                yield Chunk(table, table.num_rows, labels, weights, self.source, part.lines)
 
     def _check_classes(self, column: str | None, labels: Labels | None) -> None:
         if labels is None:
@@ -215,7 +222,7 @@ class TableChunks:
         return f" ({skipped} bad line{'s' if skipped > 1 else ''} skipped before)" * (skipped > 0)
 
     def _find_schema(self, choice: Choice, sample: RecordBlock) -> TableSchema:
-        known = self._options.schema
+        known = _with_weight(self._options.schema, choice)
         form = self._format
         if known is not None and (choice.label is None or known.label_kind is not None):
             return known
@@ -234,8 +241,23 @@ class TableChunks:
             columns = known.columns
         else:
             columns = tuple(Column(name, kinds[name]) for name in choice.features)
+        for name, kind_found in columns:
+            if name == choice.weight and kind_found != "number":
+                raise DataError(f"{self.source}: column {name!r} of the weights holds no numbers")
         width = len(form.names) if isinstance(form, Delimited) else 0
         return TableSchema(columns, choice.label, kind, form.header, width)
+
+
+def _place(source: str, lines: np.ndarray, row: int) -> str:
+    """Where a row is, for an error message."""
+    return f"{source}:{lines[row]}"
+
+
+def _with_weight(schema: TableSchema | None, choice: Choice) -> TableSchema | None:
+    """A known schema with the column of the weights, which the one of a model does not have."""
+    if schema is None or choice.weight is None or choice.weight in dict(schema.columns):
+        return schema
+    return replace(schema, columns=(*schema.columns, Column(choice.weight, "number")))
 
 
 class _Again:

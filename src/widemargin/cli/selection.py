@@ -1,0 +1,92 @@
+"""`widemargin train --folds` and `--tune`: what is done between reading and learning."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import click
+import numpy as np
+
+from widemargin.cli import options
+from widemargin.cli.row_trainer import RowTrainer
+from widemargin.cli.trainer import NOTHING, Section, Trainer
+from widemargin.data.pool import Pool
+from widemargin.tuning.cross_validation import cross_validate
+from widemargin.tuning.estimation import tune_pool
+from widemargin.tuning.search import Space
+
+#: The folds of a search, unless `--folds` says otherwise.
+_FOLDS = 5
+
+
+def select(trainer: Trainer) -> Section:
+    """Cross-validate what will be trained, or tune it first; returns what to report.
+
+    Tuning changes the settings of the trainer to those that it finds.
+    """
+    given, job = trainer.given, trainer.job
+    folds, tunes, nested = given.get("folds"), given.get("tune"), given.get("nested")
+    if nested and not tunes:
+        raise click.UsageError("--nested has no effect without --tune")
+    if not (folds or tunes):
+        return NOTHING
+    assert isinstance(trainer, RowTrainer)  # the other learners do not have these options
+    pool = _pool(trainer, "--tune" if tunes else "--folds")
+    how = {"folds": folds or _FOLDS, "seed": trainer.seed, "threads": trainer.reading.threads}
+    shown = sys.stderr.isatty() and not (job.quiet or job.as_json)
+    if not tunes:
+        found = cross_validate(pool, trainer.settings, _generator_of(trainer), **how)
+        return Section(found.to_dict(), [*str(found).split("\n"), "then trained on all rows"])
+    space = _space(trainer)
+    tuned = tune_pool(
+        pool,
+        trainer.settings,
+        space,
+        _generator_of(trainer),
+        nested=bool(nested),
+        say=_say if shown else None,
+        **how,
+    )
+    if shown:
+        _say("")
+    trainer.settings = replace(trainer.settings, **tuned.best_)
+    trainer.params |= tuned.best_
+    return Section(tuned.to_dict(), ["", *tuned.lines(), "then trained on all rows"])
+
+
+def _pool(trainer: RowTrainer, option: str) -> Pool:
+    """The examples of a trainer, if all of them are in memory."""
+    if trainer.job.valid is not None or trainer.job.validation is not None:
+        raise click.UsageError(f"--valid has no effect with {option}, which tests on folds")
+    examples = getattr(trainer, "examples", None)
+    if examples is None:
+        raise click.UsageError(
+            f"{option} needs all examples in memory, which those of a pipe, of --stream, of"
+            " --epochs 1 --shuffle no and of files beyond --memory are not"
+        )
+    return Pool(examples.data, examples.classes.values, examples.encoder, trainer.reading.threads)
+
+
+def _space(trainer: RowTrainer) -> Space:
+    """What to search: what has an effect and was not given."""
+    typed = options.typed_options()
+    asked = Space(None if "C" in typed else (), None if "epochs" in typed else ())
+    space = asked.for_settings(trainer.settings)
+    if space.C is None and space.epochs is None:
+        raise click.UsageError(
+            "--tune has nothing to search: it finds --C and --epochs where they have an effect,"
+            " unless they are given"
+        )
+    return space
+
+
+def _generator_of(trainer: Trainer) -> Callable[[], np.random.Generator]:
+    return lambda: np.random.default_rng(trainer.seed)
+
+
+def _say(line: str) -> Any:
+    """One line that is written over."""
+    click.echo(f"\r\033[K{line}", err=True, nl=False)

@@ -1,0 +1,106 @@
+"""A pool of labelled examples, parts of which are encoded as if the others did not exist."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from widemargin.data.datasets import Encoded, must_observe
+from widemargin.data.encode.labels import codes_of
+from widemargin.data.rows import Rows, frozen
+from widemargin.errors import DataError
+
+
+class Part(NamedTuple):
+    """Some examples: rows without a bias, codes of their labels, and what errors cost."""
+
+    rows: Rows
+    codes: np.ndarray
+    weights: np.ndarray | None
+
+
+class Split(NamedTuple):
+    """Examples to learn from, examples to test on, and the classes of the former.
+
+    The code of a tested label that is not one of these classes is -1.
+    """
+
+    classes: np.ndarray
+    learned: Part
+    tested: Part
+
+
+@dataclass(frozen=True)
+class Pool:
+    """Examples in memory that can be split without leakage.
+
+    What an encoder learns (means and deviations of columns, categories, document frequencies) it
+    learns in each split from the examples to learn from alone. The rows are, to the bit, those that
+    the encoder makes of these examples when it is given no others.
+
+    Attributes
+    ----------
+    data : Encoded
+        All examples. If their encoder depends on them, `kept` must hold what it was fitted to.
+    classes : array
+        The labels that the codes stand for, sorted.
+    encoder : Encoder or None
+        What made the rows; None if they are no work of ours.
+    threads : int
+        Threads to encode with.
+    """
+
+    data: Encoded
+    classes: np.ndarray
+    encoder: Any = None
+    threads: int = 1
+
+    def __post_init__(self) -> None:
+        learns = self.encoder is not None and self.encoder.kind != "numbers"
+        if learns and must_observe(self.encoder) and self.data.kept is None:
+            raise DataError(
+                "a cache holds examples as they were encoded all together; folds are encoded apart:"
+                " give the original files"
+            )
+
+    @property
+    def codes(self) -> np.ndarray:
+        """The codes of all labels."""
+        return self.data.codes
+
+    def split(self, train: np.ndarray, test: np.ndarray) -> Split:
+        """Encode the examples of two lists of row numbers, fitted to the first."""
+        present = np.unique(self.codes[train])
+        if len(present) < 2:
+            raise DataError(
+                "a training part holds examples of one class only: there are too few of another"
+                " to measure anything; add examples, or remove the class"
+            )
+        classes, weights = self.classes[present], self.data.weights
+        codes = codes_of(self.classes, classes)[self.codes]
+        learned, tested = self._encode(train, test)
+        return Split(
+            classes,
+            Part(learned, codes[train], None if weights is None else weights[train]),
+            Part(tested, codes[test], None if weights is None else weights[test]),
+        )
+
+    def _encode(self, train: np.ndarray, test: np.ndarray) -> tuple[Rows, Rows]:
+        rows, kept = self.data.rows, self.data.kept
+        if kept is None:
+            return rows.take(train), rows.take(test)
+        encoder = self.encoder.fresh()
+        if isinstance(kept, np.ndarray):  # texts before their inverse document frequencies
+            stored = rows.stored._replace(values=frozen(kept))
+            plain = Rows(stored, rows.n, rows.width, rows.distinct)
+            learned, tested = plain.take(train), plain.take(test)
+            encoder.count(learned)
+            for part in (learned, tested):
+                encoder.finish(part, self.threads)
+            return learned, tested
+        table = kept.take(train)
+        encoder.observe(table)
+        learned = encoder.encode(table, 0.0, self.threads)
+        return learned, encoder.encode(kept.take(test), 0.0, self.threads)

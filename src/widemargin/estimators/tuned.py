@@ -1,0 +1,245 @@
+"""Tuning of estimators: the search of the shell's `train --tune`, for data in memory and files."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils.validation import _check_sample_weight, column_or_1d
+
+from widemargin.data.datasets import Classes, Encoded, read_all
+from widemargin.data.encode.labels import check_labels, encode_labels
+from widemargin.data.encode.text import texts_of
+from widemargin.data.pool import Pool
+from widemargin.data.rows import Rows, Stack
+from widemargin.errors import DataError
+from widemargin.estimators.kernel_perceptron import KernelPerceptron
+from widemargin.estimators.kernel_svm import KernelSVM
+from widemargin.estimators.linear import LinearLearner
+from widemargin.estimators.linear_svm import LinearSVM
+from widemargin.estimators.table import TableClassifier
+from widemargin.estimators.text import TextClassifier
+from widemargin.estimators.validation import validate_data
+from widemargin.kernel_machines.svm.fit import KernelSVMSettings
+from widemargin.linear_svm.fit import SVMSettings
+from widemargin.models.text_defaults import WHOLE
+from widemargin.online.fit import check_classes
+from widemargin.parameters import check_positive, check_whole
+from widemargin.threads import thread_count
+from widemargin.tuning.estimation import tune_pool
+from widemargin.tuning.learning import AnySettings
+from widemargin.tuning.results import Tuning
+from widemargin.tuning.search import Space
+
+_SVMS: dict[type, Any] = {LinearSVM: SVMSettings, KernelSVM: KernelSVMSettings}
+
+
+def tune(
+    estimator: Any,
+    X: Any,
+    y: Any = None,
+    *,
+    C: Sequence[float] | str | None = "auto",
+    epochs: Sequence[int] | str | None = "auto",
+    folds: int = 5,
+    nested: bool = False,
+    sample_weight: Any = None,
+    n_jobs: int | None = None,
+    random_state: int = 0,
+) -> Tuning:
+    """Find the best C and number of epochs by cross-validation, and say how good they really are.
+
+    `widemargin train --tune` makes the same choice and the same model. Values of C are tried from
+    small to large; an SVM starts each time from its solution for the value before. Learners that
+    learn from mistakes are scored after every epoch of one training. The mean accuracy of a chosen
+    candidate is too good, because it was chosen for it; so the estimate comes from rows that took
+    no part in the search. What encoders learn (scaling, categories, document frequencies) is
+    learned anew from the training rows of every fold.
+
+    Parameters
+    ----------
+    estimator : LinearSVM, KernelSVM, Perceptron, PassiveAggressive, OnlineLogistic, \
+KernelPerceptron, TextClassifier or TableClassifier
+        What to tune. It is not changed.
+    X, y
+        The examples and their labels, as for `fit`.
+    C : "auto", sequence of float, or None
+        The values to try. "auto" tries 0.1, 1 and 10, goes on if the best is at an end, and then
+        tries values in between; None leaves the estimator's. (It has an effect on SVMs and on the
+        rules pa1 and pa2.)
+    epochs : "auto", sequence of int, or None
+        The numbers to try. "auto" tries 1 to 20, and more if 20 is the best; None leaves the
+        estimator's. (Of no effect on SVMs, which stop when they are solved.)
+    folds : int
+        Number of stratified folds of the search.
+    nested : bool
+        Estimate with as many outer folds, each with a search of its own, instead of on a held-out
+        tenth of the rows (at most 10,000). It uses every row, and takes `folds` times as long.
+    sample_weight : array of n numbers, optional
+        Cost of an error on each example, in training. The accuracies count all rows alike.
+    n_jobs : int or None
+        How many folds are trained at a time; the result does not depend on it.
+    random_state : int
+        Seed of the folds. The trainings have the seed of the estimator.
+
+    Returns
+    -------
+    Tuning
+        `best_`, `estimate_`, `trials_`, `notes_`, and `estimator_`, trained on all rows with the
+        best settings. Printed, it is a table.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import scale
+    >>> from widemargin import LinearSVM, tune
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> found = tune(LinearSVM(random_state=0), scale(X), y, C=[0.01, 0.1, 1])
+    >>> found.best_
+    {'C': 0.1}
+    >>> bool(found.estimator_.C == 0.1)
+    True
+    """
+    space = Space(_candidates("C", C), _candidates("epochs", epochs))
+    learner = _learner_of(estimator)
+    settings = _settings_of(learner)
+    searched = space.for_settings(settings)
+    if searched.C is None and searched.epochs is None:
+        raise ValueError(
+            f"there is nothing to tune: {type(learner).__name__} has no C or epochs with an effect,"
+            " or they are None"
+        )
+    _check_unsearched(space, searched, learner)
+    stopped_by = getattr(settings, "validation", None)
+    if searched.epochs is not None and stopped_by:
+        raise ValueError(
+            f"validation={stopped_by!r} already chooses the epochs: give epochs=None, or an"
+            " estimator with validation=0"
+        )
+    pool = _pool(estimator, X, y, sample_weight)
+    check_classes(pool.classes)
+    found = tune_pool(
+        pool,
+        settings,
+        searched,
+        learner._generator,
+        folds=folds,
+        nested=nested,
+        seed=random_state,
+        threads=thread_count(n_jobs),
+    )
+    found.estimator_ = _with(estimator, learner, found.best_).fit(X, y, sample_weight)
+    return found
+
+
+def _candidates(name: str, given: Any) -> Any:
+    """What to try: a tuple, empty for the default; None for nothing."""
+    if given is None or (isinstance(given, str) and given == "auto"):
+        return None if given is None else ()
+    if isinstance(given, str) or not isinstance(given, (Sequence, np.ndarray)) or not len(given):
+        raise ValueError(f"{name}={given!r} must be 'auto', a list of values to try, or None")
+    for value in given:
+        if name == "C":
+            check_positive(name, value)
+        else:
+            check_whole(name, value, least=1)
+    as_given: Any = float if name == "C" else int
+    return tuple(sorted({as_given(value) for value in given}))
+
+
+def _check_unsearched(given: Space, searched: Space, learner: Any) -> None:
+    """Refuse a list of values that has no effect."""
+    for name in ("C", "epochs"):
+        if getattr(given, name) and getattr(searched, name) is None:
+            raise ValueError(f"{name} cannot be tuned for this {type(learner).__name__}")
+
+
+def _learner_of(estimator: Any) -> Any:
+    """What learns: the estimator, or the learner inside it."""
+    if isinstance(estimator, TextClassifier):
+        return estimator._learner(WHOLE)
+    if isinstance(estimator, TableClassifier):
+        return estimator._learner()
+    return clone(estimator)
+
+
+def _settings_of(learner: Any) -> AnySettings:
+    if isinstance(learner, (LinearLearner, KernelPerceptron)):
+        found: AnySettings = learner._settings()
+        return found
+    kind = _SVMS.get(type(learner))
+    if kind is None:
+        raise TypeError(
+            f"tune takes learners of rows, texts and tables of widemargin, not"
+            f" {type(learner).__name__}; for others use scikit-learn's GridSearchCV"
+        )
+    params = learner.get_params(deep=False)
+    settings = kind(**{field.name: params[field.name] for field in fields(kind)})
+    settings.check()
+    return settings
+
+
+def _with(estimator: Any, learner: Any, best: dict[str, Any]) -> Any:
+    """A new estimator with the chosen settings; a default learner is then a learner given."""
+    tuned = clone(learner).set_params(**best)
+    if not isinstance(estimator, (TextClassifier, TableClassifier)):
+        return tuned
+    whole = clone(estimator).set_params(learner=tuned, random_state=None, class_weight=None)
+    if isinstance(estimator, TextClassifier) and estimator.learner is None:
+        whole.set_params(idf=estimator._encoder(WHOLE).options["idf"])
+    return whole
+
+
+def _pool(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Pool:
+    """The examples, to be split."""
+    threads = thread_count(estimator.n_jobs)
+    if isinstance(estimator, TableClassifier):
+        encoder, classes = estimator._encoder(), Classes()
+        source = estimator._source(X, y)
+        data = read_all(source, encoder, classes, learn=True, keep=True)
+        assert data is not None
+        given = estimator._weights(data.weights, sample_weight)
+        if given is not None:
+            data.weights = _check_sample_weight(given, data.codes, dtype=np.float64)
+        return Pool(data, classes.values, encoder, threads)
+    text, kept = None, None
+    if isinstance(estimator, TextClassifier):
+        text = estimator._encoder(WHOLE)
+        stack = Stack(1)
+        text.encode_first(texts_of(X), stack, threads)
+        rows = stack.rows(text.width)
+        kept = rows.stored.values.copy() if text.options["idf"] else None
+        y = check_labels(column_or_1d(y, warn=True))
+    else:
+        rows, y = _rows(estimator, X, y)
+    if len(y) != rows.n:
+        raise DataError(f"found {rows.n} examples, but {len(y)} labels")
+    labels, codes = encode_labels(y)
+    if sample_weight is not None:
+        sample_weight = _check_sample_weight(sample_weight, codes, dtype=np.float64)
+    data = Encoded(rows, codes, sample_weight, np.arange(rows.n), [("X", rows.n)], kept)
+    return Pool(data, labels, text, threads)
+
+
+def _rows(estimator: Any, X: Any, y: Any) -> tuple[Rows, np.ndarray]:
+    """A matrix and its labels, checked as `fit` does."""
+    kernel = getattr(estimator, "kernel", "linear")
+    if callable(kernel) or kernel in ("precomputed", "ngrams"):
+        raise ValueError(
+            f"tune takes vectors, and kernel={kernel!r} does not: use scikit-learn's GridSearchCV"
+        )
+    X, y = validate_data(
+        clone(estimator),
+        X,
+        y,
+        accept_sparse="csr",
+        dtype=(np.float64, np.float32),
+        order="C",
+        ensure_all_finite=False,
+    )
+    rows = Rows.of(X, bias=0.0)
+    rows.check_finite()
+    return rows, check_labels(column_or_1d(y, warn=True))

@@ -1,0 +1,53 @@
+"""Folds of a data set: every row is tested once, by a learner that has not seen it."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+
+class Fold(NamedTuple):
+    """The rows to learn from and those to test on, each in ascending order."""
+
+    train: np.ndarray
+    test: np.ndarray
+
+
+def stratified_folds(
+    codes: np.ndarray, folds: int, seed: int | np.random.RandomState | None
+) -> list[Fold]:
+    """Cut rows into folds with about the same share of every class.
+
+    The folds are those of scikit-learn's StratifiedKFold(folds, shuffle=True, random_state=seed),
+    so that figures of the shell can be found again in Python. A class with fewer rows than folds
+    is missing in some of them.
+
+    Parameters
+    ----------
+    codes : array of int
+        The class of each row.
+    folds : int
+        How many folds.
+    seed : int, RandomState or None
+        Decides which rows of a class go where; a generator goes on from where it is.
+
+    Examples
+    --------
+    >>> codes = np.array([0, 0, 0, 0, 1, 1])
+    >>> for train, test in stratified_folds(codes, 2, seed=0):
+    ...     print(codes[train], codes[test])
+    [0 0 1] [0 0 1]
+    [0 0 1] [0 0 1]
+    """
+    rng = seed if isinstance(seed, np.random.RandomState) else np.random.RandomState(seed)
+    _, first, inverse = np.unique(codes, return_index=True, return_inverse=True)
+    classes = np.argsort(np.argsort(first))[inverse]  # numbered as they first appear
+    dealt = np.sort(classes)  # dealing them out like cards spreads every class evenly
+    shares = [np.bincount(dealt[i::folds], minlength=len(first)) for i in range(folds)]
+    fold_of = np.empty(len(codes), np.int64)
+    for number, share in enumerate(np.array(shares).T):
+        places = np.repeat(np.arange(folds), share)
+        rng.shuffle(places)
+        fold_of[classes == number] = places
+    return [Fold(np.flatnonzero(fold_of != i), np.flatnonzero(fold_of == i)) for i in range(folds)]
