@@ -50,21 +50,15 @@ class LinearTrainer(RowTrainer):
         self.settings.check()
         self.params["random_state"] = self.seed
         self._stream: FromFiles | None = None
-        self._measured: Encoded | None = None
 
     def uses(self) -> dict[str, Use]:
         """Which parameters have an effect."""
-        return self.settings.uses(held_out=self.job.valid is not None)
+        return self.settings.uses(held_out=self.job.valid is not None or self.job.measures)
 
     @property
     def epochs(self) -> int:
         """How many epochs there are at most."""
         return self.settings.epochs
-
-    @property
-    def measured(self) -> Encoded | None:
-        """Examples to measure the model on."""
-        return self._measured if self._stream is not None else self.examples.measured
 
     def read_files(self, files: Files) -> Examples | None:
         """Read files into memory if they can be kept there, or else make ready for a stream."""
@@ -83,7 +77,7 @@ class LinearTrainer(RowTrainer):
         return None
 
     def _open_stream(self, files: Files) -> FromFiles:
-        if self.settings.validation > 0.0:
+        if self.settings.validation > 0.0 or (self.job.measures and "patience" in self.params):
             raise click.UsageError(
                 "examples that are not in memory cannot be split: give --valid a file"
             )
@@ -153,7 +147,7 @@ class LinearTrainer(RowTrainer):
 
         _describe(checkpoints, model)
         if self.job.valid is not None:
-            self._measured = read_held_out(
+            self.measured = read_held_out(
                 self.job.valid, self.reading, stream.encoder, stream.classes
             )
         history = learn(
@@ -161,7 +155,7 @@ class LinearTrainer(RowTrainer):
             stream.state,
             self.settings,
             self.rng,
-            held_out=_held_out(self._measured, bias),
+            held_out=_held_out(self.measured, bias),
             every=_EVERY if self.settings.epochs == 1 else 0,
             watch=watch,
             checkpoints=checkpoints,
