@@ -30,8 +30,11 @@ from widemargin.training.progress import Watcher
 _RULES = {"perceptron": "perceptron", "pa": "pa1", "logistic": "logistic"}
 #: In one pass over a stream the history has a row for this many examples.
 _EVERY = 100_000
-#: Bytes of examples from a pipe that are shuffled together.
+#: Bytes of examples from a pipe that are read at a time, ...
 _PIPED = 1 << 26
+#: ... and that are kept to be learned from last, unless --memory allows less. Not all of the memory
+#: is used: nothing is learned before it is full.
+_KEPT = 1 << 28
 
 
 class LinearTrainer(RowTrainer):
@@ -86,9 +89,9 @@ class LinearTrainer(RowTrainer):
                 "examples that are not in memory are shuffled in blocks, or not at all"
             )
         room = self.job.memory // 2
-        if not files.readable_again:
-            room = min(room, _PIPED)
-        return FromFiles(files, make_encoder(files, self.encoding), Classes(), self.settings, room)
+        piped = room if files.readable_again else min(room // 4, _PIPED)
+        encoder = make_encoder(files, self.encoding)
+        return FromFiles(files, encoder, Classes(), self.settings, piped, min(room // 2, _KEPT))
 
     def fit(self, watch: Watcher, checkpoints: Checkpoints | None) -> LinearModel:
         """Learn, from the start or from a checkpoint, which holds the model so far."""
