@@ -190,6 +190,20 @@ def check_probability(name: str, value: Any) -> None:
         _refuse(name, value, "a probability: a number from 0 to 1")
 
 
+def check_patience(value: Any) -> None:
+    """Reject a patience that is neither None nor a positive whole number.
+
+    Examples
+    --------
+    >>> check_patience(None)
+    >>> check_patience(0)
+    Traceback (most recent call last):
+    ValueError: patience=0 must be a whole number of at least 1, or None
+    """
+    if value is not None:
+        check_whole("patience", value, least=1, other="None")
+
+
 def check_seconds(name: str, value: Any) -> None:
     """Reject a value that is neither None nor a positive number; infinity is allowed.
 

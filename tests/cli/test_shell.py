@@ -402,7 +402,7 @@ def test_files_can_be_read_anew_in_every_epoch():
     write("f.svm", 300)
     figures = []
     for i, words in enumerate((["--memory", "1B"], ["--stream", "--memory", "1KB"], [])):
-        words = ["--epochs", "4", "--shuffle", "no", *words]
+        words = ["--epochs", "4", "--shuffle", "no", "--no-holdout", *words]
         done = run("train", "f.svm", *words, "--model", f"{i}.wm", "--json")
         figures.append(json.loads(done.stdout)["mistakes"])
         np.testing.assert_array_equal(weights("0.wm"), weights(f"{i}.wm"))

@@ -294,7 +294,6 @@ def test_tags_that_were_never_seen(folder):
         ([*TAGGER, "--idf", "train.conllu"], "--idf is not an option of the learner tagger"),
         ([*TAGGER, "--system", "cle", "x"], "--system is not an option of the learner tagger"),
         ([*PARSER, "--column", "upos", "x"], "--column is not an option of the learner parser"),
-        ([*PARSER, "--valid", "0.1", "train.conllu"], "must be a file"),
         ([*PARSER, "chunks.txt"], "parsers learn from CoNLL-U"),
         ([*TAGGER], "needs FILES"),
         ([*TAGGER, "--format", "csv", "x"], "expected one of conll, conllu, text for sentences"),

@@ -3,6 +3,7 @@
 import os
 import threading
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from widemargin import (
     LinearSVM,
     PassiveAggressive,
     Perceptron,
+    TableClassifier,
     TextClassifier,
     load,
     load_model,
@@ -59,14 +61,18 @@ def test_the_shell_learns_what_python_learns(topics, tmp_path):
     ran = run_shell(tmp_path, "train", "f.txt", "--model", "m.wm")
     assert ran.stderr == ""
     model = load_model(tmp_path / "m.wm")
-    python = TextClassifier(random_state=0).fit(texts, labels)
+    python = TextClassifier(validation=0.1, random_state=0).fit(texts, labels)
     same(model, python.model_)
-    named = TextClassifier(
-        LinearSVM(C=2.0, loss="squared_hinge", random_state=0), ngrams=2, idf="seen"
-    )
+    parameters = {"C": 2.0, "loss": "squared_hinge", "validation": 0.1, "random_state": 0}
+    named = TextClassifier(LinearSVM(**parameters), ngrams=2, idf="seen")
     same(model, named.fit(texts, labels).model_)
-    assert model.params == {"C": 2.0, "loss": "squared_hinge", "random_state": 0}
+    assert model.params == parameters
     assert load(tmp_path / "m.wm").predict(texts).tolist() == python.predict(texts).tolist()
+    table = TableClassifier(text="text", validation=0.1, random_state=0)
+    same(model, replace(table.fit({"text": texts}, labels).model_, encoder=model.encoder))
+    assert table.encoder_.text.options == model.encoder.options
+    run_shell(tmp_path, "train", "f.txt", "--no-holdout", "--model", "m.wm")
+    same(load_model(tmp_path / "m.wm"), TextClassifier(random_state=0).fit(texts, labels).model_)
 
 
 def test_texts_in_a_table_or_a_cache_are_texts(tmp_path):
@@ -75,7 +81,7 @@ def test_texts_in_a_table_or_a_cache_are_texts(tmp_path):
     (tmp_path / "f.csv").write_text(
         "id,text,label\n" + "".join(f"{i},{text},{label}\n" for i, (text, label) in enumerate(rows))
     )
-    python = TextClassifier(random_state=0).fit(texts, labels).model_
+    python = TextClassifier(validation=0.1, random_state=0).fit(texts, labels).model_
     run_shell(tmp_path, "train", "f.csv", "--text", "text", "--model", "a.wm")
     run_shell(tmp_path, "convert", "f.txt", "f.wmc")
     run_shell(tmp_path, "train", "f.wmc", "--model", "b.wm")
@@ -105,8 +111,10 @@ def test_what_is_given_wins(words, learner, parameters, tmp_path):
     assert model.encoder.options["ngrams"] == (1, 2)
     assert model.encoder.options["idf"] == (False if "--learner" in words else "seen")
     if learner == "Perceptron":
-        explicit = Perceptron(fit_intercept="auto", random_state=0)
+        explicit = Perceptron(fit_intercept="auto", validation=0.1, patience=None, random_state=0)
         same(model, TextClassifier(explicit).fit(texts, labels).model_)
+        table = TableClassifier(explicit, text="text").fit({"text": texts}, labels)
+        same(model, replace(table.model_, encoder=model.encoder))
 
 
 def test_options_of_texts_win_too(tmp_path):
@@ -120,7 +128,7 @@ def test_options_of_texts_win_too(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "words", [["--epochs", "3"], ["--rule", "margin"], ["--valid", "0.2"], ["--keep", "last"]]
+    "words", [["--epochs", "3"], ["--rule", "margin"], ["--patience", "2"], ["--keep", "last"]]
 )
 def test_an_option_that_an_svm_does_not_have_brings_the_perceptron_and_says_so(words, tmp_path):
     write(tmp_path)
@@ -156,7 +164,7 @@ def test_what_is_not_all_in_memory_is_learned_in_pieces_and_says_so(tmp_path):
 def test_an_svm_of_texts_goes_on_with_passive_aggressive_steps(tmp_path):
     texts, labels = write(tmp_path)
     more, their = write(tmp_path, 60, name="g.txt", seed=1)
-    run_shell(tmp_path, "train", "f.txt", "--model", "m.wm")
+    run_shell(tmp_path, "train", "f.txt", "--no-holdout", "--model", "m.wm")
     before = load_model(tmp_path / "m.wm")
     told = run_shell(tmp_path, "update", "m.wm", "g.txt", "--model", "n.wm").stderr
     assert told == (
@@ -184,7 +192,7 @@ def test_going_on_begins_with_the_answers_of_the_svm(topics):
 
     texts, labels = documents(topics=topics)
     svm = TextClassifier(random_state=0).fit(texts, labels)
-    rows = svm._rows(texts)
+    rows = next(svm._rows_of(texts))
     scores = svm.model_.decision_function(rows)
     online = go_on_online(svm.model_)
     shift = 1.0 if len(topics) > 2 else 0.0
@@ -240,3 +248,39 @@ def test_an_svm_of_vectors_is_still_not_updated(tmp_path):
     assert "m.wm: an SVM cannot be updated: train it again on all examples" in told
     with pytest.raises(DataError, match="found 2 examples, but 3 labels"):
         TextClassifier().fit(["a", "b"], [0, 1, 0])
+
+
+def test_texts_alone_in_a_table_are_learned_as_texts_are():
+    texts, labels = documents()
+    table = {"text": texts, "n": list(range(len(texts)))}
+    alone = TableClassifier(text="text", random_state=0).fit(table, labels)
+    assert type(alone.learner_) is LinearSVM
+    assert alone.encoder_.text.options["idf"] == "seen"
+    assert alone.encoder_.text.options["ngrams"] == (1, 2)
+    plain = TextClassifier(random_state=0).fit(texts, labels)
+    scores = plain.decision_function(texts)
+    np.testing.assert_array_equal(alone.decision_function(table), scores)
+    beside = TableClassifier(text="text", columns="n", random_state=0).fit(table, labels)
+    assert type(beside.learner_) is Perceptron
+    assert beside.encoder_.text.options["idf"] is False
+    assert beside.encoder_.text.options["ngrams"] == (1, 1)
+
+
+def test_texts_alone_in_a_table_are_learned_in_pieces_as_texts_are():
+    texts, labels = documents()
+    pieces = TableClassifier(text="text", random_state=0)
+    with pytest.warns(DataWarning, match="partial_fit has only some of the documents"):
+        pieces.partial_fit({"text": texts}, labels)
+    plain = TextClassifier(random_state=0)
+    with pytest.warns(DataWarning):
+        plain.partial_fit(texts, labels)
+    scores = plain.decision_function(texts)
+    np.testing.assert_array_equal(pieces.decision_function({"text": texts}), scores)
+    svm = TableClassifier(text="text", random_state=0).fit({"text": texts}, labels)
+    with pytest.warns(DataWarning, match="an SVM needs all documents at once"):
+        svm.partial_fit({"text": texts}, labels)
+    assert type(svm.learner_) is PassiveAggressive
+    with pytest.raises(ValueError, match=r"validation=0\.1 needs all examples at once"):
+        TableClassifier(text="text", validation=0.1).partial_fit({"text": texts}, labels)
+    with pytest.raises(ValueError, match="LinearSVM needs all documents at once"):
+        TextClassifier(LinearSVM()).partial_fit(texts, labels)

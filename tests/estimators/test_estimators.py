@@ -8,22 +8,26 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from scikit_learn_checks import FEW_EPOCHS, NEARLY, ORDER, scikit_learn_checks, unequal
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_digits, load_iris
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from widemargin import LinearSVM, OnlineLogistic, PassiveAggressive, Perceptron
+from widemargin import (
+    HashedText,
+    LinearSVM,
+    OnlineLogistic,
+    Parser,
+    PassiveAggressive,
+    Perceptron,
+    TableClassifier,
+    Tagger,
+    TextClassifier,
+)
 
-ONE_PASS = "what is learned depends on the order of the examples and on how often each comes"
-EXPECTED_FAILURES = {
-    "check_sample_weight_equivalence_on_dense_data": ONE_PASS,
-    "check_sample_weight_equivalence_on_sparse_data": ONE_PASS,
-    "check_class_weight_classifiers": ONE_PASS,
-}
 LEARNERS = [
     Perceptron(random_state=0),
     Perceptron(keep="last", multiclass="ovr", random_state=0),
@@ -48,18 +52,18 @@ each_class = pytest.mark.parametrize(
     ],
     ids=str,
 )
-NEARLY = "both are within tol of the optimum, not equal"
-NEARLY_EQUAL = {
-    "check_sample_weight_equivalence_on_dense_data": NEARLY,
-    "check_sample_weight_equivalence_on_sparse_data": NEARLY,
-}
+ONLINE = {**unequal(ORDER), "check_class_weight_classifiers": FEW_EPOCHS}
 
 
-def expected_failures(learner):
-    return NEARLY_EQUAL if isinstance(learner, LinearSVM) else EXPECTED_FAILURES
-
-
-@parametrize_with_checks([*LEARNERS, *SVMS], expected_failed_checks=expected_failures)
+@scikit_learn_checks(
+    *((learner, ONLINE) for learner in LEARNERS),
+    (SVMS[0], {}),
+    (SVMS[1], {}),
+    (SVMS[2], unequal(NEARLY)),
+    (TableClassifier(random_state=0), unequal(ORDER, "dense")),
+    # These take no numbers, so most checks do not apply.
+    *((estimator, {}) for estimator in (TextClassifier(), HashedText(), Tagger(), Parser())),
+)
 def test_scikit_learns_checks(estimator, check):
     check(estimator)
 

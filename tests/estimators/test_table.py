@@ -8,10 +8,10 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+import scipy.sparse
 from shell import run
 from sklearn.base import clone, is_classifier
 from sklearn.model_selection import GridSearchCV, cross_val_score
-from sklearn.utils.estimator_checks import check_estimator
 
 import widemargin
 from widemargin import (
@@ -226,8 +226,8 @@ def test_whole_numbers_stand_for_categories_of_the_same_digits(tmp_path):
 @pytest.mark.parametrize(
     ("X", "found"),
     [
-        (np.zeros((3, 2)), "a matrix without column names (ndarray of shape (3, 2))"),
-        ([[1.0, 2.0]], "an object of type list"),
+        (np.zeros((3, 2, 1)), "an object of type ndarray"),
+        ([1.0, 2.0], "an object of type list"),
         (pd.Series([1.0, 2.0]), "a single column (Series)"),
         (pl.Series([1.0, 2.0]), "a single column (Series)"),
         (pa.chunked_array([[1.0]]), "a single column (ChunkedArray)"),
@@ -241,7 +241,7 @@ def test_what_is_no_table_is_refused_with_what_to_pass(fitted, X, found):
             ask(X)
         assert str(caught.value) == (
             f"found {found}, where a table is needed; pass a pandas or Polars data frame, an Arrow"
-            " table, a dict of columns, or the path of a file"
+            " table, a dict of columns, an array with two dimensions, or the path of a file"
         )
     with pytest.raises(DataError, match="where a table is needed"):
         TableClassifier().fit(X, [0, 1])
@@ -301,9 +301,15 @@ def test_labels_that_are_no_classes_are_not_scored(frame, fitted):
     ],
     ids=str,
 )
-def test_the_shell_trains_the_same_classifier(learner, words, folder):
+@pytest.mark.parametrize("held_out", [True, False])
+def test_the_shell_trains_the_same_classifier(learner, words, held_out, folder):
+    words = [*words, *([] if held_out else ["--no-holdout"])]
     run("train", "people.csv", *words, "--model", "m.wm", "--quiet")
-    seed = {"random_state": 0} if learner is None else {}
+    measured = {"validation": 0.1 if held_out else 0.0}
+    seed = {"random_state": 0, **measured} if learner is None else {}
+    if learner is not None:
+        measured |= {"patience": None} if held_out and hasattr(learner, "patience") else {}
+        learner = clone(learner).set_params(**measured)
     own = TableClassifier(learner, **seed).fit("people.csv")
     shell = widemargin.load("m.wm")
     assert type(shell) is TableClassifier
@@ -333,7 +339,7 @@ def test_a_classifier_of_a_frame_reads_files(frame, fitted, folder):
 def test_options_mean_the_same_in_the_shell(folder):
     run("train", "people.csv", "--label", "owner", "--drop", "job", "--scale", "maxabs")
     shell = widemargin.load("model.wm")
-    own = TableClassifier(label="owner", drop="job", scale="maxabs", random_state=0)
+    own = TableClassifier(label="owner", drop="job", scale="maxabs", validation=0.1, random_state=0)
     np.testing.assert_array_equal(shell.learner_.coef_, own.fit("people.csv").learner_.coef_)
     again = clone(shell).fit("people.csv")
     np.testing.assert_array_equal(shell.learner_.coef_, again.learner_.coef_)
@@ -405,9 +411,24 @@ def test_searches_folds_and_clones(frame):
     assert is_classifier(TableClassifier())
 
 
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
-def test_scikit_learns_checks():
-    check_estimator(TableClassifier(random_state=0))  # those that do not need arrays
+def test_the_columns_of_an_array_are_called_x0_x1_and_so_on():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 3)) * [1.0, 100.0, 0.01]
+    y = np.where(X[:, 1] > 0.0, "up", "down")
+    clf = TableClassifier(random_state=0).fit(X, y)
+    assert clf.feature_names_in_.tolist() == ["x0", "x1", "x2"]
+    named = {f"x{j}": X[:, j] for j in range(3)}
+    same = TableClassifier(random_state=0).fit(named, y)
+    for table in (X, X.tolist(), named, X.astype(object)):
+        np.testing.assert_array_equal(clf.decision_function(table), same.decision_function(named))
+    with pytest.raises(DataError, match="X has 2 features, but TableClassifier is expecting 3"):
+        clf.predict(X[:, :2])
+    with pytest.raises(DataError, match="Reshape your data"):
+        clf.predict(X[0])
+    with pytest.raises(TypeError, match="sparse data was passed"):
+        clf.predict(scipy.sparse.dok_array(X))
+    some = TableClassifier(columns=["x1"], random_state=0).fit(X, y)
+    assert some.score(X, y) > 0.9
 
 
 def test_attributes_before_and_after_fit(frame, fitted):

@@ -10,10 +10,10 @@ import scipy.sparse
 from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scikit_learn_checks import FEW_EPOCHS, ORDER, scikit_learn_checks, unequal
 from sklearn.base import clone
 from sklearn.datasets import load_digits
 from sklearn.model_selection import GridSearchCV
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import widemargin
 from widemargin import DataError, KernelPerceptron, ModelFileError, gram_matrix, load, load_model
@@ -21,24 +21,14 @@ from widemargin.cli.main import main
 from widemargin.kernel_machines.perceptron import budget, online
 from widemargin.kernels.strings import NGrams
 
-ONE_PASS = "what is learned depends on the order of the examples and on how often each comes"
 
-
-def expected_failures(learner):
-    return {
-        "check_sample_weight_equivalence_on_dense_data": ONE_PASS,
-        "check_sample_weight_equivalence_on_sparse_data": ONE_PASS,
-        "check_class_weight_classifiers": ONE_PASS,
-    }
-
-
-@parametrize_with_checks(
-    [
-        KernelPerceptron(random_state=0),
+@scikit_learn_checks(
+    (KernelPerceptron(random_state=0), unequal(ORDER)),
+    (
         KernelPerceptron(kernel="poly", keep="vote", multiclass="ovr", random_state=0),
-        KernelPerceptron(budget=20, epochs=3, random_state=0),
-    ],
-    expected_failed_checks=expected_failures,
+        {**unequal(ORDER), "check_class_weight_classifiers": FEW_EPOCHS},
+    ),
+    (KernelPerceptron(budget=20, epochs=3, random_state=0), unequal(ORDER)),
 )
 def test_scikit_learns_checks(estimator, check):
     check(estimator)

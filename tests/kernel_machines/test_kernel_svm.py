@@ -17,12 +17,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from interpreted import told_by_both
 from naive_svm import naive_gram, naive_svm, objectives
+from scikit_learn_checks import NEARLY, scikit_learn_checks, unequal
 from scipy.optimize import minimize
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from widemargin import DataError, KernelSVM, NotSeparableWarning, certify, load, load_model
 from widemargin.cli import main
@@ -668,15 +668,10 @@ def test_probabilities_come_from_held_out_folds():
     assert np.mean(P.max(axis=1)) < 0.85
 
 
-NEARLY = "both are within tol of the optimum, not equal"
-
-
-@parametrize_with_checks(
-    [KernelSVM(), KernelSVM(multiclass="ovr", kernel="poly"), KernelSVM(low_rank=20)],
-    expected_failed_checks=lambda svm: {
-        "check_sample_weight_equivalence_on_dense_data": NEARLY,
-        "check_sample_weight_equivalence_on_sparse_data": NEARLY,
-    },
+@scikit_learn_checks(
+    (KernelSVM(), unequal(NEARLY)),
+    (KernelSVM(multiclass="ovr", kernel="poly"), unequal(NEARLY)),
+    (KernelSVM(low_rank=20), unequal(NEARLY)),
 )
 def test_scikit_learns_checks(estimator, check):
     check(estimator)

@@ -51,7 +51,7 @@ def make_trainer(
     options.check_meaning(given, files.format)
     if not options.only_texts(given, files.format):
         return _reading(_trainer(_USUAL, given, typed, job), files)
-    other = "--valid FRACTION" if job.validation is not None else _other_option(typed)
+    other = _other_option(typed)
     if other is not None:
         _say(f"with {other}, a perceptron learns; without it, an SVM learns texts")
         return _reading(_trainer(_USUAL, given, typed, job), files)

@@ -54,7 +54,7 @@ class KernelPerceptronTrainer(KernelTrainer):
 
     def uses(self) -> dict[str, Use]:
         """Which parameters have an effect."""
-        return self.settings.uses(held_out=self.job.valid is not None)
+        return self.settings.uses(held_out=self.job.valid is not None or self.job.measures)
 
     @property
     def epochs(self) -> int:
@@ -112,6 +112,7 @@ class KernelSVMTrainer(KernelTrainer):
             examples.classes.values,
             examples.data.codes,
             self.settings,
+            self.rng,
             sample_weight=examples.data.weights,
             watch=watch,
         )

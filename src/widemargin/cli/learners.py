@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 #: The options of every learner.
 _EVERY = {
-    *("path", "force", "learner", "seed", "max_seconds", "valid", "format", "encoding"),
-    *("as_json", "quiet"),
+    *("path", "force", "learner", "seed", "max_seconds", "valid", "no_holdout", "format"),
+    *("encoding", "as_json", "quiet"),
 }
 #: How rows are read from files, and encoded.
 READING_ROWS = {
@@ -56,15 +56,12 @@ class Learner(NamedTuple):
         The options that are parameters of the estimator.
     others : frozenset of str
         Its other options, beside those of every learner: how data are read, checkpoints.
-    splits : bool
-        Whether `--valid` may be a fraction of the examples.
     """
 
     estimator: str
     trainer: str
     parameters: tuple[str, ...]
     others: frozenset[str]
-    splits: bool = True
 
     @property
     def options(self) -> frozenset[str]:
@@ -102,7 +99,6 @@ LEARNERS = {
         "widemargin.cli.svm:SVMTrainer",
         ("C", "loss", "tol", "bias", "multiclass", "epochs", "max_seconds", "class_weight"),
         frozenset(_ROWS),
-        splits=False,
     ),
     "kernel-perceptron": Learner(
         "KernelPerceptron",
@@ -118,7 +114,6 @@ LEARNERS = {
         "widemargin.cli.kernel:KernelSVMTrainer",
         (*_KERNEL, "C", "tol", "multiclass", "max_seconds", "class_weight"),
         frozenset({*_ROWS, "memory"}),
-        splits=False,
     ),
     "tagger": Learner(
         "Tagger",
@@ -134,7 +129,6 @@ LEARNERS = {
         "widemargin.cli.structured:ParserTrainer",
         ("epochs", "C", "bits", "system", "beam", "tags", "patience", "max_seconds"),
         frozenset({*_SENTENCES, *_CHECKPOINTS}),
-        splits=False,
     ),
 }
 

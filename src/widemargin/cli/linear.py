@@ -30,8 +30,11 @@ from widemargin.training.progress import Watcher
 _RULES = {"perceptron": "perceptron", "pa": "pa1", "logistic": "logistic"}
 #: In one pass over a stream the history has a row for this many examples.
 _EVERY = 100_000
-#: Bytes of examples from a pipe that are shuffled together.
+#: Bytes of examples from a pipe that are read at a time, ...
 _PIPED = 1 << 26
+#: ... and that are kept to be learned from last, unless --memory allows less. Not all of the memory
+#: is used: nothing is learned before it is full.
+_KEPT = 1 << 28
 
 
 class LinearTrainer(RowTrainer):
@@ -50,21 +53,15 @@ class LinearTrainer(RowTrainer):
         self.settings.check()
         self.params["random_state"] = self.seed
         self._stream: FromFiles | None = None
-        self._measured: Encoded | None = None
 
     def uses(self) -> dict[str, Use]:
         """Which parameters have an effect."""
-        return self.settings.uses(held_out=self.job.valid is not None)
+        return self.settings.uses(held_out=self.job.valid is not None or self.job.measures)
 
     @property
     def epochs(self) -> int:
         """How many epochs there are at most."""
         return self.settings.epochs
-
-    @property
-    def measured(self) -> Encoded | None:
-        """Examples to measure the model on."""
-        return self._measured if self._stream is not None else self.examples.measured
 
     def read_files(self, files: Files) -> Examples | None:
         """Read files into memory if they can be kept there, or else make ready for a stream."""
@@ -83,7 +80,7 @@ class LinearTrainer(RowTrainer):
         return None
 
     def _open_stream(self, files: Files) -> FromFiles:
-        if self.settings.validation > 0.0:
+        if self.settings.validation > 0.0 or (self.job.measures and "patience" in self.params):
             raise click.UsageError(
                 "examples that are not in memory cannot be split: give --valid a file"
             )
@@ -96,9 +93,9 @@ class LinearTrainer(RowTrainer):
                 "--class-weight needs all examples in memory: give more --memory, or a file"
             )
         room = self.job.memory // 2
-        if not files.readable_again:
-            room = min(room, _PIPED)
-        return FromFiles(files, make_encoder(files, self.encoding), Classes(), self.settings, room)
+        piped = room if files.readable_again else min(room // 4, _PIPED)
+        encoder = make_encoder(files, self.encoding)
+        return FromFiles(files, encoder, Classes(), self.settings, piped, min(room // 2, _KEPT))
 
     def fit(self, watch: Watcher, checkpoints: Checkpoints | None) -> LinearModel:
         """Learn, from the start or from a checkpoint, which holds the model so far."""
@@ -157,7 +154,7 @@ class LinearTrainer(RowTrainer):
 
         _describe(checkpoints, model)
         if self.job.valid is not None:
-            self._measured = read_held_out(
+            self.measured = read_held_out(
                 self.job.valid, self.reading, stream.encoder, stream.classes
             )
         history = learn(
@@ -165,7 +162,7 @@ class LinearTrainer(RowTrainer):
             stream.state,
             self.settings,
             self.rng,
-            held_out=_held_out(self._measured, bias),
+            held_out=_held_out(self.measured, bias),
             every=_EVERY if self.settings.epochs == 1 else 0,
             watch=watch,
             checkpoints=checkpoints,

@@ -54,5 +54,5 @@ def report(trainer: Trainer, model: Any, measured: Section, seconds: float) -> N
         plural = "s" * (epochs != 1)
         lines.append(f"mistakes while learning: {history.mistakes} in {epochs} epoch{plural}")
     size = f" ({figures['bytes']:,} bytes)" if trainer.shows_size else ""
-    lines += [*result.lines, *measured.lines, f"model saved to {figures['model']}{size}"]
+    lines += [*result.lines, f"model saved to {figures['model']}{size}", *measured.lines]
     click.echo("\n".join(lines))

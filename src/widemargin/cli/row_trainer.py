@@ -17,6 +17,7 @@ from widemargin.cli.training_data import (
     answered_right,
     examples_of_cache,
     examples_of_digits,
+    held_out_part,
     read_examples,
     read_held_out,
 )
@@ -27,6 +28,7 @@ from widemargin.data.readers.sources import name_of
 from widemargin.evaluate.intervals import wilson
 from widemargin.models.text_defaults import NGRAMS
 from widemargin.online.fit import check_classes
+from widemargin.online.held_out import usual_part
 
 
 class RowTrainer(Trainer):
@@ -40,8 +42,10 @@ class RowTrainer(Trainer):
         The files, unless the rows come from a cache or are embedded; given if they are open.
     found : Examples or None
         Their examples, if they were read already.
-    settings
-        How the learner learns.
+    measured : Encoded or None
+        Examples to measure the model on.
+    settings : Settings, SVMSettings, KernelSettings or KernelSVMSettings
+        How to learn.
     """
 
     settings: Any
@@ -52,6 +56,7 @@ class RowTrainer(Trainer):
         self.encoding = options.encode_options(given)
         self.files: Files | None = None
         self.found: Examples | None = None
+        self.measured: Encoded | None = None
         self.examples: Examples
         self.rows = 0
 
@@ -65,7 +70,7 @@ class RowTrainer(Trainer):
         """The examples; None if they cannot be kept in memory."""
         patterns = self.job.files
         if not patterns:
-            return examples_of_digits(self.rng)
+            return examples_of_digits()
         if (
             self.files is None
             and len(patterns) == 1
@@ -86,27 +91,33 @@ class RowTrainer(Trainer):
 
     def _learn_from(self, found: Examples) -> None:
         check_classes(found.classes.values)
-        self.examples, self.rows = found, found.data.rows.n
+        data, job = found.data, self.job
+        self.examples, self.rows = found, data.rows.n
         if "class_weight" in self.params:
             weights = weights_by_class(self.params["class_weight"], found.classes.values)
             self.params["class_weight"] = weights
             self.settings = replace(self.settings, class_weight=weights)
-        if self.job.valid is not None:
-            found.held_out = found.measured = read_held_out(
-                self.job.valid, self.reading, found.encoder, found.classes
+        if job.valid is not None:
+            found.held_out = self.measured = read_held_out(
+                job.valid, self.reading, found.encoder, found.classes
             )
-
-    @property
-    def measured(self) -> Encoded | None:
-        """Examples to measure the model on."""
-        return self.examples.measured
+            return
+        part = job.validation or 0.0
+        if job.measures:
+            part = usual_part(np.bincount(data.codes), found.part)
+            self.settings = replace(self.settings, **self.hold_out(part, "rows"))
+        if part:
+            self.measured = held_out_part(data, part, self.seed)
 
     def describe_data(self, model: Any) -> Section:
         """How many rows, features and classes there were."""
         figures = {"rows": self.rows, "features": model.width, "classes": len(model.classes)}
         name = ", ".join(map(name_of, self.job.files)) or "digits"
         told = ", ".join(f"{count} {what}" for what, count in figures.items())
-        return Section(figures, [f"{name}: {told}"])
+        lines = [f"{name}: {told}"]
+        if self.measured is not None and self.job.valid is None:
+            lines.append(f"held out: {self.measured.rows.n:,} of {self.rows:,} rows")
+        return Section(figures, lines)
 
     def describe_result(self, model: Any) -> Section:
         """How many bad lines there were."""
@@ -122,6 +133,8 @@ class RowTrainer(Trainer):
         right = answered_right(model, self.measured)
         n = len(right)
         figures, line = describe_accuracy("", "held-out accuracy", int(np.sum(right)), n)
+        if model.history.best is not None:
+            line += "; the same rows chose the best epoch"
         return Section({"held_out_rows": n, **figures}, [line])
 
 

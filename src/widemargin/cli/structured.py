@@ -6,14 +6,17 @@ from collections.abc import Mapping
 from typing import Any
 
 import click
+import numpy as np
 
 from widemargin.cli.sentences import read_sentences
 from widemargin.cli.structured_test import figure_lines, figures_of
 from widemargin.cli.trainer import NOTHING, Job, Section, Trainer
 from widemargin.data.readers.corpus import Corpus
+from widemargin.online.held_out import usual_part
 from widemargin.parameters import Use
 from widemargin.structured.parser.parser import Parser, uses_of_parser
 from widemargin.structured.report import Report, measure_parser, measure_tagger
+from widemargin.structured.sentences import split_sentences
 from widemargin.structured.spans import find_illegal, scheme_of
 from widemargin.structured.tagger.tagger import Tagger, uses_of_tagger
 from widemargin.training.checkpoints import Checkpoints
@@ -52,11 +55,24 @@ class SentenceTrainer(Trainer):
         if job.valid is not None:
             self.params["validation"] = job.valid
 
+    def without_patience(self, uses: dict[str, Use]) -> dict[str, Use]:
+        """The uses without that of the patience, if sentences will be held out to measure."""
+        return {k: v for k, v in uses.items() if k != "patience" or not self.job.measures}
+
     def read(self) -> None:
         """Read the sentences."""
         self.corpus = read_sentences(self.job.files, self.given)
-        if self.job.valid is not None:
-            self.held_out = self.fitted.validation = read_sentences([self.job.valid], self.given)
+        job = self.job
+        if job.valid is not None:
+            self.held_out = self.fitted.validation = read_sentences([job.valid], self.given)
+            return
+        share = job.validation or 0.0
+        if job.measures:
+            share = usual_part(np.array([len(self.corpus)]))
+            self.fitted.set_params(**self.hold_out(share, "sentences"))
+        if share:
+            rng = np.random.default_rng(self.seed)  # holding out is the first random choice
+            self.held_out = split_sentences(self.corpus, share, rng)[1]
 
     @property
     def epochs(self) -> int:
@@ -77,7 +93,10 @@ class SentenceTrainer(Trainer):
         """How many sentences and tokens there were."""
         figures = {"sentences": len(self.corpus), "tokens": self.corpus.tokens}
         told = ", ".join(f"{count} {what}" for what, count in figures.items())
-        return Section(figures, [f"{self.corpus.source}: {told}"])
+        lines = [f"{self.corpus.source}: {told}"]
+        if self.held_out is not None and self.job.valid is None:
+            lines.append(f"held out: {len(self.held_out):,} of {len(self.corpus):,} sentences")
+        return Section(figures, lines)
 
     def describe_result(self, model: Any) -> Section:
         """Nothing more than its history tells."""
@@ -136,7 +155,7 @@ class TaggerTrainer(SentenceTrainer):
 
     def uses(self) -> dict[str, Use]:
         """Which parameters have an effect."""
-        return uses_of_tagger(self.fitted)
+        return self.without_patience(uses_of_tagger(self.fitted))
 
     def read(self) -> None:
         """Read the sentences, and report tags that break the rules of their scheme."""
@@ -193,7 +212,7 @@ class ParserTrainer(SentenceTrainer):
 
     def uses(self) -> dict[str, Use]:
         """Which parameters have an effect."""
-        return uses_of_parser(self.fitted)
+        return self.without_patience(uses_of_parser(self.fitted))
 
     def read(self) -> None:
         """Read the sentences, which need trees."""

@@ -47,7 +47,7 @@ class SVMTrainer(RowTrainer):
             state=trained.state,
             keep="last",
             rule=settings.loss,
-            bias=1.0 if settings.free else settings.constant,
+            bias=settings.weighted,
             learner=self.estimator,
             params={**self.params, "random_state": self.seed},
             history=trained.history,

@@ -5,17 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import click
-import numpy as np
 
 from widemargin.cli.trainer import NOTHING, Section, Trainer
 from widemargin.cli.training_data import rows_for
-from widemargin.data.rows import Rows
 from widemargin.errors import DataError
 from widemargin.evaluate.measures import Measures
 from widemargin.evaluate.ranking import Choice, choose_threshold, label_code
 from widemargin.evaluate.thresholds import Aim, read_aim
 from widemargin.models.threshold import say_threshold, with_threshold
-from widemargin.online.fit import split
 
 
 def wanted_threshold(trainer: Trainer) -> Aim | float | None:
@@ -50,6 +47,11 @@ def check_threshold(trainer: Any, wanted: Aim | float | None) -> None:
             label_code(labels, trainer.given["positive"])
     job = trainer.job
     held_out = job.valid or job.validation or (examples is not None and trainer.measured)
+    if isinstance(wanted, Aim) and (trainer.given.get("folds") or trainer.given.get("tune")):
+        raise click.UsageError(
+            f"--threshold {wanted} is chosen on held-out examples, and --folds and --tune leave"
+            " none: train again with what they found"
+        )
     if isinstance(wanted, Aim) and not held_out:
         raise click.UsageError(
             f"--threshold {wanted} is chosen on held-out examples: give --valid a file or a"
@@ -64,7 +66,7 @@ def set_threshold(trainer: Any, model: Any, wanted: Aim | float | None) -> tuple
     if not isinstance(wanted, Aim):
         model = with_threshold(model, wanted)
         return model, Section({"threshold": wanted}, [f"threshold: {say_threshold(model)}"])
-    rows, codes = _held_out(trainer)
+    rows, codes = trainer.measured.rows, trainer.measured.codes
     known = codes >= 0
     scores = model.decision_function(rows_for(model, rows))[known]
     choice = choose_threshold(
@@ -72,16 +74,6 @@ def set_threshold(trainer: Any, model: Any, wanted: Aim | float | None) -> tuple
     )
     model = with_threshold(model, choice.threshold)
     return model, _tell(choice, say_threshold(model))
-
-
-def _held_out(trainer: Any) -> tuple[Rows, np.ndarray]:
-    """Held-out rows, and the codes of their labels."""
-    if trainer.measured is not None:
-        return trainer.measured.rows, trainer.measured.codes
-    # The learner held out a fraction itself, with the first numbers of the same generator.
-    data, rng = trainer.examples.data, np.random.default_rng(trainer.seed)
-    which = split(data.codes, trainer.job.validation, rng)[1]
-    return data.rows.take(which), data.codes[which.astype(np.int64)]
 
 
 def _tell(choice: Choice, rule: str) -> Section:

@@ -41,8 +41,8 @@ GROUPS = (
         "Every learner",
         tuple(LEARNERS),
         (
-            *("learner", "path", "force", "valid", "max_seconds", "seed", "format", "encoding"),
-            *("as_json", "quiet"),
+            *("learner", "path", "force", "valid", "no_holdout", "max_seconds", "seed", "format"),
+            *("encoding", "as_json", "quiet"),
         ),
     ),
     Group(
@@ -99,9 +99,12 @@ _EVERY = [
     options.force,
     click.option(
         "--valid",
-        help="Held-out examples: a file or, for learners other than svm, kernel-svm and parser,"
-        " a fraction of the examples such as 0.1. Learning from mistakes stops when their score"
-        " no longer improves.",
+        help="Held-out examples: a file, or a fraction of the examples such as 0.1. Learning from"
+        " mistakes stops when their score no longer improves. (Default: a tenth of the examples in"
+        " memory, at most 10,000 and none of fewer than 100, which only measures the model.)",
+    ),
+    click.option(
+        "--no-holdout", is_flag=True, help="Learn from all examples, and measure nothing."
     ),
     click.option("--max-seconds", type=float, help="Stop learning after this many seconds."),
     click.option(
@@ -154,7 +157,8 @@ _LEARNING = [
     click.option(
         "--patience",
         type=int,
-        help="Stop when the held-out score has not improved for this many epochs (default: 5).",
+        help="Stop when the held-out score has not improved for this many epochs, and keep the"
+        " best weights (default: 5 with --valid; otherwise held-out examples stop nothing).",
     ),
     click.option("--checkpoint", help="Folder in which to save the training at regular intervals."),
     click.option(

@@ -40,6 +40,8 @@ class Job:
         A file of held-out examples.
     validation : float or None
         The fraction of the examples to hold out instead.
+    measures : bool
+        Hold out the usual part of the examples if there are no others, to measure the model.
     memory : int
         Bytes that examples may take; more are read again in every epoch.
     stream : bool
@@ -62,6 +64,7 @@ class Job:
     files: tuple[str, ...] = ()
     valid: str | None = None
     validation: float | None = None
+    measures: bool = False
     memory: int = 1 << 31
     stream: bool = False
     checkpoint: str | None = None
@@ -76,11 +79,13 @@ class Job:
     def of(cls, files: Sequence[str], given: Mapping[str, Any]) -> Job:
         """The job that the options describe."""
         valid, validation = _read_valid(given["valid"])
+        on_folds = given["folds"] or given["tune"]  # then the model learns from all rows
         job = cls(
             model=given["path"] or ("model.wm" if files else "digits.wm"),
             files=tuple(files),
             valid=valid,
             validation=validation,
+            measures=given["valid"] is None and not (given["no_holdout"] or on_folds),
             memory=parse_bytes("--memory", given["memory"]),
             stream=given["stream"],
             checkpoint=given["checkpoint"],
@@ -94,6 +99,10 @@ class Job:
         refuse_to_overwrite(job.model, job.force)
         if job.resume and job.checkpoint is None:
             raise click.UsageError("--resume needs --checkpoint, the folder to go on from")
+        if given["valid"] is not None and given["no_holdout"]:
+            raise click.UsageError("--no-holdout has no effect with --valid")
+        if on_folds and given["no_holdout"]:
+            raise click.UsageError("--no-holdout has no effect with --folds and --tune")
         if job.valid is not None and not files:
             raise click.UsageError("--valid FILE has no effect without FILES to learn from")
         return job
@@ -154,8 +163,6 @@ class Trainer:
         self.learner, self.given, self.job = learner, given, job
         self.params = _read_parameters(LEARNERS[learner].parameters, given)
         if job.validation is not None:
-            if not LEARNERS[learner].splits:
-                raise click.UsageError(f"--valid of the learner {learner} must be a file")
             self.params["validation"] = job.validation
         self.rng = np.random.default_rng(self.seed)
 
@@ -168,6 +175,24 @@ class Trainer:
     def estimator(self) -> str:
         """What the learner is called in Python."""
         return LEARNERS[self.learner].estimator
+
+    def hold_out(self, part: float, what: str) -> dict[str, Any]:
+        """Hold out this fraction of the examples; returns the parameters that change.
+
+        They only measure the model, unless they are asked to stop the training.
+        """
+        if not part:
+            if self.params.get("patience") is not None:
+                raise click.UsageError(
+                    f"--patience has no effect without held-out {what}, and there are too few to"
+                    " hold some out: give --valid FILE"
+                )
+            return {}
+        held_out: dict[str, Any] = {"validation": part}
+        if "patience" in LEARNERS[self.learner].parameters:
+            held_out["patience"] = self.params.get("patience")
+        self.params |= held_out
+        return held_out
 
     def uses(self) -> dict[str, Use]:
         """Which parameters have an effect, given the others."""

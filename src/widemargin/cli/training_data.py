@@ -17,9 +17,10 @@ from widemargin.data.rows import Rows
 from widemargin.models.kernel import KernelModel
 from widemargin.models.linear import LinearModel
 from widemargin.online.fit import split
+from widemargin.online.held_out import USUAL_PART
 
 #: The part of the embedded data set that is only used to measure.
-_MEASURED = 0.2
+_OF_DIGITS = 0.2
 
 
 @dataclass
@@ -36,27 +37,23 @@ class Examples:
         What made rows of the examples; None for the embedded data set.
     held_out : Encoded or None
         Examples from another file, which may stop learning early.
-    measured : Encoded or None
-        Examples that the result is measured on.
+    part : float
+        The fraction of the examples that is held out unless the user says otherwise.
     """
 
     data: Encoded
     classes: Classes
     encoder: Any = None
     held_out: Encoded | None = None
-    measured: Encoded | None = None
+    part: float = USUAL_PART
 
 
-def examples_of_digits(rng: np.random.Generator) -> Examples:
+def examples_of_digits() -> Examples:
     """The embedded data set, a fifth of which is only used to measure."""
     X, y = read_digits()
     classes, codes = encode_labels(y)
-    learned, measured = (part.astype(np.int64) for part in split(codes, _MEASURED, rng))
-
-    def some(which: np.ndarray) -> Encoded:
-        return Encoded(Rows.of(X[which]), codes[which], None, which, [("digits", len(which))])
-
-    return Examples(some(learned), Classes(classes), measured=some(measured))
+    data = Encoded(Rows.of(X), codes, None, np.arange(len(X)), [("digits", len(X))])
+    return Examples(data, Classes(classes), part=_OF_DIGITS)
 
 
 def examples_of_cache(path: str) -> Examples:
@@ -101,6 +98,12 @@ def read_held_out(path: str, reading: ReadOptions, encoder: Any, classes: Classe
     data = read_all(Files(path, replace(reading, table=table)), encoder, classes, learn=False)
     assert data is not None
     return data
+
+
+def held_out_part(data: Encoded, part: float, seed: int) -> Encoded:
+    """The examples that a learner holds out, which are its first random choice."""
+    _, which = split(data.codes, part, np.random.default_rng(seed))
+    return replace(data, rows=data.rows.take(which), codes=data.codes[which])
 
 
 def answered_right(model: LinearModel | KernelModel, data: Encoded) -> np.ndarray:

@@ -238,17 +238,6 @@ def size_of(raw: Any) -> int:
     return sum(part.nbytes for part in raw)
 
 
-def join_labels(labels: list[Labels]) -> Labels:
-    """The labels of several chunks as those of one."""
-    values = np.concatenate([some.values for some in labels])
-    firsts = np.cumsum([0] + [len(some.values) for some in labels[:-1]])
-    codes = [
-        np.where(some.codes < 0, -1, some.codes + first)
-        for some, first in zip(labels, firsts, strict=True)
-    ]
-    return Labels(values, np.concatenate(codes))
-
-
 def join_weights(chunks: list[Chunk]) -> np.ndarray | None:
     """The weights of all examples; None if no chunk has any."""
     if all(chunk.weights is None for chunk in chunks):

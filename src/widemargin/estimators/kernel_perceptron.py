@@ -123,7 +123,7 @@ class KernelPerceptron(KernelAnswers):
         shuffle: Shuffle = True,
         ties: str = "mistake",
         validation: float = 0.0,
-        patience: int = 5,
+        patience: int | None = 5,
         max_seconds: float | None = None,
         class_weight: Mapping[Any, float] | str | None = None,
         multiclass: str = "joint",

@@ -67,6 +67,9 @@ class KernelSVM(KernelAnswers):
         scores of the pairs (a, b), a < b, which are positive for a.
     class_weight : dict, "balanced" or None
         Factor that multiplies C for the examples of each class.
+    validation : float
+        Fraction of the examples to hold out, chosen by `random_state`. They are only measured: the
+        accuracy on them is in `history_`.
     max_memory : int or str
         Memory for kernel values, such as "500MB". If all of them fit, each is computed at most
         once; otherwise the most recently used rows are kept. If not even a small working set fits,
@@ -85,7 +88,7 @@ class KernelSVM(KernelAnswers):
     n_jobs : int or None
         Number of threads, each with one BLAS thread. The result does not depend on it.
     random_state : int, Generator or None
-        Seed of the folds for `probability`; nothing else in the fit is random.
+        Seed of the folds for `probability` and of `validation`; nothing else is random.
     progress : bool or None
         Whether to show a progress line; None: only on a terminal.
 
@@ -132,6 +135,7 @@ class KernelSVM(KernelAnswers):
         multiclass: str = "ovo",
         decision_function_shape: str = "ovr",
         class_weight: Mapping[Any, float] | str | None = None,
+        validation: float = 0.0,
         max_memory: int | str = "2GB",
         low_rank: int | None = None,
         max_seconds: float | None = None,
@@ -151,6 +155,7 @@ class KernelSVM(KernelAnswers):
         self.multiclass = multiclass
         self.decision_function_shape = decision_function_shape
         self.class_weight = class_weight
+        self.validation = validation
         self.max_memory = max_memory
         self.low_rank = low_rank
         self.max_seconds = max_seconds
@@ -194,6 +199,7 @@ class KernelSVM(KernelAnswers):
                 classes,
                 codes,
                 settings,
+                self._generator() if self.validation else None,
                 sample_weight=sample_weight,
                 start=self._start(classes, codes),
                 watch=watch,

@@ -71,6 +71,9 @@ class LinearSVM(LinearAnswers):
         Stop after this many seconds; the certificate then holds the true gap of the solution found.
     class_weight : dict, "balanced" or None
         Factor that multiplies C for the examples of each class.
+    validation : float
+        Fraction of the examples to hold out, chosen by `random_state`. They are only measured: the
+        accuracy on them is in the last row of `history_`.
     n_jobs : int or None
         Threads for one-vs-rest problems; the result does not depend on it.
     random_state : int, Generator or None
@@ -118,6 +121,7 @@ class LinearSVM(LinearAnswers):
         epochs: int = 1000,
         max_seconds: float | None = None,
         class_weight: Mapping[Any, float] | str | None = None,
+        validation: float = 0.0,
         n_jobs: int | None = None,
         random_state: Any = None,
         progress: bool | None = None,
@@ -131,6 +135,7 @@ class LinearSVM(LinearAnswers):
         self.epochs = epochs
         self.max_seconds = max_seconds
         self.class_weight = class_weight
+        self.validation = validation
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.progress = progress
@@ -261,7 +266,7 @@ class LinearSVM(LinearAnswers):
             state=trained.state,
             keep="last",
             rule=self.loss,
-            bias=1.0 if settings.free else settings.constant,
+            bias=settings.weighted,
             learner=type(self).__name__,
             params=params,
             history=trained.history,

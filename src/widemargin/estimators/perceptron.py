@@ -51,8 +51,9 @@ class Perceptron(StreamLearner):
     validation : float
         Fraction of the examples to hold out. They are scored after each epoch; training stops after
         `patience` epochs without a better score, and the best weights are returned.
-    patience : int
-        See `validation`.
+    patience : int or None
+        See `validation`. None only measures: the scores are in `history_`, and training and its
+        result are the same as if these examples did not exist.
     max_seconds : float or None
         Stop after this many seconds and keep what was learned.
     class_weight : dict, "balanced" or None
@@ -120,7 +121,7 @@ class Perceptron(StreamLearner):
         start: Any = "zero",
         tol: float = 0.0,
         validation: float = 0.0,
-        patience: int = 5,
+        patience: int | None = 5,
         max_seconds: float | None = None,
         class_weight: Mapping[Any, float] | str | None = None,
         fit_intercept: bool | float | str = True,

@@ -3,57 +3,44 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Mapping
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import clone
 from sklearn.metrics import accuracy_score
 from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import column_or_1d
 
 from widemargin.data.datasets import Classes, Source, read_all
 from widemargin.data.encode.labels import codes_of
 from widemargin.data.encode.table import TableEncoder
 from widemargin.data.encode.text import TextEncoder
 from widemargin.data.readers.columns import TableOptions, TableSchema, listed
-from widemargin.data.readers.files import Files, ReadOptions
+from widemargin.data.readers.files import ReadOptions
 from widemargin.data.readers.formats import TABLES
-from widemargin.data.readers.frames import Frame, is_frame, not_a_table
+from widemargin.data.readers.table_sources import in_memory, one_row, open_table
 from widemargin.data.reading import matrix_of
 from widemargin.data.rows import Rows
 from widemargin.errors import DataError
-from widemargin.estimators.fitted import FittedClassifier
+from widemargin.estimators.encoded import EncodedClassifier, can_go_on, is_linear
 from widemargin.models.explanation import Explanation
+from widemargin.models.text_defaults import BESIDE, WHOLE, TextDefault
 from widemargin.parameters import Use, changed, refuse_unused
 from widemargin.threads import thread_count
 
 _TEXTS = ("analyzer", "ngrams", "bits", "weighting", "idf")
+_COLUMNS = ("text", "columns", "drop", "categories")
 _FILES = ("format", "encoding", "header", "delimiter", "skip_bad")
 
 
-def _learner_has(method: str) -> Callable[[TableClassifier], bool]:
-    """Whether the learner of a classifier has a method."""
-
-    def has(classifier: TableClassifier) -> bool:
-        learner = vars(classifier).get("learner_", classifier.learner)
-        return hasattr(classifier._default() if learner is None else learner, method)
-
-    return has
-
-
-def _is_linear(classifier: TableClassifier) -> bool:
-    learner = vars(classifier).get("learner_", classifier.learner)
-    return learner is None or hasattr(type(learner), "coef_")
-
-
-class TableClassifier(FittedClassifier):
+class TableClassifier(EncodedClassifier):
     """Classifier of tables: an encoder of columns and a learner in one model, saved in one file.
 
-    It takes pandas and Polars data frames, Arrow tables, dicts of columns, and files (CSV, TSV,
-    Parquet, JSON lines; a path, a pattern such as "logs/*.csv.gz", or a list of them). It is what
-    `widemargin train` makes of a table: with `random_state=0` and the same options the weights are
-    the same, and `widemargin.load` reads a model of either.
+    It takes pandas and Polars data frames, Arrow tables, dicts of columns, arrays (whose columns
+    are then called x0, x1, ...) and files (CSV, TSV, Parquet, JSON lines; a path, a pattern such as
+    "logs/*.csv.gz", or a list of them). It is what `widemargin train` makes of a table: with
+    `random_state=0` and the same options the weights are the same, and `widemargin.load` reads a
+    model of either.
 
     A column holds numbers, which are scaled; booleans; strings, which become one feature for each
     value seen in training; or, if named in `text`, documents. Missing cells are None, null, NaN,
@@ -72,7 +59,8 @@ class TableClassifier(FittedClassifier):
     ----------
     learner : Perceptron, PassiveAggressive, OnlineLogistic, LinearSVM, KernelPerceptron, KernelSVM
         The learner. None means the default of the shell program: an averaged perceptron with
-        `fit_intercept="auto"`.
+        `fit_intercept="auto"`; but if texts are the only features, what `TextClassifier` learns
+        with.
     label : str or int, optional
         The column of the labels, if `fit` is not given any; never a feature. In a file the default
         is the column called "label", "class", "target" or "y", else the last. Here and below a
@@ -93,7 +81,8 @@ class TableClassifier(FittedClassifier):
     scale : {"standard", "maxabs", "none"}
         How numbers are scaled: to mean 0 and deviation 1, by the largest absolute value, or not.
     analyzer, ngrams, bits, weighting, idf
-        For texts, as for `HashedText`.
+        For texts, as for `HashedText`. If texts are the only features, ngrams=None means 2, and
+        idf=None "seen" with the default learner; otherwise they mean 1 and False.
     format : str, optional
         The format of files, if it cannot be recognised.
     encoding : str
@@ -105,6 +94,9 @@ class TableClassifier(FittedClassifier):
         vertical bar by the first lines.
     skip_bad : int
         Skip at most this many bad lines of files; one more is an error.
+    validation : float
+        Fraction of the examples that the default learner holds out, chosen by `random_state`. They
+        are only measured: the accuracy on them is in the last row of `history_`.
     n_jobs : int or None
         Threads for reading, encoding and the default learner; -1 means all cores.
     random_state : int, Generator, RandomState or None
@@ -150,15 +142,16 @@ class TableClassifier(FittedClassifier):
         categories: Any = (),
         scale: str = "standard",
         analyzer: str = "word",
-        ngrams: int | tuple[int, int] = 1,
+        ngrams: int | tuple[int, int] | None = None,
         bits: int = 20,
         weighting: str = "sublinear",
-        idf: bool = False,
+        idf: bool | str | None = None,
         format: str | None = None,
         encoding: str = "utf-8",
         header: bool | None = None,
         delimiter: str | None = None,
         skip_bad: int = 0,
+        validation: float = 0.0,
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
@@ -181,11 +174,9 @@ class TableClassifier(FittedClassifier):
         self.header = header
         self.delimiter = delimiter
         self.skip_bad = skip_bad
+        self.validation = validation
         self.n_jobs = n_jobs
         self.random_state = random_state
-
-    learner_: Any
-    encoder_: TableEncoder
 
     # Training
 
@@ -194,7 +185,7 @@ class TableClassifier(FittedClassifier):
 
         Parameters
         ----------
-        X : data frame, Arrow table, dict of columns, or path
+        X : data frame, Arrow table, dict of columns, array, or path
             The examples, one per row.
         y : str, or array of n labels
             The name of the column of the labels, or the labels themselves. The labels of a file are
@@ -203,30 +194,31 @@ class TableClassifier(FittedClassifier):
             Cost of an error on each example.
         """
         self._check_unused(X)
-        learner, encoder = self._learner(), self._encoder()
+        default = self._default()
+        learner, encoder = self._fresh_learner(default), self._encoder(default)
+        if y is not None and not isinstance(y, str) and not hasattr(y, "name"):
+            y = column_or_1d(y, warn=True)
         rows, labels, own = self._read(self._source(X, y), encoder, observe=True)
-        sample_weight = self._weights(own, sample_weight)
-        self.learner_, self.encoder_ = learner, encoder
-        # Calibration by scikit-learn takes matrices.
-        taken = matrix_of(rows) if getattr(learner, "probability", False) else rows
-        learner.fit(taken, labels, sample_weight)
-        return self
+        return self._learn(learner, encoder, rows, labels, self._weights(own, sample_weight))
 
-    @available_if(_learner_has("partial_fit"))
+    @available_if(can_go_on)
     def partial_fit(
         self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None
     ) -> Self:
         """Continue training with one epoch over more examples.
 
         Scaling, categories and document frequencies are those of the first call: a value that
-        appears later has no feature.
+        appears later has no feature. An SVM of texts, which needs all of them at once, goes on with
+        passive-aggressive steps.
         """
         first = not self.__sklearn_is_fitted__()
         if first:
             self._check_unused(X)
-        learner, encoder = (
-            (self._learner(), self._encoder()) if first else (self.learner_, self.encoder_)
-        )
+            default = self._piecewise(self._default())
+            learner, encoder = self._fresh_learner(default), self._encoder(default)
+        else:
+            self._go_on()
+            learner, encoder = self.learner_, self.encoder_
         source = self._source(X, y, schema=encoder.schema)
         rows, labels, own = self._read(source, encoder, observe=first)
         sample_weight = self._weights(own, sample_weight)
@@ -235,19 +227,6 @@ class TableClassifier(FittedClassifier):
         return self
 
     # Prediction
-
-    def decision_function(self, X: Any) -> np.ndarray:
-        """Compute the scores of all rows, as the learner does."""
-        return self._ask("decision_function", X)
-
-    def predict(self, X: Any) -> np.ndarray:
-        """Predict the label of every row."""
-        return self._ask("predict", X)
-
-    @available_if(_learner_has("predict_proba"))
-    def predict_proba(self, X: Any) -> np.ndarray:
-        """Estimate the probability of every class, if the learner supports it."""
-        return self._ask("predict_proba", X)
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Compute the accuracy on a table.
@@ -288,7 +267,7 @@ class TableClassifier(FittedClassifier):
         assert data is not None
         return matrix_of(data.rows)
 
-    @available_if(_is_linear)
+    @available_if(is_linear)
     def explain(self, x: Any, top: int = 10) -> Explanation:
         """Return the columns that decided the prediction for one example, strongest first.
 
@@ -299,21 +278,8 @@ class TableClassifier(FittedClassifier):
         top : int
             Maximum number of features to return.
         """
-        if hasattr(x, "iloc") and not hasattr(x, "columns"):  # a row of a pandas data frame
-            x = x.to_dict()
-        if isinstance(x, Mapping) and not any(_is_sequence(cell) for cell in x.values()):
-            x = {name: [cell] for name, cell in x.items()}
         model = self._fitted()
-        return model.explain(next(self._asked(x).chunks()).raw, top)
-
-    @available_if(_is_linear)
-    def top_features(self, n: int = 10) -> dict[Any, list[tuple[str, float]]]:
-        """Return for each class the n features with the largest weights for it.
-
-        A feature is a column of numbers or booleans, "column=value", "column is missing", or a word
-        of a text. With two classes, the first has the weights of the second with opposite signs.
-        """
-        return self._fitted().top_features(n)
+        return model.explain(next(self._asked(one_row(x)).chunks()).raw, top)
 
     def report(
         self, path: str | os.PathLike[str], X: Any = None, y: Any = None, **options: Any
@@ -334,12 +300,9 @@ class TableClassifier(FittedClassifier):
     def _scores_and_labels(self, X: Any, y: Any) -> tuple[np.ndarray, Any]:
         """The scores of a table, and its labels."""
         source = self._source(X, y, schema=self.encoder_.schema)
-        rows, labels = self._read(source, self.encoder_, observe=False)
+        rows, labels, _ = self._read(source, self.encoder_, observe=False)
         rows = rows.with_bias(self._fitted().bias)
         return self.learner_.decision_function(rows), labels
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return "learner_" in vars(self)
 
     @classmethod
     def of(cls, learner: Any, encoder: TableEncoder) -> Self:
@@ -357,24 +320,7 @@ class TableClassifier(FittedClassifier):
             **{name: text[name] for name in _TEXTS if name in text},
         )
 
-    def restore(self, model: Any) -> Self:
-        """Adopt a model that was read from a file."""
-        self.learner_ = clone(self.learner).restore(replace(model, encoder=None))
-        self.encoder_ = model.encoder
-        return self
-
     # Learned attributes
-
-    @property
-    def model_(self) -> Any:
-        """Encoder and weights as one model."""
-        return replace(self.learner_.model_, encoder=self.encoder_)
-
-    @property
-    def certificate_(self) -> Any:
-        """The certificate of the learner."""
-        self._fitted()
-        return self.learner_.certificate_
 
     @property
     def feature_names_in_(self) -> np.ndarray:
@@ -389,44 +335,24 @@ class TableClassifier(FittedClassifier):
         """Number of columns that are used."""
         return len(self.feature_names_in_)
 
-    # Internals: learners
-
-    def _learner(self) -> Any:
-        """A fresh learner."""
-        if self.learner is None:
-            return self._default()
-        if not isinstance(self.learner, FittedClassifier):
-            raise TypeError(
-                f"learner={self.learner!r} must be a learner of widemargin; for others encode the"
-                " columns with scikit-learn's make_column_transformer"
-            )
-        own = Use(False, "if a learner is given", "without one; give the learner its own")
-        refuse_unused(changed(self), dict.fromkeys(("random_state", "class_weight"), own))
-        return clone(self.learner)
-
-    def _default(self) -> Any:
-        from widemargin.estimators.perceptron import Perceptron
-
-        return Perceptron(
-            fit_intercept="auto",
-            class_weight=self.class_weight,
-            n_jobs=self.n_jobs,
-            random_state=self.random_state,
-        )
-
-    # Internals: tables
+    # Internals
 
     def _check_unused(self, X: Any) -> None:
         """Refuse parameters that have no effect on these examples."""
         texts = Use(bool(listed(self.text)), "without text columns", "with them (text)")
-        files = Use(not is_frame(X), "for tables in memory", "for files")
+        files = Use(not in_memory(X), "for tables in memory", "for files")
         refuse_unused(changed(self), dict.fromkeys(_TEXTS, texts) | dict.fromkeys(_FILES, files))
 
-    def _encoder(self) -> TableEncoder:
+    def _default(self) -> TextDefault:
+        return WHOLE if listed(self.text) and not listed(self.columns) else BESIDE
+
+    def _encoder(self, default: TextDefault) -> TableEncoder:
         """A fresh encoder."""
         columns, text = [str(name) for name in listed(self.text)], None
         if columns:
-            text = TextEncoder(**{name: getattr(self, name) for name in _TEXTS})
+            usual = {"ngrams": default.ngrams, "idf": self.learner is None and default.idf}
+            given = {name: getattr(self, name) for name in _TEXTS}
+            text = TextEncoder(**given | {k: v for k, v in usual.items() if given[k] is None})
         encoder = TableEncoder(self.scale, text, columns)
         encoder.by_name = True
         return encoder
@@ -435,18 +361,11 @@ class TableClassifier(FittedClassifier):
         self, X: Any, y: Any, *, schema: TableSchema | None = None, need_label: bool = True
     ) -> Source:
         """A table, as readers yield it: files, or a table in memory."""
-        in_memory, named = is_frame(X), y is None or isinstance(y, str)
-        if not in_memory and not _are_paths(X):
-            raise not_a_table(X)
-        if not in_memory and not named:
-            raise DataError("the labels of a file are in one of its columns: give its name as y")
+        columns: dict[str, Any] = {name: listed(getattr(self, name)) for name in _COLUMNS}
         if isinstance(y, str) and self.label not in (None, y):
             raise ValueError(f"y={y!r} and label={self.label!r} name different columns")
         table = TableOptions(
-            text=listed(self.text),
-            columns=listed(self.columns),
-            drop=listed(self.drop),
-            categories=listed(self.categories),
+            **columns,
             label=y if isinstance(y, str) else self.label,
             weight=self.weight,
             header=self.header,
@@ -462,7 +381,9 @@ class TableClassifier(FittedClassifier):
             skip_bad=self.skip_bad,
             threads=thread_count(self.n_jobs),
         )
-        return Frame(X, None if named else y, reading) if in_memory else Files(X, reading)
+        # Columns of an array have no names to go by, unless the user chose among them.
+        chosen = schema is None or listed(self.columns) or listed(self.drop)
+        return open_table(X, y, reading, None if chosen else self.n_features_in_)
 
     def _asked(self, X: Any) -> Source:
         """A table to ask the model about; it need not have labels."""
@@ -488,30 +409,15 @@ class TableClassifier(FittedClassifier):
     def _encode(self, table: Any) -> Rows:
         return self.encoder_.encode(table, self.learner_.model_.bias, thread_count(self.n_jobs))
 
-    def _ask(self, method: str, X: Any) -> np.ndarray:
-        """What the learner says about all rows of a table."""
-        self._fitted()
-        as_matrix = method == "predict_proba" and getattr(self.learner_, "probability", False)
-        ask = getattr(self.learner_, method)
-        source = self._asked(X)
-        rows = (self._encode(chunk.raw) for chunk in source.chunks())
-        found = [ask(matrix_of(some) if as_matrix else some) for some in rows]
-        if not found:
+    def _rows_of(self, X: Any) -> Iterator[Rows]:
+        source, chunk = self._asked(X), None
+        for chunk in source.chunks():
+            yield self._encode(chunk.raw)
+        if chunk is None:
             raise DataError(f"{', '.join(source.paths)}: there are no examples")
-        return found[0] if len(found) == 1 else np.concatenate(found)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = tags.input_tags.two_d_array = False
+        tags.input_tags.sparse = False
         tags.input_tags.string = tags.input_tags.categorical = tags.input_tags.allow_nan = True
         return tags
-
-
-def _is_sequence(cell: Any) -> bool:
-    return hasattr(cell, "__len__") and not isinstance(cell, (str, bytes))
-
-
-def _are_paths(X: Any) -> bool:
-    if isinstance(X, (str, os.PathLike)):
-        return True
-    return isinstance(X, Sequence) and all(isinstance(path, (str, os.PathLike)) for path in X)

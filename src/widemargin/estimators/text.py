@@ -2,34 +2,19 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Iterator, Mapping
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.exceptions import NotFittedError
-from sklearn.utils.metaestimators import available_if
 
 from widemargin.data.encode.text import TextEncoder, texts_of
 from widemargin.data.rows import Rows, Stack
-from widemargin.errors import DataWarning
-from widemargin.estimators.fitted import FittedClassifier
-from widemargin.estimators.linear_svm import LinearSVM
-from widemargin.estimators.passive_aggressive import PassiveAggressive
+from widemargin.estimators.encoded import EncodedClassifier
 from widemargin.models.explanation import Explanation
-from widemargin.models.linear import LinearModel
-from widemargin.models.text_defaults import (
-    NGRAMS,
-    PIECEWISE,
-    SAY_GOING_ON,
-    SAY_PIECEWISE,
-    WHOLE,
-    TextDefault,
-    go_on_online,
-)
-from widemargin.parameters import NamedParameters, Use, changed, refuse_unused, used_with
+from widemargin.models.text_defaults import NGRAMS, WHOLE, TextDefault
+from widemargin.parameters import NamedParameters, changed, refuse_unused, used_with
 from widemargin.threads import thread_count
 
 _OPTIONS = (
@@ -45,10 +30,6 @@ _OPTIONS = (
     "errors",
     "names",
 )
-#: The default learners.
-_LEARNERS: dict[str, Any] = {
-    learner.__name__: learner for learner in (LinearSVM, PassiveAggressive)
-}
 
 
 class HashedText(  # type: ignore[call-arg]
@@ -204,12 +185,7 @@ class HashedText(  # type: ignore[call-arg]
         return tags
 
 
-def _has_probabilities(classifier: TextClassifier) -> bool:
-    learner = vars(classifier).get("learner_", classifier.learner)
-    return hasattr(learner, "predict_proba")
-
-
-class TextClassifier(FittedClassifier):
+class TextClassifier(EncodedClassifier):
     """Text classifier: hashed text and a linear learner in one model, saved in one file.
 
     Documents are strings in a list, an array or a Series, or a frame (pandas, Polars, Arrow) with
@@ -228,6 +204,9 @@ class TextClassifier(FittedClassifier):
         As for `HashedText`.
     class_weight : dict, "balanced" or None
         What errors on each class cost, for the default learner.
+    validation : float
+        Fraction of the documents that the default learner holds out, chosen by `random_state`. They
+        are only measured: the accuracy on them is in the last row of `history_`.
     n_jobs : int or None
         Threads for hashing and for the default learner; -1 means all cores.
     random_state : int, Generator, RandomState or None
@@ -267,6 +246,7 @@ class TextClassifier(FittedClassifier):
         errors: str = "strict",
         names: int = 1 << 18,
         class_weight: Mapping[Any, float] | str | None = None,
+        validation: float = 0.0,
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
@@ -283,11 +263,9 @@ class TextClassifier(FittedClassifier):
         self.errors = errors
         self.names = names
         self.class_weight = class_weight
+        self.validation = validation
         self.n_jobs = n_jobs
         self.random_state = random_state
-
-    learner_: Any
-    encoder_: Any
 
     # Training
 
@@ -303,15 +281,13 @@ class TextClassifier(FittedClassifier):
         sample_weight : array of numbers, optional
             Cost of an error on each document.
         """
-        learner, encoder, texts = self._learner(WHOLE), self._encoder(WHOLE), texts_of(X)
-        threads = thread_count(self.n_jobs)
+        learner, encoder = self._fresh_learner(WHOLE), self._encoder(WHOLE)
+        texts, threads = texts_of(X), thread_count(self.n_jobs)
         stack = Stack(1)
         encoder.encode_first(texts, stack, threads, note=True)
         rows = stack.rows(encoder.width)
         encoder.finish(rows, threads)
-        self.learner_, self.encoder_ = learner, encoder
-        learner.fit(rows, y, sample_weight)
-        return self
+        return self._learn(learner, encoder, rows, y, sample_weight)
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Continue training with one epoch over more documents.
@@ -320,98 +296,33 @@ class TextClassifier(FittedClassifier):
         An SVM, which needs all documents at once, goes on with passive-aggressive steps.
         """
         texts, threads = texts_of(X), thread_count(self.n_jobs)
-        if not hasattr(self, "learner_"):
+        if not self.__sklearn_is_fitted__():
             if self.idf:
                 raise ValueError(f"idf={self.idf!r} needs all documents at once: call fit first")
-            if self.learner is None:
-                warnings.warn(
-                    f"partial_fit has only some of the documents: {SAY_PIECEWISE}; fit takes all",
-                    DataWarning,
-                    stacklevel=2,
-                )
-            self.learner_, self.encoder_ = self._learner(PIECEWISE), self._encoder(PIECEWISE)
-        elif isinstance(self.learner_, LinearSVM):
-            warnings.warn(SAY_GOING_ON, DataWarning, stacklevel=2)
-            model = go_on_online(self.learner_.model_)
-            self.learner_ = PassiveAggressive(**model.params).restore(model)
+            default = self._piecewise(WHOLE)
+            self.learner_, self.encoder_ = self._fresh_learner(default), self._encoder(default)
+        else:
+            self._go_on()
         rows = self.encoder_.encode(texts, 0.0, threads, note=True)
         self.learner_.partial_fit(rows, y, classes=classes, sample_weight=sample_weight)
         return self
 
-    # Prediction
-
-    def decision_function(self, X: Any) -> np.ndarray:
-        """Compute the scores of all documents, as the learner does."""
-        return self._fitted_learner().decision_function(self._rows(X))
-
-    def predict(self, X: Any) -> np.ndarray:
-        """Predict the label of every document."""
-        return self._fitted_learner().predict(self._rows(X))
-
-    @available_if(_has_probabilities)
-    def predict_proba(self, X: Any) -> np.ndarray:
-        """Estimate the probability of every class, if the learner supports it."""
-        return self._fitted_learner().predict_proba(self._rows(X))
-
     def explain(self, text: str, top: int = 10) -> Explanation:
         """Return the words that decided the prediction for one document, strongest first."""
-        return self.model_.explain(texts_of([text]), top)
-
-    def top_features(self, n: int = 10) -> dict[Any, list[tuple[str, float]]]:
-        """Return for each class the n features with the largest weights for it.
-
-        With two classes, the first has the weights of the second with opposite signs. A name with
-        "~" shares its column with others; a column without a name is "#" and its number.
-        """
-        return self.model_.top_features(n)
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return "learner_" in vars(self)
-
-    def restore(self, model: LinearModel) -> Self:
-        """Adopt a model that was read from a file."""
-        self.learner_ = clone(self.learner).restore(model)
-        self.encoder_ = model.encoder
-        return self
-
-    # Learned attributes
-
-    @property
-    def model_(self) -> LinearModel:
-        """Encoder and weights as one model."""
-        return replace(self._fitted_learner().model_, encoder=self.encoder_)
-
-    @property
-    def certificate_(self) -> Any:
-        """The certificate of the learner."""
-        return self._fitted_learner().certificate_
+        return self._fitted().explain(texts_of([text]), top)
 
     # Internals
 
-    def _fitted_learner(self) -> Any:
-        if not self.__sklearn_is_fitted__():
-            raise NotFittedError("this TextClassifier is not fitted yet: call fit first")
-        return self.learner_
-
-    def _learner(self, default: TextDefault) -> Any:
-        if self.learner is not None:
-            own = Use(False, "if a learner is given", "without one; give the learner its own")
-            refuse_unused(changed(self), dict.fromkeys(("random_state", "class_weight"), own))
-            return clone(self.learner)
-        more = {
-            "class_weight": self.class_weight,
-            "n_jobs": self.n_jobs,
-            "random_state": self.random_state,
-        }
-        return _LEARNERS[default.learner](**default.parameters, **more)
+    def _default(self) -> TextDefault:
+        return WHOLE
 
     def _encoder(self, default: TextDefault) -> TextEncoder:
         unsaid = default.idf if self.learner is None else False
         return _encoder(self, idf=unsaid if self.idf is None else self.idf)
 
-    def _rows(self, X: Any) -> Rows:
-        bias = self._fitted_learner().model_.bias
-        return self.encoder_.encode(texts_of(X), bias, thread_count(self.n_jobs))
+    def _rows_of(self, X: Any) -> Iterator[Rows]:
+        bias = self.learner_.model_.bias
+        yield self.encoder_.encode(texts_of(X), bias, thread_count(self.n_jobs))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

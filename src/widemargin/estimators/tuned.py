@@ -12,10 +12,11 @@ from sklearn.utils.validation import _check_sample_weight, column_or_1d
 
 from widemargin.data.datasets import Classes, Encoded, read_all
 from widemargin.data.encode.labels import check_labels, encode_labels
-from widemargin.data.encode.text import texts_of
+from widemargin.data.encode.text import TextEncoder, texts_of
 from widemargin.data.pool import Pool
 from widemargin.data.rows import Rows, Stack
 from widemargin.errors import DataError
+from widemargin.estimators.encoded import EncodedClassifier
 from widemargin.estimators.kernel_perceptron import KernelPerceptron
 from widemargin.estimators.kernel_svm import KernelSVM
 from widemargin.estimators.linear import LinearLearner
@@ -159,10 +160,8 @@ def _check_unsearched(given: Space, searched: Space, learner: Any) -> None:
 
 def _learner_of(estimator: Any) -> Any:
     """What learns: the estimator, or the learner inside it."""
-    if isinstance(estimator, TextClassifier):
-        return estimator._learner(WHOLE)
-    if isinstance(estimator, TableClassifier):
-        return estimator._learner()
+    if isinstance(estimator, EncodedClassifier):
+        return estimator._fresh_learner(estimator._default())
     return clone(estimator)
 
 
@@ -185,11 +184,14 @@ def _settings_of(learner: Any) -> AnySettings:
 def _with(estimator: Any, learner: Any, best: dict[str, Any]) -> Any:
     """A new estimator with the chosen settings; a default learner is then a learner given."""
     tuned = clone(learner).set_params(**best)
-    if not isinstance(estimator, (TextClassifier, TableClassifier)):
+    if not isinstance(estimator, EncodedClassifier):
         return tuned
-    whole = clone(estimator).set_params(learner=tuned, random_state=None, class_weight=None)
-    if isinstance(estimator, TextClassifier) and estimator.learner is None:
-        whole.set_params(idf=estimator._encoder(WHOLE).options["idf"])
+    own = {"random_state": None, "class_weight": None, "validation": 0.0}
+    whole = clone(estimator).set_params(learner=tuned, **own)
+    encoder = estimator._encoder(estimator._default())
+    text = encoder if isinstance(encoder, TextEncoder) else encoder.text
+    if text is not None:  # how texts are encoded beside the default learner
+        whole.set_params(**{name: text.options[name] for name in ("ngrams", "idf")})
     return whole
 
 
@@ -197,7 +199,7 @@ def _pool(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Pool:
     """The examples, to be split."""
     threads = thread_count(estimator.n_jobs)
     if isinstance(estimator, TableClassifier):
-        encoder, classes = estimator._encoder(), Classes()
+        encoder, classes = estimator._encoder(estimator._default()), Classes()
         source = estimator._source(X, y)
         data = read_all(source, encoder, classes, learn=True, keep=True)
         assert data is not None

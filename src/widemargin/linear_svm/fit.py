@@ -19,12 +19,14 @@ from widemargin.linear_svm.joint import JointSVM, solve_joint
 from widemargin.linear_svm.problem import BinarySVM, SolverReport, StopSignal
 from widemargin.markup.brief import brief_repr
 from widemargin.online.columns import Columns, columns_for
-from widemargin.online.fit import prices
+from widemargin.online.fit import prices, split
+from widemargin.online.held_out import HeldOut, HeldOutScore
 from widemargin.online.state import State
 from widemargin.parameters import (
     Use,
     check_choice,
     check_constant,
+    check_fraction,
     check_positive,
     check_seconds,
     check_whole,
@@ -52,6 +54,7 @@ class SVMSettings:
     epochs: int = 1000
     max_seconds: float | None = None
     class_weight: Mapping[Any, float] | str | None = None
+    validation: float = 0.0
     n_jobs: int | None = None
 
     def check(self) -> None:
@@ -64,6 +67,7 @@ class SVMSettings:
         check_whole("epochs", self.epochs, least=1)
         check_seconds("max_seconds", self.max_seconds)
         check_constant("fit_intercept", self.fit_intercept)
+        check_fraction("validation", self.validation)
         if self.multiclass == "joint" and (self.loss != "hinge" or self.free or math.isinf(self.C)):
             raise ValueError(
                 "multiclass='joint' needs the hinge loss, a regularised bias and a finite C; use"
@@ -85,6 +89,11 @@ class SVMSettings:
     def constant(self) -> float:
         """The constant feature that the rows have while learning; its weight is the bias."""
         return 0.0 if self.free else float(self.fit_intercept)
+
+    @property
+    def weighted(self) -> float:
+        """The constant feature whose weight is the bias of the model."""
+        return 1.0 if self.free else self.constant
 
 
 class DualStart(NamedTuple):
@@ -133,15 +142,21 @@ def fit_svm(
     rng : numpy Generator
         The source of all random choices.
     sample_weight : array, optional
-        The weight of each row's loss.
+        The weight of each row's loss. With `settings.validation`, held-out rows have no part in
+        the problem; the accuracy on them is in the last row of the history.
     start : DualStart, optional
         The dual values to begin with.
     watch : callable, optional
         Called with the progress; training stops when it returns True.
     """
     rows.check_scale()
-    rows = given = rows.without_duplicates()
-    columns = _columns_of(rows, len(classes))
+    rows, held_out = rows.without_duplicates(), None
+    if settings.validation > 0.0:
+        which, kept_back = split(codes, settings.validation, rng)
+        held_out = HeldOut(rows.with_bias(settings.weighted), kept_back, codes[kept_back])
+        rows, codes = rows.take(which), codes[which]
+        sample_weight = None if sample_weight is None else sample_weight[which]
+    given, columns = rows, _columns_of(rows, len(classes))
     if columns is not None:
         rows = columns.number(rows)
     price = prices(classes, codes, settings.class_weight, sample_weight)
@@ -163,6 +178,9 @@ def fit_svm(
         raise
     W = np.vstack([solution.w for solution in solutions])
     state = State.begin(W, "last", joint=True, columns=columns)
+    if held_out is not None:
+        score = HeldOutScore(held_out, state, "last", threads).accuracy()
+        history.epochs[-1] = history.epochs[-1]._replace(held_out=score)
     certificate = together([solution.certificate for solution in solutions])
     if not history.stopped:
         reached = all(solution.reached for solution in solutions)

@@ -235,7 +235,7 @@ class LinearModel:
         if self.state.columns is not None:
             columns = self.state.columns.ids
             weights = weights[:, 1 : len(columns) + 1]
-        signs = getattr(self.encoder, "signs", lambda: 1.0)()
+        signs: Any = getattr(self.encoder, "signs", lambda: 1.0)()
         weights = weights * (signs[columns] if np.ndim(signs) else signs)
         if len(weights) == 1:
             weights = np.concatenate([-weights, weights])

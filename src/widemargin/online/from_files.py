@@ -4,22 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import chain
+from typing import Any
 
 import numpy as np
 
-from widemargin.data.datasets import Classes, join_labels, join_weights, must_observe, size_of
+from widemargin.data.datasets import Classes, join_weights, must_observe, size_of
 from widemargin.data.encode.encoder import Encoder
 from widemargin.data.encode.labels import codes_of
 from widemargin.data.encode.numbers import NumbersEncoder
 from widemargin.data.readers.chunk import Chunk
 from widemargin.data.readers.files import Files
-from widemargin.data.rows import Rows, frozen, stacked
+from widemargin.data.rows import frozen, stacked
 from widemargin.errors import DataError
 from widemargin.online.examples import Place
 from widemargin.online.fit import begin, make_room, prices
 from widemargin.online.label_runs import LabelRuns
 from widemargin.online.orders import mixed
 from widemargin.online.passes import Window
+from widemargin.online.reservoir import Batch, Reservoir
 from widemargin.online.settings import Settings
 from widemargin.online.state import State
 
@@ -37,8 +39,8 @@ class FromFiles:
     """Examples that are read again in every epoch, in windows that fit in memory.
 
     Seekable files are cut into ranges, which are read in a new random order in every epoch, many of
-    them per window; other files are read from the start. The rows of a window are then shuffled.
-    Without shuffling, a window is a chunk.
+    them per window; pipes are read from the start, and mixed by a reservoir. The rows of a window
+    are then shuffled. Without shuffling, a window is a chunk.
 
     Parameters
     ----------
@@ -49,15 +51,23 @@ class FromFiles:
         How to learn.
     budget : int
         Approximate limit on the bytes of the rows of a window.
+    reservoir : int
+        Approximate limit on the bytes of the rows of a pipe that are kept to be learned from last.
     """
 
     whole: Window | None = None
 
     def __init__(
-        self, files: Files, encoder: Encoder, classes: Classes, settings: Settings, budget: int
+        self,
+        files: Files,
+        encoder: Encoder,
+        classes: Classes,
+        settings: Settings,
+        budget: int,
+        reservoir: int = 0,
     ) -> None:
         self.files, self.encoder, self.classes = files, encoder, classes
-        self.settings, self.budget = settings, budget
+        self.settings, self.budget, self.reservoir = settings, budget, reservoir
         self.bias: float | None = None
         self.runs = LabelRuns()
         self.state: State
@@ -80,7 +90,7 @@ class FromFiles:
         elif must_observe(self.encoder) and not isinstance(self.encoder, NumbersEncoder):
             for chunk in chunks:
                 self.encoder.observe(chunk.raw)
-        rows, _ = self._encode([first])
+        rows = self._encode([first]).rows
         self._known = self.classes.values
         self.state = begin(rows, len(self._known), self.settings, rng)
         return self.state
@@ -92,13 +102,15 @@ class FromFiles:
     def epoch(self, place: Place, rng: np.random.Generator) -> Iterator[Window]:
         """Yield the remaining windows of this epoch."""
         resumed = place.window > 0 or place.done > 0
-        for number, chunks in enumerate(self._groups(rng)):
+        mixes = not self.files.readable_again and self.settings.shuffle is not False
+        groups: Iterator[Any] = self._mixed(rng) if mixes else self._groups(rng)
+        for number, group in enumerate(groups):
             if number < place.window:
                 continue
             if resumed:
                 rng.bit_generator.state, resumed = place.generator_states["window"], False
             place.generator_states["window"] = rng.bit_generator.state
-            rows, chunk = self._encode(chunks)
+            rows, codes, weights = group if isinstance(group, Batch) else self._encode(group)
             n = rows.n
             make_room(self.state, self._known, self.classes.values, rows, self.settings, rng)
             if len(self._known) < len(self.classes.values):
@@ -109,9 +121,7 @@ class FromFiles:
                 self.state.pass_over(n)
                 place.leave(n)
                 continue
-            assert chunk.labels is not None
-            codes = self.classes.codes(chunk.labels)
-            price = prices(self._known, codes, self.settings.class_weight, chunk.weights)
+            price = prices(self._known, codes, self.settings.class_weight, weights)
             order = rows.everything
             if price is not None and not np.all(price > 0.0):
                 order = frozen(order[price > 0.0])  # rows with weight 0 are skipped
@@ -119,6 +129,17 @@ class FromFiles:
                 order = frozen(mixed(order, rng))
             self.runs.add(codes[order])
             yield Window(rows.widened(self.state.width), codes, price, order, place.rows)
+
+    def _mixed(self, rng: np.random.Generator) -> Iterator[Batch]:
+        """Yield the rows of a pipe, mixed by a reservoir as well as memory allows."""
+        reservoir = Reservoir(self.reservoir)
+        for chunks in self._groups(rng):
+            batch = reservoir.add(self._encode(chunks), self.classes.values, rng)
+            if batch is not None:
+                yield batch
+        rest = reservoir.rest()
+        if rest is not None:
+            yield rest
 
     def _groups(self, rng: np.random.Generator) -> Iterator[list[Chunk]]:
         """Yield the chunks of one epoch, grouped by window."""
@@ -152,20 +173,18 @@ class FromFiles:
         self._first, self._rest = [], iter(())
         return chain(first, rest)
 
-    def _encode(self, chunks: list[Chunk]) -> tuple[Rows, Chunk]:
-        """Join chunks into one; return its rows and the chunk itself."""
-        threads, parts, labels, weights = self.files.options.threads, [], [], []
+    def _encode(self, chunks: list[Chunk]) -> Batch:
+        """Encode chunks, and join them into one batch."""
+        threads, parts = self.files.options.threads, []
         for chunk in chunks:
             if chunk.labels is None:
                 raise DataError(f"{chunk.source}: has no labels to learn from")
             self.classes.add(chunk.labels, chunk.source)
-            labels.append(chunk.labels)
-            weights.append(chunk.weights)
             parts.append(self.encoder.encode(chunk.raw, self.bias or 0.0, threads, note=True))
         rows = stacked([part.widened(self.encoder.width) for part in parts])
         if self.bias is None:
             rows = self.settings.extend(rows)
             self.bias = rows.bias
-        if len(chunks) == 1:
-            return rows, chunks[0]
-        return rows, chunks[0]._replace(labels=join_labels(labels), weights=join_weights(chunks))
+        # Only now are all classes known, and with them the codes.
+        codes = [self.classes.codes(chunk.labels) for chunk in chunks if chunk.labels is not None]
+        return Batch(rows, np.concatenate(codes), join_weights(chunks))

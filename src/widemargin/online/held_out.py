@@ -1,4 +1,4 @@
-"""Held-out examples, and the accuracy of the deployed hypothesis on them."""
+"""Held-out examples: how many, and the accuracy of the deployed hypothesis on them."""
 
 from __future__ import annotations
 
@@ -11,6 +11,32 @@ from widemargin.online.columns import Columns
 from widemargin.online.mistake_log import Part
 from widemargin.online.scores import best_class, deployed_scores, votes_on
 from widemargin.online.state import State
+
+#: The part that is held out unless the user says otherwise, ...
+USUAL_PART = 0.1
+#: ... which is at most this many examples, more of which would hardly narrow the interval, ...
+_MOST = 10_000
+#: ... and none of fewer than these, of which a tenth says little.
+_FEWEST = 100
+
+
+def usual_part(sizes: np.ndarray, part: float = USUAL_PART) -> float:
+    """The fraction to hold out of classes of these sizes: a tenth, but at most 10,000 examples.
+
+    Of fewer than 100 examples it is 0, and also where no class is large enough.
+
+    Examples
+    --------
+    >>> [usual_part(np.array(sizes)) for sizes in ([40, 40], [80, 40], [200_000, 200_000])]
+    [0.0, 0.1, 0.025]
+    """
+    n = int(np.sum(sizes))
+    if n < _FEWEST or not np.any(np.rint(part * sizes)):
+        return 0.0
+    fraction = min(part, _MOST / n)
+    if np.sum(np.rint(fraction * sizes)) > _MOST:  # each class may be rounded up by a half
+        fraction = (_MOST - len(sizes) / 2) / n
+    return fraction
 
 
 class HeldOut(NamedTuple):

@@ -19,6 +19,7 @@ from widemargin.parameters import (
     check_constant,
     check_fraction,
     check_not_negative,
+    check_patience,
     check_seconds,
     check_whole,
     uses_of_held_out,
@@ -44,7 +45,7 @@ class Settings:
     start: Any = "zero"
     tol: float = 0.0
     validation: float = 0.0
-    patience: int = 5
+    patience: int | None = 5
     max_seconds: float | None = None
     class_weight: Mapping[Any, float] | str | None = None
     fit_intercept: bool | float | str = True
@@ -57,7 +58,7 @@ class Settings:
         check_choice("multiclass", self.multiclass, ("joint", "ovr"))
         check_choice("shuffle", self.shuffle, SHUFFLES)
         check_whole("epochs", self.epochs, least=1)
-        check_whole("patience", self.patience, least=1)
+        check_patience(self.patience)
         check_fraction("validation", self.validation)
         check_not_negative("tol", self.tol, infinite=True)
         check_seconds("max_seconds", self.max_seconds)
@@ -82,7 +83,7 @@ class Settings:
         """When to stop."""
         return Stops(
             epochs=int(self.epochs),
-            patience=int(self.patience),
+            patience=self.patience,
             tol=float(self.tol),
             max_seconds=math.inf if self.max_seconds is None else float(self.max_seconds),
         )

@@ -19,6 +19,7 @@ from widemargin.parameters import (
     changed,
     check_choice,
     check_fraction,
+    check_patience,
     check_positive,
     check_whole,
     refuse_unused,
@@ -74,8 +75,8 @@ class StructuredPerceptron(StructuredEstimator):
         How to update after a beam search: see `widemargin.structured.beam`.
     validation : float
         Share of the examples to hold out if `fit` is given no held-out examples.
-    patience : int
-        Epochs to wait for a better score on held-out examples.
+    patience : int or None
+        Epochs to wait for a better score on held-out examples; None only measures it.
     max_seconds : float
         Stop after this time.
     log : bool
@@ -125,7 +126,7 @@ class StructuredPerceptron(StructuredEstimator):
         beam: int = 0,
         update: str = "max-violation",
         validation: float = 0.0,
-        patience: int = 5,
+        patience: int | None = 5,
         max_seconds: float = math.inf,
         log: bool = False,
         random_state: int | None = 0,
@@ -151,7 +152,7 @@ class StructuredPerceptron(StructuredEstimator):
         ):
             check_choice(name, value, known)
         check_whole("epochs", self.epochs, least=1)
-        check_whole("patience", self.patience, least=1)
+        check_patience(self.patience)
         check_whole("beam", self.beam, least=0)
         check_fraction("validation", self.validation)
         check_positive("max_seconds", self.max_seconds, infinite=True)

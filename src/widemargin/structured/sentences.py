@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from widemargin.data.readers.conll import read_conll
 from widemargin.data.readers.corpus import Corpus, Sentence, gather
 from widemargin.errors import DataError
@@ -58,6 +60,20 @@ def corpus_of(given: Any, tags: Any = None, beside: Sequence[str] = BESIDE) -> C
         made = Corpus.of(feature_columns(sentences, beside), tags)
         return replace(made, format="dicts")
     return Corpus.of(sentences, tags)
+
+
+def split_sentences(
+    corpus: Corpus, share: float, rng: np.random.Generator
+) -> tuple[Corpus, Corpus]:
+    """Split sentences into those to learn from and a share to hold out, each in their order."""
+    count = round(float(share) * len(corpus))
+    if not 0.0 < share < 1.0 or not 0 < count < len(corpus):
+        raise ValueError(
+            f"validation={share!r} must be a share from 0 up to 1 that leaves sentences on"
+            f" both sides; there are {len(corpus)}"
+        )
+    chosen = np.sort(rng.permutation(len(corpus))[:count])
+    return corpus[np.setdiff1d(np.arange(len(corpus)), chosen)], corpus[chosen]
 
 
 def _columns(

@@ -60,7 +60,7 @@ class History:
         "interrupted" or, for an SVM, "gap reached", "not separable" or "no progress" (limit of
         floating-point precision).
     best : int or None
-        The epoch whose weights were returned, if examples were held out.
+        The epoch whose weights were returned, if held-out examples chose it.
     cycle : Cycle or None
         Set if earlier weights recurred (checked only with a fixed order).
 

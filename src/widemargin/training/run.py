@@ -29,8 +29,8 @@ class Stops:
     ----------
     epochs : float
         After this many passes over the examples, which may be a fraction of a pass.
-    patience : int
-        When the held-out score has not improved for this many epochs.
+    patience : int or None
+        When the held-out score has not improved for this many epochs; None only measures it.
     tol : float
         When the weights move less than this in an epoch.
     max_seconds : float
@@ -38,7 +38,7 @@ class Stops:
     """
 
     epochs: float
-    patience: int = 5
+    patience: int | None = 5
     tol: float = 0.0
     max_seconds: float = math.inf
 
@@ -239,7 +239,8 @@ class Run:
     stops : Stops
         When to stop.
     held_out : bool
-        Whether to score the training after each epoch and return the best state, not the last.
+        Whether to score the training after each epoch, and to return the best state, not the last,
+        unless the patience is None.
     every : int
         In a stream that is read once: add a row to the history after this many examples. 0: after
         each epoch.

@@ -39,13 +39,16 @@ _CELLS = {
     "category": "strings",
     "text": "texts",
 }
-_WANTED = "a pandas or Polars data frame, an Arrow table, a dict of columns, or the path of a file"
+_WANTED = (
+    "a pandas or Polars data frame, an Arrow table, a dict of columns, an array with two"
+    " dimensions, or the path of a file"
+)
 
 
 def is_frame(X: Any) -> bool:
     """Whether this is a table with named columns."""
     if isinstance(X, Mapping):
-        return True
+        return not hasattr(X, "tocsr")  # a scipy matrix may be a dict of its cells
     if hasattr(X, "iloc"):
         return hasattr(X, "columns")
     arrow = hasattr(X, "__arrow_c_stream__") or hasattr(X, "to_arrow")  # the latter: Polars < 1.3
@@ -90,12 +93,8 @@ def arrow_table(X: Any) -> Any:
 
 def not_a_table(X: Any) -> DataError:
     """The error that says what to pass instead."""
-    shape, kind = getattr(X, "shape", ()), type(X).__name__
-    found = f"an object of type {kind}"
-    if len(shape) == 2:
-        found = f"a matrix without column names ({kind} of shape {tuple(shape)})"
-    elif _is_column(X):
-        found = f"a single column ({kind})"
+    kind = type(X).__name__
+    found = f"a single column ({kind})" if _is_column(X) else f"an object of type {kind}"
     return DataError(f"found {found}, where a table is needed; pass {_WANTED}")
 
 

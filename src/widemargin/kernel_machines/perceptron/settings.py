@@ -16,6 +16,7 @@ from widemargin.parameters import (
     Use,
     check_choice,
     check_fraction,
+    check_patience,
     check_positive,
     check_seconds,
     check_whole,
@@ -48,7 +49,7 @@ class KernelSettings:
     shuffle: Shuffle = True
     ties: str = "mistake"
     validation: float = 0.0
-    patience: int = 5
+    patience: int | None = 5
     max_seconds: float | None = None
     class_weight: Mapping[Any, float] | str | None = None
     multiclass: str = "joint"
@@ -68,7 +69,7 @@ class KernelSettings:
         parse_bytes("max_memory", self.max_memory)
         check_positive("epochs", self.epochs)
         check_fraction("validation", self.validation)
-        check_whole("patience", self.patience, least=1)
+        check_patience(self.patience)
         check_seconds("max_seconds", self.max_seconds)
         if self.budget is not None:
             self._check_budget()
@@ -108,7 +109,7 @@ class KernelSettings:
     def stops(self) -> Stops:
         """When to stop."""
         limit = math.inf if self.max_seconds is None else float(self.max_seconds)
-        return Stops(float(self.epochs), int(self.patience), max_seconds=limit)
+        return Stops(float(self.epochs), self.patience, max_seconds=limit)
 
     @property
     def memory(self) -> int:

@@ -21,10 +21,11 @@ from widemargin.kernels.kernel import Kernel, make_kernel, uses_of_kernel
 from widemargin.kernels.points import Points, points_of
 from widemargin.markup.brief import brief_repr
 from widemargin.models.kernel_svm import KernelSVMModel
-from widemargin.online.fit import prices
+from widemargin.online.fit import prices, split
 from widemargin.parameters import (
     Use,
     check_choice,
+    check_fraction,
     check_positive,
     check_seconds,
     check_whole,
@@ -52,6 +53,7 @@ class KernelSVMSettings:
     multiclass: str = "ovo"
     decision_function_shape: str = "ovr"
     class_weight: Mapping[Any, float] | str | None = None
+    validation: float = 0.0
     max_memory: int | str = "2GB"
     low_rank: int | None = None
     max_seconds: float | None = None
@@ -65,6 +67,7 @@ class KernelSVMSettings:
             raise ValueError("decision_function_shape='ovo' needs multiclass='ovo'")
         check_positive("C", self.C, infinite=True)
         check_positive("tol", self.tol)
+        check_fraction("validation", self.validation)
         check_seconds("max_seconds", self.max_seconds)
         if self.low_rank is not None:
             check_whole("low_rank", self.low_rank, least=1, other="None")
@@ -106,6 +109,7 @@ def fit_kernel_svm(
     classes: np.ndarray,
     codes: np.ndarray,
     settings: KernelSVMSettings,
+    rng: np.random.Generator | None = None,
     *,
     sample_weight: np.ndarray | None = None,
     start: KernelDualStart | None = None,
@@ -121,8 +125,11 @@ def fit_kernel_svm(
         The labels, and the index of each example's label among them.
     settings : KernelSVMSettings
         What to train.
+    rng : numpy Generator, optional
+        Chooses the examples that `settings.validation` holds out; nothing else is random.
     sample_weight : array, optional
-        The weight of each example's loss.
+        The weight of each example's loss. Held-out examples have weight 0; the accuracy on them is
+        in the history.
     start : KernelDualStart, optional
         Dual values to start from, of the same examples and machines.
     watch : callable, optional
@@ -133,6 +140,11 @@ def fit_kernel_svm(
     kernel = settings.make_kernel(X)
     points = points_of(kernel, X)
     _check_points(kernel, points)
+    kept_back = np.empty(0, np.uint64)
+    if settings.validation > 0.0:
+        _, kept_back = split(codes, settings.validation, np.random.default_rng(rng))
+        sample_weight = np.ones(points.n) if sample_weight is None else np.array(sample_weight)
+        sample_weight[kept_back] = 0.0
     price = prices(classes, codes, settings.class_weight, sample_weight)
     price = np.ones(points.n) if price is None else price
     order = _order_by_class(codes, price)
@@ -173,6 +185,11 @@ def fit_kernel_svm(
         shape=settings.decision_function_shape,
         worth=worth,
     )
+    if len(kept_back):
+        asked = points.take(kept_back)
+        found = model.predict(asked.rows if asked.objects is None else asked.objects)
+        right = found == classes[codes[kept_back]]
+        history.epochs[-1] = history.epochs[-1]._replace(held_out=float(np.mean(right)))
     return TrainedKernelSVM(model, _next_start(solved, order, points.n, problem.C), solved.steps)
 
 

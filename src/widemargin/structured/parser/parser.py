@@ -24,10 +24,12 @@ from widemargin.parameters import (
     changed,
     check_choice,
     check_not_negative,
+    check_patience,
     check_positive,
     check_probability,
     check_seconds,
     check_whole,
+    is_number,
     refuse_unused,
     used_with,
 )
@@ -58,7 +60,7 @@ from widemargin.structured.parser.treebank import (
     with_trees,
 )
 from widemargin.structured.parser.trees import Attachment
-from widemargin.structured.sentences import corpus_of
+from widemargin.structured.sentences import corpus_of, split_sentences
 from widemargin.structured.tagger.model import TaggerModel
 from widemargin.structured.tagger.tagger import Tagger
 from widemargin.training.checkpoints import Checkpoints, digest_of, open_checkpoints
@@ -110,10 +112,12 @@ class Parser(StructuredEstimator):
     jackknife : int
         Split the training sentences into this many parts, and tag each part with taggers trained
         on the others; with 0 or 1, tag them with taggers trained on all.
-    validation : path, Corpus or None
-        Sentences with trees whose UAS is measured after every epoch; the best weights are kept.
-    patience : int
-        Epochs to wait for a better UAS on the sentences of `validation`.
+    validation : float, path, Corpus or None
+        A share of the sentences to hold out, or other sentences with trees; their UAS is measured
+        after every epoch, and the best weights are kept.
+    patience : int or None
+        Epochs to wait for a better UAS on these sentences; None only measures it, and keeps the
+        last weights.
     max_seconds : float or None
         Stop after this time, the taggers included, and keep what was learned until then.
     random_state : int, Generator or None
@@ -165,7 +169,7 @@ class Parser(StructuredEstimator):
         tagger: Tagger | None = None,
         jackknife: int = 5,
         validation: Any = None,
-        patience: int = 5,
+        patience: int | None = 5,
         max_seconds: float | None = None,
         random_state: Any = None,
     ) -> None:
@@ -213,9 +217,11 @@ class Parser(StructuredEstimator):
         if not corpus.tokens:
             raise DataError(f"{corpus.source}: there is no sentence to learn from")
         columns = self._columns(corpus)
+        rng = np.random.default_rng(self.random_state)
+        corpus, held_out = self._hold_out(corpus, rng)
         with open_checkpoints(checkpoint, lambda: self._task(corpus)) as checkpoints:
             stages = Stages(watch, checkpoints, self.max_seconds)
-            self.model_ = self._learn(corpus, columns, stages)
+            self.model_ = self._learn(corpus, held_out, columns, rng, stages)
             stages.end()
         return self
 
@@ -237,7 +243,7 @@ class Parser(StructuredEstimator):
         check_positive("C", self.C, infinite=True)
         check_probability("explore", self.explore)
         check_whole("jackknife", self.jackknife, least=0)
-        check_whole("patience", self.patience, least=1)
+        check_patience(self.patience)
         check_seconds("max_seconds", self.max_seconds)
         refuse_unused(changed(self), uses_of_parser(self))
 
@@ -308,6 +314,7 @@ class Parser(StructuredEstimator):
         allowed[np.where(heads == 0, 0, np.where(heads > number, 1, 2)), codes] = 1
         several = allowed.any(axis=1)
         allowed[~several] = 1  # a direction that was never seen may have any label
+        share = self.validation if is_number(self.validation) else None
         return ParserModel(
             system=self.system,
             labels=labels,
@@ -322,12 +329,26 @@ class Parser(StructuredEstimator):
             columns=columns,
             taggers=taggers,
             beam=int(self.beam),
-            params=self.get_params(deep=False) | {"tagger": None, "validation": None},
+            params={**self.get_params(deep=False), "tagger": None, "validation": share},
         )
 
-    def _learn(self, corpus: Corpus, columns: tuple[str, ...], stages: Stages) -> ParserModel:
+    def _hold_out(self, corpus: Corpus, rng: np.random.Generator) -> tuple[Corpus, Corpus | None]:
+        """The sentences to learn from, and the held-out ones, if any."""
+        if not _holds_out(self.validation):
+            return corpus, None
+        if is_number(self.validation):
+            return split_sentences(corpus, self.validation, rng)
+        return corpus, corpus_of(self.validation)
+
+    def _learn(
+        self,
+        corpus: Corpus,
+        held_out: Corpus | None,
+        columns: tuple[str, ...],
+        rng: np.random.Generator,
+        stages: Stages,
+    ) -> ParserModel:
         """Learn tags, then labels, then arcs."""
-        rng = np.random.default_rng(self.random_state)
         taggers, tags = self._tag(corpus, columns, rng, stages)
         labels = labels_of(corpus)
         codes = {label: code for code, label in enumerate(labels)}
@@ -341,14 +362,13 @@ class Parser(StructuredEstimator):
         stages.run("labels", labelling, Stops(_LABEL_EPOCHS))
         model = replace(model, V=labelling.answer())
         score = None
-        if self.validation is not None:
-            held_out = corpus_of(self.validation)
+        if held_out is not None:
 
             def score(weights: np.ndarray) -> float:
                 return replace(model, W=weights).attachment(held_out).uas.f1
 
         training, epochs, why = self._arcs(model, given, rng, score, stages)
-        stops = Stops(epochs, int(self.patience))
+        stops = Stops(epochs, self.patience)
         history = stages.run("arcs", training, stops, held_out=score is not None)
         certificate = RunCertificate(
             mistakes=history.mistakes,
@@ -464,6 +484,10 @@ def _flat_tags(tagger: TaggerModel, corpus: Corpus) -> list[str]:
     return np.array(tagger.tags, object)[tagger.codes(corpus)].tolist()
 
 
+def _holds_out(validation: Any) -> bool:
+    return validation is not None and not (is_number(validation) and validation == 0)
+
+
 def uses_of_parser(parser: Parser) -> dict[str, Use]:
     """Which parameters of a parser have an effect."""
     transitions = used_with("system", parser.system, "arc-hybrid")
@@ -473,6 +497,6 @@ def uses_of_parser(parser: Parser) -> dict[str, Use]:
         "C": used_with("system", parser.system, "eisner", "cle"),
         **dict.fromkeys(("tagger", "jackknife"), own),
         "patience": Use(
-            parser.validation is not None, "without validation", "with sentences to score"
+            _holds_out(parser.validation), "without validation", "with sentences to score"
         ),
     }

@@ -23,6 +23,7 @@ from widemargin.parameters import (
     Use,
     changed,
     check_choice,
+    check_patience,
     check_seconds,
     check_whole,
     is_number,
@@ -30,7 +31,7 @@ from widemargin.parameters import (
     used_with,
 )
 from widemargin.structured.estimator import StructuredEstimator
-from widemargin.structured.sentences import corpus_of, word_columns
+from widemargin.structured.sentences import corpus_of, split_sentences, word_columns
 from widemargin.structured.spans import measure_spans
 from widemargin.structured.tagger.constraints import (
     allowed_transitions,
@@ -123,8 +124,9 @@ class Tagger(StructuredEstimator):
     validation : float, path, Corpus or (sentences, tags)
         A share of the sentences to hold out, or other sentences; they are scored after every
         epoch, and the best weights are kept.
-    patience : int
-        Stop when that score has not improved for this many epochs.
+    patience : int or None
+        Stop when that score has not improved for this many epochs; None only measures it, and
+        keeps the last weights.
     max_seconds : float or None
         Stop after this time.
     n_jobs : int or None
@@ -178,7 +180,7 @@ class Tagger(StructuredEstimator):
         cost_augmented: bool = False,
         shuffle: bool = True,
         validation: Any = 0.0,
-        patience: int = 5,
+        patience: int | None = 5,
         max_seconds: float | None = None,
         n_jobs: int | None = None,
         random_state: Any = None,
@@ -271,15 +273,7 @@ class Tagger(StructuredEstimator):
         if asked is None or (isinstance(asked, (int, float)) and asked == 0):
             return corpus, None
         if isinstance(asked, (int, float)):
-            count = round(float(asked) * len(corpus))
-            if not 0.0 < asked < 1.0 or not 0 < count < len(corpus):
-                raise ValueError(
-                    f"validation={asked!r} must be a share from 0 up to 1 that leaves sentences on"
-                    f" both sides; there are {len(corpus)}"
-                )
-            chosen = np.sort(rng.permutation(len(corpus))[:count])
-            rest = np.setdiff1d(np.arange(len(corpus)), chosen)
-            other, corpus = corpus[chosen], corpus[rest]
+            corpus, other = split_sentences(corpus, asked, rng)
         elif isinstance(asked, tuple):
             other, column = corpus_of(*asked), "tag"
         else:
@@ -394,8 +388,9 @@ class Tagger(StructuredEstimator):
         check_choice("keep", self.keep, ("average", "last"))
         check_choice("search", self.search, ("exact", "beam"))
         check_choice("update", self.update, _UPDATES)
-        for name in ("epochs", "committee", "beam", "patience"):
+        for name in ("epochs", "committee", "beam"):
             check_whole(name, getattr(self, name), least=1)
+        check_patience(self.patience)
         if isinstance(self.templates, str) and self.templates != "auto":
             raise ValueError(f"templates={self.templates!r} must be 'auto' or a list of templates")
         check_seconds("max_seconds", self.max_seconds)
@@ -405,7 +400,7 @@ class Tagger(StructuredEstimator):
         return TaggerSettings(
             rule=make_rule(self.rule, C=self.C),
             search=Search(tags, self.order, beam, _UPDATES[self.update], cost),
-            stops=Stops(int(self.epochs), int(self.patience), max_seconds=limit),
+            stops=Stops(int(self.epochs), self.patience, max_seconds=limit),
             keep=self.keep,
             shuffle=bool(self.shuffle),
         )

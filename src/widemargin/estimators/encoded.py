@@ -1,0 +1,210 @@
+"""An encoder and a learner in one model: what classifiers of tables and of texts have in common."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils.metaestimators import available_if
+
+from widemargin.data.reading import matrix_of
+from widemargin.data.rows import Rows
+from widemargin.errors import DataWarning
+from widemargin.estimators.fitted import FittedClassifier
+from widemargin.estimators.linear_svm import LinearSVM
+from widemargin.estimators.passive_aggressive import PassiveAggressive
+from widemargin.estimators.perceptron import Perceptron
+from widemargin.models.text_defaults import (
+    PIECEWISE,
+    SAY_GOING_ON,
+    SAY_PIECEWISE,
+    WHOLE,
+    TextDefault,
+    go_on_online,
+)
+from widemargin.parameters import Use, changed, refuse_unused
+
+#: The default learners.
+_LEARNERS: dict[str, Any] = {
+    learner.__name__: learner for learner in (LinearSVM, PassiveAggressive, Perceptron)
+}
+
+
+def learner_has(method: str) -> Callable[[EncodedClassifier], bool]:
+    """Whether the learner of a classifier has a method."""
+
+    def has(classifier: EncodedClassifier) -> bool:
+        return hasattr(classifier._current_learner(), method)
+
+    return has
+
+
+def is_linear(classifier: EncodedClassifier) -> bool:
+    """Whether the learner of a classifier has weights."""
+    return hasattr(type(classifier._current_learner()), "coef_")
+
+
+def can_go_on(classifier: EncodedClassifier) -> bool:
+    """Whether a classifier has `partial_fit`: with texts alone, even an SVM goes on."""
+    learner = classifier._current_learner()
+    texts = classifier._default() is WHOLE and isinstance(learner, LinearSVM)
+    return texts or hasattr(learner, "partial_fit")
+
+
+class EncodedClassifier(FittedClassifier):
+    """A classifier that turns raw examples into rows, and has a learner learn from these.
+
+    Subclasses have the parameters `learner` (None for a default), `n_jobs`, `random_state`,
+    `class_weight` and `validation` (for the default), know how to read what they are given, and
+    choose the default.
+
+    Attributes
+    ----------
+    learner_ : estimator
+        The fitted learner.
+    encoder_ : TextEncoder or TableEncoder
+        Converts raw examples to rows.
+    """
+
+    learner: Any
+    class_weight: Any
+    validation: float
+    n_jobs: int | None
+    random_state: Any
+    learner_: Any
+    encoder_: Any
+
+    # Prediction
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Compute the scores of all examples, as the learner does."""
+        return self._ask("decision_function", X)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Predict the label of every example."""
+        return self._ask("predict", X)
+
+    @available_if(learner_has("predict_proba"))
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Estimate the probability of every class, if the learner supports it."""
+        return self._ask("predict_proba", X)
+
+    @available_if(is_linear)
+    def top_features(self, n: int = 10) -> dict[Any, list[tuple[str, float]]]:
+        """Return for each class the n features with the largest weights for it.
+
+        A feature is a word or an n-gram of a text or, in a table, also a column of numbers or
+        booleans, "column=value", or "column is missing". With two classes, the first has the
+        weights of the second with opposite signs. A name with "~" shares its column with others; a
+        column without a name is "#" and its number.
+        """
+        return self._fitted().top_features(n)
+
+    # Learned attributes
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "learner_" in vars(self)
+
+    @property
+    def model_(self) -> Any:
+        """Encoder and weights as one model."""
+        return replace(self.learner_.model_, encoder=self.encoder_)
+
+    @property
+    def certificate_(self) -> Any:
+        """The certificate of the learner."""
+        self._fitted()
+        return self.learner_.certificate_
+
+    def restore(self, model: Any) -> Self:
+        """Adopt a model that was read from a file."""
+        self.learner_ = clone(self.learner).restore(replace(model, encoder=None))
+        self.encoder_ = model.encoder
+        return self
+
+    # Internals: learners
+
+    def _default(self) -> TextDefault:
+        """The default learner for all examples at once."""
+        raise NotImplementedError
+
+    def _rows_of(self, X: Any) -> Iterator[Rows]:
+        """Encode examples to ask the model about, one chunk after another."""
+        raise NotImplementedError
+
+    def _current_learner(self) -> Any:
+        """The learner, fitted or not."""
+        learner = vars(self).get("learner_", self.learner)
+        return _LEARNERS[self._default().learner]() if learner is None else learner
+
+    def _fresh_learner(self, default: TextDefault) -> Any:
+        """The learner that was given, unfitted, or else this default."""
+        if self.learner is None:
+            made = _LEARNERS[default.learner](
+                **default.parameters,
+                class_weight=self.class_weight,
+                n_jobs=self.n_jobs,
+                random_state=self.random_state,
+            )
+            if self.validation:
+                measured = {"validation": self.validation, "patience": None}
+                made.set_params(**{k: v for k, v in measured.items() if hasattr(made, k)})
+            return made
+        if not isinstance(self.learner, FittedClassifier):
+            raise TypeError(
+                f"learner={self.learner!r} must be a learner of widemargin; for others encode the"
+                " columns with scikit-learn's make_column_transformer, or texts with HashedText"
+            )
+        own = Use(False, "if a learner is given", "without one; give the learner its own")
+        unused = ("random_state", "class_weight", "validation")
+        refuse_unused(changed(self), dict.fromkeys(unused, own))
+        return clone(self.learner)
+
+    def _learn(
+        self, learner: Any, encoder: Any, rows: Rows, labels: Any, sample_weight: Any
+    ) -> Self:
+        """Have a fresh learner learn from all examples, which the encoder has made rows of."""
+        self.learner_, self.encoder_ = learner, encoder  # also after Ctrl-C
+        # Calibration by scikit-learn takes matrices.
+        taken = matrix_of(rows) if getattr(learner, "probability", False) else rows
+        learner.fit(taken, labels, sample_weight)
+        return self
+
+    def _piecewise(self, default: TextDefault) -> TextDefault:
+        """The default for the first of several calls of `partial_fit`, with what to say of it."""
+        if self.learner is not None:
+            if not hasattr(self.learner, "partial_fit"):
+                name = type(self.learner).__name__
+                raise ValueError(f"{name} needs all documents at once: call fit first")
+            return default
+        if self.validation:
+            raise ValueError(
+                f"validation={self.validation!r} needs all examples at once: call fit instead"
+            )
+        if not hasattr(_LEARNERS[default.learner], "partial_fit"):
+            warnings.warn(
+                f"partial_fit has only some of the documents: {SAY_PIECEWISE}; fit takes all",
+                DataWarning,
+                stacklevel=3,
+            )
+            return PIECEWISE
+        return default
+
+    def _go_on(self) -> None:
+        """Have an SVM of texts go on with passive-aggressive steps, which need no other texts."""
+        if isinstance(self.learner_, LinearSVM):
+            warnings.warn(SAY_GOING_ON, DataWarning, stacklevel=3)
+            model = go_on_online(self.learner_.model_)
+            self.learner_ = PassiveAggressive(**model.params).restore(model)
+
+    def _ask(self, method: str, X: Any) -> np.ndarray:
+        """What the learner says about all examples."""
+        self._fitted()
+        as_matrix = method == "predict_proba" and getattr(self.learner_, "probability", False)
+        ask = getattr(self.learner_, method)
+        found = [ask(matrix_of(rows) if as_matrix else rows) for rows in self._rows_of(X)]
+        return found[0] if len(found) == 1 else np.concatenate(found)
