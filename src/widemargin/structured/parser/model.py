@@ -177,8 +177,12 @@ class ParserModel:
         """
         one = bool(tags) or is_one_sentence(sentences)
         corpus = self._corpus_of_one(sentences, tags) if one else self._corpus_of(sentences)
-        flat = margins_of_heads(self.search, self.lay_out(corpus, n_jobs))
+        flat = self.flat_margins(corpus, n_jobs)
         return flat if one else [flat[a:b] for a, b in pairwise(corpus.starts.tolist())]
+
+    def flat_margins(self, corpus: Corpus, n_jobs: int | None = None) -> np.ndarray:
+        """The margins of all words of a corpus, in one array."""
+        return margins_of_heads(self.search, self.lay_out(corpus, n_jobs))
 
     def explain(
         self, words: Sequence[str], token: int, top: int | None = 10, **tags: Sequence[str]

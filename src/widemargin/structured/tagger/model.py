@@ -312,8 +312,18 @@ class TaggerModel:
         array, or a list of arrays if there are many sentences
         """
         corpus, one = self._one_or_many(sentences, columns)
-        flat = margins_of(self, corpus, n_jobs)
+        flat = self.flat_margins(corpus, n_jobs)
         return flat if one else [flat[a:b] for a, b in pairwise(corpus.starts.tolist())]
+
+    def flat_margins(self, corpus: Corpus, n_jobs: int | None = None) -> np.ndarray:
+        """The margins of all tokens of a corpus, in one array."""
+        return margins_of(self, corpus, n_jobs)
+
+    def flat_marginals(
+        self, corpus: Corpus, temperature: float = 1.0, n_jobs: int | None = None
+    ) -> np.ndarray:
+        """The probabilities of the tags of all tokens of a corpus, in one array."""
+        return marginals_of(self, corpus, temperature, n_jobs)
 
     def marginals(
         self,
@@ -348,7 +358,7 @@ class TaggerModel:
             The columns are those of `shown_tags`.
         """
         corpus, one = self._one_or_many(sentences, columns)
-        flat = marginals_of(self, corpus, temperature, n_jobs)
+        flat = self.flat_marginals(corpus, temperature, n_jobs)
         return flat if one else [flat[a:b] for a, b in pairwise(corpus.starts.tolist())]
 
     def calibrate(self, sentences: Any, tags: Any = None, column: str | int | None = None) -> float:
