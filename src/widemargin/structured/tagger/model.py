@@ -132,6 +132,30 @@ class TaggerModel:
     half: bool = False
     known: np.ndarray = field(default_factory=lambda: np.empty(0, np.uint32))
 
+    @property
+    def learner(self) -> str:
+        """The class that trains such models."""
+        return "Tagger"
+
+    @property
+    def called(self) -> str:
+        """A short name for what it is."""
+        return f"tagger of {self.column!r}"
+
+    def facts(self) -> list[tuple[str, Any]]:
+        """More lines for the table of what was trained."""
+        scheme = self.scheme or "no spans"
+        if self.given_scheme:
+            scheme = f"{self.given_scheme}, learned as {self.scheme}"
+        return [
+            ("column", self.column),
+            ("order", f"{self.order} (tags before that a tag depends on)"),
+            ("search", f"beam of {self.beam}" if self.beam else "exact (Viterbi)"),
+            ("scheme", scheme),
+            ("templates", f"{len(self.templates)}: {', '.join(self.templates.written)}"),
+            ("weights", f"{self.features:,} features x {len(self.tags)} tags"),
+        ]
+
     def __post_init__(self) -> None:
         # The prediction weights are computed from W once, so W must not change.
         object.__setattr__(self, "W", frozen(self.W))

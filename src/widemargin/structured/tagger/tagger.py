@@ -325,7 +325,7 @@ class Tagger(StructuredEstimator):
             partial(read_again, encoded._replace(ids=np.empty(0, np.uint32)), templates),
             encoded.size,
         )
-        return _replaced(
+        return replace(
             model,
             W=learned.weights,
             history=learned.history,
@@ -536,16 +536,11 @@ class _HeldOutScore:
 
     def score(self, weights: np.ndarray) -> float:
         """F1 of spans, or the share of tags that are right."""
-        model = _replaced(self.model, W=weights)
+        model = replace(self.model, W=weights)
         found = model.flat_tags(self.corpus)
         if model.scheme is not None:
             return float(measure_spans(self.tags, found, self.corpus.starts).overall.f1)
         return share_right(found, self.tags)
-
-
-def _replaced(model: TaggerModel, **changes: Any) -> TaggerModel:
-    """A copy of the model with these changes, without anything cached from the old content."""
-    return TaggerModel(**{**model.__getstate__(), **changes})
 
 
 def _plain(value: Any) -> Any:
