@@ -6,35 +6,91 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from widemargin.cli.sentences import load_sentence_model, read_questions
+import click
+import numpy as np
+
+from widemargin.cli.sentences import load_sentence_model, read_questions, read_sentences
 from widemargin.data.readers.conllout import conll_text
 from widemargin.data.readers.corpus import Corpus
+from widemargin.structured.tagger.model import TaggerModel
 from widemargin.threads import thread_count
 
 
 def tag(path: str, files: Sequence[str], given: Mapping[str, Any]) -> None:
     """Print sentences with tags."""
+    _check_probabilities(given)
     model = load_sentence_model(path, "Tagger")
+    temperature = _temperature(model, given)
     corpus = read_questions(files, given, plain=not model.templates.columns.inputs)
-    tags = model.flat_tags(corpus, thread_count(given["threads"] or -1))
+    threads = thread_count(given["threads"] or -1)
+    codes = model.codes(corpus, threads)
     column = given["column"] or model.column
     if corpus.format == "conll" and column not in corpus.names:
         column = "predicted"  # one more column
-    _write(conll_text(corpus, {column: tags}, given["write"]))
+    cells = {column: model.shown(codes, corpus.starts)}
+    more: dict[str, np.ndarray] = {}
+    if given["margins"]:
+        more["Margin"] = model.flat_margins(corpus, threads)
+    if given["proba"]:
+        likely = model.flat_marginals(corpus, temperature, threads)
+        more["Proba"] = likely[np.arange(len(codes)), model.shown_places[codes]]
+    _write(conll_text(corpus, _with_numbers(corpus, cells, more, given["write"]), given["write"]))
+
+
+def _check_probabilities(given: Mapping[str, Any]) -> None:
+    """Refuse options of probabilities where none are asked for."""
+    for name in ("temperature", "calibrate"):
+        if given[name] is not None and not given["proba"]:
+            raise click.UsageError(f"--{name} has no effect without --proba")
+    if given["temperature"] is not None and given["calibrate"] is not None:
+        raise click.UsageError("--temperature and --calibrate: give one of them, not both")
+
+
+def _temperature(model: TaggerModel, given: Mapping[str, Any]) -> float:
+    """The temperature that was given, or that suits tagged sentences best."""
+    if given["calibrate"] is None:
+        return 1.0 if given["temperature"] is None else given["temperature"]
+    found = model.calibrate(read_sentences([given["calibrate"]], {}))
+    click.echo(f"temperature {found:.4g}", err=True)
+    return found
+
+
+def _with_numbers(
+    corpus: Corpus,
+    cells: Mapping[str, Sequence[str]],
+    numbers: Mapping[str, np.ndarray],
+    write: str | None,
+) -> dict[str, Sequence[str]]:
+    """Cells and numbers beside them: columns of their own, or parts of MISC in CoNLL-U."""
+    told = {name: [f"{value:.6g}" for value in values] for name, values in numbers.items()}
+    if "conllu" not in (corpus.format, write):
+        return {**cells, **{name.lower(): column for name, column in told.items()}}
+    misc = corpus.column("misc") if "misc" in corpus.names else ["_"] * corpus.tokens
+    for name, column in told.items():
+        kept = (
+            "|".join(p for p in cell.split("|") if p.partition("=")[0] != name) for cell in misc
+        )
+        misc = [
+            f"{name}={value}" if cell in ("_", "") else f"{cell}|{name}={value}"
+            for cell, value in zip(kept, column, strict=True)
+        ]
+    return {**cells, "misc": misc} if told else dict(cells)
 
 
 def parse(path: str, files: Sequence[str], given: Mapping[str, Any]) -> None:
     """Print sentences with trees, as CoNLL-U."""
     model = load_sentence_model(path, "Parser")
     corpus = read_questions(files, given, plain=bool(model.taggers))
-    trees = model.predict(corpus, thread_count(given["threads"] or -1))
+    threads = thread_count(given["threads"] or -1)
+    trees = model.predict(corpus, threads)
     cells = {"head": list(map(str, trees.heads.tolist())), "deprel": trees.labels}
     if model.taggers:
         cells = {**trees.tags, **cells}
+    margins = {"Margin": model.flat_margins(corpus, threads)} if given["margins"] else {}
     if corpus.format == "conll":  # whose other columns have no place in CoNLL-U
         words = {corpus.names[0]: corpus.sentences()}
         corpus = Corpus.of(words)
-    _write(conll_text(corpus, cells, "conllu"))
+    _write(conll_text(corpus, _with_numbers(corpus, cells, margins, "conllu"), "conllu"))
 
 
 def _write(text: str) -> None:

@@ -175,15 +175,18 @@ def _figures(path: str, model: LinearModel, top: int) -> dict[str, Any]:
 def explain(
     path: str, files: tuple[str, ...], row: int, top: int, given: Mapping[str, Any]
 ) -> None:
-    """Print which features decided the prediction of one row."""
+    """Print which features, or rows of the training data, decided the prediction of one row."""
     from widemargin.cli.ask import Question
     from widemargin.errors import DataError
 
+    if learner_of(path) in SENTENCE_LEARNERS:
+        from widemargin.cli.explain_sentence import explain_sentence
+
+        explain_sentence(path, files, row, top, given)
+        return
+    if given["token"] is not None:
+        raise click.UsageError("--token has no effect for this model, only for taggers and parsers")
     question = Question(path, files, given)
-    if isinstance(question.model, KernelModel):
-        raise DataError(
-            f"{path}: a kernel model has no weights of features; widemargin inspect shows its rows"
-        )
     passed = 0
     for chunk in question.files.chunks():
         if row > passed + chunk.n:
@@ -195,7 +198,10 @@ def explain(
         if chunk.labels is not None and chunk.labels.codes[i] >= 0:
             click.echo(f"label: {chunk.labels.values[chunk.labels.codes[i]]}")
         asked = raw if question.model.encoder is not None else question.rows(raw)
-        click.echo(str(question.model.explain(asked, top)))
+        if isinstance(question.model, KernelModel):
+            click.echo(str(question.model.explain(asked, top, first=1)))
+        else:
+            click.echo(str(question.model.explain(asked, top)))
         return
     raise DataError(f"{', '.join(files)}: has {passed} rows, so there is no row {row}")
 

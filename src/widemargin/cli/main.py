@@ -114,12 +114,27 @@ def test(model: str, files: tuple[str, ...], **given: object) -> None:
     type=click.Choice(["conll", "conllu"]),
     help="Format in which to write plain text (default: conll).",
 )
+@click.option(
+    "--margins", is_flag=True, help="Also print how far each tag leads the next best one."
+)
+@click.option("--proba", is_flag=True, help="Also print the probability of each tag.")
+@click.option(
+    "--temperature",
+    type=float,
+    help="The scale of the scores for --proba; the lower, the more certain (default: 1).",
+)
+@click.option(
+    "--calibrate",
+    metavar="FILE",
+    help="Tagged sentences, not those learned from, to choose the temperature for --proba by.",
+)
 def tag(model: str, files: tuple[str, ...], **given: object) -> None:
     """Print the sentences of FILES, or of standard input, with the tags that MODEL predicts.
 
     CoNLL-U comes out as it was, except for the tags. Files of columns get one more column, unless
     they already have the one of the tags. Plain text, one sentence per line, becomes columns; what
-    comes through a pipe is plain text, unless --format says otherwise.
+    comes through a pipe is plain text, unless --format says otherwise. Margins and probabilities
+    are further columns, in CoNLL-U they are added to MISC, as Margin=1.25 and Proba=0.98.
 
     \b
     Examples:
@@ -135,10 +150,11 @@ def tag(model: str, files: tuple[str, ...], **given: object) -> None:
 @click.argument("model")
 @click.argument("files", nargs=-1)
 @options.asking
+@click.option("--margins", is_flag=True, help="Also print how certain each head is.")
 def parse(model: str, files: tuple[str, ...], **given: object) -> None:
     """Print the sentences of FILES, or of standard input, with the trees that MODEL predicts.
 
-    The output is CoNLL-U.
+    The output is CoNLL-U; margins are added to MISC, as Margin=1.25.
 
     \b
     Examples:
@@ -164,16 +180,27 @@ def inspect(model: str, top: int, as_json: bool) -> None:
 @main.command()
 @click.argument("model")
 @click.argument("files", nargs=-1, required=True)
-@options.count("--row", "Number of the example, counted from 1.", default=1, least=1)
+@options.count("--row", "Number of the example or sentence, counted from 1.", default=1, least=1)
+@click.option(
+    "--token",
+    type=click.IntRange(1),
+    help="Taggers and parsers: the word of the sentence, counted from 1 (default: the one that"
+    " MODEL is least certain of).",
+)
 @options.count("--top", "Number of features to show.", default=10)
 @options.reading
 @click.option("--text", multiple=True, help="Tables: the column of texts.")
 def explain(model: str, files: tuple[str, ...], row: int, top: int, **given: object) -> None:
     """Show which features decided what MODEL predicts for one example of FILES.
 
+    For a kernel model these are rows of the training data, counted from 1. For a tagger or a
+    parser, the answers for a whole sentence are shown with their margins, and one of them is
+    explained.
+
     \b
-    Example:
+    Examples:
       widemargin explain m.wm test.jsonl --row 17
+      widemargin explain en.wm test.conllu --row 17 --token 3
     """
     from widemargin.cli.inspect import explain as work
 
@@ -274,14 +301,16 @@ def certify(files: tuple[str, ...], **given: object) -> None:
 @click.option("-o", "--output", required=True, help="File to write, such as out.html.")
 @options.reading
 @click.option("--text", multiple=True, help="Tables: the column of texts.")
+@click.option("--column", help="Taggers: the column of the right tags (default: as in training).")
 def report(model: str, files: tuple[str, ...], output: str, **given: object) -> None:
     """Write an HTML page about MODEL: what it learned, and how well.
 
     With labelled FILES the page also shows how well it predicts them, and its worst mistakes.
 
     \b
-    Example:
+    Examples:
       widemargin report m.wm test.jsonl.xz -o m.html
+      widemargin report en.wm test.conllu -o en.html
     """
     from widemargin.cli.pages import report as work
 

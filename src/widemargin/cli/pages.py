@@ -12,32 +12,42 @@ import numpy as np
 
 from widemargin.cli.ask import SENTENCE_LEARNERS, TASK_LEARNER, Question, load_rows_model
 from widemargin.cli.inspect import one_example
-from widemargin.cli.sentences import load_sentence_model
+from widemargin.cli.sentences import load_sentence_model, read_sentences, refuse_table_options
 from widemargin.data.datasets import Classes
 from widemargin.data.readers.chunk import Chunk, Texts
 from widemargin.errors import DataError
 from widemargin.evaluate.predictions import Exam, Mistake, describe_mistake, leads_of, text_at
 from widemargin.modelfile import learner_of
+from widemargin.models.kernel import KernelModel
 from widemargin.online.scores import best_class
 from widemargin.pages.reportable import subject_of
 from widemargin.pages.reports import write_report
+from widemargin.structured.examination import examine_sentences
+from widemargin.threads import thread_count
 
 
 def report(path: str, files: Sequence[str], target: str, given: Mapping[str, Any]) -> None:
     """Write the page."""
-    exam = None
-    if files:
+    exam: Any = None
+    if learner_of(path) in SENTENCE_LEARNERS:
+        refuse_table_options()
+        model = load_sentence_model(path)
+        if files:
+            corpus = read_sentences(files, given)
+            threads = thread_count(given.get("threads") or -1)
+            exam = examine_sentences(model, corpus, given["column"], threads)
+    elif given["column"] is not None:
+        raise click.UsageError("--column has no effect for this model, only for taggers")
+    elif files:
         question = Question(path, files, given)
         model, exam = question.model, _examine(question, files)
-    elif learner_of(path) in SENTENCE_LEARNERS:
-        model = load_sentence_model(path)
     elif learner_of(path) == TASK_LEARNER:
         raise DataError(
             f"{path}: is a model of a task that is written in Python: use widemargin inspect"
         )
     else:
         model = load_rows_model(path)
-    subject = subject_of(model)
+    subject = subject_of(model, first=1)
     said = ["widemargin", "report", path, *files, "-o", target]
     write_report(
         target, subject, exam, data=", ".join(files), commands=[" ".join(map(shlex.quote, said))]
@@ -84,6 +94,7 @@ class _Teller:
             text=_words(raw),
             row=None if known else question.rows(raw),
             raw=raw if known else None,
+            **({"first": 1} if isinstance(question.model, KernelModel) else {}),
         )
 
 

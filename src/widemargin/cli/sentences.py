@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from widemargin.cli import options
 from widemargin.cli.ask import SENTENCE_LEARNERS
 from widemargin.data.readers.conll import read_conll
 from widemargin.data.readers.corpus import Corpus
@@ -17,6 +18,8 @@ from widemargin.errors import DataError, ModelFileError
 from widemargin.modelfile import read_model_file, restore
 
 _FORMATS = (*CORPORA, "text")
+#: Options of commands that also ask other models, but not of sentences.
+_OF_TABLES = ("label", "header", "delimiter", "text", "skip_bad")
 
 
 def load_sentence_model(path: str, wanted: str | None = None) -> Any:
@@ -33,6 +36,13 @@ def load_sentence_model(path: str, wanted: str | None = None) -> Any:
     from widemargin.structured.parser.model import ParserModel
 
     return restore(path, arrays, about, ParserModel.of)
+
+
+def refuse_table_options() -> None:
+    """Refuse options on the command line that only tables and vectors have."""
+    for name, written in options.typed_options().items():
+        if name in _OF_TABLES:
+            raise click.UsageError(f"{written} has no effect for taggers and parsers")
 
 
 def read_questions(files: Sequence[str], given: Mapping[str, Any], plain: bool) -> Corpus:

@@ -114,11 +114,13 @@ def _tag_and_parse() -> None:
         tagger = Tagger(order, search=search, bits=bits, tag_dictionary=1, epochs=1)
         model = tagger.fit(corpus, column="upos").model_
         model.codes(corpus)
-        model.n_best(["a"], 1)
-        model.margins(["a"])
+        model.explain(["a"], 0)
+        model.marginals(["a"])
     for system, beam in (("arc-hybrid", 1), ("arc-hybrid", 2), ("eisner", 1), ("cle", 1)):
         parser = Parser(system, beam=beam, tags="upos", bits=8, epochs=1).fit(corpus)
         parser.predict(corpus)
+        parser.explain(corpus[0], 0)
+        parser.explain_label(corpus[0], 0)
 
 
 def forget_old_versions(current: pathlib.Path) -> None:

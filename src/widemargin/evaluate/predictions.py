@@ -142,6 +142,8 @@ def examine(model: Any, X: Any, y: Any) -> Exam:
 
     def describe(i: int) -> Mistake:
         row = asked.take(np.array([i], np.uint64)) if isinstance(asked, Rows) else None
+        if row is None and hasattr(model, "support") and not hasattr(X, "columns"):
+            row = X[i : i + 1]
         return describe_mistake(
             model,
             f"row {i}",
@@ -186,21 +188,24 @@ def describe_mistake(
     lead: float,
     *,
     text: str = "",
-    row: Rows | None = None,
+    row: Any = None,
     raw: Any = None,
+    **more: Any,
 ) -> Mistake:
     """Describe one mistake.
 
     Parameters
     ----------
-    row : Rows, optional
+    row : Rows or matrix, optional
         The example as the model reads it.
     raw : optional
         The example in raw form, from which its encoder gets exact feature names.
+    **more
+        What else `explain` of the model takes.
     """
     reasons: list[tuple[str, float, float]] = []
     if hasattr(model, "explain") and (row is not None or raw is not None):
-        told = model.explain(row if raw is None else raw, _REASONS)
+        told = model.explain(row if raw is None else raw, _REASONS, **more)
         reasons = [(reason.feature, reason.value, reason.share) for reason in told.reasons]
     if len(text) > _LETTERS:
         text = text[:_LETTERS] + " …"

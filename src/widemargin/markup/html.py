@@ -50,6 +50,9 @@ svg .fill.one { fill: var(--one); stroke: none; } svg .fill.two { fill: var(--tw
 svg .fill.three { fill: var(--three); stroke: none; }
 svg .fill.four { fill: var(--four); stroke: none; }
 svg .name { fill: var(--ink); }
+svg .arc { fill: none; stroke-width: 1.5; } svg text.label { font-size: 11px; }
+.drawn svg { max-width: none; }
+mark { background: color-mix(in srgb, var(--four) 35%, transparent); color: inherit; }
 img.frame { background: #fff; max-width: 100%; } [hidden] { display: none !important; }
 button, input { font: inherit; vertical-align: middle; }
 @media print { :root { --ink: #000; --soft: #333; --paper: #fff; --panel: #fff; --edge: #999;

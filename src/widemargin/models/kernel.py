@@ -213,11 +213,14 @@ class KernelModel:
             ("longest example", f"{self.R:.6g} in the space of the kernel"),
         ]
 
-    def top_rows(self, n: int = 10) -> dict[str, list[tuple[str, float]]]:
-        """For each score the rows of the training data with the largest coefficients."""
+    def top_rows(self, n: int = 10, first: int = 0) -> dict[str, list[tuple[str, float]]]:
+        """For each score the rows of the training data with the largest coefficients.
+
+        `first` is the number of the first row.
+        """
         return {
             name: [(f"row {row}", coef) for row, coef in rows]
-            for name, rows in strongest_rows(self, n)
+            for name, rows in strongest_rows(self, n, first)
         }
 
     def using(self, keep: str) -> KernelModel:

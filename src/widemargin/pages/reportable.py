@@ -13,10 +13,17 @@ from typing import Any, Protocol
 import numpy as np
 
 from widemargin.errors import DataError
+from widemargin.evaluate.predictions import Exam, examine
 from widemargin.models.threshold import say_threshold
 from widemargin.separability.linear_trainings import begin_run
+from widemargin.structured.examination import SentenceExam, examine_sentences
+from widemargin.structured.parser.model import ParserModel
+from widemargin.structured.sentences import corpus_of
+from widemargin.structured.tagger.model import TaggerModel
 from widemargin.training.history import History
 
+#: Tags whose features are collected.
+_TAGS = 24
 #: Longer descriptions are cut.
 _LETTERS = 200
 
@@ -25,9 +32,10 @@ class Reportable(Protocol):
     """What a model may offer to a report.
 
     Optional: `learner` (its name), `params` (its parameters), `classes`, `certificate`
-    (with a readable `str`), `top_features(n)` (by class, names and weights), `explain(x, top)`,
-    `decision_function` and `predict` (for evaluation), and `facts()`, which gives more lines
-    (name, value) for the table of what was trained: kernels, budgets, templates, tag sets.
+    (with a readable `str`), `top_features(n)` (by class, names and weights) or, of a kernel model,
+    `top_rows(n, first)`, `explain(x, top)`, `decision_function` and `predict` (for evaluation), and
+    `facts()`, which gives more lines (name, value) for the table of what was trained: kernels,
+    budgets, templates, tag sets. Taggers and parsers are examined by `examine_sentences`.
     """
 
     history: History
@@ -54,6 +62,10 @@ class Subject:
         The strongest features of each class.
     model : object
         The model itself, for evaluation.
+    class_word : str
+        What its classes are called.
+    top_words : str
+        What the strongest features are.
     """
 
     name: str
@@ -65,10 +77,21 @@ class Subject:
     certificate: Any
     top: Mapping[Any, list[tuple[str, float]]] | None
     model: Any = field(repr=False, default=None)
+    class_word: str = "classes"
+    top_words: str = "The features with the largest weights for each class."
 
 
-def subject_of(fitted: Any, top: int = 10) -> Subject:
-    """Collect what a report can say about an estimator or a model."""
+def subject_of(fitted: Any, top: int = 10, first: int = 0) -> Subject:
+    """Collect what a report can say about an estimator or a model.
+
+    Parameters
+    ----------
+    fitted : estimator or model
+    top : int
+        Number of features to show for each class.
+    first : int
+        The number of the first row of the training data.
+    """
     model = getattr(fitted, "model_", fitted)
     if hasattr(model, "models"):
         raise DataError(
@@ -83,9 +106,7 @@ def subject_of(fitted: Any, top: int = 10) -> Subject:
     params = getattr(model, "params", None)
     if params is None:
         params = fitted.get_params(deep=False) if hasattr(fitted, "get_params") else {}
-    classes = getattr(model, "classes", getattr(model, "tags", getattr(fitted, "classes_", None)))
-    if isinstance(classes, str):  # where a parser's tags come from
-        classes = None
+    classes, word = _classes_of(fitted, model)
     linear = hasattr(model, "state") and hasattr(model, "coef")
     more = list(model.facts()) if hasattr(model, "facts") else []
     if getattr(model, "threshold", 0.0):
@@ -94,26 +115,67 @@ def subject_of(fitted: Any, top: int = 10) -> Subject:
     if certificate is None:
         certificate = begin_run(model) if linear else getattr(fitted, "certificate_", None)
     return Subject(
-        name=_linear_name(model) if linear else learner,
+        name=_linear_name(model) if linear else str(getattr(model, "called", learner)),
         learner=learner,
         params=params,
         facts=[*(_linear_facts(model) if linear else []), *more],
         history=history,
         classes=None if classes is None else np.asarray(classes).tolist(),
         certificate=certificate,
-        top=_by_class(model.top_features(top)) if hasattr(model, "top_features") else None,
+        top=_strongest(model, top, first),
         model=model,
+        class_word=word,
+        top_words=_TOP_ROWS if hasattr(model, "top_rows") else Subject.top_words,
     )
 
 
-def _by_class(found: Any) -> Mapping[Any, list[tuple[str, float]]]:
-    """Strongest features of each class; a tagger lists (feature, tag, weight)."""
-    if isinstance(found, Mapping):
-        return found
-    top: dict[Any, list[tuple[str, float]]] = {}
-    for feature, tag, weight in found:
-        top.setdefault(tag, []).append((feature, weight))
-    return top
+_TOP_ROWS = "The rows of the training data with the largest coefficients for each class."
+
+
+def _classes_of(fitted: Any, model: Any) -> tuple[Any, str]:
+    """What a model tells apart, and what that is called."""
+    if isinstance(model, TaggerModel):
+        return model.shown_tags, "tags"
+    if isinstance(model, ParserModel):
+        return model.labels, "labels of arcs"
+    return getattr(model, "classes", getattr(fitted, "classes_", None)), "classes"
+
+
+def _strongest(model: Any, top: int, first: int) -> Mapping[Any, list[tuple[str, float]]] | None:
+    """The strongest features of each class, or rows of a kernel model; None if it has no names."""
+    if isinstance(model, TaggerModel):
+        if model.names is None:
+            return None
+        found = {tag: model.top_features(top, tag) for tag in model.tags[:_TAGS]}
+        return {tag: [(one.feature, one.weight) for one in some] for tag, some in found.items()}
+    if hasattr(model, "top_rows"):
+        return model.top_rows(top, first)
+    return model.top_features(top) if hasattr(model, "top_features") else None
+
+
+def exam_of(fitted: Any, X: Any, y: Any = None, column: Any = None) -> Exam | SentenceExam:
+    """Examine an estimator or a model on labelled examples, or on sentences.
+
+    Parameters
+    ----------
+    fitted : estimator or model
+    X, y
+        The examples and their labels; for a tagger sentences and tags, which may be a column of
+        the sentences; for a parser sentences with trees.
+    column : str or int
+        The column of the right tags; by default the one that was learned.
+    """
+    model = getattr(fitted, "model_", fitted)
+    if isinstance(model, TaggerModel):
+        corpus = corpus_of(X, y, model.templates.columns.inputs)
+        return examine_sentences(model, corpus, "tag" if y is not None else column)
+    if isinstance(model, ParserModel):
+        if y is not None:
+            raise DataError("the trees are columns of the sentences: leave out y")
+        return examine_sentences(model, corpus_of(X))
+    if y is None:
+        raise DataError("to evaluate the model a report needs both X and y")
+    return examine(model if hasattr(model, "decision_function") else fitted, X, y)
 
 
 def encoder_story(model: Any) -> str:

@@ -14,13 +14,15 @@ from widemargin import __version__
 from widemargin.certificates.certificate import RunCertificate
 from widemargin.errors import DataError
 from widemargin.evaluate.measures import Measures
-from widemargin.evaluate.predictions import Exam, Mistake, examine
+from widemargin.evaluate.predictions import Exam, Mistake
 from widemargin.markup.charts import bar_chart
 from widemargin.markup.html import Markup, facts, joined, page, section, table, tag
 from widemargin.markup.words import several, short
 from widemargin.pages.ranking import ranked
-from widemargin.pages.reportable import Subject, given_params, subject_of
+from widemargin.pages.reportable import Subject, exam_of, given_params, subject_of
+from widemargin.pages.sentences import sentence_sections
 from widemargin.pages.verdicts import meaning, verdict
+from widemargin.structured.examination import SentenceExam
 from widemargin.training.history import History
 
 #: At most this many classes are shown with their features, their F1 and their confusions.
@@ -54,7 +56,8 @@ def report(
     path : path
         Where to write.
     X, y : optional
-        Labelled examples to evaluate it on, preferably not those it was trained on.
+        Labelled examples to evaluate it on, preferably not those it was trained on. For a tagger or
+        a parser X are sentences, and y may be left out if they have the right tags or trees.
     certificate : optional
         The result of `widemargin.certify`, instead of the certificate of the fit.
     data : str
@@ -70,18 +73,17 @@ def report(
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     report(p, os.path.join(folder, "p.html"), [[2.0, 0.0]], ["b"])
     """
-    if (X is None) != (y is None):
+    if X is None and y is not None:
         raise DataError("to evaluate the model a report needs both X and y")
     subject = subject_of(model)
-    asked = subject.model if hasattr(subject.model, "decision_function") else model
-    exam = None if X is None else examine(asked, X, y)
+    exam = None if X is None else exam_of(model, X, y)
     write_report(path, subject, exam, certificate=certificate, data=data, title=title)
 
 
 def write_report(
     path: str | os.PathLike[str],
     subject: Subject,
-    exam: Exam | None,
+    exam: Exam | SentenceExam | None,
     *,
     certificate: Any = None,
     data: str = "",
@@ -105,7 +107,9 @@ def write_report(
     ]
     if subject.certificate is not None:
         parts.append(section("certificate", "What is certain", _certificate(subject.certificate)))
-    if exam is not None:
+    if isinstance(exam, SentenceExam):
+        parts += sentence_sections(exam)
+    elif exam is not None:
         parts.append(section("answers", "How good the answers are", _answers(exam.measures)))
         ranking = exam.curves
         if ranking is not None:
@@ -128,21 +132,28 @@ def _classes(subject: Subject) -> str:
     return names + (f" and {len(subject.classes) - 4} more" if len(subject.classes) > 4 else "")
 
 
-def _trained(subject: Subject, data: str, exam: Exam | None) -> Markup:
+def _trained(subject: Subject, data: str, exam: Exam | SentenceExam | None) -> Markup:
     lines: list[tuple[str, Any]] = [("model", subject.name)]
-    examples = [epoch.examples for epoch in subject.history if epoch.epoch == 1]
-    if sum(examples):
-        lines.append(("trained on", several(sum(examples), "example")))
+    examples = sum(epoch.examples for epoch in subject.history if epoch.epoch == 1)
+    if _example(subject) == "sentence":  # a parser's history counts its decisions
+        examples = getattr(subject.certificate, "n", None) or 0
+    if examples:
+        lines.append(("trained on", several(examples, _example(subject))))
     if subject.classes is not None:
         some = ", ".join(short(label, 30) for label in subject.classes[:_TOP_CLASSES])
         more = ", …" if len(subject.classes) > _TOP_CLASSES else ""
-        lines.append(("classes", f"{len(subject.classes):,}: {some}{more}"))
+        lines.append((subject.class_word, f"{len(subject.classes):,}: {some}{more}"))
     lines += [(name, short(value, 400)) for name, value in subject.facts]
     if exam is not None:
-        lines.append(
-            ("examined on", several(exam.rows, "example") + (f" of {data}" if data else ""))
-        )
+        rows = exam.report.sentences if isinstance(exam, SentenceExam) else exam.rows
+        told = several(rows, _example(subject))
+        lines.append(("examined on", told + (f" of {data}" if data else "")))
     return facts(lines)
+
+
+def _example(subject: Subject) -> str:
+    """What it learns from."""
+    return "sentence" if subject.learner in ("Tagger", "Parser") else "example"
 
 
 def _history(history: History) -> Markup:
@@ -282,7 +293,7 @@ def _features(subject: Subject) -> Markup:
         else tag("p", f"{short(label, 40)}: no feature speaks for it", kind="soft")
         for code, (label, found) in enumerate(shown)
     ]
-    words = "The features with the largest weights for each class."
+    words = subject.top_words
     if len(subject.top) > len(shown):
         words += f" The first {len(shown)} of {len(subject.top):,} classes are shown."
     return joined([tag("p", words), tag("div", *charts, kind="row")])
@@ -303,9 +314,9 @@ def _timings(history: History) -> Markup:
 
 def _again(subject: Subject, commands: Sequence[str]) -> Markup:
     told = ", ".join(f"{name}={value}" for name, value in given_params(subject.params).items())
-    code = (
-        f"from widemargin import {subject.learner}\n\nmodel = {subject.learner}({told}).fit(X, y)"
-    )
+    given = "sentences" if _example(subject) == "sentence" else "X, y"
+    learner = subject.learner
+    code = f"from widemargin import {learner}\n\nmodel = {learner}({told}).fit({given})"
     parts = [tag("pre", code)]
     if commands:
         parts.append(tag("pre", "\n".join(commands)))

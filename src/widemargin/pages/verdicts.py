@@ -12,10 +12,12 @@ from widemargin.certificates.gap import GapCertificate
 from widemargin.evaluate.predictions import Exam
 from widemargin.markup.words import several
 from widemargin.pages.reportable import Subject
+from widemargin.pages.sentences import told_of_sentences
+from widemargin.structured.examination import SentenceExam
 from widemargin.training.history import History
 
 
-def verdict(subject: Subject, exam: Exam | None) -> list[str]:
+def verdict(subject: Subject, exam: Exam | SentenceExam | None) -> list[str]:
     """Sentences that say what was trained and how far it can be trusted."""
     sentences = [_what(subject)]
     told = _training(subject.history)
@@ -42,7 +44,10 @@ def verdict(subject: Subject, exam: Exam | None) -> list[str]:
         sentences.append(
             f"On examples held out during the training it reached {np.nanmax(scores):.4f}{tail}."
         )
-    sentences.append(_exam(exam) if exam is not None else _NOT_EXAMINED)
+    if isinstance(exam, SentenceExam):
+        sentences.append(told_of_sentences(exam))
+    else:
+        sentences.append(_exam(exam) if exam is not None else _NOT_EXAMINED)
     return sentences
 
 
@@ -54,7 +59,9 @@ _NOT_EXAMINED = (
 
 def _what(subject: Subject) -> str:
     epochs = len({epoch.epoch for epoch in subject.history})
-    classes = "" if subject.classes is None else f" for {len(subject.classes):,} classes"
+    classes = (
+        "" if subject.classes is None else f" for {len(subject.classes):,} {subject.class_word}"
+    )
     seconds = subject.history.epochs[-1].seconds if epochs else 0.0
     how = f", trained in {several(epochs, 'epoch')} and {seconds:.2f} s" if epochs else ""
     article = "an" if subject.name[0].lower() in "aeio" else "a"

@@ -159,6 +159,38 @@ def _cell(token: Mapping[str, Any], key: str, sentence: int) -> str:
     )
 
 
+def columns_of_sentence(
+    words: Sequence[Any], columns: Mapping[str, Sequence[str]], inputs: Sequence[str]
+) -> dict[str, Sequence[str]]:
+    """One sentence as columns by name.
+
+    Parameters
+    ----------
+    words : list of str, tuples or dicts, or a sentence of a corpus
+        The sentence.
+    columns : mapping of str to list of str
+        Its other columns.
+    inputs : sequence of str
+        The columns that are wanted beside the words.
+    """
+    if isinstance(words, str):
+        raise DataError(f"{words[:20]!r} is a string; give a list of words, as split() makes it")
+    names = ("word", *inputs)
+    if not len(words):
+        return dict.fromkeys(names, words)
+    if isinstance(words[0], tuple):
+        return {
+            name: [token[k] for token in words] for k, name in enumerate(names[: len(words[0])])
+        }
+    if isinstance(words[0], Mapping):
+        found = feature_columns([words], inputs)
+        return {name: cells for name, (cells,) in found.items()}
+    if isinstance(words, Sentence):
+        beside = [name for name in inputs if name in words.corpus.names]
+        return {"word": words, **{name: words.column(name) for name in beside}, **columns}
+    return {"word": words, **columns}
+
+
 def is_one_sentence(given: Any) -> bool:
     """Whether this is a single sentence rather than many: a list of words, tuples or dicts."""
     if isinstance(given, (Corpus, Mapping, str, os.PathLike)):

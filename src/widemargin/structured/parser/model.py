@@ -29,6 +29,7 @@ from widemargin.models.explanation import Explanation
 from widemargin.parameters import check_not_negative
 from widemargin.structured.parser.buffers import LARGEST_WHOLE
 from widemargin.structured.parser.explanations import NamedSentence, margins_of_heads
+from widemargin.structured.parser.features import features_of
 from widemargin.structured.parser.search import TreeSearch, largest_of
 from widemargin.structured.parser.treebank import Places, hash_tags, lay_out
 from widemargin.structured.parser.trees import Attachment, measure_trees
@@ -105,6 +106,32 @@ class ParserModel:
     history: History = field(default_factory=History)
     certificate: RunCertificate | None = None
 
+    @property
+    def learner(self) -> str:
+        """The class that trains such models."""
+        return "Parser"
+
+    @property
+    def called(self) -> str:
+        """A short name for what it is."""
+        return f"parser ({self.system})"
+
+    def facts(self) -> list[tuple[str, Any]]:
+        """More lines for the table of what was trained."""
+        ways = {
+            "arc-hybrid": f"transitions, beam of {self.beam}" if self.beam > 1 else "transitions",
+            "eisner": "the best projective tree of scored arcs",
+            "cle": "the best tree of scored arcs, which may cross",
+        }
+        tags = "its own taggers" if self.taggers else "the input"
+        features = len(features_of(self.features)), len(features_of(self.label_features))
+        return [
+            ("search", ways[self.system]),
+            ("tags", f"{', '.join(self.columns)}, from {tags}"),
+            ("templates", f"{features[0]}, and {features[1]} for labels"),
+            ("weights", f"{len(self.W):,} and {len(self.V):,} rows"),
+        ]
+
     @cached_property
     def search(self) -> TreeSearch:
         """What finds the trees."""
@@ -177,8 +204,12 @@ class ParserModel:
         """
         one = bool(tags) or is_one_sentence(sentences)
         corpus = self._corpus_of_one(sentences, tags) if one else self._corpus_of(sentences)
-        flat = margins_of_heads(self.search, self.lay_out(corpus, n_jobs))
+        flat = self.flat_margins(corpus, n_jobs)
         return flat if one else [flat[a:b] for a, b in pairwise(corpus.starts.tolist())]
+
+    def flat_margins(self, corpus: Corpus, n_jobs: int | None = None) -> np.ndarray:
+        """The margins of all words of a corpus, in one array."""
+        return margins_of_heads(self.search, self.lay_out(corpus, n_jobs))
 
     def explain(
         self, words: Sequence[str], token: int, top: int | None = 10, **tags: Sequence[str]

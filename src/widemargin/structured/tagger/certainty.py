@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from scipy.optimize import minimize_scalar
 from widemargin.data.readers.corpus import Corpus
 from widemargin.errors import DataError
 from widemargin.parameters import check_positive
+from widemargin.structured.sentences import word_columns
 from widemargin.structured.spans import convert_tags
 
 #: Temperatures are looked for between these powers of two.
@@ -43,6 +45,15 @@ def marginals_of(
 
     model.score_labels(corpus, temperature, n_jobs, keep)
     return found / found.sum(axis=1, keepdims=True)
+
+
+def leads_of_sentences(model: Any, corpus: Corpus, labels: np.ndarray) -> list[float]:
+    """The lead of given labels over all others, for every sentence."""
+    columns, leads = word_columns(corpus), []
+    for a, b in pairwise(corpus.starts.tolist()):
+        beside = {one: columns[one][a:b] for one in model.templates.columns.inputs}
+        leads.append(model.lead(columns["word"][a:b], labels[a:b], **beside))
+    return leads
 
 
 def best_temperature(model: Any, corpus: Corpus, right: list[str]) -> float:

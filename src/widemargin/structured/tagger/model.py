@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
@@ -15,7 +15,7 @@ import numpy as np
 from widemargin.certificates.certificate import RunCertificate
 from widemargin.data.encode.templates import Templates
 from widemargin.data.encode.tokens import Tokens
-from widemargin.data.readers.corpus import Corpus, Sentence
+from widemargin.data.readers.corpus import Corpus
 from widemargin.data.rows import frozen
 from widemargin.errors import DataError, ModelFileError
 from widemargin.loops.sequences.tagging import (
@@ -23,32 +23,31 @@ from widemargin.loops.sequences.tagging import (
     Lexicon,
     Reader,
     Search,
-    read_ids,
     score_all_labels,
-    score_sentence,
     tag_sentences,
 )
 from widemargin.loops.sequences.templates import Index
-from widemargin.loops.sequences.viterbi import n_best, path_score, score_through
 from widemargin.modelfile import (
     read_model_file,
     restore,
     write_model_file,
 )
-from widemargin.models.explanation import Explanation
+from widemargin.models.explanation import Explanation, explanation_of
 from widemargin.parameters import check_not_negative, check_whole
 from widemargin.structured.sentences import (
+    columns_of_sentence,
     corpus_of,
-    feature_columns,
     is_one_sentence,
+    place_in_sentence,
     word_columns,
 )
 from widemargin.structured.spans import convert_tags
 from widemargin.structured.tagger.certainty import best_temperature, marginals_of, margins_of
 from widemargin.structured.tagger.constraints import plain_tag
-from widemargin.structured.tagger.explanations import Lattice, explain_tag
 from widemargin.structured.tagger.feature_names import FeatureNames
 from widemargin.structured.tagger.file import pack_tagger, unpack_tagger
+from widemargin.structured.tagger.lattice import Lattice
+from widemargin.structured.tagger.named_weights import NamedWeights, Weight, transition_weights
 from widemargin.structured.tagger.weights import Answering, answering, transition_rows
 from widemargin.threads import run_all, thread_count
 from widemargin.training.history import History
@@ -64,14 +63,6 @@ class Answer(NamedTuple):
 
     tags: list[str]
     score: float
-
-
-class Weight(NamedTuple):
-    """One weight by name."""
-
-    feature: str
-    tag: str
-    weight: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,6 +122,30 @@ class TaggerModel:
     names: FeatureNames | None = None
     half: bool = False
     known: np.ndarray = field(default_factory=lambda: np.empty(0, np.uint32))
+
+    @property
+    def learner(self) -> str:
+        """The class that trains such models."""
+        return "Tagger"
+
+    @property
+    def called(self) -> str:
+        """A short name for what it is."""
+        return f"tagger of {self.column!r}"
+
+    def facts(self) -> list[tuple[str, Any]]:
+        """More lines for the table of what was trained."""
+        scheme = self.scheme or "no spans"
+        if self.given_scheme:
+            scheme = f"{self.given_scheme}, learned as {self.scheme}"
+        return [
+            ("column", self.column),
+            ("order", f"{self.order} (tags before that a tag depends on)"),
+            ("search", f"beam of {self.beam}" if self.beam else "exact (Viterbi)"),
+            ("scheme", scheme),
+            ("templates", f"{len(self.templates)}: {', '.join(self.templates.written)}"),
+            ("weights", f"{self.features:,} features x {len(self.tags)} tags"),
+        ]
 
     def __post_init__(self) -> None:
         # The prediction weights are computed from W once, so W must not change.
@@ -192,32 +207,8 @@ class TaggerModel:
         self, words: Sequence[Any], columns: dict[str, Sequence[str]]
     ) -> tuple[Tokens, np.ndarray]:
         """One sentence as the loops read it."""
-        found = self._columns_of(words, columns)
+        found = columns_of_sentence(words, columns, self.templates.columns.inputs)
         return self.templates.columns.read(found), np.array([0, len(words)], np.uint64)
-
-    def _columns_of(
-        self, words: Sequence[Any], columns: dict[str, Sequence[str]]
-    ) -> dict[str, Sequence[str]]:
-        """One sentence as columns by name."""
-        if isinstance(words, str):
-            raise DataError(
-                f"{words[:20]!r} is a string; give a list of words, as split() makes it"
-            )
-        wanted = self.templates.columns
-        names = ("word", *wanted.inputs)
-        if not len(words):
-            return dict.fromkeys(names, words)
-        if isinstance(words[0], tuple):
-            return {
-                name: [token[k] for token in words] for k, name in enumerate(names[: len(words[0])])
-            }
-        if isinstance(words[0], Mapping):
-            found = feature_columns([words], wanted.inputs)
-            return {name: cells for name, (cells,) in found.items()}
-        if isinstance(words, Sentence):
-            beside = [name for name in wanted.inputs if name in words.corpus.names]
-            return {"word": words, **{name: words.column(name) for name in beside}, **columns}
-        return {"word": words, **columns}
 
     def codes(self, corpus: Corpus, n_jobs: int | None = None) -> np.ndarray:
         """The tags of all tokens of a corpus, as indices into `tags`."""
@@ -283,13 +274,8 @@ class TaggerModel:
     def n_best(self, words: Sequence[Any], n: int = 5, **columns: Sequence[str]) -> list[Answer]:
         """The n best ways to tag a sentence, best first, with their scores; exact."""
         check_whole("n", n, least=1)
-        s, m = self._scores(words, columns)
-        if m == 0:
-            return [Answer([], 0.0)]
-        _, D, unit = self._weights
-        paths, scores = np.zeros((n, m), np.int64), np.zeros(n)
-        found = n_best(s, m, len(self.tags), D, self.order, n, paths, scores)
-        return [Answer(self.shown(paths[k]), unit * float(scores[k])) for k in range(found)]
+        found = self._lattice(words, columns).n_best(n)
+        return [Answer(self.shown(path), score) for path, score in found]
 
     def margins(self, sentences: Any, n_jobs: int | None = None, **columns: Sequence[str]) -> Any:
         """How certain each tag is.
@@ -312,8 +298,18 @@ class TaggerModel:
         array, or a list of arrays if there are many sentences
         """
         corpus, one = self._one_or_many(sentences, columns)
-        flat = margins_of(self, corpus, n_jobs)
+        flat = self.flat_margins(corpus, n_jobs)
         return flat if one else [flat[a:b] for a, b in pairwise(corpus.starts.tolist())]
+
+    def flat_margins(self, corpus: Corpus, n_jobs: int | None = None) -> np.ndarray:
+        """The margins of all tokens of a corpus, in one array."""
+        return margins_of(self, corpus, n_jobs)
+
+    def flat_marginals(
+        self, corpus: Corpus, temperature: float = 1.0, n_jobs: int | None = None
+    ) -> np.ndarray:
+        """The probabilities of the tags of all tokens of a corpus, in one array."""
+        return marginals_of(self, corpus, temperature, n_jobs)
 
     def marginals(
         self,
@@ -348,7 +344,7 @@ class TaggerModel:
             The columns are those of `shown_tags`.
         """
         corpus, one = self._one_or_many(sentences, columns)
-        flat = marginals_of(self, corpus, temperature, n_jobs)
+        flat = self.flat_marginals(corpus, temperature, n_jobs)
         return flat if one else [flat[a:b] for a, b in pairwise(corpus.starts.tolist())]
 
     def calibrate(self, sentences: Any, tags: Any = None, column: str | int | None = None) -> float:
@@ -383,28 +379,29 @@ class TaggerModel:
         **columns
             Other columns of the sentence by name.
         """
-        return explain_tag(self, *self._lattice(words, columns), token, top)
+        lattice = self._lattice(words, columns)
+        path = lattice.path(self._search)
+        token = place_in_sentence(token, len(path))
+        rival = lattice.best_without(token, self.shown_places == self.shown_places[path[token]])
+        tag = self.shown(path)[token]
+        if rival is None:
+            return Explanation(tag, None, np.inf, [])
+        reasons = lattice.reasons(path, rival, token)
+        return explanation_of(tag, self.shown(rival)[token], reasons, top)
 
-    def _lattice(
-        self, words: Sequence[Any], columns: dict[str, Sequence[str]]
-    ) -> tuple[Lattice, np.ndarray]:
-        """All ways to tag a sentence, and the one that `tag` gives."""
+    def _lattice(self, words: Sequence[Any], columns: dict[str, Sequence[str]]) -> Lattice:
+        """All ways to tag a sentence."""
         tokens, starts = self._read_one(words, columns)
-        s, m = self._scores(words, columns)
-        W, D, unit = self._weights
-        path, ids = np.empty(m, np.uint32), np.empty(m * len(self.templates), np.uint32)
-        tag_sentences(*tokens, self._reader, starts, 0, 1, W, D, self._search, path)
-        read_ids(*tokens, self._reader, starts, ids)
-        rows = ids.reshape(m, len(self.templates))
-        found = Lattice(tokens, self.templates, rows, s, W, D, unit, self.tags, self.order)
-        return found, path.astype(np.int64)
+        return Lattice(
+            tokens, starts, self.templates, self._reader, self._weights, self.tags, self.order
+        )
 
     def _one_or_many(
         self, sentences: Any, columns: dict[str, Sequence[str]]
     ) -> tuple[Corpus, bool]:
         """Sentences as a corpus, and whether it was a single one."""
         if columns or is_one_sentence(sentences):
-            found = self._columns_of(sentences, columns)
+            found = columns_of_sentence(sentences, columns, self.templates.columns.inputs)
             return Corpus.of({name: [list(cells)] for name, cells in found.items()}), True
         return corpus_of(sentences, beside=self.templates.columns.inputs), False
 
@@ -457,39 +454,13 @@ class TaggerModel:
 
     def lead(self, words: Sequence[Any], labels: np.ndarray, **columns: Sequence[str]) -> float:
         """The lead of the given labels over all others; negative if others are better."""
-        s, m = self._scores(words, columns)
-        if m == 0:
-            return np.inf
-        _, D, unit = self._weights
-        n, paths, scores = len(self.tags), np.zeros((2, m), np.int64), np.zeros(2)
-        found = n_best(s, m, n, D, self.order, 2, paths, scores)
-        own = path_score(s, np.uint64(m), np.uint64(n), D, self.order, labels, True)
-        rivals = [k for k in range(found) if not np.array_equal(paths[k], labels)]
-        return unit * float(own - scores[rivals[0]]) if rivals else np.inf
-
-    def _scores(
-        self, words: Sequence[Any], columns: dict[str, Sequence[str]]
-    ) -> tuple[np.ndarray, int]:
-        """The scores of all tags for each word, in units, without the transitions."""
-        tokens, starts = self._read_one(words, columns)
-        W, D, _ = self._weights
-        s = np.empty((tokens.n, W.shape[1]), np.float32)
-        reader = self._reader
-        score_sentence(*tokens, reader, starts, 0, W, len(self.tags), s)
-        if tokens.n and len(self.lexicon.keys):
-            through = np.empty((tokens.n, len(self.tags)))
-            score_through(s, tokens.n, len(self.tags), D, self.order, 0.0, through)
-            if not np.isfinite(through.max()):  # as in tagging: the transitions alone decide
-                reader = reader._replace(lexicon=_NO_LEXICON)
-                score_sentence(*tokens, reader, starts, 0, W, len(self.tags), s)
-        return s, tokens.n
+        return self._lattice(words, columns).lead(labels)
 
     # Weights
 
     def weight(self, feature: str, tag: str) -> float:
         """The weight of a feature, such as "word[0]=the", for a tag; 0 if it was never seen."""
-        row = self._names.find(feature)
-        return 0.0 if row is None else float(self.W[row, self._code(tag)])
+        return self._named_weights.weight(feature, tag)
 
     def transitions(self) -> dict[tuple[str | None, str | None], float]:
         """The weights of transitions by (tag, next tag); None is the start or the end.
@@ -497,48 +468,15 @@ class TaggerModel:
         Minus infinity where a transition is not allowed. (Order 2 also has weights for the two
         previous tags, which are not included.)
         """
-        n = len(self.tags)
-        T = self.W[self.features :]
-        names = [*self.tags, None]
-        found: dict[tuple[str | None, str | None], float] = {}
-        for i, before in enumerate(names):
-            for j, tag in enumerate(names):
-                if i == n and j == n:
-                    continue
-                weight = float(T[i, j] if j < n else T[n + 1, i])
-                found[before, tag] = weight if self.allowed[i, j] else -np.inf
-        return found
+        return transition_weights(self.W[self.features :], self.tags, self.allowed)
 
     def top_features(self, n: int = 20, tag: str | None = None) -> list[Weight]:
         """The features with the largest absolute weights for a tag, or for any tag."""
-        W = self.W[: self.features]
-        if tag is None:
-            flat = np.abs(W[:, : len(self.tags)]).ravel()
-            width = len(self.tags)
-        else:
-            flat, width = np.abs(W[:, self._code(tag)]), 1
-        n = min(n, len(flat))
-        top = np.argpartition(-flat, n - 1)[:n] if n else np.empty(0, np.int64)
-        top = top[np.lexsort([top, -flat[top]])]
-        rows, labels = np.divmod(top, width)
-        labels = labels if tag is None else np.full(len(rows), self._code(tag))
-        names = self._names.of(rows.astype(np.uint32))
-        return [
-            Weight(name or f"row {row}", self.tags[y], float(W[row, y]))
-            for name, row, y in zip(names, rows.tolist(), labels.tolist(), strict=True)
-            if W[row, y] != 0.0
-        ]
+        return self._named_weights.top(n, tag)
 
     @property
-    def _names(self) -> FeatureNames:
-        if self.names is None:
-            raise DataError("the names of the features were not saved; save with names=True")
-        return self.names
-
-    def _code(self, tag: str) -> int:
-        if tag not in self.tags:
-            raise DataError(f"there is no tag {tag!r}; there are {', '.join(self.tags)}")
-        return self.tags.index(tag)
+    def _named_weights(self) -> NamedWeights:
+        return NamedWeights(self.W[: self.features], self.tags, self.names)
 
     # Smaller models
 
@@ -598,13 +536,6 @@ class TaggerModel:
             f"TaggerModel({len(self.tags)} tags of {self.column!r}, order {self.order},"
             f" {len(self.templates)} templates, {self.features} rows)"
         )
-
-
-_NO_LEXICON = Lexicon(
-    frozen(np.empty(0, np.uint64)),
-    frozen(np.empty(0, np.uint32)),
-    frozen(np.zeros((1, 8), np.float32)),
-)
 
 
 def known_words(words: Sequence[str]) -> np.ndarray:

@@ -7,7 +7,6 @@ import os
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -31,8 +30,8 @@ from widemargin.parameters import (
     used_with,
 )
 from widemargin.structured.estimator import StructuredEstimator
-from widemargin.structured.sentences import corpus_of, split_sentences, word_columns
-from widemargin.structured.spans import measure_spans
+from widemargin.structured.sentences import corpus_of, split_sentences
+from widemargin.structured.tagger.certainty import leads_of_sentences
 from widemargin.structured.tagger.constraints import (
     allowed_transitions,
     count_transitions,
@@ -42,12 +41,12 @@ from widemargin.structured.tagger.constraints import (
     scheme_of_transitions,
 )
 from widemargin.structured.tagger.feature_names import FeatureNames
+from widemargin.structured.tagger.held_out import HeldOutScore
 from widemargin.structured.tagger.model import (
     Answer,
     TaggerModel,
     Weight,
     known_words,
-    share_right,
 )
 from widemargin.structured.tagger.training import (
     EncodedCorpus,
@@ -302,7 +301,7 @@ class Tagger(StructuredEstimator):
         encoded = encode_corpus(corpus, templates, self.bits)
         model = self._begin(corpus, labels, tags, given_scheme, templates, encoded)
         model = replace(model, column=column, beam=settings.search.beam)
-        score = None if held_out is None else _HeldOutScore(model, *held_out).score
+        score = None if held_out is None else HeldOutScore(model, *held_out).score
         given = encoded, labels, model.allowed, model.lexicon, settings, len(templates)
         learned = learn_committee(
             lambda rng: TaggerTraining(*given, rng, score),
@@ -319,7 +318,7 @@ class Tagger(StructuredEstimator):
             partial(read_again, encoded._replace(ids=np.empty(0, np.uint32)), templates),
             encoded.size,
         )
-        return _replaced(
+        return replace(
             model,
             W=learned.weights,
             history=learned.history,
@@ -500,12 +499,7 @@ class Tagger(StructuredEstimator):
         if unknown:
             raise DataError(f"{corpus.source}: the tag {min(unknown)!r} was not learned")
         labels = np.array([model.tags.index(tag) for tag in names], np.uint32)[labels]
-        columns = word_columns(corpus)
-        leads = []
-        for a, b in pairwise(corpus.starts.tolist()):
-            beside = {one: columns[one][a:b] for one in model.templates.columns.inputs}
-            leads.append(model.lead(columns["word"][a:b], labels[a:b], **beside))
-        margin = min(leads) / model.norm
+        margin = min(leads_of_sentences(model, corpus, labels)) / model.norm
         run = model.certificate
         assert run is not None
         if run.no_bound or run.R is None:
@@ -521,26 +515,6 @@ class Tagger(StructuredEstimator):
     def save(self, path: str | os.PathLike[str], names: bool = True) -> None:
         """Save the model to a file; load it with `widemargin.load`."""
         self._fitted().save(path, names)
-
-
-class _HeldOutScore:
-    """Scores weights on held-out sentences: by spans if the tags are span tags."""
-
-    def __init__(self, model: TaggerModel, corpus: Corpus, tags: list[str]) -> None:
-        self.model, self.corpus, self.tags = model, corpus, tags
-
-    def score(self, weights: np.ndarray) -> float:
-        """F1 of spans, or the share of tags that are right."""
-        model = _replaced(self.model, W=weights)
-        found = model.flat_tags(self.corpus)
-        if model.scheme is not None:
-            return float(measure_spans(self.tags, found, self.corpus.starts).overall.f1)
-        return share_right(found, self.tags)
-
-
-def _replaced(model: TaggerModel, **changes: Any) -> TaggerModel:
-    """A copy of the model with these changes, without anything cached from the old content."""
-    return TaggerModel(**{**model.__getstate__(), **changes})
 
 
 def _plain(value: Any) -> Any:

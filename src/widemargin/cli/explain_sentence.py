@@ -1,0 +1,79 @@
+"""`widemargin explain` of a tagger or a parser: why one word of a sentence got its tag or head."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import click
+import numpy as np
+
+from widemargin.cli.sentences import load_sentence_model, read_sentences, refuse_table_options
+from widemargin.data.readers.corpus import Corpus
+from widemargin.errors import DataError
+from widemargin.structured.tagger.model import TaggerModel
+
+
+def explain_sentence(
+    path: str, files: Sequence[str], row: int, top: int, given: Mapping[str, Any]
+) -> None:
+    """Print the answers for one sentence with their margins, and explain that for one word.
+
+    Parameters
+    ----------
+    path : str
+        The model.
+    files : sequence of str
+        Sentences.
+    row : int
+        The number of the sentence, counted from 1.
+    top : int
+        Number of features to show.
+    given : dict
+        What was given on the command line; without a token, the least certain one is explained.
+    """
+    refuse_table_options()
+    model = load_sentence_model(path)
+    tagger = isinstance(model, TaggerModel)
+    plain = not model.templates.columns.inputs if tagger else bool(model.taggers)
+    corpus = read_sentences(files, given, plain)
+    if row > len(corpus):
+        raise DataError(
+            f"{corpus.source}: has {len(corpus)} sentences, so there is no sentence {row}"
+        )
+    sentence = corpus[row - 1]
+    token = given["token"]
+    if token is not None and token > len(sentence):
+        raise DataError(f"sentence {row} has {len(sentence)} words, so there is no --token {token}")
+    margins = model.margins(sentence)
+    click.echo(f"{corpus.where(int(corpus.starts[row - 1]))}: sentence {row}")
+    for line in _table(model, corpus[row - 1 : row], margins):
+        click.echo(line)
+    at = int(np.argmin(margins)) if token is None else token - 1
+    which = "the least certain" if token is None else "asked for"
+    click.echo(f"\n{at + 1} {sentence[at]} ({which})")
+    click.echo(str(model.explain(sentence, at, top)))
+    if not tagger:
+        click.echo(f"\nits label\n{model.explain_label(sentence, at, top)}")
+
+
+def _table(model: Any, corpus: Corpus, margins: np.ndarray) -> list[str]:
+    """The words with their answers and margins; for a tagger also the right tags, if known."""
+    if isinstance(model, TaggerModel):
+        columns = {"tag": model.flat_tags(corpus)}
+        right = {"right": model.column}
+    else:
+        trees = model.predict(corpus)
+        columns = {"head": list(map(str, trees.heads.tolist())), "label": trees.labels}
+        right = {"right head": "head", "right label": "deprel"}
+    for name, column in right.items():
+        if column in corpus.names:
+            columns[name] = corpus.column(column)
+    shown = {"": list(map(str, range(1, len(margins) + 1))), "word": corpus.words, **columns}
+    shown["margin"] = [f"{margin:.4g}" for margin in margins]
+    widths = [max(map(len, [name, *cells])) for name, cells in shown.items()]
+    lines = [list(shown), *map(list, zip(*shown.values(), strict=True))]
+    return [
+        "  ".join(f"{cell:{width}}" for cell, width in zip(line, widths, strict=True)).rstrip()
+        for line in lines
+    ]

@@ -1,0 +1,99 @@
+"""Dependency trees as SVG: arcs above the words, and below them what was right."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from widemargin.markup.html import Markup, escape
+
+#: The width of a letter and the room between words, the height of a level of arcs.
+_LETTER, _BETWEEN, _LEVEL = 7.6, 16.0, 22.0
+#: The height of the row of words, and the room for labels at the top and the bottom.
+_ROW, _EDGE = 24.0, 18.0
+
+
+class Arc(NamedTuple):
+    """An arc from a head to a word, both counted from 1 (0 is the root)."""
+
+    head: int
+    word: int
+    label: str
+    kind: str  # the class of its colour
+
+
+def draw_tree(
+    title: str, words: Sequence[str], above: Sequence[Arc], below: Sequence[Arc] = ()
+) -> Markup:
+    """A sentence with arcs above and below it, as an SVG element.
+
+    Examples
+    --------
+    >>> draw_tree("a tree", ["dogs", "bark"], [Arc(2, 1, "nsubj", "one")]).count("<path")
+    1
+    """
+    widths = [max(34.0, _LETTER * len(word)) + _BETWEEN for word in words]
+    centres = [sum(widths[:i]) + width / 2 for i, width in enumerate(widths)]
+    high, low = (_levels(arcs) for arcs in (above, below))
+    top = _EDGE + _LEVEL * max([*high.values(), 1])
+    bottom = _LEVEL * max(low.values(), default=0) + (_EDGE if below else 0.0)
+    width, height = sum(widths), top + _ROW + bottom
+    parts = [
+        _draw_arc(arc, centres, top, -_LEVEL * high[arc.head, arc.word], widths) for arc in above
+    ]
+    parts += [
+        _draw_arc(arc, centres, top + _ROW, _LEVEL * low[arc.head, arc.word], widths)
+        for arc in below
+    ]
+    parts += [
+        _text(centre, top + 16.0, word, "name") for word, centre in zip(words, centres, strict=True)
+    ]
+    return Markup(
+        f'<svg role="img" viewBox="0 0 {width:.0f} {height:.0f}" width="{width:.0f}"'
+        f' height="{height:.0f}"><title>{escape(title)}</title>{"".join(parts)}</svg>'
+    )
+
+
+def _levels(arcs: Sequence[Arc]) -> dict[tuple[int, int], int]:
+    """How high each arc goes: above all arcs that lie within it, and the root above all."""
+    levels: dict[tuple[int, int], int] = {}
+    spans: list[tuple[int, int, int]] = []
+    for arc in sorted(arcs, key=lambda arc: (arc.head == 0, abs(arc.head - arc.word))):
+        a, b = sorted((arc.head, arc.word)) if arc.head else (0, 1 << 30)
+        level = 1 + max((n for c, d, n in spans if a <= c and d <= b), default=0)
+        levels[arc.head, arc.word] = level
+        if arc.head:
+            spans.append((a, b, level))
+    return levels
+
+
+def _draw_arc(
+    arc: Arc, centres: Sequence[float], base: float, reach: float, widths: Sequence[float]
+) -> str:
+    """An arc with its label; `reach` is how far it goes, negative for up."""
+    to = centres[arc.word - 1] + (4.0 if arc.head < arc.word and arc.head else 0.0)
+    far = base + reach
+    down = 11.0 if reach > 0 else -3.0
+    if not arc.head:
+        path = f"M{to:.1f},{far:.1f} V{base:.1f}"
+        return _path(path, arc.kind) + _text(to, far + down, arc.label)
+    start = centres[arc.head - 1] + (-4.0 if arc.head > arc.word else 4.0)
+    to = centres[arc.word - 1] - (4.0 if arc.head < arc.word else -4.0)
+    # A curve whose middle is at three quarters of its control points.
+    turn = base + reach * 4.0 / 3.0
+    path = (
+        f"M{start:.1f},{base:.1f} C{start:.1f},{turn:.1f} {to:.1f},{turn:.1f} {to:.1f},{base:.1f}"
+    )
+    tip = 4.0 if reach > 0 else -4.0
+    arrow = f"M{to - 3:.1f},{base + tip:.1f} L{to:.1f},{base:.1f} L{to + 3:.1f},{base + tip:.1f}"
+    return _path(f"{path} {arrow}", arc.kind) + _text((start + to) / 2, far + down, arc.label)
+
+
+def _path(d: str, kind: str) -> str:
+    return f'<path class="arc {kind}" d="{d}"/>'
+
+
+def _text(x: float, y: float, words: str, kind: str = "label") -> str:
+    return (
+        f'<text class="{kind}" x="{x:.1f}" y="{y:.1f}" text-anchor="middle">{escape(words)}</text>'
+    )

@@ -1,0 +1,238 @@
+"""The sections of a report that say how good a tagger or a parser is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from widemargin.markup.html import Markup, facts, joined, section, table, tag
+from widemargin.markup.trees import Arc, draw_tree
+from widemargin.markup.words import several, short
+from widemargin.structured.examination import DrawnTree, Line, SentenceExam, TokenMistake
+from widemargin.structured.report import Confusion, Report
+from widemargin.structured.resample import Ratio
+
+#: Tags or labels that are shown, kinds of errors, and characters of a feature or of a context.
+_TAGS, _ERRORS, _NAME, _AROUND = 60, 20, 60, 160
+_TITLES = {"accuracy": "accuracy", "unseen_accuracy": "on unseen words", "uas": "UAS", "las": "LAS"}
+
+
+def told_of_sentences(exam: SentenceExam) -> str:
+    """How good it is, in one paragraph."""
+    report = exam.report
+    where = f"On the {several(report.sentences, 'sentence')} given ({report.tokens:,} tokens)"
+    if "uas" in report.figures:
+        uas, las = report.figures["uas"], report.figures["las"]
+        return (
+            f"{where} it finds {_percent(uas)} of the heads (UAS), and {_percent(las)} with the"
+            " right label (LAS)."
+        )
+    accuracy = report.figures["accuracy"]
+    words = f"{where} it gives {_percent(accuracy)} of the tokens the right tag"
+    if report.spans is not None:
+        words += f", and finds spans with an F1 of {_percent(report.spans.overall)}"
+    common = int(np.argmax(report.confusion.support))
+    guess = float(report.confusion.support[common]) / max(1, report.tokens)
+    return (
+        f"{words}. Always answering {report.confusion.labels[common]} would be right in"
+        f" {100 * guess:.2f} %."
+    )
+
+
+def _percent(ratio: Ratio) -> str:
+    low, high = ratio.interval()
+    return f"{100 * ratio.f1:.2f} % (95 % interval {100 * low:.2f} to {100 * high:.2f})"
+
+
+def sentence_sections(exam: SentenceExam) -> list[Markup]:
+    """The sections about an examination."""
+    report = exam.report
+    parts = [section("answers", "How good the answers are", _answers(exam))]
+    if exam.distances:
+        parts.append(section("arcs", "Which arcs it finds", _arcs(exam)))
+        parts.append(section("trees", "The worst trees", _trees(exam.trees)))
+    if report.mistakes:
+        words = "What was taken for what"
+        parts.append(section("confusions", words, _confusions(report.mistakes)))
+    if "uas" not in report.figures:
+        parts.append(section("mistakes", "The worst mistakes", _mistakes(exam.mistakes)))
+    return parts
+
+
+def _answers(exam: SentenceExam) -> Markup:
+    report = exam.report
+    lines = [
+        (_TITLES.get(name, name.replace("_", " ")), f"{_percent(ratio)}, {_of(ratio)}")
+        for name, ratio in report.figures.items()
+        if ratio.wanted
+    ]
+    if report.spans is not None:
+        overall = report.spans.overall
+        lines[:0] = [
+            ("span F1", _percent(overall)),
+            ("precision, recall", f"{overall.precision:.4f}, {overall.recall:.4f}"),
+        ]
+    parts = [facts(lines)]
+    if report.notes:
+        parts += [tag("p", note, kind="soft") for note in report.notes]
+    if report.spans is not None:
+        kinds = [Line(kind, ratio) for kind, ratio in report.spans.by_kind.items()]
+        parts += [tag("h3", "Each kind of span"), _both_ways("spans", kinds)]
+    if "uas" not in report.figures:
+        parts += [tag("h3", "Each tag"), _tags(report)]
+    if exam.words:
+        parts += [tag("h3", "Known and unknown words"), _accuracies("words", exam.words)]
+    words = (
+        "The tokens in groups of equal size, the least certain first. A margin is how far the"
+        " answer led before the next best one; where margins tell what they should, the accuracy"
+        " rises from line to line."
+    )
+    parts += [
+        tag("h3", "By margin"),
+        tag("p", words, kind="soft"),
+        _accuracies("margin", exam.certainty),
+    ]
+    return joined(parts)
+
+
+def _of(ratio: Ratio) -> str:
+    return f"{ratio.right:,} of {ratio.wanted:,}"
+
+
+def _tags(report: Report) -> Markup:
+    measures = report.confusion
+    order = np.argsort(-measures.support, kind="stable")[:_TAGS].tolist()
+    rows = [
+        [
+            short(measures.labels[i], _NAME),
+            f"{measures.precision[i]:.4f}",
+            f"{measures.recall[i]:.4f}",
+            f"{measures.f1[i]:.4f}",
+            f"{int(measures.support[i]):,}",
+        ]
+        for i in order
+    ]
+    left = len(measures.labels) - len(order)
+    note = [tag("p", f"{several(left, 'rarer tag')} left out.", kind="soft")] if left else []
+    return joined([table(["tag", "precision", "recall", "F1", "tokens"], rows), *note])
+
+
+def _both_ways(name: str, lines: Sequence[Line]) -> Markup:
+    rows = [
+        [
+            short(line.name, _NAME),
+            f"{line.ratio.precision:.4f}",
+            f"{line.ratio.recall:.4f}",
+            f"{line.ratio.f1:.4f}",
+            f"{line.ratio.wanted:,}",
+        ]
+        for line in lines[:_TAGS]
+    ]
+    return table([name, "precision", "recall", "F1", "expected"], rows)
+
+
+def _accuracies(name: str, lines: Sequence[Line]) -> Markup:
+    rows = []
+    for line in lines:
+        if line.ratio.wanted:
+            low, high = line.ratio.interval()
+            rows.append(
+                [
+                    line.name,
+                    f"{line.ratio.f1:.4f}",
+                    f"{low:.3f} to {high:.3f}",
+                    f"{line.ratio.wanted:,}",
+                ]
+            )
+    return table([name, "accuracy", "95 % interval", "tokens"], rows)
+
+
+def _arcs(exam: SentenceExam) -> Markup:
+    words = "Of each relation: the head and the label must be right."
+    return joined(
+        [
+            tag("h3", "By relation"),
+            tag("p", words, kind="soft"),
+            _both_ways("relation", exam.relations),
+            tag("h3", "By distance of the head"),
+            tag("p", "In words; only the head must be right.", kind="soft"),
+            _both_ways("distance", exam.distances),
+        ]
+    )
+
+
+def _trees(trees: Sequence[DrawnTree]) -> Markup:
+    if not trees:
+        return tag("p", "No sentence of moderate length has a wrong head.")
+    words = (
+        "The sentences of moderate length with the most wrong heads. Above the words is what was"
+        " found, with wrong arcs in another colour; below them is what would have been right."
+    )
+    return joined([tag("p", words), *(_tree(one) for one in trees)])
+
+
+def _tree(one: DrawnTree) -> Markup:
+    above, below, wrong = [], [], 0
+    found = zip(one.heads, one.labels, one.right_heads, one.right_labels, strict=True)
+    for word, (head, label, right_head, right_label) in enumerate(found, 1):
+        same_label = label.partition(":")[0] == right_label.partition(":")[0]
+        good = head == right_head and same_label
+        wrong += head != right_head
+        above.append(Arc(head, word, label, "one" if good else "two"))
+        if not good:
+            below.append(Arc(right_head, word, right_label, "three"))
+    title = f"{_near(one.place)}: {wrong} of {several(len(one.words), 'head')} wrong"
+    drawn = draw_tree(title, one.words, above, below)
+    return tag("figure", tag("figcaption", title), tag("div", drawn, kind="wide drawn"))
+
+
+def _confusions(mistakes: Sequence[Confusion]) -> Markup:
+    words = "The commonest errors, with examples: the word is in brackets."
+    return joined([tag("p", words), *(_confusion(mistake) for mistake in mistakes[:_ERRORS])])
+
+
+def _confusion(mistake: Confusion) -> Markup:
+    right, found = short(mistake.right, _NAME), short(mistake.found, _NAME)
+    what = f"{right} taken for {found}, {several(mistake.times, 'time')}"
+    examples = (tag("li", *_example(example)) for example in mistake.examples)
+    return tag("div", tag("strong", what), tag("ul", *examples))
+
+
+def _example(example: str) -> tuple[str, Markup]:
+    """An example in its context, and where it is: the name of the file without its folders."""
+    words, _, place = example.rpartition(" (")
+    return short(words, _AROUND), tag("span", f" {_near(place.rstrip(')'))}", kind="soft")
+
+
+def _near(place: str) -> str:
+    return place.rpartition("/")[2]
+
+
+def _mistakes(mistakes: Sequence[TokenMistake]) -> Markup:
+    if not mistakes:
+        return tag("p", "There are none: every answer was right.")
+    words = (
+        "Those that the model was surest of, the worst first. Look at them: they are wrong tags in"
+        " the data, hard cases, or something that the features do not show."
+    )
+    return joined([tag("p", words), *(_mistake(mistake) for mistake in mistakes)])
+
+
+def _mistake(mistake: TokenMistake) -> Markup:
+    told = mistake.told
+    what = (
+        f"{mistake.place}: {mistake.right} taken for {mistake.found}, margin {mistake.margin:.4g}"
+    )
+    before, word, after = mistake.words
+    text = tag(
+        "p", short(before[-_AROUND:], _AROUND), " ", tag("mark", word), " ", short(after, _AROUND)
+    )
+    parts = [tag("p", tag("strong", what)), text]
+    if told.reasons:
+        rows = [[short(reason.feature, _NAME), f"{reason.share:+.4g}"] for reason in told.reasons]
+        if told.rest:
+            rows.append(["all others", f"{told.rest:+.4g}"])
+        heads = ["feature", f"spoke for {told.prediction} rather than {told.instead_of} by"]
+        parts.append(table(heads, rows))
+    return tag("div", *parts, kind="mistake")
