@@ -3,6 +3,7 @@
 import io
 import os
 import pathlib
+import re
 import shutil
 import stat
 import subprocess
@@ -13,7 +14,8 @@ import pytest
 
 import widemargin
 from widemargin.cli.warmup import forget_old_versions
-from widemargin.loops import jit
+from widemargin.loops import inner, jit
+from widemargin.loops.separability.nearest_point import nearest_pass
 
 PROGRAM = """
 import warnings
@@ -139,7 +141,10 @@ def test_processes_that_save_at_once_do_not_mix_up_their_code(tmp_path):
     assert run(tmp_path, single) == (9.5, 1, [])
 
 
-@pytest.mark.skipif(numba.config.DISABLE_JIT, reason="nothing is compiled")
+compiled_only = pytest.mark.skipif(numba.config.DISABLE_JIT, reason="nothing is compiled")
+
+
+@compiled_only
 @pytest.mark.parametrize("terminal", [True, False])
 def test_compiling_is_told_once_on_a_terminal(terminal, tmp_path, monkeypatch):
     said = io.StringIO()
@@ -153,7 +158,7 @@ def test_compiling_is_told_once_on_a_terminal(terminal, tmp_path, monkeypatch):
         return 2 * x
 
     assert (double(2), double(1.5)) == (4, 3.0)
-    line = "compiling loops for their first use: about 10 seconds, once\n"
+    line = "compiling loops for their first use: about 5 seconds, once\n"
     assert said.getvalue() == line * terminal
 
 
@@ -167,6 +172,40 @@ def test_a_quiet_command_says_nothing_of_compiling(monkeypatch, capsys):
     for _ in range(2):
         jit.tell_compiling(always=True)
     assert capsys.readouterr().err.count("compiling loops") == 1
+
+
+@jit.jit(inner=True)
+def shifted(x, by):
+    return x + by
+
+
+@jit.jit()
+def shifted_twice(x):
+    return shifted(shifted(x, 1), 2)
+
+
+@compiled_only
+def test_an_inner_function_is_compiled_with_its_callers_only():
+    assert inner.INNER, "numba has changed: see loops/inner.py"
+    assert shifted_twice(10) == 13
+    assert len(shifted.overloads) == 1  # not one for each constant
+    assert shifted.py_func(1, 2) == 3
+    with pytest.raises(TypeError, match=r"for other loops alone; Python calls shifted\.py_func"):
+        shifted(1, 2)
+
+
+@compiled_only
+def test_inner_functions_do_without_python_objects():
+    """Numba keeps these at a global of LLVM for each function: only the loop reads its own."""
+    f, matrix, column = numba.float64, numba.float64[:, ::1], numba.float64[::1]
+    i, which, flags = numba.int64, numba.int64[::1], numba.boolean[::1]
+    kinds = (matrix, matrix, which, i, which, i, column, matrix, matrix, flags, f, f, f, i)
+    loop = numba.njit(**jit.OPTIONS)(nearest_pass.py_func)
+    loop.compile(kinds)
+    source = loop.inspect_llvm(kinds)
+    read = re.findall("= load ptr, ptr @(_ZN08NumbaEnv\\w+)", source)
+    assert len(read) == 1
+    assert "12nearest_pass" in read[0]
 
 
 def test_forgetting_old_versions_takes_nothing_else(tmp_path):
