@@ -146,20 +146,33 @@ class _Place(_InGivenFolder):
 
     @classmethod
     def get_suitable_cache_subpath(cls, py_file: str) -> str:
-        folder = pathlib.Path(py_file).resolve().parent
-        if folder.is_relative_to(_PACKAGE):
-            return "_".join(folder.relative_to(_PACKAGE).parts)
-        return str(super().get_suitable_cache_subpath(py_file))
+        return _folder_inside(py_file) or str(super().get_suitable_cache_subpath(py_file))
 
     def get_source_stamp(self) -> Any:
-        inside = pathlib.Path(self._py_file).resolve().is_relative_to(_PACKAGE)
-        return "in the digest" if inside else super().get_source_stamp()
+        return "in the digest" if _folder_inside(self._py_file) else super().get_source_stamp()
+
+
+@functools.cache
+def _folder_inside(file: str) -> str:
+    """A name for the folder of a file of this package; empty for other files."""
+    folder = pathlib.Path(file).resolve().parent
+    inside = folder.is_relative_to(_PACKAGE)
+    return "_".join(folder.relative_to(_PACKAGE).parts) if inside else ""
 
 
 class _Places(CompileResultCacheImpl):
     """Numba's way to keep compiled functions, in our places."""
 
     _locator_classes = (_Place,)
+
+    def reduce(self, data: Any) -> Any:
+        """What is kept of a loop: not its source with types, nor Python objects of its parts.
+
+        None of the functions it is made of uses such objects (see `loops/inner.py`), and to load
+        them would import the modules that numba has for strings and for sorting.
+        """
+        *kept, _objects = super().reduce(data._replace(type_annotation=""))
+        return (*kept, ())
 
 
 class _Kept(FunctionCache):
