@@ -5,6 +5,14 @@ from __future__ import annotations
 import pathlib
 import re
 
+#: Vowpal Wabbit as a command, with nothing but its library to load.
+VW_COMMAND = """
+import sys, pylibvw
+workspace = pylibvw.vw(sys.argv[1:])
+workspace.run_parser()
+workspace.finish()
+"""
+
 
 def run_command(arguments: list[str]) -> None:
     """`widemargin ARGUMENTS`, in this process."""

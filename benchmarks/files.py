@@ -8,7 +8,7 @@ import sys
 
 import numpy as np
 
-from benchmarks.commands import run_command, vw_lines, vw_train
+from benchmarks.commands import VW_COMMAND, run_command, vw_lines, vw_train
 from benchmarks.harness import Comparison, Side, faster
 from benchmarks.zipf import write_svmlight, zipf_text
 
@@ -24,6 +24,7 @@ def compare(toy: bool, scratch: pathlib.Path) -> Comparison:
     del X, y
     arguments = ["train", str(text), "--epochs", "1", "--shuffle", "no", "--quiet"]
     arguments += ["--model", str(scratch / "ours.wm")]
+    peer = ["-d", str(vw), "--loss_function", "hinge", "-f", str(scratch / "vw.model"), "--quiet"]
     shown = "widemargin train FILE --epochs 1 --shuffle no --model MODEL"
 
     def scikit_learn(repeat: int) -> object:
@@ -57,6 +58,16 @@ def compare(toy: bool, scratch: pathlib.Path) -> Comparison:
                 threads=None,
             ),
             Side(
+                "Vowpal Wabbit, whole command",
+                "a Python program of its library's driver alone, -d FILE.vw"
+                " --loss_function hinge -f MODEL",
+                lambda repeat: subprocess.run(
+                    [sys.executable, "-c", VW_COMMAND, *peer], check=True
+                ),
+                package="vowpalwabbit",
+                threads=None,
+            ),
+            Side(
                 "scikit-learn",
                 "load_svmlight_file, SGDClassifier(loss='perceptron', penalty=None,"
                 " learning_rate='constant', eta0=1.0, average=True, max_iter=1, tol=None)",
@@ -67,5 +78,6 @@ def compare(toy: bool, scratch: pathlib.Path) -> Comparison:
         targets=(
             faster("ours", "Vowpal Wabbit", 3.0),
             faster("ours", "scikit-learn", 25.0),
+            faster("ours, whole command", "Vowpal Wabbit, whole command", 1.0),
         ),
     )

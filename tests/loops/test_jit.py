@@ -3,6 +3,7 @@
 import io
 import os
 import pathlib
+import re
 import shutil
 import stat
 import subprocess
@@ -13,7 +14,11 @@ import pytest
 
 import widemargin
 from widemargin.cli.warmup import forget_old_versions
-from widemargin.loops import jit
+from widemargin.loops import inner, jit
+from widemargin.loops.processor import RELEASED, Processor
+from widemargin.loops.separability.nearest_point import nearest_pass
+
+compiled_only = pytest.mark.skipif(numba.config.DISABLE_JIT, reason="nothing is compiled")
 
 PROGRAM = """
 import warnings
@@ -139,7 +144,81 @@ def test_processes_that_save_at_once_do_not_mix_up_their_code(tmp_path):
     assert run(tmp_path, single) == (9.5, 1, [])
 
 
-@pytest.mark.skipif(numba.config.DISABLE_JIT, reason="nothing is compiled")
+# What a release brings along
+
+
+@pytest.fixture(scope="module")
+def released(tmp_path_factory):
+    """A copy of the package with the machine code of one loop for the plain baseline, and it."""
+    root = tmp_path_factory.mktemp("released")
+    package = pathlib.Path(widemargin.__file__).parent
+    shutil.copytree(package, root / "widemargin", ignore=shutil.ignore_patterns("__pycache__"))
+    baseline = RELEASED[-1]
+    cpu = {"NUMBA_CPU_NAME": baseline.name, "NUMBA_CPU_FEATURES": baseline.features}
+    assert run(root / "kept", PYTHONPATH=str(root), **cpu) == (9.5, 0, [])
+    shutil.copytree(root / "kept", root / "widemargin" / "loops" / "compiled")
+    (root / "widemargin" / "loops" / "compiled" / "made_with.txt").write_text("numba 0.1\n")
+    return root
+
+
+def run_released(root, folder, **environment):
+    return run(folder, PYTHONPATH=str(root), **environment)
+
+
+@compiled_only
+@pytest.mark.parametrize("cpu", [None, "haswell"])
+def test_the_machine_code_of_a_release_is_used_on_any_processor_that_can(released, tmp_path, cpu):
+    environment = {} if cpu is None else {"NUMBA_CPU_NAME": cpu}
+    assert run_released(released, tmp_path / "empty", **environment) == (9.5, 1, [])
+    assert not list((tmp_path / "empty").rglob("*.nbc"))
+
+
+@compiled_only
+def test_a_processor_that_lacks_a_feature_compiles(released, tmp_path):
+    cpu = {"NUMBA_CPU_NAME": "x86-64", "NUMBA_CPU_FEATURES": "+cmov,+cx8,+fxsr,+mmx,+sse"}
+    assert run_released(released, tmp_path, **cpu) == (9.5, 0, [])
+    assert run_released(released, tmp_path, **cpu) == (9.5, 1, [])
+
+
+@compiled_only
+def test_a_release_needs_no_folder_of_the_user(released, tmp_path):
+    (tmp_path / "file").write_text("in the way")
+    assert run_released(released, tmp_path / "file" / "cache") == (9.5, 1, [])
+    other = PROGRAM.replace("3.0)", "3.0, np.float32)").replace("0.5])", "0.5], np.float32)")
+    score, found, told = run(tmp_path / "file" / "cache", other, PYTHONPATH=str(released))
+    assert (score, found, len(told)) == (9.5, 0, 1)
+    assert "compiles them again" in told[0]
+
+
+@compiled_only
+def test_damaged_code_of_a_release_costs_a_compile_and_one_line(released, tmp_path):
+    copy = shutil.copytree(released, tmp_path / "copy")
+    for file in (copy / "widemargin" / "loops" / "compiled").rglob("*.nbc"):
+        file.write_bytes(file.read_bytes()[:20])
+    score, found, told = run_released(copy, tmp_path / "cache")
+    assert (score, found, len(told)) == (9.5, 0, 1)
+    score, found, told = run_released(copy, tmp_path / "cache")
+    assert (score, found, len(told)) == (9.5, 1, 1)
+
+
+@compiled_only
+def test_a_release_that_does_not_fit_says_what_it_was_made_with(tmp_path, monkeypatch, capsys):
+    (tmp_path / "made_with.txt").write_text("numba 0.1\n")
+    monkeypatch.setattr(jit, "_RELEASE", tmp_path)
+    monkeypatch.setattr(jit, "_told", False)
+    jit.tell_compiling(always=True)
+    assert capsys.readouterr().err.startswith("the machine code of this release is for numba 0.1; ")
+
+
+def test_a_processor_runs_what_needs_no_more_than_it_has():
+    best, baseline = RELEASED
+    assert best.runs(baseline)
+    assert not baseline.runs(best)
+    assert best.has("avx2", "fma")
+    assert not Processor("x", "+avx,-avx2").has("avx2")
+
+
+@compiled_only
 @pytest.mark.parametrize("terminal", [True, False])
 def test_compiling_is_told_once_on_a_terminal(terminal, tmp_path, monkeypatch):
     said = io.StringIO()
@@ -153,7 +232,7 @@ def test_compiling_is_told_once_on_a_terminal(terminal, tmp_path, monkeypatch):
         return 2 * x
 
     assert (double(2), double(1.5)) == (4, 3.0)
-    line = "compiling loops for their first use: about 10 seconds, once\n"
+    line = "compiling loops for their first use: about 5 seconds, once\n"
     assert said.getvalue() == line * terminal
 
 
@@ -167,6 +246,40 @@ def test_a_quiet_command_says_nothing_of_compiling(monkeypatch, capsys):
     for _ in range(2):
         jit.tell_compiling(always=True)
     assert capsys.readouterr().err.count("compiling loops") == 1
+
+
+@jit.jit(inner=True)
+def shifted(x, by):
+    return x + by
+
+
+@jit.jit()
+def shifted_twice(x):
+    return shifted(shifted(x, 1), 2)
+
+
+@compiled_only
+def test_an_inner_function_is_compiled_with_its_callers_only():
+    assert inner.INNER, "numba has changed: see loops/inner.py"
+    assert shifted_twice(10) == 13
+    assert len(shifted.overloads) == 1  # not one for each constant
+    assert shifted.py_func(1, 2) == 3
+    with pytest.raises(TypeError, match=r"for other loops alone; Python calls shifted\.py_func"):
+        shifted(1, 2)
+
+
+@compiled_only
+def test_inner_functions_do_without_python_objects():
+    """Numba keeps these at a global of LLVM for each function: only the loop reads its own."""
+    f, matrix, column = numba.float64, numba.float64[:, ::1], numba.float64[::1]
+    i, which, flags = numba.int64, numba.int64[::1], numba.boolean[::1]
+    kinds = (matrix, matrix, which, i, which, i, column, matrix, matrix, flags, f, f, f, i)
+    loop = numba.njit(**jit.OPTIONS)(nearest_pass.py_func)
+    loop.compile(kinds)
+    source = loop.inspect_llvm(kinds)
+    read = re.findall("= load ptr, ptr @(_ZN08NumbaEnv\\w+)", source)
+    assert len(read) == 1
+    assert "12nearest_pass" in read[0]
 
 
 def test_forgetting_old_versions_takes_nothing_else(tmp_path):

@@ -103,6 +103,16 @@ def losses_loop(S, n, heads, lost):
     losses(S, n, heads, lost)
 
 
+@jit()
+def projective_loop(scores, n, single, room, heads):
+    return best_projective(scores, n, single, room, heads)
+
+
+@jit()
+def spanning_loop(scores, n, single, room, heads):
+    return best_spanning(scores, n, single, room, heads)
+
+
 single_rooted = st.integers(1, 5).flatmap(
     lambda n: st.sampled_from([heads for heads in naive.all_trees(n) if heads.count(0) == 1])
 )
@@ -173,8 +183,8 @@ def test_best_trees_equal_brute_force(n, seed, single, kind):
         "real": rng.normal(size=size) * 10.0 ** rng.integers(-3, 4),
     }[kind]
     for search, room, trees in (
-        (best_projective, chart_room, naive.projective_trees(n)),
-        (best_spanning, merger_room, naive.all_trees(n)),
+        (projective_loop, chart_room, naive.projective_trees(n)),
+        (spanning_loop, merger_room, naive.all_trees(n)),
     ):
         heads = np.zeros(n + 2, np.uint32)
         score = search(scores, np.uint64(n), single, room(n), heads)
@@ -195,7 +205,7 @@ def test_nested_circles():
     scores[0, 1:] = -200.0
     scores[0, 4] = -190.0
     heads = np.zeros(n + 2, np.uint32)
-    best_spanning(scores, np.uint64(n), True, merger_room(n), heads)
+    spanning_loop(scores, np.uint64(n), True, merger_room(n), heads)
     trees = [heads for heads in naive.all_trees(n) if heads.count(0) == 1]
     found = sum(scores[h, d] for d, h in enumerate(heads[1 : n + 1], 1))
     assert found == naive.best_score(scores, trees, True)

@@ -18,6 +18,7 @@ from widemargin import DataError, ModelFileError, Tagger
 from widemargin.data.encode.templates import CHUNKS, NAMES, WORDS, Templates, default_templates
 from widemargin.data.encode.tokens import TokenColumns, read_tokens
 from widemargin.data.readers.corpus import Corpus
+from widemargin.loops.jit import jit
 from widemargin.loops.sequences.viterbi import best_path, n_best, path_score, score_through
 from widemargin.structured.spans import SCHEMES, convert_tags, find_illegal, scheme_of
 from widemargin.structured.tagger.constraints import (
@@ -160,8 +161,13 @@ def decode(s, D, n, order, beam=0):
     v = np.empty((m * (n + 1 if order == 2 else 1), 8), np.float32)
     path = np.empty(m, np.uint32)
     turned = np.empty((n + 1, 8), np.float32)
-    best = best_path(s, np.uint64(m), np.uint64(n), D, order, beam, v, turned, path)
+    best = path_loop(s, np.uint64(m), np.uint64(n), D, order, beam, v, turned, path)
     return best, tuple(path.tolist())
+
+
+@jit()
+def path_loop(s, m, n, D, order, beam, v, turned, path):
+    return best_path(s, m, n, D, order, beam, v, turned, path)
 
 
 def score_of(s, D, n, order, labels):

@@ -8,7 +8,12 @@ import re
 import shutil
 import sys
 import time
+import warnings
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import replace
+from multiprocessing import get_context
+from typing import Any
 
 import click
 import numpy as np
@@ -26,65 +31,107 @@ from widemargin.kernel_machines.perceptron.settings import KernelSettings
 from widemargin.kernel_machines.svm.fit import KernelSVMSettings, fit_kernel_svm
 from widemargin.linear_svm.fit import SVMSettings, fit_svm
 from widemargin.loops.jit import cache_folder, compile_quietly
+from widemargin.loops.kernel.panels import LONGEST
 from widemargin.models.linear import LinearModel
 from widemargin.online.fit import fit_linear
 from widemargin.online.settings import Settings
+from widemargin.separability.examples import certify_examples
 from widemargin.structured.parser.parser import Parser
 from widemargin.structured.tagger.tagger import Tagger
+from widemargin.threads import thread_count
 
 
 def warmup(quiet: bool) -> None:
     """Read, encode and fit something tiny in every way; forget old versions."""
     began = time.monotonic()
     compile_quietly()  # it shows its own progress
-    y = np.arange(12)
-    X = np.eye(12)
-    matrices = [X, scipy.sparse.csr_matrix(X)]
-    wide = scipy.sparse.csr_matrix(X)
-    wide.indices = wide.indices.astype(np.int64)
-    matrices.append(wide)
-    ways = (
-        Settings(epochs=1, keep="vote"),
-        Settings(epochs=1, keep="vote", batch=2),
-    )
-    work = list(itertools.product(matrices, (np.float64, np.float32), (2, 3), ways))
-    for done, (matrix, dtype, classes, settings) in enumerate(work):
-        if not quiet and done % 4 == 0 and sys.stderr.isatty():
-            click.echo(f"\rcompiling {done}/{len(work)}", err=True, nl=False)
+    shown = not quiet and sys.stderr.isatty()
+    processes = min(thread_count(-1), len(PARTS))
+    with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
+        running = [pool.submit(_compile_part, name) for name in PARTS]
+        for done, part in enumerate(as_completed(running)):
+            part.result()
+            if shown:
+                click.echo(f"\rcompiled {done + 1}/{len(PARTS)}", err=True, nl=False)
+    folder = cache_folder()
+    if folder is not None:
+        forget_old_versions(folder)
+    if not quiet:
+        where = "not kept" if folder is None else f"kept in {folder}"
+        start = "\r" if shown else ""
+        click.echo(f"{start}compiled in {time.monotonic() - began:.0f} s, {where}", err=True)
+
+
+def _compile_part(name: str) -> None:
+    """Compile one of the parts, in a process of its own."""
+    compile_quietly()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # so few examples are not learned well
+        PARTS[name]()
+
+
+def _learn_rows(matrix: Any, dtype: Any) -> None:
+    """Fit tiny linear learners, answer, and ask whether the classes can be separated."""
+    ways = (Settings(epochs=1, keep="vote"), Settings(epochs=1, keep="vote", batch=2))
+    for classes, settings in itertools.product((2, 3), ways):
         rows = Rows.of(matrix.astype(dtype))
         labels = np.arange(classes)
-        codes = (y % classes).astype(np.int64)
+        codes = (np.arange(rows.n) % classes).astype(np.int64)
         rng = np.random.default_rng(0)
         state, _ = fit_linear(rows, labels, codes, settings, rng)
         model = LinearModel(labels, state, keep="vote")
         model.predict(rows)
         model.using("average").predict(rows)
         fit_svm(rows, labels, codes, SVMSettings(fit_intercept=False), rng)
-    _learn_in_feature_space(X, y % 3)
-    _read_and_hash()
-    _tag_and_parse()
-    folder = cache_folder()
-    if folder is not None:
-        forget_old_versions(folder)
-    if not quiet:
-        where = "not kept" if folder is None else f"kept in {folder}"
-        start = "\r" if sys.stderr.isatty() else ""
-        click.echo(f"{start}compiled in {time.monotonic() - began:.0f} s, {where}", err=True)
 
 
-def _learn_in_feature_space(X: np.ndarray, y: np.ndarray) -> None:
+def _learn_dense() -> None:
+    for dtype in (np.float64, np.float32):
+        _learn_rows(_MATRIX, dtype)
+
+
+def _learn_sparse() -> None:
+    for dtype in (np.float64, np.float32):
+        _learn_rows(scipy.sparse.csr_matrix(_MATRIX), dtype)
+
+
+def _learn_wide() -> None:
+    """Sparse rows whose column numbers need 64 bits."""
+    wide = scipy.sparse.csr_matrix(_MATRIX)
+    wide.indices = wide.indices.astype(np.int64)
+    for dtype in (np.float64, np.float32):
+        _learn_rows(wide, dtype)
+
+
+def _certify() -> None:
+    """Prove that tiny sets are separable, or are not, by each way of the cascade."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 5))
+    sparse = scipy.sparse.csr_matrix(X * (rng.random(X.shape) < 0.2))
+    for y in (X[:, 0] + X[:, 1] > 0.0, rng.integers(0, 2, 60)):
+        for matrix in (X, X.astype(np.float32), sparse, sparse.astype(np.float32)):
+            certify_examples(matrix, y)
+            certify_examples(matrix[:12], y[:12])
+    certify_examples([[0, 0], [0, 1], [1, 0], [1, 1]], [0, 1, 1, 0])
+
+
+def _learn_in_feature_space() -> None:
     """Fit tiny kernel perceptrons, in blocks and with all kernel values at hand, and SVMs."""
-    for dtype, kernel in itertools.product((np.float32, np.float64), ("poly", "rbf")):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 5))
+    for dtype, kernel, k in itertools.product((np.float32, np.float64), ("poly", "rbf"), (2, 3)):
+        classes, y = np.arange(k), np.arange(60) % k
         settings = KernelSettings(kernel=kernel, gamma=1.0, epochs=2, keep="vote")
-        for way in (settings, replace(settings, multiclass="ovr")):
-            rng = np.random.default_rng(0)
-            model = fit_kernel_perceptron(X.astype(dtype), np.arange(3), y, way, rng)
+        for way in (settings, replace(settings, multiclass="ovr"))[: k - 1]:
+            model = fit_kernel_perceptron(X.astype(dtype), classes, y, way, rng)
             model.predict(X.astype(dtype))
-        rows = Rows.of(X.astype(dtype))
-        svm = fit_kernel_svm(rows, np.arange(3), y, KernelSVMSettings(kernel=kernel)).model
-        svm.predict(rows)
+        # Longer rows are multiplied by BLAS, as all are on some processors.
+        for matrix in (X, np.pad(X, ((0, 0), (0, LONGEST)))):
+            rows = Rows.of(matrix.astype(dtype))
+            svm = fit_kernel_svm(rows, classes, y, KernelSVMSettings(kernel=kernel)).model
+            svm.predict(rows)
     settings = KernelSettings(gamma=1.0, keep="last", budget=3)
-    fit_kernel_perceptron(X, np.arange(3), y, settings, np.random.default_rng(0))
+    fit_kernel_perceptron(X, np.arange(3), np.arange(60) % 3, settings, rng)
 
 
 def _read_and_hash() -> None:
@@ -101,10 +148,14 @@ def _read_and_hash() -> None:
         encoder.encode(texts, 1.0)
 
 
-def _tag_and_parse() -> None:
-    """Learn a sentence in every way."""
+def _sentence() -> Corpus:
     tree = {"word": [["a", "b"]], "upos": [["X", "Y"]], "head": [["2", "0"]]}
-    corpus = Corpus.of({**tree, "deprel": [["l", "r"]]})
+    return Corpus.of({**tree, "deprel": [["l", "r"]]})
+
+
+def _tag() -> None:
+    """Learn the tags of a sentence in every way."""
+    corpus = _sentence()
     for order, search, bits in (
         (1, "exact", 8),
         (2, "exact", 8),
@@ -116,11 +167,32 @@ def _tag_and_parse() -> None:
         model.codes(corpus)
         model.explain(["a"], 0)
         model.marginals(["a"])
+        model.n_best(["a"], 1)
+        model.margins(["a"])
+
+
+def _parse() -> None:
+    """Learn the tree of a sentence in every way."""
+    corpus = _sentence()
     for system, beam in (("arc-hybrid", 1), ("arc-hybrid", 2), ("eisner", 1), ("cle", 1)):
         parser = Parser(system, beam=beam, tags="upos", bits=8, epochs=1).fit(corpus)
         parser.predict(corpus)
         parser.explain(corpus[0], 0)
         parser.explain_label(corpus[0], 0)
+
+
+_MATRIX = np.eye(12)
+#: What is compiled, in parts that take about the same time; the longest come first.
+PARTS: dict[str, Callable[[], None]] = {
+    "parse": _parse,
+    "tag": _tag,
+    "sparse": _learn_sparse,
+    "dense": _learn_dense,
+    "wide": _learn_wide,
+    "kernel": _learn_in_feature_space,
+    "certify": _certify,
+    "read": _read_and_hash,
+}
 
 
 def forget_old_versions(current: pathlib.Path) -> None:

@@ -110,7 +110,7 @@ def finish(kernel: Kernel, K: np.ndarray, A: Points, B: Points, threads: int = 1
         d, gamma, coef0 = np.uint64(kernel.degree), kernel.gamma, kernel.coef0
         _spread(lambda part: finish_powers(K[part], gamma, coef0, d), A.n, K, threads)
     elif kernel.name in ("rbf", "laplace"):
-        p, q = A.squares, B.squares
+        p, q = frozen(A.squares), frozen(B.squares)
         root, gamma = kernel.name == "laplace", kernel.gamma
         _spread(lambda part: finish_distances(K[part], p[part], q, gamma, root), A.n, K, threads)
 
@@ -227,7 +227,7 @@ def _city(kernel: Kernel, A: Points, B: Points, out: np.ndarray, part: slice) ->
         city_distances_sparse(a.stored, b.stored, np.zeros(a.width), out[part])
     else:
         city_distances_dense(a.stored, b.stored, out[part])
-    nothing = np.zeros(0)
+    nothing = frozen(np.zeros(0))
     finish_distances(out[part], nothing, nothing, kernel.gamma, False)
 
 

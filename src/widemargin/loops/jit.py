@@ -9,6 +9,7 @@ line of any loop and every loop is compiled anew.
 from __future__ import annotations
 
 import contextlib
+import functools
 import hashlib
 import os
 import pathlib
@@ -18,12 +19,16 @@ import warnings
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
+import llvmlite
 import llvmlite.binding
 import numba
 import numpy
 from numba.core.caching import CompileResultCacheImpl, FunctionCache
 from numba.core.runtime import rtsys
 from numba.core.sigutils import normalize_signature
+
+from widemargin.loops.inner import INNER, keep_inside
+from widemargin.loops.processor import RELEASED, Processor, this_processor
 
 try:
     import fcntl
@@ -33,19 +38,21 @@ except ImportError:  # not on every system
 F = TypeVar("F", bound=Callable[..., Any])
 
 #: What a loop may assume. No flag says that NaN or infinity cannot happen.
-OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
+OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
 #: The same for a loop whose sum may be added up in any order, as vector instructions need.
 SUMS: dict[str, Any] = {**OPTIONS, "fastmath": {"reassoc", "contract", "nsz"}}
 #: The same for a loop whose products and sums may be one instruction, rounded once.
 FUSED: dict[str, Any] = {**OPTIONS, "fastmath": {"contract"}}
 #: For a function that is called for every example. A real call would count references to each array
 #: that it is given up and down, which costs as much as a short row.
-INLINE: dict[str, Any] = {"forceinline": True}
+INLINE: dict[str, Any] = INNER | {"forceinline": True}
 
 #: Whether loops do without the LLVM that is written by hand; see `loops/lowlevel/choice.py`.
 PLAIN = os.environ.get("WIDEMARGIN_PLAIN_LOOPS", "") not in ("", "0")
 
 _PACKAGE = pathlib.Path(__file__).resolve().parent.parent
+#: What a release brings along: folders of machine code, and a line that says what they fit.
+_RELEASE = _PACKAGE / "loops" / "compiled"
 
 
 def cache_root() -> pathlib.Path:
@@ -57,21 +64,41 @@ def cache_root() -> pathlib.Path:
     return pathlib.Path(home) / "widemargin"
 
 
-def _digest() -> str:
-    """Name everything that the machine code depends on."""
+@functools.cache
+def _digest_sources() -> Any:
+    """The digest of all loops, and of the rows that they read."""
     digest = hashlib.sha256()
     for source in [*sorted((_PACKAGE / "loops").rglob("*.py")), _PACKAGE / "data" / "rows.py"]:
         digest.update(source.relative_to(_PACKAGE).as_posix().encode())
         digest.update(source.read_bytes())
+    return digest
+
+
+def _digest(processor: Processor) -> str:
+    """Name everything that the machine code depends on."""
+    digest = _digest_sources().copy()
     for fact in (
         numba.__version__,
         numpy.__version__,
-        llvmlite.binding.get_host_cpu_name(),
-        llvmlite.binding.get_host_cpu_features().flatten(),
+        llvmlite.__version__,
+        llvmlite.binding.get_process_triple(),
+        *processor,
+        "with SVML" if numba.config.USING_SVML else "without SVML",
         "plain" if PLAIN else "by hand",
     ):
         digest.update(fact.encode())
     return digest.hexdigest()[:24]
+
+
+def _find_released() -> pathlib.Path | None:
+    """The machine code that came with this package, if it fits what is installed here."""
+    here = this_processor()
+    if _RELEASE.is_dir():
+        for target in RELEASED:
+            folder = _RELEASE / _digest(target)
+            if here.runs(target) and folder.is_dir():
+                return folder
+    return None
 
 
 def _private(folder: pathlib.Path) -> bool:
@@ -81,25 +108,25 @@ def _private(folder: pathlib.Path) -> bool:
     return ours and not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
 
 
-def _open_cache() -> pathlib.Path | None:
-    """Make the folder ready, or say in one line why every run will compile again."""
-    folder = cache_root() / _digest()
+def _open_cache() -> tuple[pathlib.Path, str]:
+    """Make the user's folder ready; where it is, and why it cannot be used, if it cannot."""
+    folder = cache_root() / _digest(this_processor())
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         if not _private(folder):
-            reason = "others can write to it"
-        elif not os.access(folder, os.W_OK):
-            reason = "it is read-only"
-        else:
-            return folder
+            return folder, "others can write to it"
+        return folder, "" if os.access(folder, os.W_OK) else "it is read-only"
     except OSError as error:
-        reason = error.strerror or str(error)
+        return folder, error.strerror or str(error)
+
+
+def _tell_not_kept() -> None:
+    """Say in one line why every run will compile again."""
     warnings.warn(
-        f"compiled loops are not kept in {folder} ({reason}): each run compiles them again",
+        f"compiled loops are not kept in {_FOLDER} ({_OBSTACLE}): each run compiles them again",
         RuntimeWarning,
         stacklevel=2,
     )
-    return None
 
 
 #: Numba's way to name the files in a folder that it was given; the class has had two names.
@@ -110,19 +137,27 @@ class _Place(_InGivenFolder):
     """Where the code of a loop is kept: by its module, wherever the package is installed.
 
     The folder above is named by a digest of all sources of the package, so the stamp of one of them
-    would say nothing more.
+    would say nothing more. The folder is made when something is saved.
     """
 
     @classmethod
+    def from_function(cls, py_func: Any, py_file: str) -> Any:
+        return cls(py_func, py_file)
+
+    @classmethod
     def get_suitable_cache_subpath(cls, py_file: str) -> str:
-        folder = pathlib.Path(py_file).resolve().parent
-        if folder.is_relative_to(_PACKAGE):
-            return "_".join(folder.relative_to(_PACKAGE).parts)
-        return str(super().get_suitable_cache_subpath(py_file))
+        return _folder_inside(py_file) or str(super().get_suitable_cache_subpath(py_file))
 
     def get_source_stamp(self) -> Any:
-        inside = pathlib.Path(self._py_file).resolve().is_relative_to(_PACKAGE)
-        return "in the digest" if inside else super().get_source_stamp()
+        return "in the digest" if _folder_inside(self._py_file) else super().get_source_stamp()
+
+
+@functools.cache
+def _folder_inside(file: str) -> str:
+    """A name for the folder of a file of this package; empty for other files."""
+    folder = pathlib.Path(file).resolve().parent
+    inside = folder.is_relative_to(_PACKAGE)
+    return "_".join(folder.relative_to(_PACKAGE).parts) if inside else ""
 
 
 class _Places(CompileResultCacheImpl):
@@ -130,29 +165,46 @@ class _Places(CompileResultCacheImpl):
 
     _locator_classes = (_Place,)
 
+    def reduce(self, data: Any) -> Any:
+        """What is kept of a loop: not its source with types, nor Python objects of its parts.
 
-class _SafeCache(FunctionCache):
-    """Numba's cache, except that a damaged or unwritable file costs a compile and not the run.
+        None of the functions it is made of uses such objects (see `loops/inner.py`), and to load
+        them would import the modules that numba has for strings and for sorting.
+        """
+        *kept, _objects = super().reduce(data._replace(type_annotation=""))
+        return (*kept, ())
 
-    Two processes that save at once could also mix up numba's index, so that it leads to the code
-    for other types: saving is one at a time, and what is loaded must be what was asked for.
-    """
+
+class _Kept(FunctionCache):
+    """The code of one loop in a folder. What is damaged is told in one line and not used."""
 
     _impl_class = _Places
 
-    def load_overload(self, sig: Any, target_context: Any) -> Any:
+    def __init__(self, function: Any, folder: pathlib.Path) -> None:
+        before, numba.config.CACHE_DIR = numba.config.CACHE_DIR, str(folder)
+        try:
+            super().__init__(function)
+        finally:
+            numba.config.CACHE_DIR = before
+
+    def find(self, sig: Any, target_context: Any) -> Any:
+        """The code for these types, or None.
+
+        Two processes that save at once could mix up numba's index, so that it leads to the code
+        for other types: what is loaded must be what was asked for.
+        """
         try:
             found = self._load(sig, target_context)
-            if found is None:
-                tell_compiling()
-            elif found.signature.args != normalize_signature(sig)[0]:
+            if found is not None and found.signature.args != normalize_signature(sig)[0]:
                 raise ValueError("it is for other types")
             return found
         except Exception as error:
-            self._tell(error)
-            with contextlib.suppress(OSError):
-                os.unlink(self._cache_file._index_path)
+            self.tell(error)
+            self.forget()
             return None
+
+    def forget(self) -> None:
+        """Leave what is damaged as it is: it belongs to the package."""
 
     def _load(self, sig: Any, target_context: Any) -> Any:
         """Load code without numba's first step, which registers all that can be compiled.
@@ -167,20 +219,56 @@ class _SafeCache(FunctionCache):
         with self._guard_against_spurious_io_errors():
             return self._load_overload(sig, target_context)
 
-    def save_overload(self, sig: Any, data: Any) -> None:
-        try:
-            with _alone(pathlib.Path(self.cache_path)):
-                super().save_overload(sig, data)
-        except OSError as error:
-            self._tell(error)
+    def _index_key(self, sig: Any, codegen: Any) -> Any:
+        """Leave out the processor, which is in the name of the folder."""
+        kind, _, source = super()._index_key(sig, codegen)
+        return kind, source
 
-    def _tell(self, error: Exception) -> None:
+    def tell(self, error: Exception) -> None:
+        """Say that a file could not be used."""
         warnings.warn(
             f"compiled code in {self.cache_path} could not be used"
             f" ({type(error).__name__}: {error}); compiling",
             RuntimeWarning,
             stacklevel=2,
         )
+
+
+class _SafeCache(_Kept):
+    """Code in the user's folder, and before it that of the release.
+
+    A damaged or unwritable file costs a compile and not the run. Saving is one process at a time.
+    """
+
+    def __init__(self, function: Any) -> None:
+        super().__init__(function, _FOLDER)
+        self._released = None if _RELEASED is None else _Kept(function, _RELEASED)
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        found = None if self._released is None else self._released.find(sig, target_context)
+        if found is None and _CACHE is not None:
+            found = self.find(sig, target_context)
+        if found is None:
+            tell_compiling()
+        return found
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        global _OBSTACLE
+        if _CACHE is None:
+            if _RELEASED is not None and _OBSTACLE:
+                _tell_not_kept()
+                _OBSTACLE = ""
+            return
+        try:
+            os.makedirs(self.cache_path, exist_ok=True)
+            with _alone(pathlib.Path(self.cache_path)):
+                super().save_overload(sig, data)
+        except OSError as error:
+            self.tell(error)
+
+    def forget(self) -> None:
+        with contextlib.suppress(OSError):
+            os.unlink(self._cache_file._index_path)
 
 
 @contextlib.contextmanager
@@ -196,28 +284,34 @@ def _alone(folder: pathlib.Path) -> Iterator[None]:
 
 #: Whether it was said that loops are being compiled.
 _told = False
-_CACHE = None if numba.config.DISABLE_JIT else _open_cache()
+#: The user's folder, and why it cannot be used, if it cannot.
+_FOLDER, _OBSTACLE = (pathlib.Path(), "") if numba.config.DISABLE_JIT else _open_cache()
+_CACHE = None if numba.config.DISABLE_JIT or _OBSTACLE else _FOLDER
+_RELEASED = None if numba.config.DISABLE_JIT else _find_released()
+if _OBSTACLE and _RELEASED is None:
+    _tell_not_kept()
 
 
-def jit(*, inline: bool = False) -> Callable[[F], F]:
+def jit(*, inner: bool = False, inline: bool = False) -> Callable[[F], F]:
     """Compile a loop on first use and keep its machine code.
 
     Parameters
     ----------
+    inner : bool
+        Only other loops call it: compile it with them, see `loops/inner.py`.
     inline : bool
-        Put the function into its callers, see `INLINE`.
+        The same, and put its code in the place of every call, see `INLINE`.
     """
 
     def decorate(function: F) -> F:
-        compiled = numba.njit(**(OPTIONS | INLINE if inline else OPTIONS))(function)
-        if numba.config.DISABLE_JIT or inline:
+        special = INLINE if inline else INNER if inner else {}
+        compiled = numba.njit(**(OPTIONS | special))(function)
+        if numba.config.DISABLE_JIT:
             return compiled
-        if _CACHE is not None:
-            before, numba.config.CACHE_DIR = numba.config.CACHE_DIR, str(_CACHE)
-            try:
-                compiled._cache = _SafeCache(function)
-            finally:
-                numba.config.CACHE_DIR = before
+        if inner or inline:
+            return keep_inside(compiled)
+        if _CACHE is not None or _RELEASED is not None:
+            compiled._cache = _SafeCache(function)
         return compiled
 
     return decorate
@@ -249,9 +343,20 @@ def tell_compiling(*, always: bool = False) -> None:
     """
     global _told
     if not _told and (always or sys.stderr.isatty()):
-        how_long = "about 10 seconds" if is_cold() else "a few seconds"
-        print(f"compiling loops for their first use: {how_long}, once", file=sys.stderr)
+        how_long = "about 5 seconds" if is_cold() else "a few seconds"
+        print(
+            f"{_released_for_others()}compiling loops for their first use: {how_long}, once",
+            file=sys.stderr,
+        )
         _told = True
+
+
+def _released_for_others() -> str:
+    """Why the machine code of the release is of no use here; empty without any, or if it is."""
+    if _RELEASED is not None or not (_RELEASE / "made_with.txt").is_file():
+        return ""
+    made_with = (_RELEASE / "made_with.txt").read_text(encoding="utf-8").strip()
+    return f"the machine code of this release is for {made_with}; "
 
 
 def compile_quietly() -> None:
@@ -263,5 +368,7 @@ def compile_quietly() -> None:
 def is_cold() -> bool:
     """Whether no loop has been compiled and kept yet, so that the first use takes seconds."""
     if numba.config.DISABLE_JIT:
+        return False
+    if _RELEASED is not None:
         return False
     return _CACHE is None or next(_CACHE.rglob("*.nbi"), None) is None

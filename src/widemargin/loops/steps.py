@@ -43,13 +43,13 @@ def eta_at(rule, t):
     return rule.eta if rule.power == 0.0 else rule.eta / t**rule.power
 
 
-@jit()
+@jit(inner=True)
 def mistaken(m, tie_is_wrong):
     """Whether margin m is a mistake."""
     return m < 0.0 or (m == 0.0 and tie_is_wrong)
 
 
-@jit()
+@jit(inner=True)
 def needs_norm(rule, m):
     """Whether the step at margin m depends on |x|^2, which costs one more look at the row."""
     return rule.form == REACH and m < rule.target

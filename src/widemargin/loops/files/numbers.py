@@ -117,7 +117,7 @@ def number_at(text, i):
     return state, -value if negative else value, i
 
 
-@jit()
+@jit(inner=True)
 def _significant(text, i, end):
     """How many digits there are from the first that is not 0."""
     n = _0
@@ -128,7 +128,7 @@ def _significant(text, i, end):
     return n
 
 
-@jit()
+@jit(inner=True)
 def _nearest(d, e):
     """The double nearest to d * 10^e, or SLOW if that cannot be seen from 128 bits."""
     shift = _leading_zeros(d)

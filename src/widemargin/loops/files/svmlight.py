@@ -175,7 +175,7 @@ def _ends_token(c):
     return c == _BLANK or c == _NEWLINE or c == _TAB or c == _RETURN or c == _HASH
 
 
-@jit()
+@jit(inner=True)
 def _skip_qid(text, i):
     """The place after `qid:` and its number, and whether they are there."""
     for c in _QID:

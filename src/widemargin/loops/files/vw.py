@@ -159,7 +159,7 @@ def _value_at(text, begun, known, given, slow):
     return DONE, value, end, slow
 
 
-@jit()
+@jit(inner=True)
 def _head(text, i, known):
     """Label, importance and tag, up to the first bar.
 

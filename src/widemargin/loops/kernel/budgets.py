@@ -104,7 +104,7 @@ def budget_pass(budget, KT, K, q, y, price, which, rule, joint, S, slots, draws,
     return Tally(mistakes, updates, total, 0, bad)
 
 
-@jit()
+@jit(inner=True)
 def replace_slot(budget, KT, K, S, slots, s, j, row, amounts):
     """Put example j of the block into slot s, with its amounts; what was there is forgotten."""
     for k in range(len(S)):
@@ -122,7 +122,7 @@ def replace_slot(budget, KT, K, S, slots, s, j, row, amounts):
     slots.row[s] = row
 
 
-@jit()
+@jit(inner=True)
 def shrink_all(budget, KT, S, slots, r, j, eta, amounts):
     """Shrink everything, amounts too, by the factor that makes it safe to forget slot r.
 
@@ -157,7 +157,7 @@ def shrink_all(budget, KT, S, slots, r, j, eta, amounts):
             S[k, i] *= phi
 
 
-@jit()
+@jit(inner=True)
 def project_example(budget, KT, K, q, y, row, joint, S, slots, j, eta, amounts, d, c):
     """One turn of Projectron++ on example j; returns how many classes it changed.
 
@@ -219,7 +219,7 @@ def project_example(budget, KT, K, q, y, row, joint, S, slots, j, eta, amounts, 
     return np.int64(changed > 0) if together else changed
 
 
-@jit()
+@jit(inner=True)
 def margin_at(S, y, j, k, together, right, rival):
     """The margin of example j in the problem of class k."""
     if together:
@@ -228,7 +228,7 @@ def margin_at(S, y, j, k, together, right, rival):
     return S[k, j] if positive else -S[k, j]
 
 
-@jit()
+@jit(inner=True)
 def extend_inverse(G, d, n, delta2):
     """Add a row to the inverse G of a kernel matrix, given d = G k and delta^2."""
     for r in range(n):

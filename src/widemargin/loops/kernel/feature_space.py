@@ -74,7 +74,7 @@ def find_amounts(rule, S, q, y, j, joint, eta, weight, amounts):
     return _against_rest(rule, S, q, y, j, eta, weight, amounts)
 
 
-@jit()
+@jit(inner=True)
 def _against_rest(rule, S, q, y, j, eta, weight, amounts):
     """What each class, against the rest, wants added of example j; mistakes, changes and loss."""
     wrongs, changed, cost = 0, 0, 0.0
@@ -90,7 +90,7 @@ def _against_rest(rule, S, q, y, j, eta, weight, amounts):
     return wrongs, changed, cost
 
 
-@jit()
+@jit(inner=True)
 def _against_rival(rule, S, q, y, j, eta, weight, amounts):
     """What the right class and its best rival want added of example j; mistake, change and loss.
 

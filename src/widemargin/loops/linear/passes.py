@@ -285,7 +285,7 @@ def add_amounts(rows, i, amounts, s, c, W, U, log, logged):
     return changed, logged
 
 
-@jit()
+@jit(inner=True)
 def fold_scale(w, u, s, c):
     """Put the scale into the weights and the sum of hypotheses so far, c w - u, into -u alone.
 
@@ -297,7 +297,7 @@ def fold_scale(w, u, s, c):
         w[j] *= s
 
 
-@jit()
+@jit(inner=True)
 def fold_scales(W, U, s, c):
     """As `fold_scale`, for every class."""
     for k in range(len(U)):

@@ -26,7 +26,7 @@ def multiclass_scores(rows, which, W, out):
         out[j] = scores
 
 
-@jit()
+@jit(inner=True)
 def similarities(rows, i, support, x, out):
     """out[e] = x_e . x for row i and every row e of `support`; x is zero before and after."""
     add(x, 1.0, rows, i)

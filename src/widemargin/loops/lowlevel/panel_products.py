@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from functools import cache
 
-import llvmlite.binding
 import numpy as np
 from llvmlite import ir
 from numba import types
@@ -17,6 +16,7 @@ from numba.extending import intrinsic
 from widemargin.loops.jit import FUSED
 from widemargin.loops.lowlevel.choice import replaces
 from widemargin.loops.lowlevel.emit import emit_loop, emit_prefetch, emit_splat
+from widemargin.loops.processor import this_processor
 
 #: Rows of a panel, and rows that meet it at once: 12 registers of sums, as AVX2 has room for.
 PANEL, ROWS = 16, 6
@@ -29,8 +29,8 @@ _F32, _I64 = ir.FloatType(), ir.IntType(64)
 @cache
 def suits_this_processor() -> bool:
     """Whether the sums fit the registers, and there are no longer ones that BLAS would use."""
-    has = llvmlite.binding.get_host_cpu_features()
-    return bool(has.get("avx2") and has.get("fma") and not has.get("avx512f"))
+    here = this_processor()
+    return here.has("avx2", "fma") and not here.has("avx512f")
 
 
 def multiply_panel(X, i, P, g, T, t, x, z, step):

@@ -39,7 +39,7 @@ def invert_modulo(A, p, inverse):
     return True
 
 
-@jit()
+@jit(inner=True)
 def reciprocal(x, p):
     """1 / x modulo p, by Euclid's algorithm."""
     a, b, u, v = np.int64(x), np.int64(p), np.int64(1), np.int64(0)
@@ -50,7 +50,7 @@ def reciprocal(x, p):
     return np.float64(v % np.int64(p))
 
 
-@jit()
+@jit(inner=True)
 def multiply_modulo(x, factor, p):
     """X = factor x modulo p."""
     for q in range(len(x)):
@@ -59,7 +59,7 @@ def multiply_modulo(x, factor, p):
         x[q] = value
 
 
-@jit()
+@jit(inner=True)
 def add_modulo(x, factor, y, p):
     """X += factor y modulo p."""
     turn = 1.0 / p

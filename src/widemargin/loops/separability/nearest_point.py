@@ -119,7 +119,7 @@ def nearest_pass(G, C, g, groups, S, k, a, R, Y, banned, scale, tol, zero, limit
     return k, UNFINISHED
 
 
-@jit()
+@jit(inner=True)
 def combine_points(C, S, k, a, x):
     """X = the sum of a_p C[S_p]."""
     for j in range(len(x)):
@@ -128,7 +128,7 @@ def combine_points(C, S, k, a, x):
         add_scaled(x, a[p], C[S[p]])
 
 
-@jit()
+@jit(inner=True)
 def refine_weights(C, g, groups, S, k, R, u, t, h, x):
     """Correct t once, by what its combination's products with the points lack of being equal."""
     if len(x) == 0:
@@ -152,7 +152,7 @@ def refine_weights(C, g, groups, S, k, R, u, t, h, x):
         t[p] += h[p]
 
 
-@jit()
+@jit(inner=True)
 def balance_groups(g, groups, S, k, u, t, total):
     """Add solutions u of each group to t so that it adds up to `total` in every group."""
     if groups == 1:
@@ -178,7 +178,7 @@ def balance_groups(g, groups, S, k, u, t, total):
     add_scaled(t[:k], (r1 * m00 - r0 * m10) / determinant, u[1, :k])
 
 
-@jit()
+@jit(inner=True)
 def append_point(G, C, g, groups, S, k, R, Y, j, r):
     """Add point j to the factor; False if it appears to depend on the others."""
     # The new column v solves R'v = Q[S, j].
@@ -204,7 +204,7 @@ def append_point(G, C, g, groups, S, k, R, Y, j, r):
     return True
 
 
-@jit()
+@jit(inner=True)
 def squared_distance_to_span(C, g, groups, S, k, R, j, v, r):
     """Square of the distance of point j from the others' span, from coordinates; corrects v."""
     beta, e = np.empty(k), np.empty(groups)
@@ -230,7 +230,7 @@ def squared_distance_to_span(C, g, groups, S, k, R, j, v, r):
     return rest
 
 
-@jit()
+@jit(inner=True)
 def forward(R, k, v):
     """Solve R'v = v in place."""
     for p in range(k):
@@ -238,14 +238,14 @@ def forward(R, k, v):
         add_scaled(v[p + 1 : k], -v[p], R[p, p + 1 : k])
 
 
-@jit()
+@jit(inner=True)
 def backward(R, k, v):
     """Solve R v = v in place."""
     for p in range(k - 1, -1, -1):
         v[p] = (v[p] - product(R[p, p + 1 : k], v[p + 1 : k])) / R[p, p]
 
 
-@jit()
+@jit(inner=True)
 def affine_minimiser(g, groups, S, k, R, Y, u, t):
     """T = the weights of the shortest point of the affine hull; adds up to 1 in every group."""
     # Q t = sum over the groups c of lambda_c (1 in c): solve for each, then weigh them.
@@ -258,7 +258,7 @@ def affine_minimiser(g, groups, S, k, R, Y, u, t):
     balance_groups(g, groups, S, k, u, t, 1.0)
 
 
-@jit()
+@jit(inner=True)
 def remove_point(groups, S, k, a, R, Y, out):
     """Drop position `out` from S, a and the factor; rotations make R triangular again."""
     for p in range(out, k - 1):

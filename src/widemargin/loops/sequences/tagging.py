@@ -192,7 +192,7 @@ def _transitions(n, order):
     return n + _1 + _1 + ((n + _1) * (n + _1) if order == 2 else _0)
 
 
-@jit()
+@jit(inner=True)
 def _find_violation(s, m, n, D, search, v, y):
     """How much of the sentence to correct, if a beam looked for its labels."""
     rows = n + _1 if search.order == 2 else _1
@@ -233,7 +233,7 @@ def _count(slots, counts, used, cells, cell, by):
     return cells
 
 
-@jit()
+@jit(inner=True)
 def _count_differences(ids, first, m, T, y, path, n, order, whole, R, width, slots, counts, used):
     """f(x, y) - f(x, y*) as counts of cells of W; gives how many cells there are.
 
@@ -264,7 +264,7 @@ def _count_differences(ids, first, m, T, y, path, n, order, whole, R, width, slo
     return cells
 
 
-@jit()
+@jit(inner=True)
 def _correct(W, D, U, tau, c, n, R, width, order, cells, slots, counts, used):
     """W += tau times the difference, and the same for D; U likewise, c times."""
     for k in range(cells):

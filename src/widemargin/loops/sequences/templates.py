@@ -39,7 +39,7 @@ class Index(NamedTuple):
     rows: np.ndarray
 
 
-@jit()
+@jit(inner=True)
 def fill_edges(columns, reach, n):
     """Write what stands before and behind a sentence of n tokens, whose first is row `reach`."""
     for d in range(np.uint64(reach)):
@@ -84,7 +84,7 @@ def _hash_feature(cells, table, t, here):
     return hash_in(h, table.ends[t]) | _1
 
 
-@jit()
+@jit(inner=True)
 def fill_ids(columns, n, table, index, ids, first):
     """Write the rows of the features of n tokens, whose columns begin at row `reach`.
 
@@ -101,7 +101,7 @@ def fill_ids(columns, n, table, index, ids, first):
             at += _1
 
 
-@jit()
+@jit(inner=True)
 def add_to_dictionary(columns, n, table, keys, rows, used, ids, first):
     """As `fill_ids` with an exact dictionary, in which new features get the next rows.
 

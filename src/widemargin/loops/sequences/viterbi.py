@@ -25,7 +25,7 @@ _0, _1 = np.uint64(0), np.uint64(1)
 _LOW = np.float32(-np.inf)
 
 
-@jit()
+@jit(inner=True)
 def best_path(s, m, n, D, order, beam, v, turned, path):
     """Find the best labels of m tokens.
 
@@ -60,7 +60,7 @@ def best_path(s, m, n, D, order, beam, v, turned, path):
         beam = 0  # the beam has lost all that may end here: then nothing is left out
 
 
-@jit()
+@jit(inner=True)
 def forward(s, m, n, D, order, beam, v, turned):
     """Fill v with the scores of the best beginnings."""
     m, n = np.uint64(m), np.uint64(n)
@@ -92,7 +92,7 @@ def forward(s, m, n, D, order, beam, v, turned):
                 max_plus(before, at + z, past, D, z * rows, s, i, v, i * rows + z)
 
 
-@jit()
+@jit(inner=True)
 def backward(m, n, D, order, v, path, whole):
     """Read the best labels of the first m tokens from v; gives their score.
 
@@ -138,7 +138,7 @@ def _transpose(v, at, rows, turned):
             turned[z, x] = v[at + x, z]
 
 
-@jit()
+@jit(inner=True)
 def _extend(s, i, n, D, order, v):
     """One more token after the few beginnings that a beam has kept."""
     rows = n + _1 if order == 2 else _1
@@ -162,7 +162,7 @@ def _extend(s, i, n, D, order, v):
             v[here + z, y] += s[i, y]
 
 
-@jit()
+@jit(inner=True)
 def _prune(v, at, rows, n, beam):
     """Keep the best beginnings; of equal ones the first."""
     bar, above = np.float32(np.inf), 0

@@ -59,7 +59,7 @@ class Found(NamedTuple):
     ends: np.ndarray
 
 
-@jit()
+@jit(inner=True)
 def hash_grams(first, last, low, gap, stamp, base, count, size, how, work, found):
     """Add all n-grams, n >= low, of parts first ... last - 1 to the document that began at base.
 
@@ -112,7 +112,7 @@ def hash_grams(first, last, low, gap, stamp, base, count, size, how, work, found
     return count
 
 
-@jit()
+@jit(inner=True)
 def weigh_counts(base, count, how, tables, found):
     """Turn the sums of a document into values, and its hashes into columns."""
     columns, values = found.columns[base:count], found.values[base:count]

@@ -121,7 +121,7 @@ def look_up_next(buffer, k, b, wide):
     return look_up_point(buffer, k, b, wide)
 
 
-@jit()
+@jit(inner=True)
 def gather_words(buffer, a, b, tables, least, work, n):
     """Write the words of buffer[a:b] into work, after the n already there.
 
@@ -235,7 +235,7 @@ def gather_runs(buffer, a, m, ascii, tables, least, work):
     return np.int64(n)
 
 
-@jit()
+@jit(inner=True)
 def gather_chars(buffer, a, b, tables, work):
     """Write the characters of buffer[a:b] into work, each run of white space as one blank."""
     text, edges, wide = work.text, work.edges, tables.wide
@@ -260,7 +260,7 @@ def gather_chars(buffer, a, b, tables, work):
     return np.int64(n)
 
 
-@jit()
+@jit(inner=True)
 def gather_padded(buffer, a, b, tables, work):
     """Write the characters of every word of buffer[a:b], a blank before and after each word.
 

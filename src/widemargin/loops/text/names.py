@@ -43,7 +43,7 @@ class Names(NamedTuple):
     count: np.ndarray  # two numbers: names, and columns that share theirs with another name
 
 
-@jit()
+@jit(inner=True)
 def find_fresh(base, count, how, work, found, seen, fresh):
     """Of the columns base ... count - 1, write down those that the table of names must see."""
     places = np.uint64(len(seen) - 1)

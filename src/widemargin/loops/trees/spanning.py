@@ -33,7 +33,7 @@ class ChartBuffers(NamedTuple):
     agenda: np.ndarray
 
 
-@jit()
+@jit(inner=True)
 def best_projective(A, n, single, chart, heads):
     """Write the heads of the best projective tree (Eisner, 1996); gives its score.
 
@@ -141,7 +141,7 @@ class ContractionBuffers(NamedTuple):
     word: np.ndarray
 
 
-@jit()
+@jit(inner=True)
 def best_spanning(A, n, single, contraction, heads):
     """Write the heads of the best tree, crossing arcs allowed (Chu, Liu and Edmonds).
 
