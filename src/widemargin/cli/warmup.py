@@ -15,6 +15,7 @@ import numpy as np
 import scipy.sparse
 
 from widemargin.data.encode.hashed import HashedEncoder
+from widemargin.data.encode.named import NamedFeatures
 from widemargin.data.encode.text import TextEncoder
 from widemargin.data.readers.corpus import Corpus
 from widemargin.data.readers.labelled import parse_labelled
@@ -28,9 +29,12 @@ from widemargin.linear_svm.fit import SVMSettings, fit_svm
 from widemargin.loops.jit import cache_folder, compile_quietly
 from widemargin.models.linear import LinearModel
 from widemargin.online.fit import fit_linear
+from widemargin.online.one_by_one import OneByOne
 from widemargin.online.settings import Settings
+from widemargin.online.state import State
 from widemargin.structured.parser.parser import Parser
 from widemargin.structured.tagger.tagger import Tagger
+from widemargin.training.history import History
 
 
 def warmup(quiet: bool) -> None:
@@ -60,6 +64,7 @@ def warmup(quiet: bool) -> None:
         model.predict(rows)
         model.using("average").predict(rows)
         fit_svm(rows, labels, codes, SVMSettings(fit_intercept=False), rng)
+    _learn_one_by_one()
     _learn_in_feature_space(X, y % 3)
     _read_and_hash()
     _tag_and_parse()
@@ -70,6 +75,16 @@ def warmup(quiet: bool) -> None:
         where = "not kept" if folder is None else f"kept in {folder}"
         start = "\r" if sys.stderr.isatty() else ""
         click.echo(f"{start}compiled in {time.monotonic() - began:.0f} s, {where}", err=True)
+
+
+def _learn_one_by_one() -> None:
+    """Learn from a dict, with two classes and with more."""
+    for classes, joint in ((2, True), (3, True), (3, False)):
+        W, features = np.zeros((1 if classes == 2 else classes, 2)), NamedFeatures(["a"])
+        state = State.begin(W, "average", joint)
+        ready = OneByOne(features, np.arange(classes), state, Settings(), 1.0, History())
+        ready.learn({"a": 1.0}, 0)
+        ready.predict({"a": 1.0})
 
 
 def _learn_in_feature_space(X: np.ndarray, y: np.ndarray) -> None:
