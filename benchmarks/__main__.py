@@ -28,6 +28,7 @@ BENCHMARKS = (
     "separability",
     "startup",
     "growth",
+    "online",
 )
 
 

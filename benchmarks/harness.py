@@ -116,7 +116,8 @@ class Comparison:
     """The same work done by several sides on the same data, and what is promised of it.
 
     With `once` it is too long to be repeated; `appendix` writes what the tables cannot show, and
-    then they show no figures.
+    then they show no figures. Without `ratios`, no side is put beside every peer: they do different
+    work, and the targets tell what belongs together.
     """
 
     title: str
@@ -125,6 +126,7 @@ class Comparison:
     targets: Sequence[Target] = ()
     once: bool = False
     appendix: Callable[[Outcomes], str] | None = None
+    ratios: bool = True
 
 
 def faster(ours: str, peer: str, times: float) -> Target:

@@ -26,7 +26,8 @@ repeats, and `/ ours` the peer's best time divided by the row's.
 
 def tables(comparison: Comparison, outcomes: Outcomes) -> str:
     """What was measured, and what was promised."""
-    parts = [_outcome_table(list(outcomes.values()), comparison.appendix is None)]
+    shown = comparison.appendix is None
+    parts = [_outcome_table(list(outcomes.values()), shown, comparison.ratios)]
     if comparison.targets:
         rows = [[target.text, *target.judge(outcomes)] for target in comparison.targets]
         parts.append(_table(["target", "found", "verdict"], rows))
@@ -86,10 +87,12 @@ def _versions(outcomes: Outcomes) -> str:
     return ", ".join([f"Python {platform.python_version()}", *named])
 
 
-def _outcome_table(outcomes: Sequence[Outcome], with_figures: bool = True) -> str:
+def _outcome_table(
+    outcomes: Sequence[Outcome], with_figures: bool = True, with_ratios: bool = True
+) -> str:
     figures = list(dict.fromkeys(name for one in outcomes for row in one.figures for name in row))
     figures = figures if with_figures else []
-    peers = [one for one in outcomes if not one.side.ours]
+    peers = [one for one in outcomes if with_ratios and not one.side.ours]
     head = ["side", "version", "threads", "best s", "spread", *figures]
     head += [f"{peer.side.name} / ours" for peer in peers]
     return _table(head, [_outcome_row(one, figures, peers) for one in outcomes])

@@ -715,9 +715,50 @@ def test_growing_features_are_features_that_were_zero(name, data):
             assert_close_scores(wide, growing, form(X), form(X))
 
 
+def stored(X):
+    """A sparse matrix that stores zeros too, so that sums have the same terms as those of dicts."""
+    n, d = X.shape
+    return csr((X.ravel(), np.tile(np.arange(d), n), np.arange(0, n * d + 1, d)), shape=(n, d))
+
+
+@every_learner
+@given(data=st.data())
+def test_dicts_one_by_one_are_rows_one_by_one_to_the_bit(name, data):
+    X, y = data.draw(real_numbers())
+    how = data.draw(settings_for(name))
+    rows, dicts = LEARNERS[name](**how), LEARNERS[name](**how)
+    for x, label in zip(X, y, strict=True):
+        rows.partial_fit(stored(x[None]), [int(label)])
+        dicts.learn_one({f"x{j}": value for j, value in enumerate(x)}, int(label))
+    assert dicts.model_.feature_names == [f"x{j}" for j in range(X.shape[1])]
+    assert dicts.classes_.tolist() == rows.classes_.tolist()
+    for kept in ("W", "U", "clock"):
+        one, other = getattr(dicts.model_.state, kept), getattr(rows.model_.state, kept)
+        np.testing.assert_array_equal(one, other)
+    answers = [dicts.predict_one({f"x{j}": v for j, v in enumerate(x)}) for x in X]
+    assert answers == rows.predict(stored(X)).tolist()
+
+
+@every_learner
+@given(data=st.data())
+def test_rows_one_by_one_are_all_rows_to_the_bit(name, data):
+    X, y = data.draw(real_numbers())
+    form = data.draw(st.sampled_from((np.asarray, csr)))
+    how = data.draw(settings_for(name))
+    whole, single = LEARNERS[name](**how), LEARNERS[name](**how)
+    whole.partial_fit(form(X), y, classes=np.unique(y))
+    for i, label in enumerate(y):
+        single.partial_fit(form(X[i : i + 1]), [label], classes=np.unique(y) if i == 0 else None)
+    for kept in ("W", "U", "clock"):
+        one, other = getattr(single.model_.state, kept), getattr(whole.model_.state, kept)
+        np.testing.assert_array_equal(one, other)
+    assert single.mistakes_ == whole.mistakes_
+    np.testing.assert_array_equal(single.predict(form(X)), whole.predict(form(X)))
+
+
 @every_kind
 @given(data=st.data())
-def test_dicts_one_by_one_are_rows_one_by_one(name, data):
+def test_dicts_with_new_names_are_rows_with_zeros(name, data):
     X, y = data.draw(real_numbers())
     how = data.draw(settings_for(name))
     rows, dicts = LEARNERS[name](**how), LEARNERS[name](**how)
@@ -731,6 +772,30 @@ def test_dicts_one_by_one_are_rows_one_by_one(name, data):
         np.testing.assert_allclose(found, weights, rtol=1e-9, atol=1e-12)
     answers = [dicts.predict_one({f"x{j}": v for j, v in enumerate(x)}) for x in X]
     assert answers == rows.predict(csr(X)).tolist()
+
+
+@every_kind
+@given(data=st.data())
+def test_a_few_rows_without_the_driver_are_an_epoch_with_it(name, data):
+    X, y = data.draw(real_numbers())
+    how = data.draw(
+        settings_for(
+            name, shuffle=data.draw(st.sampled_from((False, True, "rows", "once"))), random_state=3
+        )
+    )
+    batch, tol = data.draw(st.sampled_from((1, 3, "full"))), data.draw(st.sampled_from((0.0, 1.0)))
+    few, driven = (
+        LEARNERS[name](**how, batch=batch, tol=tol, max_seconds=seconds)
+        for seconds in (None, 1e9)  # a deadline needs the driver, which watches the clock
+    )
+    for rows in (X, X[::-1], X):
+        few.partial_fit(rows, y)
+        driven.partial_fit(rows, y)
+    assert_same(few, driven, X)
+    assert few.history_.stopped == driven.history_.stopped
+    assert few.model_.generator_state == driven.model_.generator_state
+    for one, other in zip(few.history_, driven.history_, strict=True):
+        assert one._replace(seconds=0.0) == other._replace(seconds=0.0)
 
 
 # Keeps

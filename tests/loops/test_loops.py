@@ -10,14 +10,17 @@ import pytest
 import scipy.sparse
 from interpreted import run_python
 
+from widemargin.data.encode.named import NamedFeatures
 from widemargin.data.rows import Rows
 from widemargin.online import passes as driver
 from widemargin.online.examples import InMemory
 from widemargin.online.learn import learn
+from widemargin.online.one_by_one import OneByOne
 from widemargin.online.orders import mixed, orders
-from widemargin.online.scores import scores, state_scores, votes_on
+from widemargin.online.scores import best_class, scores, state_scores, votes_on
 from widemargin.online.settings import Settings
 from widemargin.online.state import State
+from widemargin.training.history import History
 
 pytestmark = pytest.mark.filterwarnings("ignore::widemargin.NotSeparableWarning")
 
@@ -168,6 +171,38 @@ def test_every_learner_is_its_naive_twin(rule, batch, shape, storage):
     assert_close(state.last(), twin.last(), rows.dtype)
     assert_close(state.average(), twin.average(), rows.dtype)
     assert_close(votes, twin.votes(queries))
+
+
+@pytest.mark.parametrize("keep", ["average", "last"])
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("rule", RULES)
+def test_one_example_at_a_time_is_the_naive_twin(rule, shape, keep):
+    X, y = examples(rule, shape)
+    how, names, history = how_of(rule, epochs=1), list("dbca"), History()
+    state = State.begin(np.zeros((1 if shape == "binary" else 3, 5)), keep, shape == "joint")
+    one_by_one = OneByOne(
+        NamedFeatures(names),
+        np.arange(CLASSES[shape]),
+        state,
+        settings_of(how, keep),
+        1.0,
+        history,
+    )
+    for i, (x, label) in enumerate(zip(X.tolist(), y.tolist(), strict=True)):
+        example = dict(zip(names, x, strict=True))
+        if i % 2:  # in another order, which changes no more than the rounding
+            example = dict(sorted(example.items()))
+        assert one_by_one.learn(example, label) is False
+    one_by_one.write_down()
+    twin = Twin(X, y, shape, how)
+    assert history.mistakes == sum(len(run.mistakes) for run in twin.runs)
+    assert_close(state.last(), twin.last())
+    if keep == "average":
+        assert_close(state.average(), twin.average())
+    queries = examples(rule, shape, seed=1)[0]
+    expected = best_class(state_scores(state, keep, stored(queries, "csr f64 i32")))
+    found = [one_by_one.predict(dict(zip(names, x, strict=True))) for x in queries.tolist()]
+    assert found == expected.tolist()
 
 
 @pytest.mark.parametrize("storage", TWO_STORAGES)

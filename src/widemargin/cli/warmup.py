@@ -20,6 +20,7 @@ import numpy as np
 import scipy.sparse
 
 from widemargin.data.encode.hashed import HashedEncoder
+from widemargin.data.encode.named import NamedFeatures
 from widemargin.data.encode.text import TextEncoder
 from widemargin.data.readers.corpus import Corpus
 from widemargin.data.readers.labelled import parse_labelled
@@ -34,11 +35,14 @@ from widemargin.loops.jit import cache_folder, compile_quietly
 from widemargin.loops.kernel.panels import LONGEST
 from widemargin.models.linear import LinearModel
 from widemargin.online.fit import fit_linear
+from widemargin.online.one_by_one import OneByOne
 from widemargin.online.settings import Settings
+from widemargin.online.state import State
 from widemargin.separability.examples import certify_examples
 from widemargin.structured.parser.parser import Parser
 from widemargin.structured.tagger.tagger import Tagger
 from widemargin.threads import thread_count
+from widemargin.training.history import History
 
 
 def warmup(quiet: bool) -> None:
@@ -113,6 +117,16 @@ def _certify() -> None:
             certify_examples(matrix, y)
             certify_examples(matrix[:12], y[:12])
     certify_examples([[0, 0], [0, 1], [1, 0], [1, 1]], [0, 1, 1, 0])
+
+
+def _learn_one_by_one() -> None:
+    """Learn from a dict, with two classes and with more."""
+    for classes, joint in ((2, True), (3, True), (3, False)):
+        W, features = np.zeros((1 if classes == 2 else classes, 2)), NamedFeatures(["a"])
+        state = State.begin(W, "average", joint)
+        ready = OneByOne(features, np.arange(classes), state, Settings(), 1.0, History())
+        ready.learn({"a": 1.0}, 0)
+        ready.predict({"a": 1.0})
 
 
 def _learn_in_feature_space() -> None:
@@ -191,6 +205,7 @@ PARTS: dict[str, Callable[[], None]] = {
     "wide": _learn_wide,
     "kernel": _learn_in_feature_space,
     "certify": _certify,
+    "one by one": _learn_one_by_one,
     "read": _read_and_hash,
 }
 

@@ -7,7 +7,7 @@ from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 
-from widemargin.data.readers.sources import read_up_to
+from widemargin.data.readers.sources import read_piece
 from widemargin.errors import DataError
 
 #: The longest single record (with an unclosed quote it would be the whole file).
@@ -51,14 +51,17 @@ FindRecords = Callable[[bytes, bool], tuple[np.ndarray, np.ndarray, int]]
 
 
 def cut_blocks(
-    stream: BinaryIO, source: str, size: int, find_records: FindRecords
+    stream: BinaryIO, source: str, size: int, find_records: FindRecords, live: bool = False
 ) -> Iterator[RecordBlock]:
-    """Read a stream in blocks of whole records, of about `size` bytes."""
+    """Read a stream in blocks of whole records, of about `size` bytes.
+
+    For a `live` stream, a block is whatever has arrived, however little.
+    """
     rest, line = b"", 1
     first, final = True, False
     while not final:
-        piece = read_up_to(stream, size)
-        final = len(piece) < size
+        piece = read_piece(stream, size, live)
+        final = not piece if live else len(piece) < size
         data = rest + piece if rest else piece
         if first:
             first = False

@@ -221,7 +221,12 @@ class Files:
         with self._open(path) as stream:
             source: Any = path if self.format == "parquet" and is_seekable(path) else stream
             chunks = read_table(
-                source, name_of(path), self.format, options, threads=self.options.threads
+                source,
+                name_of(path),
+                self.format,
+                options,
+                threads=self.options.threads,
+                live=self.options.live and not is_seekable(path),
             )
             for chunk in chunks:
                 self.schema = chunks.schema

@@ -239,7 +239,7 @@ def lines_of(
     """
     first, rest = True, b""
     while True:
-        piece = stream.read1(size) if live else read_up_to(stream, size)
+        piece = read_piece(stream, size, live)
         if first:
             _check_encoding((rest + piece)[:2], source)
         if not piece:
@@ -253,6 +253,11 @@ def lines_of(
         first, rest = False, piece[cut:]
     if rest:
         yield Lines(source, _as_lines(rest, first), first)
+
+
+def read_piece(stream: Any, size: int, live: bool) -> bytes:
+    """Read about `size` bytes; of a `live` stream whatever has arrived, or its next bytes."""
+    return stream.read1(size) if live else read_up_to(stream, size)
 
 
 def read_up_to(file: Any, size: int) -> bytes:

@@ -33,7 +33,7 @@ from widemargin.data.readers.delimited import Delimited, find_delimiter
 from widemargin.data.readers.jsonl import JsonLines
 from widemargin.data.readers.parquet import Parquet
 from widemargin.data.readers.parser import SCHEMA_KEY, BlockParser, clean
-from widemargin.data.readers.sources import read_up_to
+from widemargin.data.readers.sources import read_piece
 from widemargin.data.readers.weights import take_weights
 from widemargin.errors import DataError
 from widemargin.parameters import check_choice
@@ -52,6 +52,7 @@ def read_table(
     options: TableOptions | None = None,
     chunk_bytes: int = 1 << 22,
     threads: int = 1,
+    live: bool = False,
 ) -> TableChunks:
     """Read a table in chunks, in memory that does not grow with the file.
 
@@ -69,6 +70,8 @@ def read_table(
         Approximate size of a chunk.
     threads : int
         How many chunks are parsed in parallel. The chunks do not depend on it.
+    live : bool
+        Yield the records of a pipe as they arrive, however few, if `options` has the schema.
 
     Returns
     -------
@@ -84,7 +87,7 @@ def read_table(
     >>> [(chunk.n, chunk.raw.column_names, chunk.labels.values) for chunk in chunks]
     [(2, ['size'], array(['cat', 'dog'], dtype='<U3'))]
     """
-    return TableChunks(stream, name, format, options or TableOptions(), chunk_bytes, threads)
+    return TableChunks(stream, name, format, options or TableOptions(), chunk_bytes, threads, live)
 
 
 class TableChunks:
@@ -106,13 +109,17 @@ class TableChunks:
         options: TableOptions,
         chunk_bytes: int,
         threads: int,
+        live: bool,
     ):
         check_choice("format", format, FORMATS)
         self.source = source
         self.schema: TableSchema | None = None
         self.bad: list[str] = []
         self._options = options
-        self._threads = threads
+        # The first record cannot tell what columns hold: that has to be known.
+        self._live = live and (options.schema is not None or bool(options.text))
+        # Several threads would wait for more blocks before yielding the first.
+        self._threads = 1 if self._live else threads
         self._missing = frozenset(options.missing_values)
         self._format: Any
         self._chunks = self._read(stream, format, max(64, chunk_bytes))
@@ -149,15 +156,17 @@ class TableChunks:
         else:
             delimiter = self._options.delimiter or "\t"
             if format == "csv" and self._options.delimiter is None:
-                start = read_up_to(stream, _SAMPLE)
+                start = read_piece(stream, _SAMPLE, self._live)
+                while self._live and b"\n" not in start and (more := stream.read1(_SAMPLE)):
+                    start += more
                 delimiter, stream = find_delimiter(start), _Again(start, stream)
             self._format = Delimited(self.source, delimiter, format == "csv", self._options)
-        blocks = cut_blocks(stream, self.source, size, self._format.records)
+        blocks = cut_blocks(stream, self.source, size, self._format.records, self._live)
         head, length = [], 0
         for block in blocks:
             head.append(block)
             length += len(block.data)
-            if length >= _SAMPLE:
+            if length >= _SAMPLE or (self._live and self._can_begin(head)):
                 break
         sample = _join(head)
         if len(sample.data) > _ENOUGH:
@@ -176,6 +185,18 @@ class TableChunks:
                 raise DataError(f"{self.source}: no examples found")
             return
         yield from self._parse_all(choice, without_header, head, blocks)
+
+    def _can_begin(self, head: list[RecordBlock]) -> bool:
+        """Whether the first records of a pipe name all columns, so that they can be parsed."""
+        sample = _join(head)
+        if not len(sample.starts):
+            return False
+        try:
+            records = self._format.begin(sample)
+            choose(self._format.names, self._options, self.source)
+        except DataError:
+            return False
+        return len(records.starts) > 0
 
     def _parse_all(
         self,
@@ -263,13 +284,17 @@ def _with_weight(schema: TableSchema | None, choice: Choice) -> TableSchema | No
 class _Again:
     """A stream whose first bytes, which have been read, are read again."""
 
-    def __init__(self, head: bytes, stream: BinaryIO) -> None:
+    def __init__(self, head: bytes, stream: Any) -> None:
         self._head, self._stream = head, stream
 
     def read(self, size: int) -> bytes:
         """Read at most this many bytes."""
         piece, self._head = self._head[:size], self._head[size:]
         return piece or self._stream.read(size)
+
+    def read1(self, size: int) -> bytes:
+        """Read what has arrived, at most this many bytes."""
+        return self.read(size) if self._head else self._stream.read1(size)
 
 
 def _stripped(value: Any) -> Any:

@@ -1,0 +1,316 @@
+"""P14: one example at a time, as dicts, as single rows and as lines in a pipe."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.linear_model import Perceptron as ScikitPerceptron
+from sklearn.linear_model import SGDClassifier
+
+from benchmarks.commands import run_command
+from benchmarks.harness import OURS, Comparison, Outcome, Side, Target, faster
+from widemargin import PassiveAggressive, Perceptron
+
+_WIDTH = 20
+_NAMES = [f"feature {j}" for j in range(_WIDTH)]
+#: Rows in a call that has several.
+_BATCH = 100
+#: How often all rows are learned from in such calls: once takes too little time to be measured.
+_AGAIN = 20
+
+
+def compare(toy: bool, scratch: pathlib.Path) -> Comparison:
+    """River learns from dicts, scikit-learn from rows; both are asked for single examples too."""
+    n = 200 if toy else 20_000
+    sides: list[Side] = []
+    targets: list[Target] = []
+    for classes in (2, 10):
+        X, y = _examples(n, classes)
+        _add_dicts(sides, targets, X, y, classes)
+        few = slice(0, n // 20)
+        _add_rows(sides, targets, X[few], y[few], classes)
+    sides.append(_long_stream(toy))
+    targets += [
+        _figure_at_most(sides[-1].name, "last / first", 1.1),
+        _figure_at_most(sides[-1].name, "MB grown", 1.0),
+    ]
+    for side in _pipes(scratch, 2_000 if toy else 1_000_000):
+        sides.append(side)
+        targets.append(_lines_per_second(side.name, 200_000))
+    return Comparison(
+        title="one example at a time (P14)",
+        data=f"{n} examples of {_WIDTH} normally distributed features with noisy linear classes;"
+        f" rows: the first {n // 20}; lines of five features",
+        sides=sides,
+        targets=targets,
+        ratios=False,
+    )
+
+
+def _examples(n: int, classes: int) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n, _WIDTH))
+    scores = X @ rng.normal(size=(_WIDTH, classes))
+    return X, np.argmax(scores + 0.5 * rng.normal(size=scores.shape), axis=1)
+
+
+# Dicts
+
+
+def _river(learner: str, classes: int) -> Any:
+    """River's learner of this name, one per class if there are more than two."""
+    from river import linear_model, multiclass
+
+    made = getattr(linear_model, learner)()
+    return made if classes == 2 else multiclass.OneVsRestClassifier(made)
+
+
+def _add_dicts(
+    sides: list[Side], targets: list[Target], X: np.ndarray, y: np.ndarray, classes: int
+) -> None:
+    """Learn from all examples and then ask about all."""
+    dicts = [dict(zip(_NAMES, row, strict=True)) for row in X.tolist()]
+    labels = [bool(label) for label in y] if classes == 2 else y.tolist()
+    river = "{}()" if classes == 2 else "OneVsRestClassifier({}())"
+    learners: dict[str, tuple[str, str, Callable[[], Any]]] = {
+        "Perceptron": (OURS, "Perceptron()", Perceptron),
+        "PassiveAggressive": (OURS, "PassiveAggressive()", PassiveAggressive),
+        "River's Perceptron": (
+            "river",
+            river.format("Perceptron"),
+            lambda: _river("Perceptron", classes),
+        ),
+        "River's PAClassifier": (
+            "river",
+            river.format("PAClassifier"),
+            lambda: _river("PAClassifier", classes),
+        ),
+    }
+
+    def learn(learner: Any) -> Any:
+        for x, label in zip(dicts, labels, strict=True):
+            learner.learn_one(x, label)
+        return learner
+
+    def ask(learner: Any) -> list[Any]:
+        return [learner.predict_one(x) for x in dicts]
+
+    for name, (package, settings, make) in learners.items():
+        for verb, work, prepare in (
+            ("learn_one", learn, lambda repeat, make=make: make()),
+            ("predict_one", ask, lambda repeat, make=make: learn(make())),
+        ):
+            sides.append(
+                Side(
+                    f"{name}.{verb}, {classes} classes",
+                    f"{settings}.{verb}",
+                    work,
+                    package=package,
+                    prepare=prepare,
+                )
+            )
+    for verb in ("learn_one", "predict_one"):
+        for ours, peer in (("Perceptron", "Perceptron"), ("PassiveAggressive", "PAClassifier")):
+            after = f"{verb}, {classes} classes"
+            targets.append(faster(f"{ours}.{after}", f"River's {peer}.{after}", 1.0))
+
+
+# Rows
+
+
+def _add_rows(
+    sides: list[Side], targets: list[Target], X: np.ndarray, y: np.ndarray, classes: int
+) -> None:
+    """Learn from rows, one or a hundred in a call, and ask about single rows."""
+    learners: dict[str, tuple[str, str, Callable[[], Any]]] = {
+        "Perceptron": (OURS, "Perceptron()", Perceptron),
+        "scikit-learn's Perceptron": ("scikit-learn", "Perceptron()", ScikitPerceptron),
+        "scikit-learn's SGD": (
+            "scikit-learn",
+            "SGDClassifier(loss='perceptron', average=True)",
+            lambda: SGDClassifier(loss="perceptron", average=True),
+        ),
+    }
+
+    def begun(make: Callable[[], Any]) -> Any:
+        return make().partial_fit(X[:_BATCH], y[:_BATCH], classes=np.arange(classes))
+
+    def learn(learner: Any, size: int) -> None:
+        for start in range(0, len(X), size):
+            learner.partial_fit(X[start : start + size], y[start : start + size])
+
+    def ask(learner: Any) -> None:
+        for i in range(len(X)):
+            learner.predict(X[i : i + 1])
+
+    work: dict[str, Callable[[Any], Any]] = {
+        "partial_fit(1 row)": lambda learner: learn(learner, 1),
+        f"partial_fit({_BATCH} rows), {_AGAIN} times": lambda learner: [
+            learn(learner, _BATCH) for _ in range(_AGAIN)
+        ],
+        "predict(1 row)": ask,
+    }
+    for name, (package, settings, make) in learners.items():
+        for verb, each in work.items():
+            sides.append(
+                Side(
+                    f"{name}.{verb}, {classes} classes",
+                    f"{settings}.{verb}",
+                    each,
+                    package=package,
+                    prepare=lambda repeat, make=make: begun(make),
+                )
+            )
+    for verb, times in zip(work, (2.0, 3.0, 2.0), strict=True):
+        for peer in list(learners)[1:]:
+            after = f"{verb}, {classes} classes"
+            targets.append(faster(f"Perceptron.{after}", f"{peer}.{after}", times))
+
+
+# However long it runs
+
+
+def _long_stream(toy: bool) -> Side:
+    """Learn from many examples; what the first and the last thousand calls took, and memory."""
+    X, y = _examples(1_000, 10)
+    dicts = [dict(zip(_NAMES, row, strict=True)) for row in X.tolist()]
+    labels = y.tolist()
+    rounds = 5 if toy else 1_000
+
+    def learn(learner: Perceptron) -> tuple[list[float], float]:
+        seconds, before = [], _megabytes()
+        for _ in range(rounds):
+            began = time.process_time()
+            for x, label in zip(dicts, labels, strict=True):
+                learner.learn_one(x, label)
+            seconds.append(time.process_time() - began)
+        return seconds, _megabytes() - before
+
+    def figures(result: tuple[list[float], float]) -> dict[str, float]:
+        seconds, grown = result
+        # The least of twenty thousands, as others use the machine too.
+        first, last = min(seconds[:20]), min(seconds[-20:])
+        return {"last / first": last / first, "MB grown": grown}
+
+    def warm(repeat: int) -> Perceptron:
+        learner = Perceptron()
+        for x, label in zip(dicts, labels, strict=True):
+            learner.learn_one(x, label)
+        return learner
+
+    return Side(f"{rounds * 1_000:,} calls", "Perceptron().learn_one", learn, figures, prepare=warm)
+
+
+def _megabytes() -> float:
+    """The memory that this process uses."""
+    pages = int(pathlib.Path("/proc/self/statm").read_text().split()[1])
+    return pages * resource.getpagesize() / 1e6
+
+
+def _figure_at_most(side: str, figure: str, most: float) -> Target:
+    """Promise a figure of no more than this."""
+
+    def found(mine: Outcome) -> tuple[str, bool]:
+        value = mine.mean(figure)
+        assert value is not None
+        return f"{value:.3f}", value <= most
+
+    return Target(f"{side}: {figure} <= {most:g}", (side,), found)
+
+
+# Pipes
+
+
+def _pipes(scratch: pathlib.Path, lines: int) -> Iterator[Side]:
+    """Send short lines through a pipe into `widemargin predict`; a start is not counted."""
+    for kind, line in (("svmlight", _svmlight), ("VW", _vw), ("labelled text", _labelled_text)):
+        rng = np.random.default_rng(0)
+        text = b"".join(line(rng) for _ in range(min(lines, 10_000)))
+        data, model = scratch / f"{kind[0]}.txt", scratch / f"{kind[0]}.wm"
+        data.write_bytes(text)
+        run_command(["train", str(data), "--quiet", "--model", str(model)])
+
+        def send(process: subprocess.Popen[bytes], text: bytes = text) -> float:
+            used = _processor_seconds(process.pid)
+            for _ in range(max(1, lines // 10_000)):
+                process.stdin.write(text)
+            process.stdin.close()
+            _, status, usage = os.wait4(process.pid, 0)
+            process.returncode = os.waitstatus_to_exitcode(status)
+            assert process.returncode == 0
+            return usage.ru_utime + usage.ru_stime - used
+
+        def figures(
+            seconds: float, count: int = max(1, lines // 10_000) * text.count(b"\n")
+        ) -> dict[str, float]:
+            return {"lines per CPU second": count / seconds}
+
+        yield Side(
+            f"predict, {kind}",
+            "widemargin predict MODEL -",
+            send,
+            figures,
+            threads=None,
+            prepare=lambda repeat, model=model, text=text: _started(model, text),
+        )
+
+
+def _started(model: pathlib.Path, text: bytes) -> subprocess.Popen[bytes]:
+    """A process that has answered its first line."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "widemargin", "predict", str(model), "-"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        bufsize=1 << 16,
+    )
+    process.stdin.write(text[: text.index(b"\n") + 1])
+    process.stdin.flush()
+    process.stdout.readline()
+    # Nobody reads the other answers: a full pipe would hold the process up.
+    subprocess.Popen(["cat"], stdin=process.stdout, stdout=subprocess.DEVNULL)
+    return process
+
+
+def _processor_seconds(pid: int) -> float:
+    """The processor time that a running process has used."""
+    fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return sum(map(int, fields[11:13])) / os.sysconf("SC_CLK_TCK")
+
+
+def _lines_per_second(side: str, least: float) -> Target:
+    """Promise so many lines per second."""
+
+    def found(mine: Outcome) -> tuple[str, bool]:
+        rates = [figures["lines per CPU second"] for figures in mine.figures]
+        return f"{max(rates):,.0f}", max(rates) >= least
+
+    return Target(f"{side}: >= {least:,.0f} lines per CPU second", (side,), found)
+
+
+def _columns(rng: np.random.Generator) -> Sequence[int]:
+    return sorted(rng.choice(200, 5, replace=False).tolist())
+
+
+def _svmlight(rng: np.random.Generator) -> bytes:
+    columns = _columns(rng)
+    values = " ".join(f"{j + 1}:{x:.2f}" for j, x in zip(columns, rng.random(5), strict=True))
+    return f"{1 if sum(columns) % 3 else -1} {values}\n".encode()
+
+
+def _vw(rng: np.random.Generator) -> bytes:
+    columns = _columns(rng)
+    return f"{1 if sum(columns) % 3 else -1} |f {' '.join(f'w{j}' for j in columns)}\n".encode()
+
+
+def _labelled_text(rng: np.random.Generator) -> bytes:
+    columns = _columns(rng)
+    label = "odd" if sum(columns) % 3 else "even"
+    return f"{label}\t{' '.join(f'word{j}' for j in columns)}\n".encode()
