@@ -61,7 +61,7 @@ def test_a_failed_fit_leaves_the_learner_as_it_was(learner):
         (np.array([0, "a", 1, "b"], object), "mixture"),
         (np.array(["a", None, "b", "b"], object), "None"),
         ([0, 1, 0], "inconsistent numbers of samples"),
-        ([[0, 1], [1, 0], [0, 1], [1, 1]], "1d array|dimensions"),
+        ([[0, 2], [1, 0], [0, 1], [1, 1]], "1d array|columns|dimensions"),
         (np.array([1j, 0, 1, 0]), "[Cc]omplex"),
     ],
 )

@@ -284,9 +284,7 @@ def test_reading_and_giving_back_are_inverse(rows, kind):
 def test_the_shell_says_that_it_does_not_take_several_labels(tmp_path):
     (tmp_path / "m.svm").write_text("1,3 1:0.5\n2 1:1\n")
     refused = run_shell(tmp_path, "train", "m.svm", code=1)
-    assert (
-        "m.svm:1:2: expected a blank after the label, found ',3' (several labels" in refused.output
-    )
+    assert "m.svm:1:2: expected a blank after the label, found ',3' (several" in refused.output
     wm.Perceptron(random_state=0).fit(X, Y).save(tmp_path / "m.wm")
     for command in ("test m.wm m.svm", "predict m.wm m.svm", "inspect m.wm", "convert m.wm m.x"):
         refused = run_shell(tmp_path, *command.split(), code=1)

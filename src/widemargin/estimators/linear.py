@@ -13,7 +13,13 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _check_sample_weight, column_or_1d
 
 from widemargin.certificates.certificate import RunCertificate
-from widemargin.data.encode.labels import check_labels, codes_of, encode_labels, join_classes
+from widemargin.data.encode.labels import (
+    check_labels,
+    classes_and_codes,
+    codes_of,
+    encode_labels,
+    join_classes,
+)
 from widemargin.data.encode.multilabel import read_label_sets
 from widemargin.data.encode.named import NamedFeatures
 from widemargin.data.rows import Rows
@@ -135,10 +141,7 @@ class LinearLearner(LinearAnswers):
         if again and self.model_.by_name:
             raise ValueError("this learner was trained on dicts; continue with learn_one")
         X, y = self._validate(X, y, reset=not again)
-        if classes is None:
-            classes, codes = encode_labels(y)
-        else:
-            codes = codes_of(y, classes)
+        classes, codes = classes_and_codes(y, classes)
         rows = settings.extend(Rows.of(X), self.model_.bias if again else None)
         if sample_weight is not None:
             sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64)

@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import _check_sample_weight, column_or_1d
 
 from widemargin.certificates.gap import GapCertificate
-from widemargin.data.encode.labels import check_labels, codes_of, encode_labels
+from widemargin.data.encode.labels import check_labels, classes_and_codes
 from widemargin.data.encode.multilabel import read_label_sets
 from widemargin.data.rows import Rows
 from widemargin.errors import DataError, NotSeparableWarning
@@ -242,10 +242,7 @@ class LinearSVM(LinearAnswers):
                 ensure_all_finite=False,  # NaN and infinity are detected in the norms
             )
         y = check_labels(column_or_1d(y, warn=True))
-        if classes is None:
-            classes, codes = encode_labels(y)
-        else:
-            codes = codes_of(y, classes)
+        classes, codes = classes_and_codes(y, classes)
         check_classes(classes)
         if sample_weight is not None:
             sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64)

@@ -155,7 +155,10 @@ class HashedText(  # type: ignore[call-arg]
         number.
         """
         encoder = vars(self).get("encoder_") or _encoder(self)
-        return np.array([encoder.feature_name(j) for j in range(encoder.width)], dtype=object)
+        names = np.array([f"#{column}" for column in range(encoder.width)], dtype=object)
+        for column in () if encoder.names is None else encoder.names.columns:
+            names[column] = encoder.feature_name(column)
+        return names
 
     def set_output(self, *, transform: str | None = None) -> Self:
         """Accept only "default": the rows are sparse, and no data frame can hold them."""

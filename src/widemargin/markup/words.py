@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 
@@ -26,3 +27,32 @@ def short(text: Any, most: int = 24) -> str:
     """
     text = " ".join(str(text).split())
     return text if len(text) <= most else text[: most - 1] + "…"
+
+
+def short_names(names: Sequence[Any], most: int = 24) -> list[str]:
+    """Names of at most this many letters that differ where the names do.
+
+    They are cut at the end; if that makes two of them equal, in the middle; and if that does not
+    help, they are numbered.
+
+    Examples
+    --------
+    >>> short_names(["Iris setosa", "Iris versicolor"], 8)
+    ['Iris se…', 'Iris ve…']
+    >>> short_names(["handwritten digit 1", "handwritten digit 2"], 9)
+    ['hand…it 1', 'hand…it 2']
+    """
+    plain = [" ".join(str(name).split()) for name in names]
+    tail = (most - 1) // 2
+    ways = (
+        [short(name, most) for name in plain],
+        [
+            name if len(name) <= most else f"{name[: most - 1 - tail]}…{name[-tail:]}"
+            for name in plain
+        ],
+    )
+    for way in ways:
+        if len(set(way)) == len(set(plain)):
+            return way
+    numbered = enumerate(plain, 1)
+    return [f"{number} " + short(name, most - len(str(number)) - 1) for number, name in numbered]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, field
 from typing import Any, Self
 
@@ -12,7 +13,7 @@ from widemargin.errors import DataError
 from widemargin.markup.brief import brief_repr
 from widemargin.markup.words import short
 from widemargin.plots import style
-from widemargin.plots.views import Line, View, examples_of, make_view
+from widemargin.plots.views import Features, Line, View, examples_of, make_view, names_of
 
 #: Grid points per axis at which a model without weights is evaluated.
 _GRID = 160
@@ -67,21 +68,20 @@ class BoundaryDisplay:
         X: Any,
         y: Any,
         *,
-        features: tuple[int, int] | None = None,
+        features: Features | None = None,
         at: Any = None,
         ax: Any = None,
         title: str | None = None,
     ) -> Self:
         """Plot a fitted classifier and examples; see `plot_boundary`."""
         model = style.plain_model(estimator)
-        X = examples_of(X)
+        names, X = names_of(model, X), examples_of(X)
         labels = list(np.asarray(_classes(estimator, y)).tolist())
         codes = codes_of(y, np.asarray(_classes(estimator, y)))
         if len(codes) != X.shape[0]:
             raise DataError(f"there are {X.shape[0]} rows but {len(codes)} labels")
         W, b = _weights(model)
         straight = W is not None and len(W) == 1 and getattr(model, "keep", "last") != "vote"
-        names = getattr(model, "feature_name", None)
         view = make_view(X, W, b if b is not None else 0.0, features=features, at=at, names=names)
         points = view.place(X)
         line = grid = band = None
@@ -213,7 +213,7 @@ def plot_boundary(
     X: Any,
     y: Any,
     *,
-    features: tuple[int, int] | None = None,
+    features: Features | None = None,
     at: Any = None,
     ax: Any = None,
     title: str | None = None,
@@ -229,7 +229,7 @@ def plot_boundary(
         two classes onto w, so that the first axis is the distance to the hyperplane, and onto the
         orthogonal direction of largest variance; for more classes onto the two main directions of
         the weights.
-    features : (int, int), optional
+    features : (int, int) or (str, str), optional
         Show a slice along these two features instead, with the others held at `at`.
     at : array, optional
         Values of the other features in a slice; by default their medians.
@@ -277,7 +277,7 @@ def plot_kernel(
     X: Any,
     y: Any,
     *,
-    features: tuple[int, int] | None = None,
+    features: Features | None = None,
     at: Any = None,
     ax: Any = None,
     title: str | None = None,
@@ -376,7 +376,12 @@ def _grid(
     left, right, bottom, top = style.frame_of(points)
     x, y = np.meshgrid(np.linspace(left, right, _GRID), np.linspace(bottom, top, _GRID))
     asked = view.lift(np.column_stack([x.ravel(), y.ravel()]))
-    found = np.asarray(estimator.decision_function(asked), np.float64)
+    model = style.plain_model(estimator)
+    asks = model if hasattr(model, "decision_function") else estimator
+    with warnings.catch_warnings():
+        # Its columns are in the order of those that an estimator of scikit-learn knows by name.
+        warnings.filterwarnings("ignore", "X does not have valid feature names")
+        found = np.asarray(asks.decision_function(asked), np.float64)
     return x, y, found.reshape(*x.shape, -1) if found.ndim == 2 else found.reshape(x.shape)
 
 

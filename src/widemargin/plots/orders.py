@@ -14,7 +14,7 @@ from widemargin.markup.brief import brief_repr
 from widemargin.markup.words import several, short
 from widemargin.online.state import KEEPS
 from widemargin.plots import style
-from widemargin.plots.views import View, examples_of, make_view
+from widemargin.plots.views import View, examples_of, make_view, names_of
 
 _ANSWERS = {"last": "last", "average": "averaged", "vote": "voted"}
 
@@ -74,7 +74,7 @@ class OrdersDisplay:
         data = examples_of(X)
         if shown.lines and data.shape[1] == 2:
             model = style.plain_model(next(iter(runs.values())))
-            shown.view = make_view(data, None, names=model.feature_name)
+            shown.view = make_view(data, None, names=names_of(model, X))
             shown.points = shown.view.place(data)
             shown.codes, shown.labels = codes_of(y, model.classes), model.classes.tolist()
         return shown.plot(ax=ax)
@@ -85,8 +85,9 @@ class OrdersDisplay:
             axes = [style.new_axes(ax)]
         else:
             axes = list(style.new_panels(2, 1, (4.0, 5.2), height_ratios=[3, 2])[:, 0])
+        self._draw_scores(axes[-1])  # first: its names decide where both plots begin
+        if len(axes) > 1:
             self._draw_lines(axes[0])
-        self._draw_scores(axes[-1])
         self.ax_ = axes if len(axes) > 1 else axes[0]
         self.figure_ = axes[0].figure
         return self
@@ -111,7 +112,8 @@ class OrdersDisplay:
         style.draw_points(ax, self.points, self.codes, self.labels)
         style.set_frame(ax, frame)
         made = several(len(self.lines), "training")
-        style.dress(ax, f"{made} on the same examples", *self.view.axes)
+        axes = (short(name, 40) for name in self.view.axes)
+        style.dress(ax, f"{made} on the same examples", *axes)
         style.legend_above(ax, 2)
 
     def _draw_scores(self, ax: Any) -> None:
@@ -131,7 +133,7 @@ class OrdersDisplay:
         ax.set_yticks(range(len(names)), [short(name, 18) for name in names])
         ax.set_ylim(len(names) - 0.5, -0.5)
         ax.grid(axis="y", color=style.PALE, linewidth=0.5)
-        style.dress(ax, "", "accuracy")
+        style.dress(ax, "one row per training", "accuracy")
         style.legend_above(ax)
 
 

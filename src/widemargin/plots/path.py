@@ -14,10 +14,10 @@ from widemargin.data.encode.labels import codes_of
 from widemargin.errors import DataError
 from widemargin.markup.brief import brief_repr
 from widemargin.markup.html import escape, page
-from widemargin.markup.words import several
+from widemargin.markup.words import several, short, short_names
 from widemargin.plots import style
 from widemargin.plots.hypotheses import Hypothesis, hypotheses
-from widemargin.plots.views import View, examples_of, make_view
+from widemargin.plots.views import Features, View, examples_of, make_view, names_of
 
 #: At most this many lines are drawn; more would be a grey cloud.
 _LINES = 60
@@ -55,7 +55,7 @@ class PathDisplay:
         y: Any,
         *,
         panels: int = 0,
-        features: tuple[int, int] | None = None,
+        features: Features | None = None,
         ax: Any = None,
     ) -> Self:
         """Plot a training; see `plot_path`."""
@@ -63,10 +63,10 @@ class PathDisplay:
         return shown.plot_panels(panels) if panels else shown.plot(ax=ax)
 
     @classmethod
-    def of(cls, estimator: Any, X: Any, y: Any, *, features: tuple[int, int] | None = None) -> Self:
+    def of(cls, estimator: Any, X: Any, y: Any, *, features: Features | None = None) -> Self:
         """The same without drawing it."""
         model = style.plain_model(estimator)
-        X = examples_of(X)
+        names, X = names_of(model, X), examples_of(X)
         steps = hypotheses(model)
         last = steps[-1]
         view = make_view(
@@ -74,7 +74,7 @@ class PathDisplay:
             last.w[None, :],
             last.b,
             features=features,
-            names=getattr(model, "feature_name", None),
+            names=names,
         )
         rows = max(step.row for step in steps)
         if rows >= X.shape[0]:
@@ -115,7 +115,8 @@ class PathDisplay:
         style.set_frame(ax, frame)
         some = "" if len(few) == len(drawn) else f", {len(few)} shown"
         made = several(len(self.steps) - 1, "correction")
-        style.dress(ax, f"{made}{some}, early to late", *self.view.axes)
+        axes = (short(name, 40) for name in self.view.axes)
+        style.dress(ax, f"{made}{some}, early to late", *axes)
         style.legend_above(ax, 2)
         return self
 
@@ -167,7 +168,7 @@ def plot_path(
     y: Any,
     *,
     panels: int = 0,
-    features: tuple[int, int] | None = None,
+    features: Features | None = None,
     ax: Any = None,
 ) -> PathDisplay:
     """Draw the sequence of hyperplanes of a training, from its mistake log.
@@ -181,7 +182,7 @@ def plot_path(
         projected as in `plot_boundary`; a line is then where a hyperplane meets the plane.
     panels : int
         0 draws all lines in one plot; otherwise, draw one panel for each of this many steps.
-    features : (int, int), optional
+    features : (int, int) or (str, str), optional
         Show a slice along two features instead of a projection.
     ax : matplotlib axes, optional
         Where to draw, if there are no panels.
@@ -196,7 +197,7 @@ def animate(
     path: str | os.PathLike[str],
     *,
     certificate: Any = None,
-    features: tuple[int, int] | None = None,
+    features: Features | None = None,
     seconds: float = 0.8,
 ) -> int:
     """Write an animation of a training, with one frame per correction.
@@ -243,7 +244,7 @@ def _frame(shown: PathDisplay, k: int, bound: float | None) -> bytes:
     FigureCanvasAgg(figure)
     upper, lower = figure.subplots(2, 1, height_ratios=[7, 1])
     shown.draw_step(upper, k)
-    style.dress(upper, _caption(shown, k, bound), *shown.view.axes)
+    style.dress(upper, _caption(shown, k, bound), *(short(name, 40) for name in shown.view.axes))
     upper.set_title(upper.get_title(loc="left"), fontsize=style.SMALL, loc="left")
     total = len(shown.steps) - 1
     most = bound if bound is not None and np.isfinite(bound) else None
@@ -266,7 +267,7 @@ def _caption(shown: PathDisplay, k: int, bound: float | None) -> str:
     step = shown.steps[k]
     if k == 0:
         return "the start" + ("" if np.any(step.w) else ": all weights are zero")
-    label = shown.labels[int(shown.codes[step.row])]
+    label = short_names(shown.labels, 20)[int(shown.codes[step.row])]
     sign = "+" if step.amount > 0 else "-"
     return f"correction {k}: row {step.row} ({label}), w {sign}= {abs(step.amount):g} x"
 

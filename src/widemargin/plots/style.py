@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
+from weakref import WeakSet
 
 import numpy as np
 
 from widemargin.errors import DataError
+from widemargin.markup.words import short_names
 
 #: Okabe and Ito's colours, which people with any colour vision can tell apart; two classes take
 #: the first two: orange o for the first, blue x for the second.
@@ -28,6 +30,12 @@ RIGHT, WRONG = "#0072B2", "#D55E00"
 #: Inches, at 100 dots per inch: readable at a width of 400 dots.
 SIZE = (4.0, 3.2)
 SMALL, NORMAL = 8, 9
+
+#: Points above and below each other in a legend, and the letters that its names are cut to until
+#: they fit.
+_ROW, _LETTERS = 13.5, (32, 28, 24, 21, 18, 15, 12)
+#: Figures that were made here, and so may grow.
+_OWN: WeakSet[Any] = WeakSet()
 
 #: Left, right, bottom, top.
 Frame = tuple[float, float, float, float]
@@ -50,13 +58,17 @@ def new_axes(ax: Any = None, size: tuple[float, float] = SIZE) -> Any:
     """The given axes, or new ones in a new figure."""
     if ax is not None:
         return ax
-    return pyplot().subplots(figsize=size, layout="constrained")[1]
+    figure, ax = pyplot().subplots(figsize=size, layout="constrained")
+    _OWN.add(figure)
+    return ax
 
 
 def new_panels(rows: int, columns: int, size: tuple[float, float], **options: Any) -> Any:
     """The axes of a new figure, as an array (rows, columns)."""
     options = {"layout": "constrained", "squeeze": False, **options}
-    return pyplot().subplots(rows, columns, figsize=size, **options)[1]
+    figure, axes = pyplot().subplots(rows, columns, figsize=size, **options)
+    _OWN.add(figure)
+    return axes
 
 
 def dress(ax: Any, title: str = "", x: str = "", y: str = "") -> None:
@@ -75,17 +87,61 @@ def legend(ax: Any, **options: Any) -> None:
 
 
 def legend_above(ax: Any, columns: int = 3) -> None:
-    """Add a legend between the plot and its title, where it hides nothing."""
+    """Add a legend between the plot and its title, where it hides nothing.
+
+    It has as many columns as there is room for in the figure, at most `columns`; names that are
+    too long even alone are cut. A figure that was made here grows with the rows of the legend.
+    """
     handles, labels = ax.get_legend_handles_labels()
     if not handles:
         return
+    figure, size = ax.figure, ax.figure.get_size_inches().copy()
+    figure.draw_without_rendering()  # to know where the axes are
+    room = (figure.bbox.x1 - ax.get_window_extent().x0) * 72.0 / figure.dpi
+    ways = [
+        (count, names)
+        for letters in _LETTERS
+        for names in [short_names(labels, letters)]
+        for count in range(min(columns, len(labels)), 0, -1)
+        if _legend_width(names, count) <= room
+    ]
+    # More than three rows above a small plot are too many: rather cut the names.
+    ways.sort(key=lambda way: max(3, -(-len(labels) // way[0])))
+    for count, names in ways or [(1, short_names(labels, _LETTERS[-1]))]:
+        rows = -(-len(labels) // count)
+        _place_above(ax, handles, names, count, rows)
+        if figure in _OWN:
+            figure.set_size_inches(size[0], size[1] + max(0, rows - 1) * _ROW / 72.0)
+        figure.draw_without_rendering()  # axes that are true to scale move with their height
+        if ax.get_legend().get_window_extent().x1 <= figure.bbox.x1:
+            break
+
+
+def _place_above(ax: Any, handles: Any, names: Sequence[str], columns: int, rows: int) -> None:
+    """Put a legend above the plot, and the title above the legend."""
     look: dict[str, Any] = {"columnspacing": 1.2, "handletextpad": 0.4, "borderaxespad": 0.1}
-    legend(
-        ax, loc="lower left", bbox_to_anchor=(-0.02, 1.0), ncols=columns, handlelength=1.6, **look
-    )
-    rows = -(-len(labels) // columns)
+    look |= {"handles": handles, "labels": names, "handlelength": 1.6, "ncols": columns}
+    legend(ax, loc="lower left", bbox_to_anchor=(-0.02, 1.0), **look)
+    # The title reserves its height; its width must not push the plot together.
+    ax.get_legend().set_in_layout(False)
     title = ax.get_title(loc="left")
-    ax.set_title(title, fontsize=NORMAL, color=INK, loc="left", pad=6.0 + 13.5 * rows)
+    ax.set_title(title, fontsize=NORMAL, color=INK, loc="left", pad=6.0 + _ROW * rows)
+
+
+def text_width(words: str, size: float) -> float:
+    """The width of a text in points."""
+    from matplotlib.font_manager import FontProperties
+    from matplotlib.textpath import TextPath
+
+    return float(TextPath((0, 0), words, size=size, prop=FontProperties()).get_extents().width)
+
+
+def _legend_width(names: Sequence[str], columns: int) -> float:
+    """The width of a legend in points: names fill it column by column."""
+    widths = [text_width(name, SMALL) for name in names]
+    columns = min(columns, len(names))
+    taken = sum(float(max(some)) for some in np.array_split(widths, columns))
+    return taken + SMALL * (columns * (1.6 + 0.4) + (columns - 1) * 1.2 + 1.6)
 
 
 def colour_of(code: int) -> str:

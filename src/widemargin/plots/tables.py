@@ -12,7 +12,7 @@ from widemargin.data.encode.labels import codes_of
 from widemargin.errors import DataError
 from widemargin.evaluate.measures import Measures, confusion_of
 from widemargin.markup.brief import brief_repr
-from widemargin.markup.words import short
+from widemargin.markup.words import short, short_names
 from widemargin.plots import style
 
 #: Tables of more classes than this are drawn without numbers.
@@ -77,8 +77,11 @@ class ConfusionDisplay:
                         fontsize=size,
                         color=colour,
                     )
-        names = [short(label, 12) for label in self.measures.labels]
-        turned = 90 if k > 6 and max(map(len, names)) > 2 else 0
+        names = short_names(self.measures.labels, 14)
+        # Side by side they need the width of the table, which is most of that of the figure.
+        wide = sum(style.text_width(f"{name}  ", style.SMALL) for name in names)
+        room = (0.62 if k <= 6 else 0.8) * 72.0 * ax.figure.get_size_inches()[0]
+        turned = 90 if wide > room else 0
         ax.set_xticks(range(k), names, rotation=turned)
         ax.set_yticks(range(k), names)
         low, high = self.measures.accuracy_interval
@@ -179,25 +182,30 @@ class WeightsDisplay:
             self.ax_ = ax = style.new_axes(ax, (4.0, 0.9 + 0.21 * max(4, len(lines))))
             self.figure_ = ax.figure
             _bars(ax, lines)
-            title = "   ".join(
-                f"{'◀ ' if code == 0 and len(self.top) == 2 else ''}{short(label, 14)}"
-                f"{' ▶' if code == 1 else ''}"
-                for code, label in enumerate(self.top)
-            )
+            sides = ("◀ {}", "{} ▶") if len(self.top) == 2 else ("{}",)
+            room = 36.0 * ax.figure.get_size_inches()[0]  # half of it: names stand to the left
+            for letters in (24, 18, 14, 10):
+                names = short_names(list(self.top), letters)
+                title = "   ".join(map(str.format, sides, names))
+                if style.text_width(title, style.NORMAL) <= room:
+                    break
             style.dress(ax, title, "weight")
             return self
-        columns = 2
+        longest = max(len(name) for found in self.top.values() for name, _ in found)
+        columns, letters = (2, 16) if longest <= 16 else (1, 32)
         rows = -(-len(self.top) // columns)
         most = max(map(len, self.top.values()))
-        axes = style.new_panels(rows, columns, (4.8, rows * (0.55 + 0.17 * most)))
+        axes = style.new_panels(rows, columns, (4.8, rows * (0.6 + 0.18 * most)))
         self.ax_, self.figure_ = axes, axes[0, 0].figure
         for panel in axes.flat[len(self.top) :]:
             panel.set_axis_off()
         for code, (panel, (label, found)) in enumerate(
             zip(axes.flat, self.top.items(), strict=False)
         ):
-            _bars(panel, [(short(name, 16), weight, code) for name, weight in found])
-            style.dress(panel, short(label, 22))
+            names = short_names([name for name, _ in found], letters)
+            weights = [weight for _, weight in found]
+            _bars(panel, [(name, w, code) for name, w in zip(names, weights, strict=True)])
+            style.dress(panel, short(label, 22 if columns == 2 else 48))
             panel.tick_params(labelsize=style.SMALL - 1)
         return self
 
@@ -215,12 +223,13 @@ class WeightsDisplay:
         )
         self.ax_, self.figure_ = (axes if ax is None else ax), axes[0, 0].figure
         most = float(np.max(np.abs(self.images))) or 1.0
+        names = short_names(self.labels, 10 if columns > 3 else 16)
         for panel in axes.flat:
             panel.set_axis_off()
-        for panel, image, label in zip(axes.flat, self.images, self.labels, strict=False):
+        for panel, image, label in zip(axes.flat, self.images, names, strict=False):
             # Purple is for the class, orange against it: everybody can tell the two apart.
             drawn = panel.imshow(image, cmap="PuOr", vmin=-most, vmax=most)
-            panel.set_title(short(label, 12), fontsize=style.NORMAL)
+            panel.set_title(label, fontsize=style.SMALL)
         bar = self.figure_.colorbar(drawn, ax=axes, orientation="horizontal", shrink=0.6, pad=0.03)
         bar.ax.tick_params(labelsize=style.SMALL)
         bar.set_label("weight: against the class | for it", fontsize=style.SMALL)

@@ -6,7 +6,9 @@ full space looks like there.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,6 +17,8 @@ from widemargin.data.rows import Rows
 from widemargin.errors import DataError
 from widemargin.markup.brief import brief_repr
 
+#: Two columns, by number or by name.
+Features = tuple[int | str, int | str]
 #: A sample of this many rows is enough to find a direction.
 _SAMPLED = 2000
 
@@ -74,12 +78,33 @@ def examples_of(X: Any) -> Any:
     return X
 
 
+def names_of(model: Any, X: Any) -> Callable[[int], str]:
+    """What gives the name of a column: the examples, if they are a data frame, or else the model.
+
+    Parameters
+    ----------
+    model
+        May have `feature_name`, `feature_names` or, as scikit-learn's, `feature_names_in_`.
+    X
+        The examples as they were given.
+    """
+    columns = getattr(X, "column_names", getattr(X, "columns", None))
+    if columns is None:
+        if hasattr(model, "feature_name"):
+            return model.feature_name
+        columns = getattr(model, "feature_names", getattr(model, "feature_names_in_", None))
+    if columns is None:
+        return "x{}".format
+    names = [str(name) for name in columns]
+    return names.__getitem__
+
+
 def make_view(
     X: Any,
     W: np.ndarray | None,
     b: float = 0.0,
     *,
-    features: tuple[int, int] | None = None,
+    features: Features | None = None,
     at: Any = None,
     names: Any = None,
 ) -> View:
@@ -93,7 +118,7 @@ def make_view(
         The weights of the model, one row for two classes.
     b : float
         With one row of weights, the bias: the first axis is then the distance to the hyperplane.
-    features : (int, int), optional
+    features : (int, int) or (str, str), optional
         Show a slice along these two features, with the others held at `at`.
     at : array (d,), optional
         Values of the other features in a slice; by default their medians.
@@ -111,7 +136,7 @@ def make_view(
                 " as in features=(0, 1)"
             )
         return _projection(X, W, b)
-    i, j = features or (0, 1)
+    i, j = (_column(feature, d, call) for feature in features or (0, 1))
     if not (0 <= i < d and 0 <= j < d and i != j):
         raise DataError(f"features=({i}, {j}) must be two different columns from 0 to {d - 1}")
     basis = np.zeros((2, d))
@@ -125,6 +150,20 @@ def make_view(
         held = "their medians" if at is None else "the values given"
         story = f"slice: the other {d - 2} features held at {held}"
     return View(origin, basis, (call(i), call(j)), story)
+
+
+def _column(feature: int | str, d: int, call: Callable[[int], str]) -> int:
+    """The number of a column that is given by its number or its name."""
+    if not isinstance(feature, str):
+        return int(feature)
+    names = [call(column) for column in range(d)]
+    if feature not in names:
+        near = get_close_matches(feature, names, 1) or names[:1]
+        raise DataError(
+            f"features= names {feature!r}, which is not a column: there is {near[0]!r}; examples"
+            " in arrays have numbers instead of names"
+        )
+    return names.index(feature)
 
 
 def _projection(X: Any, W: np.ndarray, b: float) -> View:

@@ -9,7 +9,7 @@ import numpy as np
 
 from widemargin.data.encode.text import texts_of
 from widemargin.markup.brief import brief_repr
-from widemargin.markup.words import short
+from widemargin.markup.words import short, short_names
 from widemargin.online.scores import best_class
 from widemargin.plots import style
 from widemargin.plots.hypotheses import scores_along
@@ -76,12 +76,13 @@ class VotesDisplay:
         two = len(self.labels) == 2
         shares = self.shares
         most = sorted(shares, key=lambda label: -shares[label])[:_NAMED]
+        names = short_names(self.labels, 16)
         for code, label in enumerate(self.labels):
             mine = self.codes == code
             if not np.any(mine):
                 continue
             heights = self.leads[mine] * (-1.0 if two and code == 0 else 1.0)
-            share = f"{short(label, 14)}: {100 * self.shares[label]:.3g} %"
+            share = f"{names[code]}: {100 * self.shares[label]:.3g} %"
             named = share if label in most else None
             look: dict[str, Any] = {"color": style.colour_of(code), "label": named}
             look["hatch"] = None if code % 2 else "///"
@@ -90,7 +91,7 @@ class VotesDisplay:
         ax.axhline(0.0, color=style.INK, linewidth=0.8)
         style.dress(
             ax,
-            f"{len(self.votes):,} hypotheses vote: {short(most[0], 14)}",
+            f"{len(self.votes):,} hypotheses vote: {short(most[0], 30)}",
             "votes (examples survived), early to late",
             "score" if two else "lead of its class",
         )

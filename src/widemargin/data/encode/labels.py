@@ -79,6 +79,11 @@ def codes_of(y: Any, classes: np.ndarray) -> np.ndarray:
     return np.where(classes[at] == y, at, -1)
 
 
+def classes_and_codes(y: Any, classes: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
+    """The classes of labels, or the given ones if some of them may not occur, and the codes."""
+    return encode_labels(y) if classes is None else (classes, codes_of(y, classes))
+
+
 def join_classes(known: np.ndarray, *more: Any) -> np.ndarray:
     """The known classes joined with those of more labels; None stands for no labels."""
     for labels in more:

@@ -1,7 +1,7 @@
 """Several labels per row: an indicator matrix, or a collection of labels for every row.
 
-A list of lists is an indicator matrix if all of them are of the same length and hold nothing but 0
-and 1, as scikit-learn reads it; otherwise they hold labels. Sets always hold labels.
+A list of lists of numbers is an indicator matrix if all of them are of the same length, as
+scikit-learn reads it; other lists hold labels. Sets always hold labels.
 """
 
 from __future__ import annotations
@@ -124,13 +124,9 @@ def read_label_sets(y: Any) -> LabelSets | None:
         lengths = {len(row) if hasattr(row, "__len__") else -1 for row in y}
         if lengths == {1}:
             return None
-        if len(lengths) == 1 and all(_is_indicator(row) for row in y):
+        if len(lengths) == 1 and not any(isinstance(cell, str) for row in y for cell in row):
             return _of_array(np.asarray(y))
     return _of_names(y, Kind(kind))
-
-
-def _is_indicator(row: Sequence[Any]) -> bool:
-    return all(not isinstance(cell, str) and cell in (0, 1) for cell in row)
 
 
 def _of_array(y: np.ndarray) -> LabelSets:
@@ -142,7 +138,7 @@ def _of_array(y: np.ndarray) -> LabelSets:
     if len(strange):
         raise DataError(
             f"y has {y.shape[1]} columns with values such as {strange[0]}: several labels per row"
-            " are given as a column of 0 and 1 per label, one label per row as one column"
+            " are a column of 0 and 1 per label, or a list of sets of labels"
         )
     kept = y.dtype if y.dtype.kind in "iub" else np.dtype(np.int64)
     codes, rows = np.nonzero(y.T)

@@ -48,6 +48,12 @@ class NameTable:
         return int(self._table.count[0])
 
     @property
+    def columns(self) -> list[int]:
+        """The columns whose names are kept."""
+        found: list[int] = self._table.columns[: len(self)].tolist()
+        return found
+
+    @property
     def collisions(self) -> int:
         """Columns in which different names were seen."""
         return int(self._table.count[1])
