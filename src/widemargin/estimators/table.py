@@ -13,6 +13,7 @@ from sklearn.metrics import accuracy_score
 from sklearn.utils.metaestimators import available_if
 
 from widemargin.data.datasets import Classes, Source, read_all
+from widemargin.data.encode.interactions import pairs_of
 from widemargin.data.encode.labels import codes_of
 from widemargin.data.encode.table import TableEncoder
 from widemargin.data.encode.text import TextEncoder
@@ -92,6 +93,10 @@ class TableClassifier(FittedClassifier):
         Columns of numbers that are names, such as postcodes.
     scale : {"standard", "maxabs", "none"}
         How numbers are scaled: to mean 0 and deviation 1, by the largest absolute value, or not.
+    interactions : list of pairs of columns
+        Columns to multiply, such as [("age", "hours")], or as strings "age*hours"; ":" means any.
+        Numbers (scaled) are multiplied; with a category, each of its values has a product of its
+        own. Only combinations that occur in training have features.
     analyzer, ngrams, bits, weighting, idf
         For texts, as for `HashedText`.
     format : str, optional
@@ -149,6 +154,7 @@ class TableClassifier(FittedClassifier):
         drop: Any = (),
         categories: Any = (),
         scale: str = "standard",
+        interactions: Any = (),
         analyzer: str = "word",
         ngrams: int | tuple[int, int] = 1,
         bits: int = 20,
@@ -171,6 +177,7 @@ class TableClassifier(FittedClassifier):
         self.drop = drop
         self.categories = categories
         self.scale = scale
+        self.interactions = interactions
         self.analyzer = analyzer
         self.ngrams = ngrams
         self.bits = bits
@@ -347,6 +354,7 @@ class TableClassifier(FittedClassifier):
             columns=tuple(name for name, _ in kinds),
             categories=tuple(name for name, kind in kinds if kind == "category"),
             scale=encoder.scale,
+            interactions=tuple(encoder.products.pairs),
             **{name: text[name] for name in _TEXTS if name in text},
         )
 
@@ -420,7 +428,7 @@ class TableClassifier(FittedClassifier):
         columns, text = [str(name) for name in listed(self.text)], None
         if columns:
             text = TextEncoder(**{name: getattr(self, name) for name in _TEXTS})
-        encoder = TableEncoder(self.scale, text, columns)
+        encoder = TableEncoder(self.scale, text, columns, pairs_of(self.interactions))
         encoder.by_name = True
         return encoder
 

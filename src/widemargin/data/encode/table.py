@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from widemargin.data.encode.interactions import Pair, Products
 from widemargin.data.readers.columns import CellError, TableSchema, kind_of_type
 from widemargin.data.readers.table import schema_of, texts_of_column
 from widemargin.data.rows import Rows, Stack, frozen
@@ -89,6 +90,14 @@ class _Learned:
         plain = len(self.values) if self.kind == "category" else 1
         return plain + (self.missing > 0)
 
+    def name_of(self, code: int) -> str:
+        """The name of a feature: of a missing cell (0), or of a number or category (from 1)."""
+        if code == 0:
+            return f"{self.name} is missing"
+        if self.kind != "category":
+            return self.name
+        return f"{self.name}={list(self.values)[code - 1]}"
+
 
 class TableEncoder:
     """Turns tables, as `read_table` yields them, into rows.
@@ -104,6 +113,9 @@ class TableEncoder:
       "column is missing" is 1, if values of this column were missing in training. A missing
       category is a value of its own, "column is missing", on the same condition.
     - *Texts* go through an encoder of their own; its features come first.
+    - *Interactions* are products of two columns: of numbers (scaled), of a number and each
+      category, of categories ("kind=cat*food=fish"), for combinations seen in training. They come
+      last.
 
     Rows are dense float64 if all columns are numbers and booleans without missing values in
     training; else sparse, in float64, or in float32 with texts.
@@ -116,6 +128,8 @@ class TableEncoder:
         Encodes the texts.
     text_columns : sequence of str
         Where they are; several are joined with a newline.
+    interactions : sequence of pairs of str
+        Columns to multiply; ":" means any.
 
     Attributes
     ----------
@@ -147,6 +161,7 @@ class TableEncoder:
         scale: str = "standard",
         text: Any = None,
         text_columns: Sequence[str] = (),
+        interactions: Sequence[Pair] = (),
     ):
         check_choice("scale", scale, SCALES)
         if (text is None) != (len(text_columns) == 0):
@@ -157,6 +172,7 @@ class TableEncoder:
         self.schema: TableSchema | None = None
         self.by_name = False
         self.unseen = 0
+        self.products = Products(interactions)
         self._columns: list[_Learned] | None = None
 
     @property
@@ -167,7 +183,8 @@ class TableEncoder:
     @property
     def width(self) -> int:
         """Number of features in a row."""
-        return self._text_width + sum(column.width for column in self.columns)
+        plain = sum(column.width for column in self.columns)
+        return self._text_width + plain + self.products.width
 
     @property
     def _text_width(self) -> int:
@@ -194,6 +211,23 @@ class TableEncoder:
                     column.values.setdefault(value, len(column.values))
                 column.moments.count += len(cells) - cells.null_count
                 self._check_categories(column)
+        if self.products.pairs:
+            self.products.observe(self._codes(raw))
+
+    def _codes(self, raw: Any) -> dict[str, np.ndarray]:
+        """The codes of the columns that take part in products, as `Products` counts them."""
+        found = {}
+        for column in self.columns:
+            if column.name not in self.products.columns:
+                continue
+            cells = _cells(raw, column)
+            codes = np.ones(len(cells), np.int64)
+            if column.kind == "category":
+                codes += self._find_categories(column, cells)[0].astype(np.int64)
+            if cells.null_count:
+                codes[cells.is_null().to_numpy(zero_copy_only=False)] = 0
+            found[column.name] = codes
+        return found
 
     def has_only_texts(self, raw: Any) -> bool:
         """Whether a table like the first has no columns but texts."""
@@ -218,6 +252,7 @@ class TableEncoder:
             self.schema = schema_of(raw)
             names = [name for name in raw.column_names if name not in self.text_columns]
             self._columns = [_Learned(name, _kind(raw, name)) for name in names]
+            self.products.resolve({column.name: column.kind for column in self._columns})
         self._check_columns(raw)
 
     @staticmethod
@@ -248,8 +283,11 @@ class TableEncoder:
         self._check_columns(raw)
         if self.is_dense:
             values = np.empty((raw.num_rows, self.width))
+            place = {column.name: i for i, column in enumerate(self.columns)}
             for i, column in enumerate(self.columns):
                 values[:, i] = self._scaled(column, _cells(raw, column))
+            for k, (left, right) in enumerate(self.products.pairs, start=len(place)):
+                values[:, k] = values[:, place[left]] * values[:, place[right]]
             return Rows.of(values, bias=bias)
         texts = None
         if self.text is not None:
@@ -269,7 +307,7 @@ class TableEncoder:
     def fresh(self) -> TableEncoder:
         """An encoder with the same options that has seen no table."""
         text = None if self.text is None else self.text.fresh()
-        return TableEncoder(self.scale, text, self.text_columns)
+        return TableEncoder(self.scale, text, self.text_columns, self.products.given)
 
     def count(self, rows: Rows) -> None:
         """Count documents from rows of `encode_first`, as the encoder of texts does."""
@@ -289,12 +327,14 @@ class TableEncoder:
         """
         shape = (len(self.columns), table.num_rows)
         features, values = np.zeros(shape, np.uint32), np.ones(shape)
-        first = self._text_width
+        first, codes = self._text_width, {}
         for i, column in enumerate(self.columns):
             cells = _cells(table, column)
             last = first + column.width - 1
+            codes[column.name] = np.ones(table.num_rows, np.uint32)
             if column.kind == "category":
                 features[i], known = self._find_categories(column, cells)
+                codes[column.name] += features[i]
                 features[i] += np.uint32(first)
                 values[i] = known
             else:
@@ -304,8 +344,13 @@ class TableEncoder:
                 absent = cells.is_null().to_numpy(zero_copy_only=False)
                 features[i, absent] = last
                 values[i, absent] = 1.0
+                codes[column.name][absent] = 0
             first = last + 1
-        return features, values
+        if not self.products.pairs:
+            return features, values
+        own = {column.name: values[i] for i, column in enumerate(self.columns)}
+        more = self.products.encode(codes, own, first)
+        return np.concatenate([features, more[0]]), np.concatenate([values, more[1]])
 
     def _scaled(self, column: _Learned, cells: Any) -> np.ndarray:
         """The numbers of a column after scaling; missing ones are 0."""
@@ -344,12 +389,10 @@ class TableEncoder:
             if column >= learned.width:
                 column -= learned.width
                 continue
-            if learned.missing and column == learned.width - 1:
-                return f"{learned.name} is missing"
-            if learned.kind != "category":
-                break
-            return f"{learned.name}={list(learned.values)[column]}"
-        return learned.name
+            missing = learned.missing and column == learned.width - 1
+            return learned.name_of(0 if missing else 1 + column)
+        known = {learned.name: learned for learned in self.columns}
+        return self.products.feature_name(column, lambda name, code: known[name].name_of(code))
 
     @property
     def only_texts(self) -> bool:
@@ -375,6 +418,11 @@ class TableEncoder:
             {"name": c.name, "kind": c.kind, "missing": c.missing, "values": len(c.values)}
             for c in self.columns
         ]
+        # Among the columns, because a version that knows of no products must not leave them out.
+        columns += [
+            {"name": "*".join(pair), "kind": "product", "of": list(pair)}
+            for pair in self.products.pairs
+        ]
         return {
             "scale": self.scale,
             "columns": columns,
@@ -396,6 +444,7 @@ class TableEncoder:
             ),
             **pack_strings("categories", values),
             **{f"inner.{name}": array for name, array in text.items()},
+            **{f"products.{k}": seen for k, seen in enumerate(self.products.seen)},
         }
 
     @classmethod
@@ -418,7 +467,10 @@ class TableEncoder:
                 if name.startswith("inner.")
             }
             text = text_encoder.restore(about["text"][1], own)
-        encoder = cls(about["scale"], text, about["text_columns"])
+        pairs = [tuple(column["of"]) for column in about["columns"] if column["kind"] == "product"]
+        encoder = cls(about["scale"], text, about["text_columns"], pairs)
+        encoder.products.pairs = pairs
+        encoder.products.seen = [arrays[f"products.{k}"] for k in range(len(pairs))]
         encoder.by_name = about.get("by_name", False)
         encoder.schema = about["schema"] and TableSchema.restore(about["schema"])
         values = iter(unpack_strings("categories", arrays))
@@ -431,7 +483,10 @@ class TableEncoder:
                 {next(values): i for i in range(column["values"])},
             )
             for column, count, moments in zip(
-                about["columns"], arrays["count"], arrays["moments"], strict=True
+                about["columns"][: len(about["columns"]) - len(pairs)],
+                arrays["count"],
+                arrays["moments"],
+                strict=True,
             )
         ]
         return encoder
