@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
 
 from widemargin.data.encode.interactions import Pair, Products
+from widemargin.data.encode.learned_column import LearnedColumn, Moments
 from widemargin.data.readers.columns import CellError, TableSchema, kind_of_type
 from widemargin.data.readers.table import schema_of, texts_of_column
 from widemargin.data.rows import Rows, Stack, frozen
@@ -20,83 +20,6 @@ from widemargin.parameters import check_choice
 SCALES = ("standard", "maxabs", "none")
 #: With at least this many examples, strings half of which are distinct are not categories.
 _ENOUGH = 1000
-
-
-@dataclass
-class Moments:
-    """Statistics of the numbers of a column, gathered chunk by chunk.
-
-    Two parts with counts a, b, means m, k and sums of squared differences S, T make
-    (a + b, m + d b / (a + b), S + T + d^2 a b / (a + b)) with d = k - m.
-
-    References
-    ----------
-    Chan, Golub, LeVeque, "Algorithms for computing the sample variance" (1983), formula 2.1.
-    """
-
-    count: int = 0
-    mean: float = 0.0
-    squares: float = 0.0
-    low: float = np.inf
-    high: float = -np.inf
-
-    def add(self, numbers: np.ndarray) -> None:
-        """Add more numbers."""
-        b = len(numbers)
-        if b == 0:
-            return
-        with np.errstate(over="ignore", invalid="ignore"):
-            mean = float(np.mean(numbers))
-            differences = numbers - mean
-            squares = float(np.sum(differences * differences))
-            d = mean - self.mean
-            n = self.count + b
-            self.squares += squares + d * d * (self.count / n) * b
-            self.mean += d * (b / n)
-        self.count = n
-        self.low = min(self.low, float(numbers.min()))
-        self.high = max(self.high, float(numbers.max()))
-
-    def scaling(self, scale: str) -> tuple[float, float]:
-        """What to subtract, and what to divide by.
-
-        The divisor is infinity for a constant column, and NaN or 0 if float64 is not enough.
-        """
-        if self.count == 0:
-            return 0.0, np.inf
-        if scale == "none":
-            return 0.0, 1.0
-        if scale == "maxabs":
-            return 0.0, max(abs(self.low), abs(self.high)) or np.inf
-        if self.low == self.high:
-            return self.low, np.inf
-        spread = float(np.sqrt(self.squares / self.count))
-        return self.mean, spread if np.isfinite(spread) else np.nan
-
-
-@dataclass
-class _Learned:
-    """What was learned about a column from training data."""
-
-    name: str
-    kind: str
-    missing: int = 0
-    moments: Moments = field(default_factory=Moments)
-    values: dict[str, int] = field(default_factory=dict)
-
-    @property
-    def width(self) -> int:
-        """How many features the column makes."""
-        plain = len(self.values) if self.kind == "category" else 1
-        return plain + (self.missing > 0)
-
-    def name_of(self, code: int) -> str:
-        """The name of a feature: of a missing cell (0), or of a number or category (from 1)."""
-        if code == 0:
-            return f"{self.name} is missing"
-        if self.kind != "category":
-            return self.name
-        return f"{self.name}={list(self.values)[code - 1]}"
 
 
 class TableEncoder:
@@ -173,10 +96,10 @@ class TableEncoder:
         self.by_name = False
         self.unseen = 0
         self.products = Products(interactions)
-        self._columns: list[_Learned] | None = None
+        self._columns: list[LearnedColumn] | None = None
 
     @property
-    def columns(self) -> list[_Learned]:
+    def columns(self) -> list[LearnedColumn]:
         """The columns other than texts, as learned in training."""
         return self._columns or []
 
@@ -251,12 +174,12 @@ class TableEncoder:
             self._find_texts(raw)
             self.schema = schema_of(raw)
             names = [name for name in raw.column_names if name not in self.text_columns]
-            self._columns = [_Learned(name, _kind(raw, name)) for name in names]
+            self._columns = [LearnedColumn(name, _kind(raw, name)) for name in names]
             self.products.resolve({column.name: column.kind for column in self._columns})
         self._check_columns(raw)
 
     @staticmethod
-    def _check_categories(column: _Learned) -> None:
+    def _check_categories(column: LearnedColumn) -> None:
         distinct, examples = len(column.values), column.moments.count
         if examples >= _ENOUGH and 2 * distinct > examples:
             raise DataError(
@@ -352,7 +275,7 @@ class TableEncoder:
         more = self.products.encode(codes, own, first)
         return np.concatenate([features, more[0]]), np.concatenate([values, more[1]])
 
-    def _scaled(self, column: _Learned, cells: Any) -> np.ndarray:
+    def _scaled(self, column: LearnedColumn, cells: Any) -> np.ndarray:
         """The numbers of a column after scaling; missing ones are 0."""
         if column.kind == "boolean":
             return _numbers(cells.fill_null(False))
@@ -367,7 +290,7 @@ class TableEncoder:
             scaled[cells.is_null().to_numpy(zero_copy_only=False)] = 0.0
         return scaled
 
-    def _find_categories(self, column: _Learned, cells: Any) -> tuple[np.ndarray, np.ndarray]:
+    def _find_categories(self, column: LearnedColumn, cells: Any) -> tuple[np.ndarray, np.ndarray]:
         """The number of each category among those of its column, and whether it has one."""
         coded = cells.dictionary_encode()
         found = [column.values.get(value, -1) for value in coded.dictionary.to_pylist()]
@@ -475,7 +398,7 @@ class TableEncoder:
         encoder.schema = about["schema"] and TableSchema.restore(about["schema"])
         values = iter(unpack_strings("categories", arrays))
         encoder._columns = [
-            _Learned(
+            LearnedColumn(
                 column["name"],
                 column["kind"],
                 column["missing"],
@@ -499,7 +422,7 @@ def _kind(table: Any, name: str) -> str:
         raise DataError(bad.reason) from None
 
 
-def _cells(table: Any, column: _Learned) -> Any:
+def _cells(table: Any, column: LearnedColumn) -> Any:
     """A column of a table as one array of float64, booleans or strings."""
     import pyarrow as pa
 
