@@ -18,6 +18,7 @@ BENCHMARKS = (
     "text",
     "text_defaults",
     "linear_svm",
+    "tuning",
     "kernel_svm",
     "kernel_perceptron",
     "freund_schapire",

@@ -9,6 +9,7 @@ from shell import run_shell
 
 from widemargin import (
     DataError,
+    DataWarning,
     KernelPerceptron,
     KernelSVM,
     LinearSVM,
@@ -189,6 +190,21 @@ def test_texts_have_class_weights(tmp_path):
     assert tuned.estimator_.learner.class_weight == weights
 
 
+def test_class_weights_stay_when_an_svm_of_texts_goes_on(tmp_path):
+    texts, labels = ["win money", "see you", "win now", "lunch today"], ["spam", "ham"] * 2
+    weights = {"spam": 5.0, "ham": 1.0}
+    model = TextClassifier(class_weight=weights).fit(texts, labels)
+    with pytest.warns(DataWarning, match="passive-aggressive"):
+        model.partial_fit(texts, labels)
+    assert model.learner_.class_weight == weights
+    balanced = TextClassifier(class_weight="balanced").fit(texts, labels)
+    with (
+        pytest.warns(DataWarning, match="passive-aggressive"),
+        pytest.raises(ValueError, match="needs all examples at once"),
+    ):
+        balanced.partial_fit(texts, labels)
+
+
 def test_folds_learn_with_weights(tmp_path):
     write_csv(tmp_path / "t.csv")
 
@@ -251,4 +267,4 @@ def test_a_balanced_model_is_not_updated_with_a_part(tmp_path):
     write_svmlight(tmp_path / "f.svm", X, y)
     words = ["train", "f.svm", "--class-weight", "balanced", "--model", "m.wm"]
     run_shell(tmp_path, *words)
-    assert "balanced over all" in run_shell(tmp_path, "update", "m.wm", "f.svm", code=2).stderr
+    assert "balanced over all" in run_shell(tmp_path, "update", "m.wm", "f.svm", code=1).stderr

@@ -32,7 +32,7 @@ READING_ROWS = {
         "drop",
         "categories",
     ),
-    *("scale", "zero_based", "double"),
+    *("scale", "interactions", "zero_based", "double"),
     *("ngrams", "analyzer", "bits", "weighting", "idf", "cache"),
 }
 #: How to choose settings, and to measure them, on parts of the examples.

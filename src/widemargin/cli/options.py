@@ -151,6 +151,11 @@ _ENCODING = [
         help="Tables: how numbers are scaled (default: standard).",
     ),
     click.option(
+        "--interactions",
+        help="Tables and VW files: columns or namespaces to multiply, such as age*hours,kind*sex,"
+        " where : means any (as -q of VW).",
+    ),
+    click.option(
         "--zero-based/--one-based",
         default=None,
         help="Vectors: whether the first index is 0 or 1 (default: as the file says).",
@@ -263,13 +268,14 @@ _OF_TABLES = {
     "drop",
     "categories",
     "scale",
+    "interactions",
 }
 _OF_VECTORS = {"zero_based", "double"}
 _OF_TEXTS = {"ngrams", "analyzer", "bits", "weighting", "idf"}
 #: The options that have an effect for files that are not tables; for tables see below.
 _MEANING = {
     "svmlight": _OF_VECTORS,
-    "vw": {"bits", "double"},
+    "vw": {"bits", "double", "interactions"},
     "fasttext": _OF_TEXTS,
     "labelled-text": {*_OF_TEXTS, "header"},
     "text": _OF_TEXTS,
@@ -351,6 +357,7 @@ def encode_options(given: Mapping[str, Any], format: str = "", idf: bool | str =
         What `--idf` means for texts alone if it is not given.
     """
     from widemargin.data.datasets import EncodeOptions
+    from widemargin.data.encode.interactions import pairs_of
     from widemargin.models.text_defaults import NGRAMS
 
     names = ("analyzer", "bits", "weighting", "idf")
@@ -365,7 +372,8 @@ def encode_options(given: Mapping[str, Any], format: str = "", idf: bool | str =
     first = None if zero_based is None else 0 if zero_based else 1
     keep = bool(given.get("folds") or given.get("tune"))
     scale = given.get("scale") or "standard"
-    return EncodeOptions(first=first, scale=scale, text=text, keep=keep)
+    pairs = pairs_of(given.get("interactions") or ())
+    return EncodeOptions(first=first, scale=scale, text=text, interactions=pairs, keep=keep)
 
 
 def _ngrams(given: str) -> int | tuple[int, int]:

@@ -63,7 +63,7 @@ GROUPS = (
         _ROWS,
         (
             *("label", "header", "delimiter", "text", "columns", "drop", "categories", "scale"),
-            *("zero_based", "double"),
+            *("interactions", "zero_based", "double"),
             *("ngrams", "analyzer", "bits", "weighting", "idf"),
             *("skip_bad", "threads", "memory", "stream", "cache"),
         ),

@@ -36,11 +36,6 @@ def update(path: str, files: Sequence[str], target: str, given: Mapping[str, Any
         raise click.UsageError(
             "the model was trained on fastText or label<TAB>text: update it with the same"
         )
-    if isinstance(model.params.get("class_weight"), str):
-        raise click.UsageError(
-            "the model was trained with class weights balanced over all its examples, which new"
-            " ones alone do not tell: train it again on all"
-        )
     settings = settings_of(model, epochs=given["epochs"] or 1, validation=0.0, start="zero")
     rng = np.random.default_rng(model.params.get("random_state"))
     if model.generator_state is not None:
@@ -104,6 +99,11 @@ def update(path: str, files: Sequence[str], target: str, given: Mapping[str, Any
 
 def _updatable(path: str, model: LinearModel | KernelModel, encoder: Any) -> LinearModel:
     """The model as one that can go on learning, or an error that says why it cannot."""
+    if isinstance(model.params.get("class_weight"), str):
+        raise DataError(
+            f"{path}: its class weights are balanced over all examples, which new ones alone do not"
+            " tell: train it again on all"
+        )
     if isinstance(model, KernelModel):
         raise DataError(f"{path}: a kernel model cannot be updated: train it again on all examples")
     if model.certificate is None:

@@ -153,7 +153,8 @@ def _read_and_hash() -> None:
     for dtype in (np.float32, np.float64):
         parse_lines(np.frombuffer(b"1 qid:1 1:0.5 2:1e-7\n", np.uint8), 1, dtype)
         piece = parse_vw_lines(np.frombuffer(b"1 2 'tag|a:2 b:1 c |d e\n", np.uint8), 1, dtype)
-        HashedEncoder(4).encode(piece.raw, 1.0, note=True)
+        for pairs in ((), (("a", "d"),)):
+            HashedEncoder(4, interactions=pairs).encode(piece.raw, 1.0, note=True)
     texts = parse_labelled(np.frombuffer("a\ttwo words, ünd mehr\n".encode(), np.uint8), 1).raw
     for analyzer in ("word", "char", "char_wb"):
         encoder, stack = TextEncoder(analyzer=analyzer, ngrams=(1, 2), idf=True), Stack()

@@ -30,6 +30,8 @@ class EncodeOptions:
         How the numbers of a table are scaled.
     text : dict
         Options of `TextEncoder`.
+    interactions : tuple of pairs of str
+        Columns of tables, or namespaces of VW files, to multiply.
     keep : bool
         Whether to keep what parts of the examples can be encoded anew from; see `Encoded`.
     """
@@ -37,6 +39,7 @@ class EncodeOptions:
     first: int | None = None
     scale: str = "standard"
     text: dict[str, Any] = field(default_factory=dict)
+    interactions: tuple[tuple[str, str], ...] = ()
     keep: bool = field(default=False, repr=False)  # of no interest to a cache
 
 
@@ -47,7 +50,7 @@ def make_encoder(files: Files, options: EncodeOptions) -> Encoder:
     if files.format == "vw":
         from widemargin.data.encode.hashed import HashedEncoder
 
-        return HashedEncoder(options.text.get("bits", 20))
+        return HashedEncoder(options.text.get("bits", 20), interactions=options.interactions)
     from widemargin.data.encode.text import TextEncoder
 
     if files.format not in TABLES:
@@ -56,7 +59,7 @@ def make_encoder(files: Files, options: EncodeOptions) -> Encoder:
 
     columns = [str(name) for name in files.options.table.text]
     text = TextEncoder(**options.text) if columns else None
-    return TableEncoder(options.scale, text, columns)
+    return TableEncoder(options.scale, text, columns, options.interactions)
 
 
 class Classes:

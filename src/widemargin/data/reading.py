@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from widemargin.data.datasets import Classes, EncodeOptions, make_encoder, read_all
+from widemargin.data.encode.interactions import pairs_of
 from widemargin.data.readers.columns import TableOptions, listed
 from widemargin.data.readers.files import Files, ReadOptions
 from widemargin.data.readers.formats import TABLES
@@ -24,10 +25,10 @@ Path = str | os.PathLike[str]
 #: Options for tables.
 _OF_TABLES = (
     *("label", "weight", "text", "columns", "drop", "categories", "header", "delimiter", "quote"),
-    *("missing_values", "scale"),
+    *("missing_values", "scale", "interactions"),
 )
 #: Options for files that are neither tables nor texts.
-_OPTIONS: dict[str, set[str]] = {"svmlight": set(), "vw": {"bits"}}
+_OPTIONS: dict[str, set[str]] = {"svmlight": set(), "vw": {"bits", "interactions"}}
 #: Options for texts besides those of `HashedText`.
 _OF_TEXTS = {"labelled-text": {"header"}}
 
@@ -74,7 +75,8 @@ def read(
         `delimiter`, as for `TableClassifier`, `quote` (whether cells may be quoted),
         `missing_values` (a list of cells) and `scale` (by default numbers are not scaled); for
         texts `ngrams`, `analyzer`, `bits` and the other options of `HashedText`. Others are
-        refused.
+        refused. For tables and VW files `interactions`: pairs of columns or namespaces to multiply,
+        such as [("age", "hours")] or "age*hours", where ":" means any.
 
     Returns
     -------
@@ -168,7 +170,7 @@ def _prepared(
     texts = _text_keywords()
     refuse_unknown(function, columns, {*_OF_TABLES, *texts, *explicit, *reading})
     table = {name: value for name, value in columns.items() if name in _OF_TABLES}
-    scale = table.pop("scale", "none")
+    scale, interactions = table.pop("scale", "none"), pairs_of(table.pop("interactions", ()))
     for name in table.keys() & {"text", "drop", "columns", "categories"}:
         table[name] = listed(table[name])
     options = ReadOptions(**reading, table=TableOptions(**table), threads=thread_count(n_jobs))
@@ -176,7 +178,8 @@ def _prepared(
     _check_meaning(columns, files, texts)
     first = None if zero_based is None else 0 if zero_based else 1
     text = {name: value for name, value in columns.items() if name in texts}
-    return files, EncodeOptions(first=first, scale=scale, text=text)
+    how = EncodeOptions(first=first, scale=scale, text=text, interactions=interactions)
+    return files, how
 
 
 def _check_weight(columns: dict[str, Any], return_weight: bool) -> None:

@@ -12,6 +12,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import column_or_1d
 
 from widemargin.data.datasets import Classes, Source, read_all
+from widemargin.data.encode.interactions import pairs_of
 from widemargin.data.encode.labels import codes_of
 from widemargin.data.encode.table import TableEncoder
 from widemargin.data.encode.text import TextEncoder
@@ -80,6 +81,10 @@ class TableClassifier(EncodedClassifier):
         Columns of numbers that are names, such as postcodes.
     scale : {"standard", "maxabs", "none"}
         How numbers are scaled: to mean 0 and deviation 1, by the largest absolute value, or not.
+    interactions : list of pairs of columns
+        Columns to multiply, such as [("age", "hours")], or as strings "age*hours"; ":" means any.
+        Numbers (scaled) are multiplied; with a category, each of its values has a product of its
+        own. Only combinations that occur in training have features.
     analyzer, ngrams, bits, weighting, idf
         For texts, as for `HashedText`. If texts are the only features, ngrams=None means 2, and
         idf=None "seen" with the default learner; otherwise they mean 1 and False.
@@ -141,6 +146,7 @@ class TableClassifier(EncodedClassifier):
         drop: Any = (),
         categories: Any = (),
         scale: str = "standard",
+        interactions: Any = (),
         analyzer: str = "word",
         ngrams: int | tuple[int, int] | None = None,
         bits: int = 20,
@@ -164,6 +170,7 @@ class TableClassifier(EncodedClassifier):
         self.drop = drop
         self.categories = categories
         self.scale = scale
+        self.interactions = interactions
         self.analyzer = analyzer
         self.ngrams = ngrams
         self.bits = bits
@@ -317,6 +324,7 @@ class TableClassifier(EncodedClassifier):
             columns=tuple(name for name, _ in kinds),
             categories=tuple(name for name, kind in kinds if kind == "category"),
             scale=encoder.scale,
+            interactions=tuple(encoder.products.pairs),
             **{name: text[name] for name in _TEXTS if name in text},
         )
 
@@ -353,7 +361,7 @@ class TableClassifier(EncodedClassifier):
             usual = {"ngrams": default.ngrams, "idf": self.learner is None and default.idf}
             given = {name: getattr(self, name) for name in _TEXTS}
             text = TextEncoder(**given | {k: v for k, v in usual.items() if given[k] is None})
-        encoder = TableEncoder(self.scale, text, columns)
+        encoder = TableEncoder(self.scale, text, columns, pairs_of(self.interactions))
         encoder.by_name = True
         return encoder
 

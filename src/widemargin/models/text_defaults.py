@@ -56,6 +56,8 @@ def go_on_online(model: LinearModel) -> LinearModel:
     if len(weights) > 1 and model.bias:
         weights[:, -1] += weights.dtype.type(1.0 / model.bias)
     parameters = {**PIECEWISE.parameters, "fit_intercept": model.bias}
+    if model.params.get("class_weight") is not None:
+        parameters["class_weight"] = model.params["class_weight"]
     return replace(
         model,
         state=State.begin(

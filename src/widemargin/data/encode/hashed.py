@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from widemargin.data.encode.interactions import ANY, pairs_of
 from widemargin.data.encode.names import NameTable
 from widemargin.data.readers.chunk import Hashed
 from widemargin.data.rows import Rows, frozen
+from widemargin.loops.files.products import Sides, add_products, count_products, match_sides
 from widemargin.loops.files.vw import name_features
 from widemargin.loops.storage import Sparse
 from widemargin.loops.text.names import LONGEST_NAME, Fresh
 from widemargin.parameters import check_whole
 
+#: A feature's matches are the bits of a number, two for each pair.
+_MOST_PAIRS = 32
 #: Names that are recorded at a time.
 _AT_ONCE = 1 << 14
 
@@ -27,12 +32,20 @@ class HashedEncoder:
         There are 2 ** bits columns, 4 to 30.
     names : int
         How many names are kept, to be shown; 0 keeps none.
+    interactions : sequence of pairs of str
+        Namespaces whose features are multiplied, as by VW's -q; ":" means any. A namespace is given
+        by its whole name.
     """
 
     kind: ClassVar[str] = "vw"
 
-    def __init__(self, bits: int = 20, names: int = 1 << 18) -> None:
+    def __init__(
+        self, bits: int = 20, names: int = 1 << 18, interactions: Sequence[Sequence[str]] = ()
+    ) -> None:
         check_whole("bits", bits, least=4, most=30)
+        self.interactions = pairs_of(interactions)
+        if len(self.interactions) > _MOST_PAIRS:
+            raise ValueError(f"interactions: at most {_MOST_PAIRS} pairs of namespaces")
         self.bits = bits
         self.names = NameTable(bits, names) if names else None
         self._most = names
@@ -47,11 +60,38 @@ class HashedEncoder:
 
     def encode(self, raw: Hashed, bias: float, threads: int = 1, *, note: bool = False) -> Rows:
         """Features as rows; features of an example that share a column are summed."""
+        if self.interactions:
+            raw = self._multiply(raw)
         if note and self.names is not None:
             self._note(raw)
         columns = (raw.hashes >> np.uint32(1)) & np.uint32(self.width - 1)
         stored = Sparse(raw.values, frozen(columns), raw.starts, float(bias))
         return Rows(stored, len(raw.starts) - 1, self.width)
+
+    def _multiply(self, raw: Hashed) -> Hashed:
+        """The features with their products."""
+        sides = [name for pair in self.interactions for name in pair]
+        packed = [b"" if name == ANY else name.encode() for name in sides]
+        named = Sides(
+            frozen(np.frombuffer(b"".join(packed), np.uint8)),
+            frozen(np.cumsum([len(name) for name in packed], dtype=np.uint32)),
+            frozen(np.array([name == ANY for name in sides], np.uint8)),
+        )
+        matches = np.empty(len(raw.hashes), np.uint64)
+        match_sides(raw.text, raw.names, named, matches)
+        starts = np.zeros(len(raw.starts), np.uint64)
+        pairs = len(self.interactions)
+        count_products(frozen(matches), raw.values, raw.starts, pairs, starts[1:])
+        m = int(starts[-1])
+        hashes, values = np.empty(m, np.uint32), np.empty(m, raw.values.dtype)
+        places = np.empty((m, 8), np.uint32)
+        with np.errstate(over="ignore"):  # an infinite product is refused in learning
+            add_products(
+                frozen(matches),
+                *(raw.hashes, raw.values, raw.names, raw.starts, pairs),
+                *(hashes, values, places),
+            )
+        return Hashed(frozen(values), frozen(hashes), frozen(starts), raw.text, frozen(places))
 
     def _note(self, raw: Hashed) -> None:
         """Record the names of new features."""
@@ -85,7 +125,8 @@ class HashedEncoder:
 
     def describe(self) -> dict[str, Any]:
         """The part for a model file that fits into JSON."""
-        return {"bits": self.bits, "names": self._most}
+        more = {"interactions": [list(pair) for pair in self.interactions]}
+        return {"bits": self.bits, "names": self._most, **(more if self.interactions else {})}
 
     def arrays(self) -> dict[str, np.ndarray]:
         """The arrays for a model file."""

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
 
+from widemargin.data.encode.interactions import Pair, Products
+from widemargin.data.encode.learned_column import LearnedColumn, Moments
 from widemargin.data.readers.columns import CellError, TableSchema, kind_of_type
 from widemargin.data.readers.table import schema_of, texts_of_column
 from widemargin.data.rows import Rows, Stack, frozen
@@ -19,75 +20,6 @@ from widemargin.parameters import check_choice
 SCALES = ("standard", "maxabs", "none")
 #: With at least this many examples, strings half of which are distinct are not categories.
 _ENOUGH = 1000
-
-
-@dataclass
-class Moments:
-    """Statistics of the numbers of a column, gathered chunk by chunk.
-
-    Two parts with counts a, b, means m, k and sums of squared differences S, T make
-    (a + b, m + d b / (a + b), S + T + d^2 a b / (a + b)) with d = k - m.
-
-    References
-    ----------
-    Chan, Golub, LeVeque, "Algorithms for computing the sample variance" (1983), formula 2.1.
-    """
-
-    count: int = 0
-    mean: float = 0.0
-    squares: float = 0.0
-    low: float = np.inf
-    high: float = -np.inf
-
-    def add(self, numbers: np.ndarray) -> None:
-        """Add more numbers."""
-        b = len(numbers)
-        if b == 0:
-            return
-        with np.errstate(over="ignore", invalid="ignore"):
-            mean = float(np.mean(numbers))
-            differences = numbers - mean
-            squares = float(np.sum(differences * differences))
-            d = mean - self.mean
-            n = self.count + b
-            self.squares += squares + d * d * (self.count / n) * b
-            self.mean += d * (b / n)
-        self.count = n
-        self.low = min(self.low, float(numbers.min()))
-        self.high = max(self.high, float(numbers.max()))
-
-    def scaling(self, scale: str) -> tuple[float, float]:
-        """What to subtract, and what to divide by.
-
-        The divisor is infinity for a constant column, and NaN or 0 if float64 is not enough.
-        """
-        if self.count == 0:
-            return 0.0, np.inf
-        if scale == "none":
-            return 0.0, 1.0
-        if scale == "maxabs":
-            return 0.0, max(abs(self.low), abs(self.high)) or np.inf
-        if self.low == self.high:
-            return self.low, np.inf
-        spread = float(np.sqrt(self.squares / self.count))
-        return self.mean, spread if np.isfinite(spread) else np.nan
-
-
-@dataclass
-class _Learned:
-    """What was learned about a column from training data."""
-
-    name: str
-    kind: str
-    missing: int = 0
-    moments: Moments = field(default_factory=Moments)
-    values: dict[str, int] = field(default_factory=dict)
-
-    @property
-    def width(self) -> int:
-        """How many features the column makes."""
-        plain = len(self.values) if self.kind == "category" else 1
-        return plain + (self.missing > 0)
 
 
 class TableEncoder:
@@ -104,6 +36,9 @@ class TableEncoder:
       "column is missing" is 1, if values of this column were missing in training. A missing
       category is a value of its own, "column is missing", on the same condition.
     - *Texts* go through an encoder of their own; its features come first.
+    - *Interactions* are products of two columns: of numbers (scaled), of a number and each
+      category, of categories ("kind=cat*food=fish"), for combinations seen in training. They come
+      last.
 
     Rows are dense float64 if all columns are numbers and booleans without missing values in
     training; else sparse, in float64, or in float32 with texts.
@@ -116,6 +51,8 @@ class TableEncoder:
         Encodes the texts.
     text_columns : sequence of str
         Where they are; several are joined with a newline.
+    interactions : sequence of pairs of str
+        Columns to multiply; ":" means any.
 
     Attributes
     ----------
@@ -147,6 +84,7 @@ class TableEncoder:
         scale: str = "standard",
         text: Any = None,
         text_columns: Sequence[str] = (),
+        interactions: Sequence[Pair] = (),
     ):
         check_choice("scale", scale, SCALES)
         if (text is None) != (len(text_columns) == 0):
@@ -157,17 +95,19 @@ class TableEncoder:
         self.schema: TableSchema | None = None
         self.by_name = False
         self.unseen = 0
-        self._columns: list[_Learned] | None = None
+        self.products = Products(interactions)
+        self._columns: list[LearnedColumn] | None = None
 
     @property
-    def columns(self) -> list[_Learned]:
+    def columns(self) -> list[LearnedColumn]:
         """The columns other than texts, as learned in training."""
         return self._columns or []
 
     @property
     def width(self) -> int:
         """Number of features in a row."""
-        return self._text_width + sum(column.width for column in self.columns)
+        plain = sum(column.width for column in self.columns)
+        return self._text_width + plain + self.products.width
 
     @property
     def _text_width(self) -> int:
@@ -194,6 +134,23 @@ class TableEncoder:
                     column.values.setdefault(value, len(column.values))
                 column.moments.count += len(cells) - cells.null_count
                 self._check_categories(column)
+        if self.products.pairs:
+            self.products.observe(self._codes(raw))
+
+    def _codes(self, raw: Any) -> dict[str, np.ndarray]:
+        """The codes of the columns that take part in products, as `Products` counts them."""
+        found = {}
+        for column in self.columns:
+            if column.name not in self.products.columns:
+                continue
+            cells = _cells(raw, column)
+            codes = np.ones(len(cells), np.int64)
+            if column.kind == "category":
+                codes += self._find_categories(column, cells)[0].astype(np.int64)
+            if cells.null_count:
+                codes[cells.is_null().to_numpy(zero_copy_only=False)] = 0
+            found[column.name] = codes
+        return found
 
     def has_only_texts(self, raw: Any) -> bool:
         """Whether a table like the first has no columns but texts."""
@@ -217,11 +174,12 @@ class TableEncoder:
             self._find_texts(raw)
             self.schema = schema_of(raw)
             names = [name for name in raw.column_names if name not in self.text_columns]
-            self._columns = [_Learned(name, _kind(raw, name)) for name in names]
+            self._columns = [LearnedColumn(name, _kind(raw, name)) for name in names]
+            self.products.resolve({column.name: column.kind for column in self._columns})
         self._check_columns(raw)
 
     @staticmethod
-    def _check_categories(column: _Learned) -> None:
+    def _check_categories(column: LearnedColumn) -> None:
         distinct, examples = len(column.values), column.moments.count
         if examples >= _ENOUGH and 2 * distinct > examples:
             raise DataError(
@@ -248,8 +206,11 @@ class TableEncoder:
         self._check_columns(raw)
         if self.is_dense:
             values = np.empty((raw.num_rows, self.width))
+            place = {column.name: i for i, column in enumerate(self.columns)}
             for i, column in enumerate(self.columns):
                 values[:, i] = self._scaled(column, _cells(raw, column))
+            for k, (left, right) in enumerate(self.products.pairs, start=len(place)):
+                values[:, k] = values[:, place[left]] * values[:, place[right]]
             return Rows.of(values, bias=bias)
         texts = None
         if self.text is not None:
@@ -269,7 +230,7 @@ class TableEncoder:
     def fresh(self) -> TableEncoder:
         """An encoder with the same options that has seen no table."""
         text = None if self.text is None else self.text.fresh()
-        return TableEncoder(self.scale, text, self.text_columns)
+        return TableEncoder(self.scale, text, self.text_columns, self.products.given)
 
     def count(self, rows: Rows) -> None:
         """Count documents from rows of `encode_first`, as the encoder of texts does."""
@@ -289,12 +250,14 @@ class TableEncoder:
         """
         shape = (len(self.columns), table.num_rows)
         features, values = np.zeros(shape, np.uint32), np.ones(shape)
-        first = self._text_width
+        first, codes = self._text_width, {}
         for i, column in enumerate(self.columns):
             cells = _cells(table, column)
             last = first + column.width - 1
+            codes[column.name] = np.ones(table.num_rows, np.uint32)
             if column.kind == "category":
                 features[i], known = self._find_categories(column, cells)
+                codes[column.name] += features[i]
                 features[i] += np.uint32(first)
                 values[i] = known
             else:
@@ -304,10 +267,15 @@ class TableEncoder:
                 absent = cells.is_null().to_numpy(zero_copy_only=False)
                 features[i, absent] = last
                 values[i, absent] = 1.0
+                codes[column.name][absent] = 0
             first = last + 1
-        return features, values
+        if not self.products.pairs:
+            return features, values
+        own = {column.name: values[i] for i, column in enumerate(self.columns)}
+        more = self.products.encode(codes, own, first)
+        return np.concatenate([features, more[0]]), np.concatenate([values, more[1]])
 
-    def _scaled(self, column: _Learned, cells: Any) -> np.ndarray:
+    def _scaled(self, column: LearnedColumn, cells: Any) -> np.ndarray:
         """The numbers of a column after scaling; missing ones are 0."""
         if column.kind == "boolean":
             return _numbers(cells.fill_null(False))
@@ -322,7 +290,7 @@ class TableEncoder:
             scaled[cells.is_null().to_numpy(zero_copy_only=False)] = 0.0
         return scaled
 
-    def _find_categories(self, column: _Learned, cells: Any) -> tuple[np.ndarray, np.ndarray]:
+    def _find_categories(self, column: LearnedColumn, cells: Any) -> tuple[np.ndarray, np.ndarray]:
         """The number of each category among those of its column, and whether it has one."""
         coded = cells.dictionary_encode()
         found = [column.values.get(value, -1) for value in coded.dictionary.to_pylist()]
@@ -344,12 +312,10 @@ class TableEncoder:
             if column >= learned.width:
                 column -= learned.width
                 continue
-            if learned.missing and column == learned.width - 1:
-                return f"{learned.name} is missing"
-            if learned.kind != "category":
-                break
-            return f"{learned.name}={list(learned.values)[column]}"
-        return learned.name
+            missing = learned.missing and column == learned.width - 1
+            return learned.name_of(0 if missing else 1 + column)
+        known = {learned.name: learned for learned in self.columns}
+        return self.products.feature_name(column, lambda name, code: known[name].name_of(code))
 
     @property
     def only_texts(self) -> bool:
@@ -375,6 +341,11 @@ class TableEncoder:
             {"name": c.name, "kind": c.kind, "missing": c.missing, "values": len(c.values)}
             for c in self.columns
         ]
+        # Among the columns, because a version that knows of no products must not leave them out.
+        columns += [
+            {"name": "*".join(pair), "kind": "product", "of": list(pair)}
+            for pair in self.products.pairs
+        ]
         return {
             "scale": self.scale,
             "columns": columns,
@@ -396,6 +367,7 @@ class TableEncoder:
             ),
             **pack_strings("categories", values),
             **{f"inner.{name}": array for name, array in text.items()},
+            **{f"products.{k}": seen for k, seen in enumerate(self.products.seen)},
         }
 
     @classmethod
@@ -418,12 +390,15 @@ class TableEncoder:
                 if name.startswith("inner.")
             }
             text = text_encoder.restore(about["text"][1], own)
-        encoder = cls(about["scale"], text, about["text_columns"])
+        pairs = [tuple(column["of"]) for column in about["columns"] if column["kind"] == "product"]
+        encoder = cls(about["scale"], text, about["text_columns"], pairs)
+        encoder.products.pairs = pairs
+        encoder.products.seen = [arrays[f"products.{k}"] for k in range(len(pairs))]
         encoder.by_name = about.get("by_name", False)
         encoder.schema = about["schema"] and TableSchema.restore(about["schema"])
         values = iter(unpack_strings("categories", arrays))
         encoder._columns = [
-            _Learned(
+            LearnedColumn(
                 column["name"],
                 column["kind"],
                 column["missing"],
@@ -431,7 +406,10 @@ class TableEncoder:
                 {next(values): i for i in range(column["values"])},
             )
             for column, count, moments in zip(
-                about["columns"], arrays["count"], arrays["moments"], strict=True
+                about["columns"][: len(about["columns"]) - len(pairs)],
+                arrays["count"],
+                arrays["moments"],
+                strict=True,
             )
         ]
         return encoder
@@ -444,7 +422,7 @@ def _kind(table: Any, name: str) -> str:
         raise DataError(bad.reason) from None
 
 
-def _cells(table: Any, column: _Learned) -> Any:
+def _cells(table: Any, column: LearnedColumn) -> Any:
     """A column of a table as one array of float64, booleans or strings."""
     import pyarrow as pa
 

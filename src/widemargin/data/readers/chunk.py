@@ -31,7 +31,8 @@ class Hashed(NamedTuple):
     hashes: np.ndarray  # uint32, all even
     starts: np.ndarray  # uint64
     text: np.ndarray  # contains the names
-    names: np.ndarray  # uint32 (m, 4): start and end of the namespace, and of the name
+    names: np.ndarray  # uint32 (m, 4): start and end of the namespace, and of the name; with
+    # products (m, 8), for both factors
 
 
 class Labels(NamedTuple):

@@ -15,7 +15,10 @@ from widemargin.loops.text.names import LONGEST_NAME
 from widemargin.loops.text.strings import BASIS, hash_on
 
 _1, _HALF, _EVEN = np.uint64(1), np.uint64(32), np.uint64(0xFFFFFFFE)
-_TAB, _NEWLINE, _RETURN, _BLANK, _TICK, _COLON, _CARET, _BAR = 9, 10, 13, 32, 39, 58, 94, 124
+_TAB, _NEWLINE, _RETURN, _BLANK, _TICK, _STAR, _COLON, _CARET, _BAR = (
+    *(9, 10, 13, 32, 39, 42),
+    *(58, 94, 124),
+)
 
 #: Why reading stopped.
 (
@@ -216,7 +219,11 @@ def _ends_name(c):
 
 @jit()
 def name_features(text, hashes, places, seen, mask, fresh):
-    """Write down the features whose names a table may not have yet, as namespace^name."""
+    """Write down the features whose names a table may not have yet, as namespace^name.
+
+    A place of eight numbers is that of a product, namespace^name*namespace^name, unless the last
+    four are 0.
+    """
     table = np.uint64(len(seen) - 1)
     m = np.uint64(fresh.count[0])
     for k in range(len(hashes)):
@@ -226,17 +233,23 @@ def name_features(text, hashes, places, seen, mask, fresh):
             continue
         q = np.uint64(fresh.ends[m])
         stop = q + LONGEST_NAME
-        for p in range(places[k, 0], places[k, 1]):
-            if q < stop:
-                fresh.names[q] = text[p]
+        for c in range(0, places.shape[1], 4):
+            if c > 0 and places[k, c + 3] == 0:
+                break
+            if c > 0 and q < stop:
+                fresh.names[q] = _STAR
                 q += _1
-        if places[k, 1] > places[k, 0] and q < stop:
-            fresh.names[q] = _CARET
-            q += _1
-        for p in range(places[k, 2], places[k, 3]):
-            if q < stop:
-                fresh.names[q] = text[p]
+            for p in range(places[k, c], places[k, c + 1]):
+                if q < stop:
+                    fresh.names[q] = text[p]
+                    q += _1
+            if places[k, c + 1] > places[k, c] and q < stop:
+                fresh.names[q] = _CARET
                 q += _1
+            for p in range(places[k, c + 2], places[k, c + 3]):
+                if q < stop:
+                    fresh.names[q] = text[p]
+                    q += _1
         fresh.hashes[m] = g
         m += _1
         fresh.ends[m] = q

@@ -1,0 +1,147 @@
+"""Interactions: which columns or namespaces are multiplied, and the products of columns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from widemargin.errors import DataError
+from widemargin.parameters import nearest
+
+#: Stands for any column or namespace.
+ANY = ":"
+Pair = tuple[str, str]
+_SHIFT = np.uint64(32)
+
+
+def pairs_of(given: Any) -> tuple[Pair, ...]:
+    """Interactions as pairs of names, from pairs or from strings such as "age*hours".
+
+    Examples
+    --------
+    >>> pairs_of(["age*hours", ("kind", ":")])
+    (('age', 'hours'), ('kind', ':'))
+    >>> pairs_of("a*b,c*d")
+    (('a', 'b'), ('c', 'd'))
+    """
+    listed = given.split(",") if isinstance(given, str) else list(given)
+    found = []
+    for one in listed:
+        pair = tuple(one.split("*")) if isinstance(one, str) else tuple(one)
+        if len(pair) != 2 or not all(isinstance(name, str) and name for name in pair):
+            raise ValueError(
+                f"interactions: {one!r} is not a pair of names such as 'age*hours'; ':' means any"
+            )
+        found.append((pair[0].strip(), pair[1].strip()))
+    twice = [pair for i, pair in enumerate(found) if pair in found[:i] or pair[::-1] in found[:i]]
+    if twice:
+        raise ValueError(f"interactions: {'*'.join(twice[0])!r} is given twice")
+    return tuple(found)
+
+
+class Products:
+    """Products of pairs of columns.
+
+    A column has one feature per row that is not zero: its number, its category, or the mark that it
+    is missing. A pair has the product of the two: one feature for each combination that a training
+    row had. A combination is two numbers of 32 bits: 0 for a missing cell, else 1 + the number of
+    the category, or 1.
+
+    Parameters
+    ----------
+    given : sequence of pairs
+        As the user gave them.
+
+    Attributes
+    ----------
+    pairs : list of pairs
+        Those of the columns there are; empty before `resolve`.
+    seen : list of arrays of uint64
+        For each pair, the combinations that occurred in training, ascending.
+    """
+
+    def __init__(self, given: Sequence[Pair]) -> None:
+        self.given = tuple(given)
+        self.pairs: list[Pair] = []
+        self.seen: list[np.ndarray] = []
+
+    @property
+    def width(self) -> int:
+        """How many features there are."""
+        return sum(map(len, self.seen))
+
+    @property
+    def columns(self) -> set[str]:
+        """The columns that take part."""
+        return {name for pair in self.pairs for name in pair}
+
+    def resolve(self, kinds: Mapping[str, str]) -> None:
+        """Find the pairs among the columns, whose kinds are given."""
+        for one, other in self.given:
+            for name in (one, other):
+                if name != ANY and name not in kinds:
+                    raise _unknown(name, list(kinds))
+            lefts, rights = ([*kinds] if name == ANY else [name] for name in (one, other))
+            for left in lefts:
+                for right in rights:
+                    self._add(left, right, kinds, ANY in (one, other))
+        self.seen = [np.empty(0, np.uint64) for _ in self.pairs]
+
+    def _add(self, left: str, right: str, kinds: Mapping[str, str], any_of_them: bool) -> None:
+        """Add a pair, unless it is there; of several that are meant, those that are useful."""
+        if left == right and (any_of_them or kinds[left] != "number"):
+            if any_of_them:
+                return
+            raise DataError(
+                f"interactions: column {left!r} times itself is nothing new, as it holds no numbers"
+            )
+        if (left, right) not in self.pairs and (right, left) not in self.pairs:
+            self.pairs.append((left, right))
+
+    def observe(self, codes: Mapping[str, np.ndarray]) -> None:
+        """Take note of the combinations in some rows, given the codes of the columns."""
+        for k, (left, right) in enumerate(self.pairs):
+            self.seen[k] = np.union1d(self.seen[k], _combined(codes[left], codes[right]))
+
+    def encode(
+        self, codes: Mapping[str, np.ndarray], values: Mapping[str, np.ndarray], first: int
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """For each pair and row the feature that is not zero, counted from `first`; its value."""
+        n = len(next(iter(values.values())))
+        features, products = (
+            np.zeros((len(self.pairs), n), np.uint32),
+            np.zeros((len(self.pairs), n)),
+        )
+        for k, (left, right) in enumerate(self.pairs):
+            found = _combined(codes[left], codes[right])
+            at = np.minimum(np.searchsorted(self.seen[k], found), max(0, len(self.seen[k]) - 1))
+            known = self.seen[k][at] == found
+            features[k] = first + at
+            products[k] = np.where(known, values[left] * values[right], 0.0)
+            first += len(self.seen[k])
+        return features, products
+
+    def feature_name(self, number: int, name: Callable[[str, int], str]) -> str:
+        """The name of a feature, given what names a code of a column."""
+        for (left, right), seen in zip(self.pairs, self.seen, strict=True):
+            if number < len(seen):
+                both = int(seen[number])
+                return f"{name(left, both >> 32)}*{name(right, both & 0xFFFFFFFF)}"
+            number -= len(seen)
+        raise IndexError(number)
+
+
+def _combined(left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    return (left.astype(np.uint64) << _SHIFT) | right.astype(np.uint64)
+
+
+def _unknown(name: str, known: list[str]) -> DataError:
+    likely = nearest(name, tuple(known))
+    meant = "" if likely is None else f"; did you mean {likely!r}?"
+    shown = ", ".join(map(repr, known[:20]))
+    return DataError(
+        f"interactions: no column {name!r} of numbers or categories is used{meant}"
+        f" (columns: {shown})"
+    )
