@@ -7,9 +7,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+import click
 import numpy as np
 
 from widemargin.cli import options
+from widemargin.cli.suspicions import suspect
 from widemargin.cli.trainer import NOTHING, Job, Section, Trainer
 from widemargin.cli.training_data import (
     Examples,
@@ -92,6 +94,9 @@ class RowTrainer(Trainer):
         check_classes(found.classes.values)
         data, job = found.data, self.job
         self.examples, self.rows = found, data.rows.n
+        if not job.quiet:
+            for suspicion in suspect(data, found.encoder):
+                click.echo(f"warning: {suspicion}", err=True)
         if job.valid is not None:
             found.held_out = self.measured = read_held_out(
                 job.valid, self.reading, found.encoder, found.classes
