@@ -25,8 +25,6 @@ _OFTEN = 0.01
 _TOLD = 0.99
 #: ... and does without this share of the mistakes of guessing the most frequent label.
 _GAINED = 0.95
-#: Numbers are cut into this many ranges with equally many rows.
-_RANGES = 50
 
 
 def suspect(data: Encoded, encoder: Any) -> Iterator[str]:
@@ -87,8 +85,7 @@ def _find_tellers(matrix: Any, codes: np.ndarray, encoder: TableEncoder) -> Iter
     first = encoder.width - sum(column.width for column in encoder.columns)
     for column in encoder.columns:
         last = first + column.width
-        values = _values(matrix[:, first:last], column.kind)
-        right = _share_predicted(values, codes, half)
+        right = _share_predicted(matrix[:, first:last], column.kind, codes, half)
         if right >= _TOLD and 1.0 - right <= (1.0 - _GAINED) * (1.0 - guess):
             yield (
                 f"column {column.name!r} alone predicts {100.0 * right:.1f} % of the labels: if it"
@@ -97,29 +94,41 @@ def _find_tellers(matrix: Any, codes: np.ndarray, encoder: TableEncoder) -> Iter
         first = last
 
 
-def _values(block: Any, kind: str) -> np.ndarray:
-    """The value of a column in each row, as a small whole number."""
+def _share_predicted(block: Any, kind: str, codes: np.ndarray, half: np.ndarray) -> float:
+    """The share of labels that a column predicts, where one half of the rows tells the other."""
     rows, columns, values = _entries(block)
     if kind == "category":
-        found = np.full(block.shape[0], -1)
-        found[rows] = columns
-        return found + 1
-    numbers = np.zeros(block.shape[0])
+        found = np.zeros(block.shape[0], np.int64)
+        found[rows] = columns + 1
+        return float(np.mean(_by_value(found, codes, half) == codes[~half]))
     plain = columns == 0  # the second feature says that the number is missing
-    numbers[rows[plain]] = values[plain]
-    edges = np.unique(np.quantile(numbers, np.linspace(0.0, 1.0, _RANGES + 1)[1:-1]))
-    found = np.searchsorted(edges, numbers, side="right")
-    found[rows[~plain]] = _RANGES
-    return found
+    numbers, absent = np.zeros(block.shape[0]), np.zeros(block.shape[0], np.int64)
+    numbers[rows[plain]], absent[rows[~plain]] = values[plain], 1
+    right = _by_value(absent, codes, half) == codes[~half]
+    known = absent == 0
+    if np.any(known & half):
+        right[known[~half]] = (
+            _by_neighbour(numbers[known], codes[known], half[known]) == codes[~half & known]
+        )
+    return float(np.mean(right))
 
 
-def _share_predicted(values: np.ndarray, codes: np.ndarray, half: np.ndarray) -> float:
-    """The share of labels that values predict, where one half of the rows tells about the other."""
+def _by_value(values: np.ndarray, codes: np.ndarray, half: np.ndarray) -> np.ndarray:
+    """For the rows not in the half, the label most frequent in it with the same value, or -1."""
     counts = np.zeros((int(values.max()) + 1, int(codes.max()) + 1), np.int64)
     np.add.at(counts, (values[half], codes[half]), 1)
-    known = counts.sum(axis=1) > 0
-    asked, answers = values[~half], codes[~half]
-    return float(np.mean((np.argmax(counts, axis=1)[asked] == answers) & known[asked]))
+    best = np.where(counts.sum(axis=1) > 0, np.argmax(counts, axis=1), -1)
+    return best[values[~half]]
+
+
+def _by_neighbour(numbers: np.ndarray, codes: np.ndarray, half: np.ndarray) -> np.ndarray:
+    """For the rows not in the half, the label of the row in it with the nearest number."""
+    order = np.argsort(numbers[half], kind="stable")
+    told, labels = numbers[half][order], codes[half][order]
+    after = np.minimum(np.searchsorted(told, numbers[~half]), len(told) - 1)
+    before = np.maximum(after - 1, 0)
+    nearer = np.abs(numbers[~half] - told[before]) < np.abs(told[after] - numbers[~half])
+    return labels[np.where(nearer, before, after)]
 
 
 def _entries(matrix: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
