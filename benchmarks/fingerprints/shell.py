@@ -12,6 +12,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from functools import cache
 from typing import Any
 
 import scipy.sparse as sp
@@ -28,7 +29,10 @@ class Shell:
         self.folder, self.data = folder, data
 
     def run(self, *words: Any, given: bytes | None = None) -> str:
-        """Run a command and give what it prints."""
+        """Run a command and give what it prints; `train` learns from all of its files."""
+        files = [word for word in words if word == "-" or self.path(str(word)).is_file()]
+        if words[0] == "train" and files and "--valid" not in words and _holds_out():
+            words = (*words, "--no-holdout")
         done = subprocess.run(
             [*PROGRAM, *map(str, words)], input=given, cwd=self.folder, capture_output=True
         )
@@ -40,6 +44,13 @@ class Shell:
     def path(self, name: str) -> pathlib.Path:
         """A file of the folder."""
         return self.folder / name
+
+
+@cache
+def _holds_out() -> bool:
+    """Whether this version holds out a part of the files unless told otherwise."""
+    told = subprocess.run([*PROGRAM, "train", "--help"], capture_output=True, text=True)
+    return "--no-holdout" in told.stdout
 
 
 def write_examples(folder: pathlib.Path, n: int = 1_500) -> None:

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from widemargin import DataError
-from widemargin.data.encode.table import TableEncoder
+from widemargin.data.encode.table import Moments, TableEncoder
 from widemargin.data.readers.columns import MISSING, Column, TableOptions, TableSchema
 from widemargin.data.readers.parser import BlockParser
 from widemargin.data.readers.table import read_table, schema_of, texts_of_column
@@ -1011,3 +1011,20 @@ def test_encoding_follows_the_file_to_the_end():
     found = np.vstack([dense(encoder.encode(chunk.raw, 1.0)) for chunk in chunks])
     wanted = [[i / 49, i % 2 == 0, i % 2 == 1] for i in range(50)]
     np.testing.assert_allclose(found, np.array(wanted, float), rtol=1e-15)
+
+
+@pytest.mark.parametrize("n", [1, 8191, 8192, 8193, 30_000])
+def test_statistics_of_numbers_do_not_depend_on_chunks(n):
+    rng = np.random.default_rng(n)
+    numbers = rng.normal(1e6, 1e-3, n) * rng.choice([1.0, 1e-9, 7.0], n)
+    whole = Moments()
+    whole.add(numbers)
+    for size in (1 + n // 3, 4096, 8192, 9999):
+        parts = Moments()
+        for start in range(0, n, size):
+            parts.add(numbers[start : start + size])
+        assert parts == whole
+    assert whole.count == n
+    assert (whole.low, whole.high) == (numbers.min(), numbers.max())
+    assert whole.mean == pytest.approx(np.mean(numbers), rel=1e-12)
+    assert whole.squares / n == pytest.approx(np.var(numbers), rel=1e-9)

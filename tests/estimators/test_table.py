@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import scipy.sparse
+from pyarrow import csv
 from shell import run
 from sklearn.base import clone, is_classifier
 from sklearn.model_selection import GridSearchCV, cross_val_score
@@ -516,3 +517,18 @@ def test_the_learner_can_be_certified_on_encoded_rows(frame, fitted, tmp_path):
         told = widemargin.certify(clf.learner_, X, frame["pay"])
         plain = Perceptron(fit_intercept="auto", random_state=0).fit(X, frame["pay"])
         assert str(told) == str(widemargin.certify(plain, X, frame["pay"]))
+
+
+def test_a_file_of_several_chunks_gives_the_bits_of_a_frame(folder):
+    rng = np.random.default_rng(0)
+    n = 60_000
+    frame = pd.DataFrame({f"column {j}": rng.normal(10.0**j, 1.0, n) for j in range(4)})
+    frame["kind"] = np.where(frame["column 0"] > 1.0, "big", "small")
+    frame.to_csv("large.csv", index=False)
+    assert (folder / "large.csv").stat().st_size > 1 << 22  # the size of a chunk
+    read_again = csv.read_csv("large.csv")
+    file, own = (
+        TableClassifier(Perceptron(epochs=1, random_state=0)).fit(table, "kind")
+        for table in ("large.csv", read_again)
+    )
+    np.testing.assert_array_equal(file.learner_.coef_, own.learner_.coef_)

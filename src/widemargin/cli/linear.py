@@ -34,7 +34,7 @@ _EVERY = 100_000
 _PIPED = 1 << 26
 #: ... and that are kept to be learned from last, unless --memory allows less. Not all of the memory
 #: is used: nothing is learned before it is full.
-_KEPT = 1 << 28
+_KEPT = 1 << 27
 
 
 class LinearTrainer(RowTrainer):

@@ -7,10 +7,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+import click
 import numpy as np
 
 from widemargin.cli import options
 from widemargin.cli.class_weights import weights_by_class
+from widemargin.cli.suspicions import suspect
 from widemargin.cli.trainer import NOTHING, Job, Section, Trainer
 from widemargin.cli.training_data import (
     Examples,
@@ -93,6 +95,9 @@ class RowTrainer(Trainer):
         check_classes(found.classes.values)
         data, job = found.data, self.job
         self.examples, self.rows = found, data.rows.n
+        if not job.quiet:
+            for suspicion in suspect(data, found.encoder):
+                click.echo(f"warning: {suspicion}", err=True)
         if "class_weight" in self.params:
             weights = weights_by_class(self.params["class_weight"], found.classes.values)
             self.params["class_weight"] = weights

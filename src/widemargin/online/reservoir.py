@@ -16,6 +16,11 @@ from widemargin.data.datasets import size_of
 from widemargin.data.encode.labels import codes_of
 from widemargin.data.rows import Rows, stacked
 
+#: A batch of which a smaller share than this is kept is copied to make room, ...
+_FULL = 0.75
+#: ... and more batches than this are joined into one.
+_MANY = 32
+
 
 class Batch(NamedTuple):
     """Rows to learn from together, the codes of their labels, and what errors on them cost."""
@@ -28,6 +33,28 @@ class Batch(NamedTuple):
         """Some of the rows, in the order given."""
         weights = None if self.weights is None else self.weights[which]
         return Batch(self.rows.take(which), self.codes[which], weights)
+
+
+class _Kept:
+    """Rows of one batch that are kept; those that are gone take room until there are many."""
+
+    def __init__(self, batch: Batch) -> None:
+        self.batch = batch
+        self.which = np.arange(batch.rows.n)
+
+    def give(self, gone: np.ndarray) -> Batch:
+        """Hand out some of the rows, which are then kept no longer."""
+        out = self.batch.take(self.which[gone])
+        self.which = np.delete(self.which, gone)
+        if len(self.which) < _FULL * self.batch.rows.n:
+            self.batch = self.rest()
+            self.which = np.arange(self.batch.rows.n)
+        return out
+
+    def rest(self) -> Batch:
+        """The rows that are kept."""
+        whole = len(self.which) == self.batch.rows.n
+        return self.batch if whole else self.batch.take(self.which)
 
 
 class Reservoir:
@@ -49,7 +76,7 @@ class Reservoir:
     def __init__(self, budget: int) -> None:
         self.budget = budget
         self.seen = 0
-        self._held: list[Batch] = []
+        self._kept: list[_Kept] = []
         self._capacity: int | None = None  # rows; None while all of them fit
         self._classes = np.empty(0)
         self._rng: np.random.Generator
@@ -66,29 +93,28 @@ class Reservoir:
         rng : numpy Generator
             Seeds the reservoir's own random choices as soon as not all rows fit.
         """
+        self._rename(classes)
+        self._kept.append(_Kept(batch))
+        before, self.seen = self.seen, self.seen + batch.rows.n
+        if self._capacity is not None:
+            return self._give(self._turned_away(before, batch.rows.n))
+        size = sum(size_of(kept.batch.rows) for kept in self._kept)
+        if size <= self.budget:
+            return None
+        self._capacity = max(1, int(self.seen * (self.budget / size)))
+        self._rng = np.random.default_rng(rng.integers(1 << 62))
+        return self._give(np.sort(self._rng.permutation(self.seen)[self._capacity :]))
+
+    def _rename(self, classes: np.ndarray) -> None:
+        """Follow labels that have got new codes."""
         if len(self._classes) and len(self._classes) < len(classes):
             renamed = codes_of(self._classes, classes)
-            self._held = [held._replace(codes=renamed[held.codes]) for held in self._held]
+            for kept in self._kept:
+                kept.batch = kept.batch._replace(codes=renamed[kept.batch.codes])
         self._classes = classes
-        self._held.append(batch)
-        before, self.seen = self.seen, self.seen + batch.rows.n
-        if self._capacity is None:
-            size = sum(size_of(held.rows) for held in self._held)
-            if size <= self.budget:
-                return None
-            self._capacity = max(1, int(self.seen * (self.budget / size)))
-            self._rng = np.random.default_rng(rng.integers(1 << 62))
-            keep = self._rng.permutation(self.seen)[: self._capacity]
-        else:
-            keep = self._replace(before, batch.rows.n)
-        whole = joined(self._held)
-        out = np.ones(whole.rows.n, bool)
-        out[keep] = False
-        self._held = [whole.take(np.sort(keep))]
-        return whole.take(np.flatnonzero(out)) if out.any() else None
 
-    def _replace(self, before: int, count: int) -> np.ndarray:
-        """The rows to hold of those that are held, and of `count` new ones after `before` others.
+    def _turned_away(self, before: int, count: int) -> np.ndarray:
+        """Which rows go: of those that were held, and of `count` new ones after `before` others.
 
         The row after t others takes a random place among t + 1; those beyond the capacity do not
         exist.
@@ -96,13 +122,28 @@ class Reservoir:
         assert self._capacity is not None
         place = self._rng.integers(0, before + 1 + np.arange(count))
         taken = np.flatnonzero(place < self._capacity)
-        keep = np.arange(self._capacity)
-        keep[place[taken]] = self._capacity + taken  # of several the last one stays
-        return keep
+        stays = np.arange(self._capacity)
+        stays[place[taken]] = self._capacity + taken  # of several the last one stays
+        gone = np.ones(self._capacity + count, bool)
+        gone[stays] = False
+        return np.flatnonzero(gone)
+
+    def _give(self, gone: np.ndarray) -> Batch | None:
+        """Hand out rows by their places among all that are held, in ascending order."""
+        ends = np.cumsum([len(kept.which) for kept in self._kept])
+        cuts = np.searchsorted(gone, ends[:-1])
+        out = []
+        for kept, places, end in zip(self._kept, np.split(gone, cuts), ends, strict=True):
+            if len(places):
+                out.append(kept.give(places - (end - len(kept.which))))
+        self._kept = [kept for kept in self._kept if len(kept.which)]
+        if len(self._kept) > _MANY:
+            self._kept = [_Kept(joined([kept.rest() for kept in self._kept]))]
+        return joined(out) if out else None
 
     def rest(self) -> Batch | None:
         """What is held at the end of the pipe."""
-        held, self._held = self._held, []
+        held, self._kept = [kept.rest() for kept in self._kept], []
         return joined(held) if held else None
 
 

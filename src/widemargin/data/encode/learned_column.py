@@ -6,13 +6,17 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+#: Numbers that are added up together: enough to cost little, and few enough to keep some.
+_BLOCK = 1 << 13
+
 
 @dataclass
 class Moments:
     """Statistics of the numbers of a column, gathered chunk by chunk.
 
     Two parts with counts a, b, means m, k and sums of squared differences S, T make
-    (a + b, m + d b / (a + b), S + T + d^2 a b / (a + b)) with d = k - m.
+    (a + b, m + d b / (a + b), S + T + d^2 a b / (a + b)) with d = k - m. Numbers are added up in
+    blocks of a fixed size, counted from the first, so that the result does not depend on chunks.
 
     References
     ----------
@@ -25,20 +29,20 @@ class Moments:
     low: float = np.inf
     high: float = -np.inf
 
+    def __post_init__(self) -> None:
+        self._blocks = (self.count, self.mean, self.squares)
+        self._tail = np.empty(0)  # numbers that do not fill a block yet
+
     def add(self, numbers: np.ndarray) -> None:
         """Add more numbers."""
-        b = len(numbers)
-        if b == 0:
+        if not len(numbers):
             return
-        with np.errstate(over="ignore", invalid="ignore"):
-            mean = float(np.mean(numbers))
-            differences = numbers - mean
-            squares = float(np.sum(differences * differences))
-            d = mean - self.mean
-            n = self.count + b
-            self.squares += squares + d * d * (self.count / n) * b
-            self.mean += d * (b / n)
-        self.count = n
+        numbers = np.concatenate([self._tail, numbers])
+        full = len(numbers) - len(numbers) % _BLOCK
+        for start in range(0, full, _BLOCK):
+            self._blocks = _together(self._blocks, numbers[start : start + _BLOCK])
+        self._tail = numbers[full:].copy()
+        self.count, self.mean, self.squares = _together(self._blocks, self._tail)
         self.low = min(self.low, float(numbers.min()))
         self.high = max(self.high, float(numbers.max()))
 
@@ -57,6 +61,20 @@ class Moments:
             return self.low, np.inf
         spread = float(np.sqrt(self.squares / self.count))
         return self.mean, spread if np.isfinite(spread) else np.nan
+
+
+def _together(part: tuple[int, float, float], numbers: np.ndarray) -> tuple[int, float, float]:
+    """The count, mean and sum of squared differences of a part and more numbers."""
+    b = len(numbers)
+    if b == 0:
+        return part
+    count, mean, squares = part
+    with np.errstate(over="ignore", invalid="ignore"):
+        own = float(np.mean(numbers))
+        differences = numbers - own
+        d, n = own - mean, count + b
+        squares += float(np.sum(differences * differences)) + d * d * (count / n) * b
+        return n, mean + d * (b / n), squares
 
 
 @dataclass

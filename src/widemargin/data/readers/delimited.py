@@ -330,4 +330,6 @@ def _decode(cell: bytes) -> str:
     try:
         return cell.decode()
     except UnicodeDecodeError as error:
-        raise CellError(f"the byte 0x{cell[error.start]:02x} is not UTF-8") from None
+        raise CellError(
+            f"the byte 0x{cell[error.start]:02x} is not UTF-8; give the encoding (latin-1, perhaps)"
+        ) from None

@@ -237,7 +237,8 @@ def _line(block: RecordBlock, i: int) -> str:
         text = line.decode()
     except UnicodeDecodeError as error:
         at = len(line[: error.start].decode())
-        raise CellError(f"the byte 0x{line[error.start]:02x} is not UTF-8", at) from None
+        wrong = f"the byte 0x{line[error.start]:02x} is not UTF-8"
+        raise CellError(f"{wrong}; give the encoding (latin-1, perhaps)", at) from None
     if "\0" in text:
         raise CellError("a NUL byte; is this text in UTF-8?", text.index("\0"))
     return text

@@ -1,0 +1,103 @@
+"""What `train` warns of: features on different scales, columns that give the answer away."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from shell import run
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def write_vectors(scales, n=400, often=None):
+    """Vectors whose features have these scales; the last one only in every `often`-th row."""
+    rng = np.random.default_rng(0)
+    with open("f.svm", "w") as file:
+        for i, row in enumerate(rng.normal(size=(n, len(scales))) * scales):
+            used = row if often is None or i % often == 0 else row[:-1]
+            cells = " ".join(f"{j}:{x:.6g}" for j, x in enumerate(used, 1))
+            file.write(f"{'+1' if row[0] > 0 else '-1'} {cells}\n")
+
+
+def warned(*words):
+    return run("train", *words).stderr
+
+
+@pytest.mark.parametrize("learner", ["perceptron", "svm", "kernel-svm"])
+def test_features_on_different_scales(learner):
+    write_vectors([1.0, 1e5, 10.0])
+    told = warned("f.svm", "--learner", learner)
+    assert told.startswith("warning: values of feature '2' are about ")
+    assert told.endswith("differ by orders of magnitude; scale them first\n")
+    assert told.count("\n") == 1
+    assert warned("f.svm", "--quiet") == ""
+
+
+@pytest.mark.parametrize(("scales", "often"), [([1.0, 100.0], None), ([1.0, 1.0, 1e6], 150)])
+def test_features_on_similar_scales_and_rare_ones_are_fine(scales, often):
+    write_vectors(scales, often=often)
+    assert warned("f.svm") == ""
+
+
+def test_numbers_of_tables_are_scaled_unless_that_is_switched_off():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"age": rng.normal(size=300), "pay": 1e5 * rng.normal(size=300)})
+    frame["kind"] = np.where(frame["age"] + rng.normal(size=300) > 0, "a", "b")
+    frame.to_csv("f.csv", index=False)
+    assert warned("f.csv") == ""
+    assert warned("f.csv", "--scale", "none").endswith("magnitude; add --scale standard\n")
+
+
+def table(n=1000):
+    """A table whose columns tell something about the label, but none of them all."""
+    rng = np.random.default_rng(0)
+    label = rng.choice(["yes", "no", "maybe"], n, p=[0.2, 0.7, 0.1])
+    wrong = rng.random(n) < 0.1
+    hint = np.where(wrong, rng.choice(["yes", "no", "maybe"], n), label)
+    return pd.DataFrame(
+        {
+            "hint": hint,
+            "number": np.where(label == "no", 1.0, 0.0) + 0.5 * rng.normal(size=n),
+            "flag": label == "yes",
+            "city": rng.choice([f"city {i}" for i in range(300)], n),
+            "label": label,
+        }
+    )
+
+
+def test_columns_that_only_help_are_fine():
+    table().to_csv("f.csv", index=False)
+    assert warned("f.csv") == ""
+
+
+@pytest.mark.parametrize("kind", ["copy", "code", "id", "missing"])
+def test_a_column_that_gives_the_answer_away(kind):
+    frame = table()
+    codes = pd.Categorical(frame["label"]).codes
+    if kind == "copy":
+        column = [label.upper() for label in frame["label"]]
+    elif kind == "code":
+        column = 0.25 * codes + 3.0
+    elif kind == "id":
+        frame = frame.sort_values("label")
+        column = range(len(frame))
+    else:  # the day of the answer is known only where there was one
+        frame["label"] = np.where(codes == 1, "no", "yes")
+        column = np.where(codes == 1, np.nan, np.random.default_rng(1).normal(size=len(frame)))
+    frame.insert(2, "teller", column)
+    frame.to_csv("f.csv", index=False)
+    told = warned("f.csv")
+    assert told.startswith("warning: column 'teller' alone predicts ")
+    assert told.endswith("add --drop 'teller'\n")
+    assert told.count("\n") == 1
+    assert warned("f.csv", "--drop", "teller") == ""
+
+
+def test_a_frequent_label_is_not_given_away_by_every_column():
+    frame = table()
+    frame["label"] = np.where(np.arange(len(frame)) % 200 == 0, "rare", "usual")
+    frame.to_csv("f.csv", index=False)
+    assert warned("f.csv") == ""
