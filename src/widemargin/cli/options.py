@@ -174,7 +174,7 @@ _ENCODING = [
     click.option(
         "--bits",
         type=click.IntRange(4, 30),
-        help="Hash features into 2^BITS columns (default: 20).",
+        help="Hash features into 2^BITS columns (default: 22; VW 20).",
     ),
     click.option(
         "--weighting",

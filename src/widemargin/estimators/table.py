@@ -149,7 +149,7 @@ class TableClassifier(EncodedClassifier):
         interactions: Any = (),
         analyzer: str = "word",
         ngrams: int | tuple[int, int] | None = None,
-        bits: int = 20,
+        bits: int = 22,
         weighting: str = "sublinear",
         idf: bool | str | None = None,
         format: str | None = None,

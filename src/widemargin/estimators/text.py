@@ -61,7 +61,8 @@ class HashedText(  # type: ignore[call-arg]
     min_length : int
         Words with fewer characters are ignored. (Only for "word".)
     bits : int
-        The number of columns is 2 ** bits.
+        The number of columns is 2 ** bits. Fewer make some words share a column; more cost little,
+        as the learners keep weights for columns that occur.
     signed : bool
         Whether the sign of the hash decides if a feature adds 1 or -1.
     weighting : {"count", "binary", "sublinear"}
@@ -104,7 +105,7 @@ class HashedText(  # type: ignore[call-arg]
         ngrams: int | tuple[int, int] = 1,
         lowercase: bool = True,
         min_length: int = 2,
-        bits: int = 20,
+        bits: int = 22,
         signed: bool = False,
         weighting: str = "sublinear",
         idf: bool | str = False,
@@ -241,7 +242,7 @@ class TextClassifier(EncodedClassifier):
         ngrams: int | tuple[int, int] = NGRAMS,
         lowercase: bool = True,
         min_length: int = 2,
-        bits: int = 20,
+        bits: int = 22,
         signed: bool = False,
         weighting: str = "sublinear",
         idf: bool | str | None = None,

@@ -91,7 +91,7 @@ class TextEncoder:
         ngrams: int | tuple[int, int] = 1,
         lowercase: bool = True,
         min_length: int = 2,
-        bits: int = 20,
+        bits: int = 22,
         signed: bool = False,
         weighting: str = "sublinear",
         idf: bool | str = False,
