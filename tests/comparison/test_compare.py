@@ -213,7 +213,7 @@ def test_sparse_rows_texts_and_several_classes():
     texts = [f"{word} number {i}" for i in range(12) for word in ("good", "bad", "middling")]
     labels = [word for _ in range(12) for word in ("+", "-", "0")]
     found = compare(texts, labels, learners=["linear SVM", "averaged perceptron"], folds=3)
-    assert found.features == 2**20
+    assert found.features == 2**22
     assert found.best.accuracy == 1.0
     assert found.classes == ["+", "-", "0"]
 
