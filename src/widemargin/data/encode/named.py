@@ -52,8 +52,9 @@ class NamedFeatures:
     def layout(self, names: tuple[str, ...]) -> Layout:
         """The layout of examples with these names; raises KeyError if one of them is new."""
         # Packing takes half the time of making arrays from lists or iterators.
-        packed = _packer(f"{len(names)}I")(*map(self.columns.__getitem__, names))
-        return Layout(names, np.frombuffer(bytearray(packed), np.uint32), _packer(f"{len(names)}d"))
+        pack_columns, pack_values = _packers(len(names))
+        packed = pack_columns(*map(self.columns.__getitem__, names))
+        return Layout(names, np.frombuffer(bytearray(packed), np.uint32), pack_values)
 
     def convert(self, x: Mapping[str, Any], learn: bool = False) -> tuple[np.ndarray, np.ndarray]:
         """The values and columns of any example.
@@ -65,6 +66,12 @@ class NamedFeatures:
         learn : bool
             Whether new names get a column; otherwise they are left out.
         """
+        try:
+            # Neither strings nor numbers that are not finite pass: they are for the loop below.
+            if math.isfinite(sum(x.values())):
+                return self._convert_numbers(x, learn)
+        except (TypeError, ValueError, OverflowError):
+            pass
         columns, values = [], []
         for name, value in x.items():
             if isinstance(value, str):
@@ -76,15 +83,31 @@ class NamedFeatures:
                 )
             column = self.columns.get(name)
             if column is None and learn:
-                column = self.columns[name] = len(self.names)
-                self.names.append(name)
+                column = self._add(name)
             if column is not None:
                 columns.append(column)
                 values.append(value)
         return np.array(values, np.float64), np.array(columns, np.uint32)
 
+    def _convert_numbers(self, x: Mapping[str, Any], learn: bool) -> tuple[np.ndarray, np.ndarray]:
+        """The values and columns of an example whose values are finite numbers."""
+        if not learn:
+            x = {name: value for name, value in x.items() if name in self.columns}
+        values = np.fromiter(x.values(), np.float64, len(x))
+        if learn:
+            for name in x:
+                if name not in self.columns:
+                    self._add(name)
+        return values, np.fromiter(map(self.columns.__getitem__, x), np.uint32, len(x))
+
+    def _add(self, name: str) -> int:
+        """Give a new name a column."""
+        column = self.columns[name] = len(self.names)
+        self.names.append(name)
+        return column
+
 
 @cache
-def _packer(layout: str) -> Callable[..., bytes]:
-    """The function that makes bytes of numbers in this layout."""
-    return struct.Struct(layout).pack
+def _packers(n: int) -> tuple[Callable[..., bytes], Callable[..., bytes]]:
+    """The functions that make bytes of n columns, and of n values."""
+    return struct.Struct(f"{n}I").pack, struct.Struct(f"{n}d").pack
