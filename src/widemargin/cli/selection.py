@@ -64,8 +64,8 @@ def _pool(trainer: RowTrainer, option: str) -> Pool:
     examples = getattr(trainer, "examples", None)
     if examples is None:
         raise click.UsageError(
-            f"{option} needs all examples in memory, which those of a pipe, of --stream, of"
-            " --epochs 1 --shuffle no and of files beyond --memory are not"
+            f"{option} needs all examples in memory: give a file rather than a pipe, no --stream,"
+            " enough --memory, and not --epochs 1 with --shuffle no"
         )
     return Pool(examples.data, examples.classes.values, examples.encoder, trainer.reading.threads)
 

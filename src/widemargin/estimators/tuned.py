@@ -54,8 +54,8 @@ def tune(
     """Find the best C and number of epochs by cross-validation, and say how good they really are.
 
     `widemargin train --tune` makes the same choice and the same model. Values of C are tried from
-    small to large; an SVM starts each time from its solution for the value before. Learners that
-    learn from mistakes are scored after every epoch of one training. The mean accuracy of a chosen
+    small to large; a kernel SVM starts from its solution for the value before. Learners that learn
+    from mistakes are scored after every epoch of one training. The mean accuracy of a chosen
     candidate is too good, because it was chosen for it; so the estimate comes from rows that took
     no part in the search. What encoders learn (scaling, categories, document frequencies) is
     learned anew from the training rows of every fold.

@@ -1,4 +1,4 @@
-"""Search for C along a warm-started path, and for the number of epochs within one training."""
+"""Search for C along a path from small to large, and for epochs within one training."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def search(
     """Try values of C and epochs on the folds of some examples of a pool.
 
         for C = small ... large:
-            train on every fold, an SVM from its solution for the C before
+            train on every fold, a kernel SVM from its solution for the C before
             stop when the scores have clearly fallen
         try C beyond an end that is the best; then C on both sides of the best
 
