@@ -36,6 +36,7 @@ from widemargin.loops.kernel.panels import LONGEST
 from widemargin.models.linear import LinearModel
 from widemargin.online.fit import fit_linear
 from widemargin.online.one_by_one import OneByOne
+from widemargin.online.scores import scores
 from widemargin.online.settings import Settings
 from widemargin.online.state import State
 from widemargin.separability.examples import certify_examples
@@ -87,6 +88,8 @@ def _learn_rows(matrix: Any, dtype: Any) -> None:
         model.predict(rows)
         model.using("average").predict(rows)
         fit_svm(rows, labels, codes, SVMSettings(fit_intercept=False), rng)
+    # Longer fits of SVMs also ask for the scores of weights in double precision.
+    scores(rows, rows.everything, np.zeros((1, rows.width + 1)))
 
 
 def _learn_dense() -> None:
