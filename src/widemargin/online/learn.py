@@ -26,7 +26,7 @@ from widemargin.online.passes import (
     passes_over,
 )
 from widemargin.online.settings import Settings
-from widemargin.online.state import State, resized
+from widemargin.online.state import State
 from widemargin.threads import run_all
 from widemargin.training.checkpoints import Checkpoints
 from widemargin.training.cycles import CycleFinder
@@ -151,7 +151,9 @@ class LinearTraining(Training):
         self.place.begin_epoch()
         self.place.generator_states["epoch"] = self.rng.bit_generator.state
         self.logs.append([])
-        self.before = None if self.settings.epochs == 1 and self.every else self.state.last()
+        self.before = None  # before another copy is made: they may be large
+        if self.settings.epochs > 1 or not self.every:
+            self.before = self.state.last()
 
     def learn(self, counts: Counts) -> Generator[float, None, None]:
         """Learn from one window after another, each in pieces."""
@@ -211,12 +213,9 @@ class LinearTraining(Training):
 
     def end_epoch(self) -> float | None:
         """Return how far the weights moved; raise an error if they are not finite."""
-        last, change = self.state.W, None
-        if self.before is not None and self.state.columns is not None:
-            self.before = resized(self.before, last.shape[1] - 1)
-        if self.before is not None and self.before.shape == last.shape:
-            change = math.sqrt(np.sum(np.square(self.state.last() - self.before, dtype=float)))
-        if not math.isfinite(change if change is not None else np.sum(last, dtype=np.float64)):
+        change = None if self.before is None else self.state.distance_from(self.before)
+        known = change if change is not None else np.sum(self.state.W, dtype=np.float64)
+        if not math.isfinite(known):
             raise DataError("the weights are too large for a float; scale the features down")
         return change
 
