@@ -9,6 +9,7 @@ import warnings
 import numpy as np
 import pytest
 import scipy.sparse
+from interpreted import told_by_both
 
 import widemargin
 from widemargin import LinearSVM, OnlineLogistic, PassiveAggressive, Perceptron, TextClassifier
@@ -377,6 +378,21 @@ def test_numbers_come_in_order_and_stay():
     assert columns.ids.tolist() == list(known)
     assert Columns.of(columns.ids, 1 << 40).ids.tolist() == list(known)
     assert columns.find(np.array([1, 2], np.uint64), columns.count).tolist() == [0, 0]
+
+
+NUMBERING = """
+import numpy as np
+from widemargin.online.columns import Columns
+
+columns = Columns(1 << 40)
+some = np.random.default_rng(0).integers(0, 1 << 40, 300).astype(np.uint64)
+print(columns._add(some[:200].repeat(2)).tolist(), columns.find(some, 150).tolist())
+"""
+
+
+def test_compiled_and_interpreted_loops_give_the_same_numbers():
+    compiled, interpreted = told_by_both(NUMBERING)
+    assert compiled == interpreted
 
 
 def test_a_copy_gives_numbers_of_its_own():
