@@ -27,6 +27,7 @@ from widemargin.kernel_machines.svm.fit import KernelSVMSettings, fit_kernel_svm
 from widemargin.linear_svm.fit import SVMSettings, fit_svm
 from widemargin.loops.jit import cache_folder, compile_quietly
 from widemargin.models.linear import LinearModel
+from widemargin.online.columns import Columns
 from widemargin.online.fit import fit_linear
 from widemargin.online.settings import Settings
 from widemargin.structured.parser.parser import Parser
@@ -60,6 +61,10 @@ def warmup(quiet: bool) -> None:
         model.predict(rows)
         model.using("average").predict(rows)
         fit_svm(rows, labels, codes, SVMSettings(fit_intercept=False), rng)
+        if rows.is_sparse:
+            columns = Columns(rows.width)
+            columns.number(rows)
+            columns.look_up(rows, columns.count)
     _learn_in_feature_space(X, y % 3)
     _read_and_hash()
     _tag_and_parse()
