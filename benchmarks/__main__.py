@@ -17,6 +17,7 @@ BENCHMARKS = (
     "multiclass",
     "text",
     "text_defaults",
+    "many_classes",
     "linear_svm",
     "tuning",
     "kernel_svm",

@@ -27,7 +27,7 @@ def compare(toy: bool, scratch: pathlib.Path) -> Comparison:
     """
     imdb = folder("imdb")
     most = 500 if toy else None
-    learned, unseen = (_documents(imdb / f"{part}.jsonl.xz", most) for part in ("train", "test"))
+    learned, unseen = (read_reviews(imdb / f"{part}.jsonl.xz", most) for part in ("train", "test"))
     text, vw, test = scratch / "imdb.txt", scratch / "imdb.vw", scratch / "test.vw"
     text.write_text("".join(f"{label}\t{words}\n" for label, words in learned))
     vw_texts(learned, _POSITIVE, vw)
@@ -127,7 +127,7 @@ def _speed(side: str, megabytes: float, least: float) -> Target:
     return Target(f"{side}: >= {least:g} MB/s", (side,), found)
 
 
-def _documents(path: pathlib.Path, most: int | None) -> list[tuple[str, str]]:
+def read_reviews(path: pathlib.Path, most: int | None) -> list[tuple[str, str]]:
     """Label and text of every review, in random order, without line ends."""
     with lzma.open(path, "rt") as lines:
         found = [json.loads(line) for line in lines]

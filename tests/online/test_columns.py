@@ -9,13 +9,20 @@ import warnings
 import numpy as np
 import pytest
 import scipy.sparse
+from interpreted import told_by_both
 
 import widemargin
 from widemargin import LinearSVM, OnlineLogistic, PassiveAggressive, Perceptron, TextClassifier
+from widemargin.data.datasets import Classes, EncodeOptions, make_encoder, read_all
+from widemargin.data.readers.files import Files, ReadOptions
 from widemargin.data.rows import Rows
 from widemargin.errors import DataError
 from widemargin.online import columns as columns_module
 from widemargin.online.columns import Columns, columns_for
+from widemargin.online.from_files import FromFiles
+from widemargin.online.held_out import HeldOut
+from widemargin.online.learn import learn
+from widemargin.online.settings import Settings
 
 WIDTH = 3000
 ONLINE = [
@@ -145,8 +152,7 @@ def test_a_stream_is_that_on_all_columns_in_any_pieces(learner, cuts, dtype, all
 
     def stream():
         own = copy.deepcopy(learner).set_params(random_state=0, epochs=10, n_jobs=None)
-        edges = [0, *cuts, len(y)]
-        for start, end in itertools.pairwise(edges):
+        for start, end in itertools.pairwise([0, *cuts, len(y)]):
             own.partial_fit(X[start:end], y[start:end])  # new classes, new columns
         return own
 
@@ -244,6 +250,45 @@ TEXTS = [f"{a} {b} {c}" for a in ("red", "blue") for b in ("cat", "dog") for c i
 LABELS = ["a", "b", "c", "d"] * 2
 
 
+@pytest.mark.parametrize("keep", ["average", "vote"])
+@pytest.mark.parametrize("held", [0, 40])
+def test_a_file_that_is_read_in_windows(keep, held, all_columns, tmp_path):
+    rng = np.random.default_rng(0)
+    lines = [
+        f"{rng.integers(0, 6)}\t{' '.join(map(str, rng.integers(10, 99, 8)))}\n" for _ in range(300)
+    ]
+    (tmp_path / "texts.txt").write_text("".join(lines[held:]))
+    (tmp_path / "held.txt").write_text("".join(lines[:held]))
+    how = Settings(epochs=3, keep=keep)
+
+    def train():
+        encoding = EncodeOptions(text={"bits": 14, "ngrams": 2})
+        files = Files(str(tmp_path / "texts.txt"), ReadOptions(block=1000))
+        encoder, classes, chance = (
+            make_encoder(files, encoding),
+            Classes(),
+            np.random.default_rng(0),
+        )
+        stream = FromFiles(files, encoder, classes, how, 4000)
+        stream.start(chance)
+        kept_back = None
+        if held:
+            other = read_all(Files(str(tmp_path / "held.txt")), encoder, classes, learn=False)
+            rows = other.rows.with_bias(stream.bias)
+            kept_back = HeldOut(rows, rows.everything, other.codes)
+        history = learn(stream, stream.state, how, chance, held_out=kept_back)
+        return stream.state, history
+
+    (ours, told), (full, full_told) = train(), all_columns(train)
+    assert ours.columns is not None
+    assert full.columns is None
+    for keep_one in ("last", "average"):
+        found = (ours.spread(ours.deployed(keep_one)[0]), full.deployed(keep_one)[0])
+        np.testing.assert_array_equal(*found)
+    assert told["held_out"].tolist() == full_told["held_out"].tolist() or not held
+    np.testing.assert_allclose(told["change"], full_told["change"], rtol=1e-12)
+
+
 def test_texts_that_come_in_pieces(all_columns, tmp_path):
     def stream():
         own = TextClassifier(Perceptron(random_state=0), bits=14)
@@ -273,6 +318,45 @@ def test_an_svm_of_texts_goes_on(all_columns):
     np.testing.assert_array_equal(ours.decision_function(TEXTS), full.decision_function(TEXTS))
 
 
+# Many classes
+
+
+@pytest.mark.parametrize(
+    "learner", [LinearSVM(n_jobs=2), LinearSVM(loss="squared_hinge")], ids=repr
+)
+def test_an_svm_is_the_same_when_few_classes_are_at_work_at_once(learner, monkeypatch):
+    X, y = examples(7)
+    together = fitted(learner, X, y)
+    monkeypatch.setattr("widemargin.linear_svm.fit._ROOM", 1)
+    apart = fitted(learner, X, y)
+    assert_equal_svms(apart, together)
+    assert np.all(np.diff(apart.history_["seconds"]) >= 0.0)
+    late = fitted(copy.deepcopy(learner).set_params(max_seconds=1e-9), X, y)
+    assert late.history_.stopped == "deadline"
+    assert np.all(np.any(late.coef_ != 0.0, axis=1))  # every class had its turn
+
+
+def assert_equal_svms(one, two):
+    np.testing.assert_array_equal(one.coef_, two.coef_)
+    assert one.certificate_ == two.certificate_
+    assert one.history_.stopped == two.history_.stopped
+    np.testing.assert_array_equal(one.history_["updates"], two.history_["updates"])
+    np.testing.assert_array_equal(one.certificate_.alpha, two.certificate_.alpha)
+    for c, part in enumerate(one.certificate_.parts):
+        np.testing.assert_array_equal(part.alpha, two.certificate_.alpha[:, c])
+
+
+@pytest.mark.parametrize("learner", ONLINE[:2] + ONLINE[13:14], ids=repr)
+def test_weights_that_are_worked_on_in_parts_are_the_same(learner, monkeypatch):
+    X, y = examples(7)
+    whole = fitted(learner, X, y)
+    expected = whole.decision_function(X)
+    monkeypatch.setattr("widemargin.online.state._PART", 50)
+    parts = fitted(learner, X, y)
+    np.testing.assert_array_equal(parts.decision_function(X), expected)
+    np.testing.assert_allclose(parts.history_["change"], whole.history_["change"], rtol=1e-12)
+
+
 # The numbers
 
 
@@ -294,6 +378,21 @@ def test_numbers_come_in_order_and_stay():
     assert columns.ids.tolist() == list(known)
     assert Columns.of(columns.ids, 1 << 40).ids.tolist() == list(known)
     assert columns.find(np.array([1, 2], np.uint64), columns.count).tolist() == [0, 0]
+
+
+NUMBERING = """
+import numpy as np
+from widemargin.online.columns import Columns
+
+columns = Columns(1 << 40)
+some = np.random.default_rng(0).integers(0, 1 << 40, 300).astype(np.uint64)
+print(columns._add(some[:200].repeat(2)).tolist(), columns.find(some, 150).tolist())
+"""
+
+
+def test_compiled_and_interpreted_loops_give_the_same_numbers():
+    compiled, interpreted = told_by_both(NUMBERING)
+    assert compiled == interpreted
 
 
 def test_a_copy_gives_numbers_of_its_own():

@@ -54,6 +54,7 @@ def assert_same_state(a, b):
     """The same bits, whatever columns of zeros one of them has more."""
     width = min(a.width, b.width)
     for x, y in ((a.last(), b.last()), (a.U, b.U)):
+        x, y = a.spread(x), b.spread(y)
         np.testing.assert_array_equal(x[:, :width], y[:, :width])
         assert not np.any(x[:, width:-1])
         assert not np.any(y[:, width:-1])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -114,6 +114,8 @@ def together(parts: list[GapCertificate]) -> GapCertificate:
     alphas = [part.alpha for part in parts if part.alpha is not None]
     alpha = np.stack(alphas, axis=1) if len(alphas) == len(parts) else None
     used = 0 if alpha is None else int(np.count_nonzero((alpha != 0.0).any(axis=1)))
+    if alpha is not None:  # each value is stored once
+        parts = [replace(part, alpha=alpha[:, c]) for c, part in enumerate(parts)]
     margins = [part.margin for part in parts if part.margin is not None]
     return GapCertificate(
         primal,

@@ -34,6 +34,7 @@ from widemargin.linear_svm.fit import SVMSettings, fit_svm
 from widemargin.loops.jit import cache_folder, compile_quietly
 from widemargin.loops.kernel.panels import LONGEST
 from widemargin.models.linear import LinearModel
+from widemargin.online.columns import Columns
 from widemargin.online.fit import fit_linear
 from widemargin.online.one_by_one import OneByOne
 from widemargin.online.scores import scores
@@ -88,6 +89,10 @@ def _learn_rows(matrix: Any, dtype: Any) -> None:
         model.predict(rows)
         model.using("average").predict(rows)
         fit_svm(rows, labels, codes, SVMSettings(fit_intercept=False), rng)
+        if rows.is_sparse:
+            columns = Columns(rows.width)
+            columns.number(rows)
+            columns.look_up(rows, columns.count)
     # Longer fits of SVMs also ask for the scores of weights in double precision.
     scores(rows, rows.everything, np.zeros((1, rows.width + 1)))
 

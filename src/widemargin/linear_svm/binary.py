@@ -68,7 +68,8 @@ def solve(
             reached = found.gap <= problem.tol
             if last or reached or _is_hopeless(found, problem.rows):
                 w[-1] = b if problem.free_bias else w[-1]
-                return Solution(w, ascent.state.alpha, found, reached)
+                assert found.alpha is not None
+                return Solution(w, found.alpha, found, reached)
             ascent.resume(found.gap)
         else:
             ascent.shrinking.advance(ascent.epochs)

@@ -36,6 +36,10 @@ from widemargin.threads import one_blas_thread, run_all, thread_count
 from widemargin.training.history import Epoch, History
 from widemargin.training.run import Moment, Watch
 
+#: How many bytes the solvers may take that are at work at the same time.
+_ROOM = 1 << 30
+#: About how many numbers of 8 bytes a solver keeps for every example.
+_NUMBERS = 8
 LOSSES = ("hinge", "squared_hinge")
 BIASES = ("regularised", "free")
 MULTICLASS = ("ovr", "joint")
@@ -170,14 +174,15 @@ def fit_svm(
         math.inf if settings.max_seconds is None else settings.max_seconds
     )
     threads = thread_count(settings.n_jobs)
+    W = np.empty((1 if len(classes) == 2 else len(classes), rows.width + 1))
+    at_once = max(threads, _ROOM // (8 * (2 * rows.width + _NUMBERS * rows.n)))
     try:
         with one_blas_thread():  # the matrices are small: several threads would mostly wait
-            solutions, history = _drive(solvers, signal, deadline, threads, watch)
+            solutions, history = _drive(solvers, W, signal, deadline, threads, at_once, watch)
     except DataError:
         given.check_finite()  # the error shall name the column as the user numbers it
         raise
-    W = np.vstack([solution.w for solution in solutions])
-    state = State.begin(W, "last", joint=True, columns=columns)
+    state = State.begin(W, "last", joint=True, columns=columns, own=True)
     if held_out is not None:
         score = HeldOutScore(held_out, state, "last", threads).accuracy()
         history.epochs[-1] = history.epochs[-1]._replace(held_out=score)
@@ -262,10 +267,44 @@ def _solvers(
 
 
 def _drive(
-    solvers: list[Solver], signal: StopSignal, deadline: float, threads: int, watch: Watch | None
+    solvers: list[Solver],
+    W: np.ndarray,
+    signal: StopSignal,
+    deadline: float,
+    threads: int,
+    at_once: int,
+    watch: Watch | None,
 ) -> tuple[list[Solution], History]:
-    """Run all solvers to their ends, one slice of work each in turn."""
-    began = time.monotonic()
+    """Run all solvers to their ends, some at a time; their weights go into W.
+
+    Each group has its share of the time that is left.
+    """
+    began, reports, solutions, stopped = time.monotonic(), [], [], ""
+    for first in range(0, len(solvers), at_once):
+        group = solvers[first : first + at_once]
+        now = time.monotonic()
+        until = now + (deadline - now) * len(group) / (len(solvers) - first)
+        found, told, why = _drive_group(group, signal, began, until, threads, watch)
+        stopped = stopped or why
+        signal.stop = stopped == "interrupted"
+        for number, solution in enumerate(found, first):
+            mine = W[number : number + len(np.atleast_2d(solution.w))]
+            mine[:] = solution.w
+            solution.w = mine
+        solutions += found
+        reports += told
+    return solutions, _history(reports, stopped)
+
+
+def _drive_group(
+    solvers: list[Solver],
+    signal: StopSignal,
+    began: float,
+    deadline: float,
+    threads: int,
+    watch: Watch | None,
+) -> tuple[list[Solution], list[list[tuple[SolverReport, float]]], str]:
+    """Run solvers to their ends, one slice of work each in turn; also tells why they stopped."""
     reports: list[list[tuple[SolverReport, float]]] = [[] for _ in solvers]
     solutions: dict[int, Solution] = {}
     running = list(range(len(solvers)))
@@ -297,17 +336,18 @@ def _drive(
         if time.monotonic() > deadline:
             stopped = stopped or "deadline"
         signal.stop = bool(stopped)
-    return [solutions[c] for c in range(len(solvers))], _history(reports, stopped)
+    return [solutions[c] for c in range(len(solvers))], reports, stopped
 
 
 def _history(reports: list[list[tuple[SolverReport, float]]], stopped: str) -> History:
     """Make one table for all problems; a problem that is solved keeps its last figures."""
-    history = History(stopped=stopped)
+    history, passed = History(stopped=stopped), 0.0
     for e in range(max(map(len, reports))):
         fresh = [told[e] for told in reports if e < len(told)]
         latest = [told[min(e, len(told) - 1)][0] for told in reports]
         primal = sum(report.primal for report in latest)
         dual = sum(report.dual for report in latest)
+        passed = max(passed, *(seconds for _, seconds in fresh))
         history.add(
             Epoch(
                 e + 1,
@@ -316,7 +356,7 @@ def _history(reports: list[list[tuple[SolverReport, float]]], stopped: str) -> H
                 primal,
                 None,
                 None,
-                max(seconds for _, seconds in fresh),
+                passed,
                 gap=relative(primal, dual),
             )
         )

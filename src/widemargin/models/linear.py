@@ -126,21 +126,28 @@ class LinearModel:
         return self.state.W.dtype
 
     @cached_property
-    def _deployed(self) -> tuple[np.ndarray, np.ndarray]:
-        return self.state.deployed(self.keep)
+    def _deployed(self) -> dict[Any, tuple[np.ndarray, np.ndarray]]:
+        """The deployed weights in the forms that were asked for, see `_weights_for`."""
+        return {}
 
-    @cached_property
-    def _spread(self) -> np.ndarray:
-        """The deployed weights for all columns."""
-        return self.state.spread(self._deployed[0])
+    def _weights_for(self, rows: Rows, everywhere: bool) -> tuple[np.ndarray, np.ndarray]:
+        """The deployed weights for such rows, of all columns if they are wanted, and the divisor.
+
+        They are kept: to make them costs more than to answer a few rows.
+        """
+        form = rows.dtype, rows.is_sparse, everywhere
+        if form not in self._deployed:
+            W, divisor = self.state.deployed(self.keep, rows.dtype, rows.is_sparse)
+            self._deployed[form] = self.state.spread(W) if everywhere else W, divisor
+        return self._deployed[form]
 
     def _deployed_scores(self, rows: Rows, threads: int) -> np.ndarray:
         """The scores of the deployed weights."""
-        W, divisor = self._deployed
-        asked = rows.stored_values if rows.is_sparse else np.inf
-        if self.state.columns is not None and asked > len(W) * self.width:
-            W = self._spread  # there are more values to look up than weights
-        else:
+        everywhere = self.state.columns is None or not rows.is_sparse
+        if rows.stored_values > len(self.state.W) * self.width:
+            everywhere = True  # there are more values to look up than weights
+        W, divisor = self._weights_for(rows, everywhere)
+        if not everywhere:
             rows, W = self.state.matching(rows, W, threads)
         return deployed_scores(W, divisor, rows, rows.everything, threads)
 
@@ -235,8 +242,8 @@ class LinearModel:
         if self.state.columns is not None:
             columns = self.state.columns.ids
             weights = weights[:, 1 : len(columns) + 1]
-        signs: Any = getattr(self.encoder, "signs", lambda: 1.0)()
-        weights = weights * (signs[columns] if np.ndim(signs) else signs)
+        signs = getattr(self.encoder, "signs", lambda: 1.0)()
+        weights = weights * (signs[columns] if isinstance(signs, np.ndarray) else signs)
         if len(weights) == 1:
             weights = np.concatenate([-weights, weights])
         best = {}

@@ -51,7 +51,7 @@ def begin(rows: Rows, classes: int, settings: Settings, rng: np.random.Generator
             raise ValueError("start must hold finite numbers")
     if not settings.fit_intercept:
         W[:, -1] = 0.0
-    return State.begin(W, settings.keep, settings.joint, columns)
+    return State.begin(W, settings.keep, settings.joint, columns, own=True)
 
 
 def make_room(

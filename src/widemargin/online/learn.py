@@ -27,7 +27,7 @@ from widemargin.online.passes import (
     passes_over,
 )
 from widemargin.online.settings import Settings
-from widemargin.online.state import State, resized
+from widemargin.online.state import State
 from widemargin.threads import run_all
 from widemargin.training.checkpoints import Checkpoints
 from widemargin.training.cycles import CycleFinder
@@ -116,12 +116,9 @@ def learn_few(window: Window, state: State, settings: Settings) -> History:
 
 def distance_moved(before: np.ndarray | None, state: State) -> float | None:
     """How far the weights have moved; an error if they are not finite."""
-    last, change = state.W, None
-    if before is not None and state.columns is not None:
-        before = resized(before, last.shape[1] - 1)
-    if before is not None and before.shape == last.shape:
-        change = math.sqrt(np.square(state.last() - before, dtype=float).sum())
-    if not math.isfinite(change if change is not None else np.sum(last, dtype=np.float64)):
+    change = None if before is None else state.distance_from(before)
+    known = change if change is not None else np.sum(state.W, dtype=np.float64)
+    if not math.isfinite(known):
         raise DataError("the weights are too large for a float; scale the features down")
     return change
 
@@ -185,7 +182,9 @@ class LinearTraining(Training):
         self.place.begin_epoch()
         self.place.generator_states["epoch"] = self.rng.bit_generator.state
         self.logs.append([])
-        self.before = None if self.settings.epochs == 1 and self.every else self.state.last()
+        self.before = None  # before another copy is made: they may be large
+        if self.settings.epochs > 1 or not self.every:
+            self.before = self.state.last()
 
     def learn(self, counts: Counts) -> Generator[float, None, None]:
         """Learn from one window after another, each in pieces."""

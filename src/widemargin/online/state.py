@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,6 +16,8 @@ from widemargin.modelfile import pack_sparse, unpack_sparse
 from widemargin.online.columns import Columns
 from widemargin.online.mistake_log import MistakeLog
 
+#: How many weights are worked on at a time.
+_PART = 1 << 24
 KEEPS = ("last", "average", "vote")
 
 
@@ -51,8 +55,15 @@ class State:
     __repr__ = brief_repr
 
     @classmethod
-    def begin(cls, W: np.ndarray, keep: str, joint: bool, columns: Columns | None = None) -> State:
-        """Start learning from weights W, which are copied.
+    def begin(
+        cls,
+        W: np.ndarray,
+        keep: str,
+        joint: bool,
+        columns: Columns | None = None,
+        own: bool = False,
+    ) -> State:
+        """Start learning from weights W, which are copied unless `own` says that nobody has them.
 
         Parameters
         ----------
@@ -65,7 +76,7 @@ class State:
         columns : Columns, optional
             The columns that W has weights for; otherwise all.
         """
-        W = np.array(W, order="C")
+        W = np.ascontiguousarray(W) if own else np.array(W, order="C")
         U = np.zeros_like(W, dtype=np.float64) if keep != "last" else np.empty((0, W.shape[1]))
         clocks = 1 if joint else len(W)
         return cls(
@@ -95,10 +106,7 @@ class State:
 
     def last(self) -> np.ndarray:
         """The last weights, w_N."""
-        scale = self.clock[:, SCALE, None]
-        if (scale == 1.0).all():
-            return self.W.copy(order="K")
-        return (self.W * scale).astype(self.W.dtype)
+        return np.array(self._last(slice(None)), order="K")
 
     def average(self) -> np.ndarray:
         """The mean of w_0 ... w_N: (c w - u) / (N + 1), which is w - u/c without a penalty."""
@@ -107,15 +115,49 @@ class State:
         np.subtract(self.W * (c / n), mean, out=mean)
         return mean.astype(self.W.dtype)
 
-    def deployed(self, keep: str) -> tuple[np.ndarray, np.ndarray]:
+    def deployed(
+        self, keep: str, dtype: Any = None, sparse: bool = False
+    ) -> tuple[np.ndarray, np.ndarray]:
         """The weights to score with, and the divisor of their scores.
 
         Dividing the score rather than the weights keeps an exact tie a tie.
+
+        Parameters
+        ----------
+        keep : {"last", "average", "vote"}
+            Which hypothesis.
+        dtype : dtype, optional
+            The type of the rows to score, if it is another than that of the weights.
+        sparse : bool
+            Whether these rows are sparse: the layout is the one that is fastest for them.
         """
-        if keep == "last":
-            return self.last(), np.ones(len(self.clock))
-        summed = self.W * self.clock[:, [COUNT]] - self.U
-        return summed.astype(self.W.dtype), self.clock[:, SEEN] + 1.0
+        by_feature: Any = "F" if sparse and len(self.W) > 1 else "C"
+        found = np.empty(self.W.shape, dtype or self.W.dtype, order=by_feature)
+        count = self.clock[:, [COUNT]]
+        for part in _parts(self.W):
+            if keep == "last":
+                found[:, part] = self._last(part)
+            else:
+                summed = self.W[:, part] * count - self.U[:, part]
+                found[:, part] = summed.astype(self.W.dtype)
+        return found, np.ones(len(self.clock)) if keep == "last" else self.clock[:, SEEN] + 1.0
+
+    def distance_from(self, before: np.ndarray) -> float | None:
+        """How far the last weights are from earlier ones; None if those had other classes."""
+        if self.columns is not None:  # those that came later had the weight 0
+            before = resized(before, self.W.shape[1] - 1)
+        if before.shape != self.W.shape:
+            return None
+        squares = (
+            np.sum(np.square(self._last(part) - before[:, part], dtype=float))
+            for part in _parts(self.W)
+        )
+        return math.sqrt(sum(squares))
+
+    def _last(self, part: slice) -> np.ndarray:
+        """The last weights of some columns."""
+        W, scale = self.W[:, part], self.clock[:, [SCALE]]
+        return W if np.all(scale == 1.0) else (W * scale).astype(W.dtype)
 
     def pass_over(self, examples: int) -> None:
         """Count examples without learning, as when only one class is known."""
@@ -256,6 +298,12 @@ class State:
             self.clock = np.tile(self.clock[0], (classes, 1))
         if self.log is not None:
             self.log = self.log.relabelled(places, spread if binary else None)
+
+
+def _parts(W: np.ndarray) -> Iterator[slice]:
+    """Yield slices of the columns of weights, so that work on one of them takes little memory."""
+    width = max(1, _PART // max(1, len(W)))
+    yield from (slice(first, first + width) for first in range(0, W.shape[1], width))
 
 
 def resized(array: np.ndarray, width: int) -> np.ndarray:
