@@ -120,6 +120,13 @@ def test_more_training_keeps_the_threshold_and_more_classes_end_it():
         assert kernel.partial_fit(X2[:3], ["maybe", "yes", "no"]).threshold_ == 0.0
 
 
+def test_another_hypothesis_has_no_threshold_yet():
+    for learner in (wm.Perceptron(keep="vote"), wm.KernelPerceptron(keep="vote")):
+        found = learner.set_params(random_state=0).fit(X, Y).with_threshold(0.2)
+        assert found.using("vote").threshold_ == 0.2
+        assert found.using("average").threshold_ == 0.0
+
+
 def test_dicts_are_judged_by_the_threshold_too():
     found = wm.Perceptron(random_state=0)
     for x, y in [({"a": 1.0}, "no"), ({"b": 1.0}, "yes"), ({"a": 2.0}, "no")]:

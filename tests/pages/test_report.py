@@ -397,7 +397,7 @@ def browse(path, *flags):
 @needs_browser
 def test_chromium_shows_every_section(texts, tmp_path):
     path = tmp_path / "evil.html"
-    texts.report(path, [f"{EVIL} lunch", "win money"], ["spam", "spam"])
+    texts.report(path, [f"{EVIL} lunch", "win money"], ["spam", "</main><script>ham"])
     shown, console = browse(path, "--virtual-time-budget=2000", "--dump-dom")
     assert console == []
     found = Page(re.sub("<!DOCTYPE[^>]*>", "", shown))

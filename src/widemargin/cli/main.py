@@ -43,6 +43,7 @@ def train(files: tuple[str, ...], learner: str | None, **given: object) -> None:
       widemargin train
       widemargin train a9a.svm --valid a9a.t --learner pa --C 0.01
       widemargin train a9a.svm --learner svm --C 0.1
+      widemargin train fraud.csv --label fraud --valid 0.2 --threshold recall=0.9
       widemargin train --learner kernel-perceptron --kernel rbf --gamma scale
       widemargin train reviews.jsonl.xz --text text --label label --ngrams 2 --model m.wm
       zcat logs.svm.gz | widemargin train - --model logs.wm
@@ -88,9 +89,10 @@ def predict(model: str, files: tuple[str, ...], **given: object) -> None:
 def test(model: str, files: tuple[str, ...], **given: object) -> None:
     """Measure MODEL on the labelled examples of FILES.
 
-    For classifiers this prints accuracy, precision, recall, F1 and the confusion table; for taggers
-    the accuracy, also on unseen words, and the F1 of spans as conlleval counts it; for parsers UAS
-    and LAS. Taggers and parsers also show their most frequent errors, with examples.
+    For classifiers this prints accuracy, precision, recall, F1 and the confusion table, and for two
+    classes how well the rarer one is found (AUC, average precision), with 95 % intervals; for
+    taggers the accuracy, also on unseen words, and the F1 of spans as conlleval counts it; for
+    parsers UAS and LAS. Taggers and parsers also show their most frequent errors, with examples.
 
     \b
     Examples:

@@ -224,13 +224,16 @@ class KernelModel:
         }
 
     def using(self, keep: str) -> KernelModel:
-        """Return the same training as the last, averaged or voted perceptron."""
+        """Return the same training as the last, averaged or voted perceptron, without a threshold.
+
+        (A threshold belongs to the scores that it was chosen on.)
+        """
         check_choice("keep", keep, KEEPS)
         if keep == "vote" and self.log is None:
             raise ValueError("the mistake log was not kept: train with keep='vote'")
         if keep == "average" and not len(self.summed) and len(self.coef):
             raise ValueError("the average was not kept: train with keep='average' or 'vote'")
-        return replace(self, keep=keep)
+        return replace(self, keep=keep, threshold=self.threshold if keep == self.keep else 0.0)
 
     def with_kernel(self, function: Any) -> KernelModel:
         """Return the same model with its kernel function, which a file cannot store."""

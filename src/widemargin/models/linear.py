@@ -216,14 +216,15 @@ class LinearModel:
     def using(self, keep: str) -> LinearModel:
         """Return the same training as the last, averaged or voted perceptron.
 
-        With `keep="vote"` all three are available; with `keep="average"` also the last.
+        With `keep="vote"` all three are available; with `keep="average"` also the last. A threshold
+        belongs to the scores that it was chosen on: another hypothesis has none.
         """
         check_choice("keep", keep, KEEPS)
         if keep == "vote" and self.state.log is None:
             raise ValueError("the mistake log was not kept: train with keep='vote'")
         if keep == "average" and not len(self.state.U):
             raise ValueError("the average was not kept: train with keep='average' or 'vote'")
-        return replace(self, keep=keep)
+        return replace(self, keep=keep, threshold=self.threshold if keep == self.keep else 0.0)
 
     def feature_name(self, column: int) -> str:
         """The name of a column; -1 is the bias."""

@@ -111,7 +111,7 @@ def read_label_sets(y: Any) -> LabelSets | None:
         y = np.asarray(y)
         if y.ndim == 2:
             return _of_array(y) if y.shape[1] > 1 else None
-        if y.ndim != 1 or y.dtype.kind != "O":
+        if y.ndim != 1 or y.dtype.kind != "O" or not len(y) or isinstance(y[0], str):
             return None
         y = y.tolist()
     if not isinstance(y, (list, tuple)) or not len(y):
