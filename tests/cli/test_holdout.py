@@ -158,3 +158,4 @@ def test_a_tenth_is_held_out_and_at_most_ten_thousand(sizes, rows):
     part = usual_part(sizes)
     held = int(np.sum(np.rint(part * sizes)))
     assert rows - len(sizes) <= held <= rows
+    assert np.sum(np.rint(usual_part(sizes, keep="vote") * sizes)) <= min(rows, 500)

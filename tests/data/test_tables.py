@@ -56,9 +56,10 @@ BAD_CSV = [
     (AB + b"1,x,p\n1e400,y,q\n", "f:3:1: column 'a': '1e400' is too large for a number"),
     (AB + b"1,x,p\n\n\n-1e999,y,q\n", "f:5:1: column 'a': '-1e999' is too large for a number"),
     (AB + b"1,x,p\n2,y\0,q\n", "f:3:3: a NUL byte; is this text in UTF-8?"),
-    (AB + b"1,x,p\n2,\xff,q\n", "f:3:3: column 'b': the byte 0xff is not UTF-8"),
+    (AB + b"1,x,p\n2,\xff,q\n",
+     "f:3:3: column 'b': the byte 0xff is not UTF-8; give the encoding (latin-1, perhaps)"),
     (AB + "1,é,p\n2,éé\udcc3,q\n".encode("utf-8", "surrogateescape"),
-     "f:3:3: column 'b': the byte 0xc3 is not UTF-8"),
+     "f:3:3: column 'b': the byte 0xc3 is not UTF-8; give the encoding (latin-1, perhaps)"),
     (AB + b'1,"x,p\n2,y,q\n', "f:2:3: a quote is not closed"),
     (AB + b'1,"x"y,p\n2,y,q\n',
      "f:2:6: text after a closing quote; a quote within quotes must be doubled"),
@@ -137,7 +138,8 @@ BAD_JSONL = [
     (b'{"a":1,"label":0}\n{"a" 2,"label":1}\n', "f:2:6: expected a colon after the key 'a'"),
     (b'{"a":1,"label":0}\n{"a":01,"label":1}\n', 'f:2:7: expected "," or "}"'),
     (b'{"a":1,"label":0}\n{"a":,"label":1}\n', "f:2:6: not JSON: expecting value"),
-    (b'{"a":"x","label":0}\n{"a":"\xff","label":1}\n', "f:2:7: the byte 0xff is not UTF-8"),
+    (b'{"a":"x","label":0}\n{"a":"\xff","label":1}\n',
+     "f:2:7: the byte 0xff is not UTF-8; give the encoding (latin-1, perhaps)"),
     (b'{"a":"x","label":0}\n{"a":"\0","label":1}\n', "f:2:7: a NUL byte; is this text in UTF-8?"),
     (b'{"a":"x","label":0}\n{"a":"\\u0000","label":1}\n', "f:2:6: key 'a': a NUL character"),
     (b'{"a":"x","label":0}\n{"a":"\\ud800","label":1}\n',
@@ -147,7 +149,8 @@ BAD_JSONL = [
     (b'{"a":"x","label":0}\n{"a":' + b"[" * 100000 + b"\n", "f:2:6: not JSON: nested too deeply"),
     (b'{"a":"x","label":0}\n{"a":' + b"[" * 200000 + b"]" * 200000 + b"}\n",
      "f:2:6: not JSON: nested too deeply"),
-    (b'{"a":"x","label":0}\n{"\xc6":1,"label":1}\n', "f:2:3: the byte 0xc6 is not UTF-8"),
+    (b'{"a":"x","label":0}\n{"\xc6":1,"label":1}\n',
+     "f:2:3: the byte 0xc6 is not UTF-8; give the encoding (latin-1, perhaps)"),
     (b"spam\n", "f:1:1: expected an object: {...}"),
     (b'{"a":"2020-01-01","label":0}\n{"a":"2020-01-01T10:00","label":0}\n',
      "f:1: column 'a' holds dates or times, found '2020-01-01': neither numbers nor categories;"
@@ -255,7 +258,7 @@ def test_bad_lines_are_skipped_and_counted_up_to_a_number(chunk_bytes, threads):
     assert reader.bad == [
         "f:18: 2 cells, expected 3",
         "f:401:1: column 'c0': 'inf' is not a finite number",
-        "f:402:3: column 'c1': the byte 0xff is not UTF-8",
+        "f:402:3: column 'c1': the byte 0xff is not UTF-8; give the encoding (latin-1, perhaps)",
         "f:1000:5: column 'c2': the label is missing",
     ]
     rows, labels, at = examples(chunks)

@@ -109,7 +109,8 @@ class RowTrainer(Trainer):
             return
         part = job.validation or 0.0
         if job.measures:
-            part = usual_part(np.bincount(data.codes), found.part)
+            keep = self.params.get("keep", "average")
+            part = usual_part(np.bincount(data.codes), found.part, keep)
             self.settings = replace(self.settings, **self.hold_out(part, "rows"))
         if part:
             self.measured = held_out_part(data, part, self.seed)

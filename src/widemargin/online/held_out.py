@@ -16,14 +16,17 @@ from widemargin.online.state import State
 USUAL_PART = 0.1
 #: ... which is at most this many examples, more of which would hardly narrow the interval, ...
 _MOST = 10_000
+#: ... (this many if all hypotheses vote on each of them), ...
+_MOST_VOTES = 500
 #: ... and none of fewer than these, of which a tenth says little.
 _FEWEST = 100
 
 
-def usual_part(sizes: np.ndarray, part: float = USUAL_PART) -> float:
+def usual_part(sizes: np.ndarray, part: float = USUAL_PART, keep: str = "average") -> float:
     """The fraction to hold out of classes of these sizes: a tenth, but at most 10,000 examples.
 
-    Of fewer than 100 examples it is 0, and also where no class is large enough.
+    Of fewer than 100 examples it is 0, and also where no class is large enough. With keep="vote" it
+    is at most 500 examples, because every hypothesis of the training is asked about each of them.
 
     Examples
     --------
@@ -31,12 +34,13 @@ def usual_part(sizes: np.ndarray, part: float = USUAL_PART) -> float:
     [0.0, 0.1, 0.025]
     """
     n = int(np.sum(sizes))
-    if n < _FEWEST or not np.any(np.rint(part * sizes)):
+    if n < _FEWEST:
         return 0.0
-    fraction = min(part, _MOST / n)
-    if np.sum(np.rint(fraction * sizes)) > _MOST:  # each class may be rounded up by a half
-        fraction = (_MOST - len(sizes) / 2) / n
-    return fraction
+    most = _MOST_VOTES if keep == "vote" else _MOST
+    fraction = min(part, most / n)
+    if np.sum(np.rint(fraction * sizes)) > most:  # each class may be rounded up by a half
+        fraction = max(0.0, (most - len(sizes) / 2) / n)
+    return fraction if np.any(np.rint(fraction * sizes)) else 0.0
 
 
 class HeldOut(NamedTuple):
