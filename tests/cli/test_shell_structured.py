@@ -106,7 +106,7 @@ def test_a_pipe_is_text_unless_the_format_says_otherwise(folder, monkeypatch, ca
     run(*TAGGER, "chunks.txt", "--model", "c.wm", "--quiet")
     with pytest.raises(DataError, match="this model needs more than words; give --format"):
         piped("the dog\na cat\n", "c.wm")
-    assert piped("the DET\ndog NOUN\n", "c.wm", format="conll").startswith("the DET B-NP\n")
+    assert piped("the DET O\ndog NOUN O\n", "c.wm", format="conll").startswith("the DET B-NP\n")
 
 
 def test_margins_and_probabilities_are_those_of_python(folder):

@@ -75,7 +75,7 @@ class TagLists(list[list[str]]):
         found = np.empty(len(self), object)
         for place, tags in enumerate(self):
             found[place] = tags
-        return found
+        return found if dtype is None else found.astype(dtype)
 
 
 @dataclass(frozen=True, eq=False)
