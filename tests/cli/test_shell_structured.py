@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 from shell import run
 from small_language import treebank
@@ -84,12 +85,13 @@ def test_train_tag_and_test_a_tagger(folder):
 
 def test_a_pipe_is_text_unless_the_format_says_otherwise(folder, monkeypatch, capsysbinary):
     run(*TAGGER, "--column", "upos", "train.conllu", "--model", "en.wm", "--quiet")
-    given = dict.fromkeys(("threads", "column", "write", "format", "encoding"))
+    names = ("threads", "column", "write", "format", "encoding", "temperature", "calibrate")
+    given = {**dict.fromkeys(names), "margins": False, "proba": False}
 
-    def piped(text, **more):
+    def piped(text, model="en.wm", **more):
         buffer = io.BufferedReader(io.BytesIO(text.encode()))
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(buffer))
-        annotate.tag("en.wm", (), {**given, **more})
+        annotate.tag(model, (), {**given, **more})
         return capsysbinary.readouterr().out.decode()
 
     # Lines with the same number of words, which look like columns.
@@ -100,6 +102,45 @@ def test_a_pipe_is_text_unless_the_format_says_otherwise(folder, monkeypatch, ca
         piped(dev)
     assert piped(dev, format="conllu") == dev
     assert piped("the\tdog\n", format="text") == "the\tDET\ndog\tNOUN\n\n"
+    # A tagger that also needs the column of the parts of speech does not take words for them.
+    run(*TAGGER, "chunks.txt", "--model", "c.wm", "--quiet")
+    with pytest.raises(DataError, match="this model needs more than words; give --format"):
+        piped("the dog\na cat\n", "c.wm")
+    assert piped("the DET O\ndog NOUN O\n", "c.wm", format="conll").startswith("the DET B-NP\n")
+
+
+def test_margins_and_probabilities_are_those_of_python(folder):
+    run(*TAGGER, "--column", "upos", "train.conllu", "--model", "en.wm", "--quiet")
+    tagger, corpus = load_tagger("en.wm"), read_conll("dev.conllu")
+    margins = [f"{one:.6g}" for one in np.concatenate(tagger.margins(corpus))]
+    flat = np.concatenate(tagger.marginals(corpus, 0.25))
+    likely = [f"{one:.6g}" for one in flat.max(axis=1)]
+    done = run("tag", "en.wm", "dev.conllu", "--margins", "--proba", "--temperature", "0.25")
+    (folder / "out.conllu").write_text(done.output, encoding="utf-8")
+    misc = read_conll("out.conllu").column("misc")
+    assert [cell.split("|")[-2] for cell in misc] == [f"Margin={one}" for one in margins]
+    assert [cell.split("|")[-1] for cell in misc] == [f"Proba={one}" for one in likely]
+    again = run("tag", "en.wm", "out.conllu", "--margins", "--proba", "--temperature", "0.25")
+    assert sorted(again.output) == sorted(done.output)  # replaced, not added twice
+    (folder / "plain.txt").write_text("the dog\n", encoding="utf-8")
+    lines = run("tag", "en.wm", "plain.txt", "--format", "text", "--margins").output.split("\n")
+    assert [line.count("\t") for line in lines[:2]] == [2, 2]
+    done = run(
+        "tag", "en.wm", "plain.txt", "--format", "text", "--proba", "--calibrate", "dev.conllu"
+    )
+    assert f"temperature {tagger.calibrate(corpus):.4g}" in done.output
+    for words, said in (
+        (["--temperature", "1"], "--temperature has no effect without --proba"),
+        (["--calibrate", "dev.conllu"], "--calibrate has no effect without --proba"),
+        (["--proba", "--temperature", "1", "--calibrate", "x"], "give one of them, not both"),
+    ):
+        assert said in run("tag", "en.wm", "dev.conllu", *words, code=2).output
+    run(*PARSER, "train.conllu", "--model", "p.wm", "--quiet")
+    parser = widemargin.load("p.wm")
+    done = run("parse", "p.wm", "dev.conllu", "--margins")
+    (folder / "out.conllu").write_text(done.output, encoding="utf-8")
+    told = [cell.split("|")[-1] for cell in read_conll("out.conllu").column("misc")]
+    assert told == [f"Margin={one:.6g}" for one in np.concatenate(parser.margins(corpus))]
 
 
 def test_figures_as_json(folder):
@@ -362,5 +403,5 @@ def test_reports_tell_of_taggers_and_parsers(folder):
     run(*PARSER, "train.conllu", "--model", "p.wm")
     run("report", "p.wm", "-o", "p.html")
     assert "Parser" in (folder / "p.html").read_text(encoding="utf-8")
-    done = run("report", "t.wm", "train.conllu", "-o", "t.html", code=1)
-    assert "is a Tagger" in done.output
+    run("report", "t.wm", "train.conllu", "-o", "t.html")
+    assert "The worst mistakes" in (folder / "t.html").read_text(encoding="utf-8")

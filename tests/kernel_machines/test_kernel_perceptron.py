@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 
 import naive_kernels as naive
 import numpy as np
@@ -617,6 +618,16 @@ def test_the_shell_says_what_it_cannot_take(run, words, said):
 
 def test_the_shell_says_what_a_kernel_model_cannot_do(run):
     run(*KERNEL_RUN, "--model", "m.wm", "--quiet")
-    assert "no weights of features" in run("explain", "m.wm", "test.svm", code=1)
     assert "cannot be updated" in run("update", "m.wm", "test.svm", code=1)
     assert "no weights" in run("convert", "m.wm", "m.liblinear", code=1)
+
+
+def test_the_shell_explains_by_rows_counted_from_one(run):
+    run(*KERNEL_RUN, "--model", "m.wm", "--quiet")
+    said = run("explain", "m.wm", "test.svm", "--row", "2", "--top", "99")
+    rows = [int(row) for row in re.findall(r"row (\d+) \(", said)]
+    assert sorted(rows) == sorted(json.loads(run("inspect", "m.wm", "--json"))["support_rows"])
+    assert "--token has no effect" in run("explain", "m.wm", "test.svm", "--token", "1", code=2)
+    assert "--column has no effect" in run(
+        "report", "m.wm", "-o", "x.html", "--column", "1", code=2
+    )

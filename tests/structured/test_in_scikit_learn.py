@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from sklearn.base import clone, is_classifier
-from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
+from sklearn.model_selection import GridSearchCV, KFold, cross_val_predict, cross_val_score
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
@@ -50,6 +50,23 @@ def test_folds_are_scored_as_by_hand():
         alone = clone(PARSER).fit(TREES[train]).attachment(TREES[test])
         assert score == alone.las.f1
     assert cross_val_score(TASK, SENTENCES, list(map(tuple, TAGS)), cv=3).min() > 0.5
+
+
+def test_predictions_of_folds_are_put_together():
+    found = cross_val_predict(TAGGER, SENTENCES, TAGS, cv=3)
+    for train, test in KFold(3).split(SENTENCES):
+        alone = clone(TAGGER).fit([SENTENCES[i] for i in train], [TAGS[i] for i in train])
+        assert [found[i] for i in test] == alone.predict([SENTENCES[i] for i in test])
+    same = [["A", "B"], ["B", "A"]]  # as long as each other: still one object per sentence
+    fitted = clone(TAGGER).fit(same, same)
+    assert np.asarray(fitted.predict(same)).shape == (2,)
+
+
+def test_parameters_of_what_is_not_there_are_refused():
+    with pytest.raises(ValueError, match="tagger is None, which has no parameters"):
+        clone(PARSER).set_params(tagger__epochs=3)
+    with pytest.raises(ValueError, match="did you mean 'epochs'"):
+        clone(TAGGER).set_params(epoch=3)
 
 
 def test_searches_choose_parameters():

@@ -56,20 +56,25 @@ def read_questions(files: Sequence[str], given: Mapping[str, Any], plain: bool) 
         Whether the model needs nothing but words.
     """
     piped = list(files) in ([], [STANDARD_INPUT]) and given.get("format") is None
-    if not (piped and plain):
+    if not piped:
         return read_sentences(files or [STANDARD_INPUT], given, plain)
     with open_bytes(STANDARD_INPUT) as file:
         content = file.read()
     source, tab = name_of(STANDARD_INPUT), content.find(b"\t")
-    if tab >= 0:
+    columns = "give --format conllu or conll for columns"
+    if plain and tab >= 0:
         line = content.count(b"\n", 0, tab) + 1
         raise DataError(
-            f"{source}:{line}: has a tab, but a pipe is read as text; give --format conllu or conll"
-            " for columns, or --format text"
+            f"{source}:{line}: has a tab, but a pipe is read as text; {columns}, or --format text"
+        )
+    if not plain and tab < 0:
+        raise DataError(
+            f"{source}: a pipe is read as text, but this model needs more than words; {columns}"
         )
     piped_text = io.BytesIO(content)
     piped_text.name = source
-    return read_conll(piped_text, format="text", encoding=given.get("encoding") or "utf-8")
+    format = "text" if plain else None
+    return read_conll(piped_text, format=format, encoding=given.get("encoding") or "utf-8")
 
 
 def read_sentences(files: Sequence[str], given: Mapping[str, Any], plain: bool = False) -> Corpus:

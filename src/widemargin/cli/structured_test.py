@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 import click
 
 from widemargin.cli.inspect import show_history
-from widemargin.cli.sentences import load_sentence_model, read_sentences
+from widemargin.cli.sentences import load_sentence_model, read_sentences, refuse_table_options
 from widemargin.cli.test import SHOWN, print_confusion
 from widemargin.structured.perceptron import StructuredPerceptron
 from widemargin.structured.report import Report, measure_parser, measure_tagger
@@ -31,6 +32,7 @@ _TITLES = {
 
 def test(path: str, files: Sequence[str], given: Mapping[str, Any]) -> None:
     """Print figures, confusions and the most frequent errors."""
+    refuse_table_options()
     model = load_sentence_model(path)
     corpus = read_sentences(files, given)
     threads = thread_count(given.get("threads") or -1)
@@ -146,17 +148,31 @@ def inspect(path: str, top: int, as_json: bool) -> None:
         shown += ", ..." if len(model.labels) > _CLASSES else ""
         click.echo(f"{path}: Parser, {model.system}, beam {model.beam}")
         click.echo(f"{len(model.labels)} labels: {shown}")
-        own = "its own" if model.taggers else "given"
-        click.echo(f"tags: {', '.join(model.columns)} ({own})")
+        for name, value in model.facts():
+            click.echo(f"{name}: {value}")
+        for tagger in model.taggers:
+            click.echo(f"its tagger of {tagger.column!r}: {len(tagger.tags)} tags")
     click.echo(f"parameters: {given or '-'}")
     click.echo(f"file: {told['bytes']:,} bytes")
     show_history(model.history)
     if model.certificate is not None:
         click.echo(f"\n{model.certificate}")
-    if told.get("top_features"):
-        click.echo("\nstrongest features")
-        for feature, tag, weight in told["top_features"]:
-            click.echo(f"{weight:>9.3g}  {tag}  {feature}")
+    if isinstance(model, TaggerModel) and model.names is not None:
+        _show_weights(model, top)
+
+
+def _show_weights(model: TaggerModel, top: int) -> None:
+    """Print the strongest features of each tag, and the strongest transitions."""
+    click.echo("\nstrongest features")
+    side = max(map(len, model.tags[:_CLASSES]))
+    for tag in model.tags[:_CLASSES]:
+        found = model.top_features(top, tag)
+        listed = ", ".join(f"{one.feature} {one.weight:.3g}" for one in found) or "-"
+        click.echo(f"{tag:<{side}}  {listed}")
+    pairs = [pair for pair in model.transitions().items() if math.isfinite(pair[1])]
+    click.echo("\nstrongest transitions")
+    for (before, after), weight in sorted(pairs, key=lambda pair: -abs(pair[1]))[:top]:
+        click.echo(f"{weight:>9.3g}  {before or '<start>'} -> {after or '<end>'}")
 
 
 def inspect_task(path: str, top: int, as_json: bool) -> None:

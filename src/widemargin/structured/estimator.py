@@ -26,7 +26,12 @@ class _Parameters:
         for name in sorted(params, key=lambda name: "__" in name):  # parts may be replaced first
             part, _, rest = name.partition("__")
             if rest:
-                getattr(self, part).set_params(**{rest: params[name]})
+                owner: Any = getattr(self, part, None)
+                if not hasattr(owner, "set_params"):
+                    raise ValueError(
+                        f"{name}: {part} is {owner!r}, which has no parameters; set {part} first"
+                    )
+                owner.set_params(**{rest: params[name]})
             else:
                 setattr(self, name, params[name])
         return self

@@ -65,6 +65,19 @@ class Answer(NamedTuple):
     score: float
 
 
+class TagLists(list[list[str]]):
+    """Lists of tags, one per sentence, which NumPy takes for one object each.
+
+    So scikit-learn can concatenate those of several folds (`cross_val_predict`).
+    """
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        found = np.empty(len(self), object)
+        for place, tags in enumerate(self):
+            found[place] = tags
+        return found if dtype is None else found.astype(dtype)
+
+
 @dataclass(frozen=True, eq=False)
 class TaggerModel:
     """A trained tagger.
@@ -254,7 +267,7 @@ class TaggerModel:
         """
         corpus = corpus_of(sentences, beside=self.templates.columns.inputs)
         flat = self.flat_tags(corpus, n_jobs)
-        return [flat[a:b] for a, b in pairwise(corpus.starts.tolist())]
+        return TagLists(flat[a:b] for a, b in pairwise(corpus.starts.tolist()))
 
     def score(self, sentences: Any, tags: Any = None, column: str | int | None = None) -> float:
         """The share of tokens whose tag is right; tags as in `Tagger.fit`."""
