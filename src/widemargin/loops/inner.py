@@ -2,8 +2,8 @@
 
 Numba treats every function alike. It wraps it for Python and for C, optimises it, makes machine
 code of it, and then copies what it optimised into each caller, where all of this happens again. A
-function that Python never calls needs only the last of these. Without the others all loops together
-compile in about half the time.
+function that Python never calls needs only the last of these. Without the others a first `certify`
+compiled for 7 seconds of processor time instead of 13.
 
 These are private names of numba, all of them in this module. Where one is missing, `INNER` is
 empty, and numba compiles in its own way.
