@@ -36,6 +36,12 @@ from widemargin.online.state import KEEPS, State
 from widemargin.parameters import check_choice
 from widemargin.training.history import History
 
+#: To look up the column of a value costs about as much as to make this many weights, which are kept
+#: for later questions.
+_LOOK_UPS = 16
+#: More weights than this are not made for columns that never occurred.
+_FEW_WEIGHTS = 1 << 24
+
 
 @dataclass(frozen=True)
 class LinearModel:
@@ -144,8 +150,9 @@ class LinearModel:
     def _deployed_scores(self, rows: Rows, threads: int) -> np.ndarray:
         """The scores of the deployed weights."""
         everywhere = self.state.columns is None or not rows.is_sparse
-        if rows.stored_values > len(self.state.W) * self.width:
-            everywhere = True  # there are more values to look up than weights
+        weights = len(self.state.W) * self.width
+        if weights <= min(_FEW_WEIGHTS, _LOOK_UPS * rows.stored_values):
+            everywhere = True
         W, divisor = self._weights_for(rows, everywhere)
         if not everywhere:
             rows, W = self.state.matching(rows, W, threads)
