@@ -748,7 +748,7 @@ def test_a_full_disk_leaves_the_old_model_whole():
 
     def small():
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-        resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 16, 1 << 16))
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 9, 1 << 9))
 
     process = start(
         "train", "f.txt", "--model", "m.wm", "--quiet", "--bits", "18", preexec_fn=small
@@ -784,6 +784,8 @@ def test_every_example_of_the_help_runs():
     for name in ("reviews", "test"):
         pathlib.Path(f"{name}.jsonl").write_bytes(reviews)
         pathlib.Path(f"{name}.jsonl.xz").write_bytes(lzma.compress(reviews))
+    rows = "".join(f"{i % 7},{'yes' if i % 7 > 4 else 'no'}\n" for i in range(100))
+    pathlib.Path("fraud.csv").write_text(f"amount,fraud\n{rows}")
     for name in ("train", "dev", "test", "new"):
         pathlib.Path(f"{name}.conllu").write_text(treebank(), encoding="utf-8")
     found = examples()

@@ -114,7 +114,7 @@ def test_only_an_interaction_solves_xor(tmp_path):
     assert crossed.score(frame, label) == 1.0
     assert crossed.top_features(1)["same"][0][0] == "a*b"
     frame.assign(label=label).to_csv(tmp_path / "xor.csv", index=False)
-    run_shell(tmp_path, "train", "xor.csv", "--interactions", "a*b", "--model", "m.wm")
+    run_shell(tmp_path, "train", "xor.csv", "--interactions", "a*b", "--no-holdout", "--model", "m.wm")
     loaded = load(tmp_path / "m.wm")
     of_file = TableClassifier(interactions="a*b", random_state=0).fit(str(tmp_path / "xor.csv"))
     assert loaded.model_.weights.tobytes() == of_file.model_.weights.tobytes()
@@ -214,7 +214,7 @@ def test_namespaces_in_both_faces(tmp_path):
         a, b = rng.integers(0, 2, 2)
         lines.append(f"{1 if a == b else -1} |user u{a} |item i{b} noise{rng.integers(9)}\n")
     (tmp_path / "f.vw").write_text("".join(lines))
-    words = ["train", "f.vw", "--double", "--learner", "svm"]
+    words = ["train", "f.vw", "--double", "--learner", "svm", "--no-holdout"]
     run_shell(tmp_path, *words, "--interactions", "user*item", "--model", "m.wm")
     X, y = read(tmp_path / "f.vw", interactions=[("user", "item")])
     fitted = LinearSVM(random_state=0).fit(X, y)

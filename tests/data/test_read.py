@@ -108,7 +108,12 @@ BAD_SVMLIGHT = [
     (b"1 1:1d5", 5, "expected a number as value, found '1d5'"),
     (b'1 1:"1"', 5, "expected a number as value, found '\"1\"'"),
     (b"1x 1:1", 2, "expected a blank after the label, found 'x'"),
-    (b"1,2 1:1", 2, "expected a blank after the label, found ',2'"),
+    (
+        b"1,2 1:1",
+        2,
+        "expected a blank after the label, found ',2' (several labels per row can only be learned"
+        " in Python, from a list of sets)",
+    ),
     (b"1_0 1:1", 2, "expected a blank after the label, found '_0'"),
     (b"1:1 2:1", 2, "expected a blank after the label, found ':1'"),
     (b"spam 1:1", 1, "expected a number as label, found 'spam'"),

@@ -558,7 +558,8 @@ KERNEL_RUN = ("train", "train.svm", "--learner", "kernel-perceptron")
 
 
 def test_the_shell_trains_tests_predicts_and_inspects(run):
-    told = run(*KERNEL_RUN, "--kernel", "rbf", "--gamma", "scale", "--model", "m.wm", "--double")
+    words = ["--kernel", "rbf", "--gamma", "scale", "--double", "--no-holdout"]
+    told = run(*KERNEL_RUN, *words, "--model", "m.wm")
     assert "kernel exp(-" in told
     learner = KernelPerceptron(kernel="rbf", gamma="scale", random_state=0)
     X, y = widemargin.read("train.svm", dtype=np.float64)

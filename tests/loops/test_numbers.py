@@ -13,6 +13,7 @@ from interpreted import run_python
 from widemargin.data.rows import frozen
 from widemargin.loops.files import numbers
 from widemargin.loops.files.numbers import BAD, READ, SLOW, number_at
+from widemargin.loops.jit import jit
 
 DIGITS = st.text("0123456789", max_size=40)
 SIGN = st.sampled_from(["", "+", "-"])
@@ -27,6 +28,11 @@ DECIMALS = st.one_of(
 def read_one(token, after="\n"):
     """What the loop makes of one token."""
     text = frozen(np.frombuffer((token + after).encode() + b"\n", np.uint8))
+    return read_first(text)
+
+
+@jit()
+def read_first(text):
     return number_at(text, np.uint64(0))
 
 

@@ -315,7 +315,7 @@ def test_update_keeps_it_and_says_so(files):
 @pytest.mark.parametrize(
     ("options", "code", "words"),
     [
-        (["--threshold", "f1"], 2, "is chosen on held-out examples: give --valid"),
+        (["--threshold", "f1", "--no-holdout"], 2, "is chosen on held-out examples: give --valid"),
         (["--threshold", "f3"], 2, "--threshold 'f3': expected a number, 'f1'"),
         (["--positive", "1"], 2, "--positive has no effect without --threshold"),
         (["--threshold", "1", "--positive", "1"], 2, "--positive has no effect with a threshold"),

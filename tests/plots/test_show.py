@@ -497,7 +497,8 @@ def test_pictures_train_nothing(voted, cloud, monkeypatch):
     def refuse(*args, **kwargs):
         raise AssertionError("a picture was about to train")
 
-    monkeypatch.setattr(Run, "finish", refuse)  # which drives every learner but the SVMs
+    monkeypatch.setattr(Run, "finish", refuse)  # which drives every learner but the SVMs,
+    monkeypatch.setattr("widemargin.online.fit.learn_few", refuse)  # and a few rows in partial_fit
     for learner in (LinearSVM, KernelSVM):
         monkeypatch.setattr(learner, "fit", refuse)
     X, y = cloud

@@ -72,7 +72,7 @@ def test_class_weights_are_the_same_in_both_faces(learner, given, tmp_path):
     X, y = examples()
     write_svmlight(tmp_path / "f.svm", X, y)
     words = ["f.svm", "--double", "--learner", learner, "--class-weight", given]
-    run_shell(tmp_path, "train", *words, "--model", "m.wm")
+    run_shell(tmp_path, "train", *words, "--no-holdout", "--model", "m.wm")
     estimator = LEARNERS[learner].__class__(**LEARNERS[learner].get_params())
     estimator.set_params(class_weight=given if given == "balanced" else {0: 0.01, 1: 5.0})
     plain = LEARNERS[learner].fit(X, y).predict(X)
@@ -170,7 +170,8 @@ def test_the_importance_of_vw_is_a_sample_weight(tmp_path):
         for label, cost, row in zip(y.tolist(), weight.tolist(), X.tolist(), strict=True)
     )
     (tmp_path / "f.vw").write_text("".join(lines))
-    run_shell(tmp_path, "train", "f.vw", "--double", "--learner", "svm", "--model", "m.wm")
+    words = ["train", "f.vw", "--double", "--learner", "svm", "--no-holdout"]
+    run_shell(tmp_path, *words, "--model", "m.wm")
     X_read, y_read, found = read(tmp_path / "f.vw", return_weight=True)
     assert found.tolist() == weight.tolist()
     fitted = LinearSVM(**SEEDED).fit(X_read, y_read, found)

@@ -60,16 +60,19 @@ INNER: dict[str, Any] = (
 )
 
 
-def keep_inside(compiled: Any) -> Any:
+def keep_inside(compiled: Any, interpreted: bool) -> Any:
     """Let a function compiled with `INNER` be called by loops only, and once for all constants.
 
-    For Python there is no code to call. Numba would compile once more for each constant among the
+    For Python there is no code to call: the call is an error or, if it may be `interpreted`, runs
+    the function as Python, which suits a formula and no loop. Numba would compile once more for each constant among the
     arguments, and for what it takes for one until it has seen the whole caller.
     """
     if not INNER:
         return compiled
 
-    def refuse(*_arguments: Any, **_named: Any) -> None:
+    def code_for(*_arguments: Any, **_named: Any) -> Any:
+        if interpreted:
+            return compiled.py_func
         name = compiled.py_func.__name__
         raise TypeError(f"{name} is compiled for other loops alone; Python calls {name}.py_func")
 
@@ -82,7 +85,7 @@ def keep_inside(compiled: Any) -> Any:
         plain = tuple(types.unliteral(kind) for kind in args)
         return template(plain, {name: types.unliteral(kind) for name, kind in kws.items()})
 
-    compiled._compile_for_args = refuse
+    compiled._compile_for_args = code_for
     compiled._insert = ignore
     compiled.get_call_template = without_constants
     return compiled

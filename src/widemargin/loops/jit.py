@@ -300,7 +300,8 @@ def jit(*, inner: bool = False, inline: bool = False) -> Callable[[F], F]:
     inner : bool
         Only other loops call it: compile it with them, see `loops/inner.py`.
     inline : bool
-        The same, and put its code in the place of every call, see `INLINE`.
+        The same, and put its code in the place of every call, see `INLINE`. Python may call it,
+        too: it is then interpreted.
     """
 
     def decorate(function: F) -> F:
@@ -309,7 +310,7 @@ def jit(*, inner: bool = False, inline: bool = False) -> Callable[[F], F]:
         if numba.config.DISABLE_JIT:
             return compiled
         if inner or inline:
-            return keep_inside(compiled)
+            return keep_inside(compiled, interpreted=inline)
         if _CACHE is not None or _RELEASED is not None:
             compiled._cache = _SafeCache(function)
         return compiled

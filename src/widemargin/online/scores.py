@@ -22,6 +22,8 @@ def scores(rows: Rows, which: np.ndarray, W: np.ndarray, threads: int = 1) -> np
     >>> scores(rows, rows.everything, np.array([[10.0, 1.0, 0.5]]))
     array([12.5, 34.5])
     """
+    if rows.width >= W.shape[1]:  # the loops do not look, and would read beyond the weights
+        raise ValueError(f"rows of {rows.width} columns, but weights of {W.shape[1] - 1}")
     if len(W) > 1:  # one layout for each storage, so that a model answers the same bits when loaded
         W = np.asfortranarray(W) if rows.is_sparse else np.ascontiguousarray(W)
     if len(W) == 1:
@@ -74,7 +76,9 @@ def state_answers(state: State, keep: str, rows: Rows, threads: int = 1) -> np.n
     """The predicted class codes of all rows under a state."""
     if keep == "vote":
         return best_class(votes_on(state, rows, rows.everything, threads).result(state.count))
-    return best_class(deployed_scores(*state.deployed(keep), rows, rows.everything, threads))
+    W, divisor = state.deployed(keep)
+    numbered, W = state.matching(rows, W, threads)
+    return best_class(deployed_scores(W, divisor, numbered, rows.everything, threads))
 
 
 def best_class(found: np.ndarray) -> np.ndarray:

@@ -56,7 +56,8 @@ def hypotheses(model: Any, most: int | None = None) -> list[Hypothesis]:
         raise DataError(
             f"the training made {len(log)} corrections, more than the {most} that can be drawn"
         )
-    w, v = np.array(model.state.start[0, :-1], np.float64), float(model.state.start[0, -1])
+    start = np.asarray(model.state.spread(model.state.start)[0], np.float64)
+    w, v = start[:-1].copy(), float(start[-1])
     found = [Hypothesis(w.copy(), v * model.bias, -1, 0.0, 0.0)]
     for part in log.parts:
         matrix = part.support.to_matrix()
@@ -93,7 +94,7 @@ def scores_along(model: Any, x: Any) -> tuple[np.ndarray, np.ndarray]:
         )
     matrix = rows.to_matrix()
     row = np.asarray(matrix.toarray()[0] if rows.is_sparse else matrix[0], np.float64)
-    start = np.asarray(state.start, np.float64)
+    start = np.asarray(state.spread(state.start), np.float64)
     current = start[:, : len(row)] @ row + start[:, -1] * rows.bias
     clocks, scores = [0.0], [current.copy()]
     for part in log.parts:
