@@ -18,6 +18,8 @@ from widemargin.tuning.cross_validation import cross_validate
 from widemargin.tuning.estimation import tune_pool
 from widemargin.tuning.search import Space
 
+#: What the model learned from, while accuracies are those of models that learned from less.
+_LEARNED = "learned from all rows"
 #: The folds of a search, unless `--folds` says otherwise.
 _FOLDS = 5
 
@@ -39,7 +41,7 @@ def select(trainer: Trainer) -> Section:
     shown = sys.stderr.isatty() and not (job.quiet or job.as_json)
     if not tunes:
         found = cross_validate(pool, trainer.settings, _generator_of(trainer), **how)
-        return Section(found.to_dict(), [*str(found).split("\n"), "then trained on all rows"])
+        return Section(found.to_dict(), [_LEARNED, *str(found).split("\n")])
     space = _space(trainer)
     tuned = tune_pool(
         pool,
@@ -54,7 +56,7 @@ def select(trainer: Trainer) -> Section:
         _say("")
     trainer.settings = replace(trainer.settings, **tuned.best_)
     trainer.params |= tuned.best_
-    return Section(tuned.to_dict(), ["", *tuned.lines(), "then trained on all rows"])
+    return Section(tuned.to_dict(), [_LEARNED, "", *tuned.lines()])
 
 
 def _pool(trainer: RowTrainer, option: str) -> Pool:

@@ -90,7 +90,7 @@ class HashedText(  # type: ignore[call-arg]
     >>> hashed = HashedText(ngrams=2, weighting="count", norm=None)
     >>> X = hashed.fit_transform(["to be or not to be"])
     >>> {hashed.encoder_.feature_name(j): X[0, j] for j in X.indices if X[0, j] > 1}
-    {'to': np.float32(2.0), 'be': np.float32(2.0), 'to be': np.float32(2.0)}
+    {'be': np.float32(2.0), 'to be': np.float32(2.0), 'to': np.float32(2.0)}
 
     References
     ----------
