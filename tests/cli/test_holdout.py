@@ -4,8 +4,8 @@ import json
 
 import numpy as np
 import pytest
+from noisy_files import noisy_treebank, noisy_vectors
 from shell import run
-from test_train_path import noisy_treebank, noisy_vectors
 
 import widemargin
 from widemargin import (
@@ -159,3 +159,11 @@ def test_a_tenth_is_held_out_and_at_most_ten_thousand(sizes, rows):
     held = int(np.sum(np.rint(part * sizes)))
     assert rows - len(sizes) <= held <= rows
     assert np.sum(np.rint(usual_part(sizes, keep="vote") * sizes)) <= min(rows, 500)
+
+
+def test_a_file_of_another_kind_is_refused(tmp_path):
+    lines = "".join(f"{'spam' if i % 3 else 'ham'}\tword{i} other{i % 5}\n" for i in range(40))
+    (tmp_path / "a.tsv").write_text(lines)
+    (tmp_path / "v.csv").write_text("a,b\n1,2\n")
+    told = run("train", "a.tsv", "--valid", "v.csv", code=1).stderr
+    assert told == "widemargin: v.csv: is csv, where fasttext or labelled-text is needed\n"

@@ -10,8 +10,8 @@ import subprocess
 import sys
 import time
 
-import numpy as np
 import pytest
+from noisy_files import noisy_treebank, noisy_vectors
 from shell import run
 
 from widemargin.cli.learners import LEARNERS
@@ -20,28 +20,6 @@ from widemargin.cli.train_options import GROUPS
 from widemargin.modelfile import read_model_file
 from widemargin.structured import load_parser
 from widemargin.training.history import Epoch
-
-
-def noisy_treebank(sentences, seed=0):
-    """CoNLL-U whose tags, heads and labels follow no rule, so that mistakes never end."""
-    chance, lines = random.Random(seed), []
-    for _ in range(sentences):
-        length = chance.randint(2, 9)
-        for i in range(1, length + 1):
-            cells = [i, f"w{chance.randrange(30)}", "_", chance.choice("ABC"), chance.choice("XY")]
-            cells += ["_", i - 1, "root" if i == 1 else chance.choice("pq"), "_", "_"]
-            lines.append("\t".join(map(str, cells)))
-        lines.append("")
-    return "\n".join(lines) + "\n"
-
-
-def noisy_vectors(rows, seed=0):
-    """Lines of svmlight whose labels are random."""
-    rng = np.random.default_rng(seed)
-    return "".join(
-        f"{rng.choice([-1, 1])} " + " ".join(f"{j}:{x:.3f}" for j, x in enumerate(row, 1)) + "\n"
-        for row in rng.normal(size=(rows, 5))
-    )
 
 
 @pytest.fixture(autouse=True)

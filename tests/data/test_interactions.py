@@ -114,7 +114,9 @@ def test_only_an_interaction_solves_xor(tmp_path):
     assert crossed.score(frame, label) == 1.0
     assert crossed.top_features(1)["same"][0][0] == "a*b"
     frame.assign(label=label).to_csv(tmp_path / "xor.csv", index=False)
-    run_shell(tmp_path, "train", "xor.csv", "--interactions", "a*b", "--no-holdout", "--model", "m.wm")
+    run_shell(
+        tmp_path, "train", "xor.csv", "--interactions", "a*b", "--no-holdout", "--model", "m.wm"
+    )
     loaded = load(tmp_path / "m.wm")
     of_file = TableClassifier(interactions="a*b", random_state=0).fit(str(tmp_path / "xor.csv"))
     assert loaded.model_.weights.tobytes() == of_file.model_.weights.tobytes()

@@ -5,9 +5,9 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from reading_pages import EVIL, Page, read
 from shell import run_shell
 from small_language import made_corpus
-from test_report import EVIL, Page, read
 
 from widemargin import DataError, KernelPerceptron, KernelSVM, Parser, Tagger, report
 from widemargin.data.readers.conllout import write_conll

@@ -8,7 +8,7 @@ import naive_trees as trees
 import numpy as np
 import pytest
 from small_language import made_corpus
-from test_tagger import SENTENCES, TAGS, made_sentences
+from tagged_sentences import SENTENCES, TAGS, made_sentences
 
 from widemargin import DataError, Parser, Tagger, load
 from widemargin.data.readers.corpus import Corpus

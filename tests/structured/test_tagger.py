@@ -12,6 +12,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from interpreted import run_python, told_by_both
+from tagged_sentences import SENTENCES, TAGS, made_sentences
 
 import widemargin
 from widemargin import DataError, ModelFileError, Tagger
@@ -30,28 +31,6 @@ from widemargin.structured.tagger.constraints import (
 from widemargin.structured.tagger.model import load_tagger
 from widemargin.structured.tagger.weights import answering, transition_table
 from widemargin.threads import run_all
-
-SENTENCES = [
-    ["the", "dog", "barks"],
-    ["dogs", "bark"],
-    ["the", "bark", "is", "old"],
-    ["is"],
-    ["old", "dogs", "sleep"],
-]
-TAGS = [["D", "N", "V"], ["N", "V"], ["D", "N", "V", "A"], ["V"], ["A", "N", "V"]]
-
-
-def made_sentences(seed, count=40, words=30, tags="ABC", longest=9):
-    """Sentences whose tags depend on the words and on the tag before, not always."""
-    rng = np.random.default_rng(seed)
-    sentences, answers = [], []
-    for _ in range(count):
-        ids = rng.integers(words, size=rng.integers(1, longest))
-        codes = (ids + np.r_[0, ids[:-1]] // 7 + (rng.random(len(ids)) < 0.1)) % len(tags)
-        sentences.append([f"w{k}" for k in ids.tolist()])
-        answers.append([tags[code] for code in codes.tolist()])
-    return sentences, answers
-
 
 # Columns and templates
 

@@ -95,7 +95,10 @@ def read_examples(
 def read_held_out(path: str, reading: ReadOptions, encoder: Any, classes: Classes) -> Encoded:
     """Read a file as the training examples were read, without a bias."""
     table = replace(reading.table, schema=getattr(encoder, "schema", None))
-    data = read_all(Files(path, replace(reading, table=table)), encoder, classes, learn=False)
+    reading = replace(reading, table=table)
+    if encoder.kind == "text":  # a header must not make a table of it
+        reading = replace(reading, among=("fasttext", "labelled-text"))
+    data = read_all(Files(path, reading), encoder, classes, learn=False)
     assert data is not None
     return data
 
