@@ -64,8 +64,9 @@ def keep_inside(compiled: Any, interpreted: bool) -> Any:
     """Let a function compiled with `INNER` be called by loops only, and once for all constants.
 
     For Python there is no code to call: the call is an error or, if it may be `interpreted`, runs
-    the function as Python, which suits a formula and no loop. Numba would compile once more for each constant among the
-    arguments, and for what it takes for one until it has seen the whole caller.
+    the function as Python, which suits a formula and no loop. Numba would compile once more for
+    each constant among the arguments, and for what it takes for one until it has seen the whole
+    caller.
     """
     if not INNER:
         return compiled
