@@ -704,9 +704,9 @@ def test_ctrl_c_saves_what_was_learned_so_far():
 
 
 WAYS = {
-    "in memory": ["--epochs", "80"],
-    "from files": ["--stream", "--memory", "1KB", "--epochs", "10"],
-    "vote": ["--keep", "vote", "--epochs", "24"],
+    "in memory": ["--epochs", "40"],
+    "from files": ["--stream", "--memory", "1KB", "--epochs", "6"],
+    "vote": ["--keep", "vote", "--epochs", "6"],
 }
 
 

@@ -85,16 +85,22 @@ def update(path: str, files: Sequence[str], target: str, given: Mapping[str, Any
     if given["as_json"]:
         click.echo(json.dumps(figures))
     elif not given["quiet"]:
-        click.echo(
-            f"learned from {rows.n} more rows: {more.mistakes} mistakes in {len(more)}"
-            f" epoch{'s' * (len(more) != 1)}; model saved to {figures['model']}"
-        )
-        if learned.threshold:
-            click.echo(
-                f"threshold: {say_threshold(learned)}, as it was chosen before these rows were"
-                " learned from"
-            )
+        _tell(figures, learned)
     return 130 if watch.interrupted else 0
+
+
+def _tell(figures: Mapping[str, Any], learned: LinearModel) -> None:
+    """Say what was learned, and by which threshold the model decides."""
+    epochs = figures["epochs"]
+    click.echo(
+        f"learned from {figures['rows']} more rows: {figures['mistakes']} mistakes in {epochs}"
+        f" epoch{'s' * (epochs != 1)}; model saved to {figures['model']}"
+    )
+    if learned.threshold:
+        click.echo(
+            f"threshold: {say_threshold(learned)}, as it was chosen before these rows were"
+            " learned from"
+        )
 
 
 def _updatable(path: str, model: LinearModel | KernelModel, encoder: Any) -> LinearModel:

@@ -227,21 +227,7 @@ class LinearSVM(LinearAnswers):
         settings = SVMSettings(**{name: params[name] for name in params if name in known})
         settings.check()
         refuse_unused(changed(settings), settings.uses())
-        if isinstance(X, Rows):  # made, and so already checked, by one of our encoders
-            if len(y) != X.n:
-                raise DataError(f"found {X.n} examples, but {len(y)} labels")
-            self.n_features_in_ = X.width
-        else:
-            X, y = validate_data(
-                self,
-                X,
-                y,
-                accept_sparse="csr",
-                dtype=(np.float64, np.float32),
-                order="C",
-                ensure_all_finite=False,  # NaN and infinity are detected in the norms
-            )
-        y = check_labels(column_or_1d(y, warn=True))
+        X, y = self._validated(X, y)
         classes, codes = classes_and_codes(y, classes)
         check_classes(classes)
         if sample_weight is not None:
@@ -274,6 +260,24 @@ class LinearSVM(LinearAnswers):
             raise KeyboardInterrupt
         _warn(trained)
         return trained
+
+    def _validated(self, X: Any, y: Any) -> tuple[Any, np.ndarray]:
+        """Validate X (rows, an array or a CSR matrix) and y as scikit-learn does."""
+        if isinstance(X, Rows):  # made, and so already checked, by one of our encoders
+            if len(y) != X.n:
+                raise DataError(f"found {X.n} examples, but {len(y)} labels")
+            self.n_features_in_ = X.width
+        else:
+            X, y = validate_data(
+                self,
+                X,
+                y,
+                accept_sparse="csr",
+                dtype=(np.float64, np.float32),
+                order="C",
+                ensure_all_finite=False,  # NaN and infinity are detected in the norms
+            )
+        return X, check_labels(column_or_1d(y, warn=True))
 
 
 def _warn(trained: TrainedSVM) -> None:

@@ -140,9 +140,8 @@ def fit_kernel_svm(
     kernel = settings.make_kernel(X)
     points = points_of(kernel, X)
     _check_points(kernel, points)
-    kept_back = np.empty(0, np.uint64)
-    if settings.validation > 0.0:
-        _, kept_back = split(codes, settings.validation, np.random.default_rng(rng))
+    kept_back = _hold_out(codes, settings.validation, rng)
+    if len(kept_back):
         sample_weight = np.ones(points.n) if sample_weight is None else np.array(sample_weight)
         sample_weight[kept_back] = 0.0
     price = prices(classes, codes, settings.class_weight, sample_weight)
@@ -150,16 +149,8 @@ def fit_kernel_svm(
     order = _order_by_class(codes, price)
     problem = _make_problem(kernel, points, codes, len(classes), price, order, settings)
     deadline = math.inf if settings.max_seconds is None else began + settings.max_seconds
-    plan = plan_memory(problem, settings.max_memory, settings.low_rank)
-    with one_blas_thread():
-        if plan.landmarks:
-            solved = fit_landmarks(problem, plan.landmarks, classes, deadline, watch)
-            reason = solved.stopped
-        else:
-            clock = Clock(deadline, watch, len(problem.machines))
-            given = None if start is None else KernelDualStart(start.beta[order], start.C)
-            solved = solve_all(problem, plan, classes, clock, given)
-            reason = clock.reason or solved.stopped
+    given = None if start is None else KernelDualStart(start.beta[order], start.C)
+    solved, reason = _solve(problem, settings, classes, deadline, given, watch)
     history = History(stopped=reason)
     steps, worth = int(np.sum(solved.steps)), solved.certificate
     seconds = time.monotonic() - began
@@ -186,11 +177,41 @@ def fit_kernel_svm(
         worth=worth,
     )
     if len(kept_back):
-        asked = points.take(kept_back)
-        found = model.predict(asked.rows if asked.objects is None else asked.objects)
-        right = found == classes[codes[kept_back]]
-        history.epochs[-1] = history.epochs[-1]._replace(held_out=float(np.mean(right)))
+        score = _accuracy(model, points.take(kept_back), classes[codes[kept_back]])
+        history.epochs[-1] = history.epochs[-1]._replace(held_out=score)
     return TrainedKernelSVM(model, _next_start(solved, order, points.n, problem.C), solved.steps)
+
+
+def _solve(
+    problem: KernelSVMProblem,
+    settings: KernelSVMSettings,
+    classes: np.ndarray,
+    deadline: float,
+    start: KernelDualStart | None,
+    watch: Watch | None,
+) -> tuple[Solved, str]:
+    """Solve all machines in the memory that there is; returns also why it stopped."""
+    plan = plan_memory(problem, settings.max_memory, settings.low_rank)
+    with one_blas_thread():
+        if plan.landmarks:
+            solved = fit_landmarks(problem, plan.landmarks, classes, deadline, watch)
+            return solved, solved.stopped
+        clock = Clock(deadline, watch, len(problem.machines))
+        solved = solve_all(problem, plan, classes, clock, start)
+        return solved, clock.reason or solved.stopped
+
+
+def _hold_out(codes: np.ndarray, part: float, rng: np.random.Generator | None) -> np.ndarray:
+    """Return the examples to hold out."""
+    if part == 0.0:
+        return np.empty(0, np.uint64)
+    return split(codes, part, np.random.default_rng(rng))[1]
+
+
+def _accuracy(model: KernelSVMModel, asked: Points, labels: np.ndarray) -> float:
+    """Return the part of examples that a model gets right."""
+    found = model.predict(asked.rows if asked.objects is None else asked.objects)
+    return float(np.mean(found == labels))
 
 
 def _order_by_class(codes: np.ndarray, price: np.ndarray) -> np.ndarray:
