@@ -29,17 +29,20 @@ class Shell:
         self.folder, self.data = folder, data
 
     def run(self, *words: Any, given: bytes | None = None) -> str:
-        """Run a command and give what it prints; `train` learns from all of its files."""
-        files = [word for word in words if word == "-" or self.path(str(word)).is_file()]
-        if words[0] == "train" and files and "--valid" not in words and _holds_out():
-            words = (*words, "--no-holdout")
+        """Run a command and give what it prints."""
         done = subprocess.run(
-            [*PROGRAM, *map(str, words)], input=given, cwd=self.folder, capture_output=True
+            self.command(*words), input=given, cwd=self.folder, capture_output=True
         )
         if done.returncode:
             said = done.stderr.decode(errors="replace").strip()
             raise RuntimeError(f"widemargin {' '.join(map(str, words))}: {said}")
         return done.stdout.decode()
+
+    def command(self, *words: Any) -> list[str]:
+        """The words of a process; `train` learns from all of its files."""
+        files = [word for word in words if word == "-" or self.path(str(word)).is_file()]
+        whole = words[0] == "train" and files and "--valid" not in words and _holds_out()
+        return [*PROGRAM, *map(str, words), *(["--no-holdout"] if whole else [])]
 
     def path(self, name: str) -> pathlib.Path:
         """A file of the folder."""
@@ -289,9 +292,7 @@ def _with_noise(shell: Shell) -> str:
 
 def _kill_once(shell: Shell, command: list[Any], checkpoint: pathlib.Path, how: int) -> None:
     """Start a training and end it as soon as there is a checkpoint."""
-    process = subprocess.Popen(
-        [*PROGRAM, *map(str, command)], cwd=shell.folder, stderr=subprocess.DEVNULL
-    )
+    process = subprocess.Popen(shell.command(*command), cwd=shell.folder, stderr=subprocess.DEVNULL)
     while process.poll() is None and not checkpoint.exists():
         time.sleep(0.002)
     if process.poll() is not None:

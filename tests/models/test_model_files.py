@@ -158,8 +158,8 @@ def test_models_of_older_formats_answer_as_they_did(name, form):
     answers, before = ask(path), json.loads((path.parent / "answers.json").read_text())[name]
     if name in ("tagger", "task", "table"):
         assert answers == before
-    else:  # another processor may add up in another order
-        np.testing.assert_allclose(answers, before, rtol=1e-9)
+    else:  # another processor or compiler may add up in another order; texts are float32
+        np.testing.assert_allclose(answers, before, rtol=1e-6 if name == "text" else 1e-9)
 
 
 def test_a_file_says_its_format_and_who_wrote_it(tmp_path):
