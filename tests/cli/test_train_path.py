@@ -195,3 +195,14 @@ def test_a_killed_training_resumes_to_the_same_file(learner, folder):
     run(*words, "--resume")
     assert everything("killed.wm") == everything("alone.wm")
     assert os.listdir("points") == []
+
+
+def test_a_training_loads_no_other_learner():
+    program = (
+        "import sys\nfrom widemargin.cli.main import main\n"
+        "try:\n    main(['train', 'f.svm', '--quiet'])\nexcept SystemExit:\n    pass\n"
+        "print([name for name in sys.modules if name.startswith(('widemargin.kernel_machines',"
+        " 'widemargin.structured', 'widemargin.tuning', 'sklearn'))])"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert (done.stdout, done.stderr) == ("[]\n", "")

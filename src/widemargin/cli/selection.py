@@ -14,9 +14,6 @@ from widemargin.cli import options
 from widemargin.cli.row_trainer import RowTrainer
 from widemargin.cli.trainer import NOTHING, Section, Trainer
 from widemargin.data.pool import Pool
-from widemargin.tuning.cross_validation import cross_validate
-from widemargin.tuning.estimation import tune_pool
-from widemargin.tuning.search import Space
 
 #: What the model learned from, while accuracies are those of models that learned from less.
 _LEARNED = "learned from all rows"
@@ -35,6 +32,10 @@ def select(trainer: Trainer) -> Section:
         raise click.UsageError("--nested has no effect without --tune")
     if not (folds or tunes):
         return NOTHING
+    # Loaded here: they know every learner, and other trainings need not wait for that.
+    from widemargin.tuning.cross_validation import cross_validate
+    from widemargin.tuning.estimation import tune_pool
+
     assert isinstance(trainer, RowTrainer)  # the other learners do not have these options
     pool = _pool(trainer, "--tune" if tunes else "--folds")
     how = {"folds": folds or _FOLDS, "seed": trainer.seed, "threads": trainer.reading.threads}
@@ -72,8 +73,10 @@ def _pool(trainer: RowTrainer, option: str) -> Pool:
     return Pool(examples.data, examples.classes.values, examples.encoder, trainer.reading.threads)
 
 
-def _space(trainer: RowTrainer) -> Space:
+def _space(trainer: RowTrainer) -> Any:
     """What to search: what has an effect and was not given."""
+    from widemargin.tuning.search import Space
+
     typed = options.typed_options()
     asked = Space(None if "C" in typed else (), None if "epochs" in typed else ())
     space = asked.for_settings(trainer.settings)
