@@ -136,6 +136,7 @@ class TextEncoder:
         self.names = NameTable(int(bits), int(names)) if names else None
         self.documents = 0
         self._having = np.zeros(self.width if idf else 0, np.uint32)
+        self._kept_idf: tuple[Any, ...] = ()
         self._everything = False  # whether more than ASCII was met
 
     @property
@@ -307,16 +308,26 @@ class TextEncoder:
         return character_table(self.options["lowercase"], everything)
 
     def _tables(self, idf: bool = True) -> Tables:
-        weights = np.empty(0, np.float32)
-        if idf and self.options["idf"] and self.documents:
+        counted = idf and self.options["idf"] and self.documents
+        weights = self._idf() if counted else np.empty(0, np.float32)
+        plain = byte_table(self.options["lowercase"])
+        return Tables(plain, self._wide(self._everything), _LOGS, weights)
+
+    def _idf(self) -> np.ndarray:
+        """The weight of every column; kept, as it costs more than to encode a few documents."""
+        if self._kept_idf[:1] != (self.documents,) or self._kept_idf[1] is not self._having:
             # There are fewer different counts than columns, most of which are empty.
             count = np.arange(self._having.max() + 1)
             of_count = np.log((1.0 + self.documents) / (1.0 + count)) + 1.0
             if self.options["idf"] == "seen":
                 of_count[0] = 0.0
             weights = of_count.astype(np.float32)[self._having]
-        plain = byte_table(self.options["lowercase"])
-        return Tables(plain, self._wide(self._everything), _LOGS, weights)
+            self._kept_idf = (self.documents, self._having, weights)
+        found: np.ndarray = self._kept_idf[2]
+        return found
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "_kept_idf": ()}
 
     def feature_name(self, column: int) -> str:
         """The first name seen in a column; "~" before it says that there were others."""
