@@ -1,8 +1,8 @@
 """Build the documentation site: `python -m docs [FOLDER]`, from the root of the repository.
 
 Everything is made from the library on this machine: the reference from docstrings, the pictures by
-drawing them, the gallery by running `examples/`, the shell program's reference by asking it. Nothing
-is fetched. A warning is an error.
+drawing them, the gallery by running `examples/`, and the shell program's reference by asking it.
+Nothing is fetched, and a warning is an error.
 """
 
 from __future__ import annotations

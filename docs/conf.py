@@ -63,6 +63,7 @@ html_theme = "pydata_sphinx_theme"
 html_title = "widemargin"
 html_static_path = ["site/static"]
 html_css_files = ["widemargin.css"]
+html_context = {"default_mode": "auto"}
 html_show_sourcelink = False
 html_copy_source = False
 html_theme_options = {

@@ -7,6 +7,7 @@ the second italics, and the third a definition. Doctests and sections are left t
 
 from __future__ import annotations
 
+import inspect
 import re
 from typing import Any
 
@@ -49,7 +50,22 @@ def _process(app: Any, what: str, name: str, thing: Any, options: Any, lines: li
     lines[:] = readable(lines)
 
 
+def _signature(
+    app: Any, what: str, name: str, thing: Any, options: Any, signature: str, result: str
+) -> tuple[str, str] | None:
+    """The parameters of a class as Python tells them: Sphinx would show those of `__new__`."""
+    if what != "class":
+        return None
+    try:
+        found = inspect.signature(thing)
+    except (TypeError, ValueError):
+        return None
+    plain = [one.replace(annotation=one.empty) for one in found.parameters.values()]
+    return str(inspect.Signature(plain)), ""
+
+
 def setup(app: Any) -> dict[str, Any]:
     """Come before numpydoc, whose priority is 500."""
     app.connect("autodoc-process-docstring", _process, priority=400)
+    app.connect("autodoc-process-signature", _signature)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,7 +1,7 @@
 """Every drawing of the site, by name, and the few that the README shows.
 
 A drawing is made with the library's own plots wherever they can do it. Those of the site are made
-when it is built; the README's are stored in docs/pictures, and `python -m docs.site.drawings` writes
+when it is built. The README's are stored in docs/pictures; `python -m docs.site.drawings` writes
 them again.
 """
 

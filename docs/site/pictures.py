@@ -41,7 +41,7 @@ class PictureDirective(Directive):
 
 
 def draw_all(app: Any) -> None:
-    """Make the drawings before any page is read, unless nothing has changed since they were made."""
+    """Make the drawings before any page is read, unless they are up to date."""
     from docs.site.drawings import draw_missing
 
     draw_missing(pathlib.Path(app.srcdir) / FOLDER)
