@@ -236,13 +236,13 @@ def _which_learner() -> Any:
     ax.set_xlim(0.0, 10.0)
     ax.set_ylim(-rows + 0.4, 1.4)
     ax.axis("off")
-    for x, title in ((1.0, "What do you have?"), (4.6, "What do you need?"), (8.6, "Use")):
+    for x, title in ((1.2, "What do you have?"), (4.6, "What do you need?"), (8.6, "Use")):
         ax.text(x, 1.05, title, ha="center", va="center", fontsize=11, weight="bold")
     box = {"boxstyle": "round,pad=0.35", "edgecolor": "#8a8a8a", "linewidth": 0.8}
     top = 0
     for having, answers in questions:
         middle = -(top + (len(answers) - 1) / 2)
-        ax.text(1.0, middle, having, ha="center", va="center", bbox={**box, "facecolor": "#eef3f7"})
+        ax.text(2.0, middle, having, ha="right", va="center", bbox={**box, "facecolor": "#eef3f7"})
         for place, (needing, learner) in enumerate(answers):
             y = -(top + place)
             ax.plot([2.15, 2.5, 2.75], [middle, y, y], color="#8a8a8a", linewidth=0.8)
@@ -347,7 +347,75 @@ def _film(path: pathlib.Path) -> None:
     wm.animate(learned, X, y, path, certificate=wm.certify(learned, X, y))
 
 
+def _save_frames(figure: Any, draw: Callable[[int], None], frames: int, path: pathlib.Path) -> None:
+    """Save a film of pictures that `draw` makes, which goes forth and back for ever."""
+    from matplotlib.animation import FuncAnimation, PillowWriter
+
+    order = [*range(frames), *range(frames - 2, 0, -1)]
+    FuncAnimation(figure, draw, frames=order).save(path, PillowWriter(fps=8), dpi=64)
+
+
+def _margin_film(path: pathlib.Path) -> None:
+    """A soft margin from a small C to a large one."""
+    import matplotlib.pyplot as plt
+
+    X, y = clouds()
+    figure, ax = plt.subplots(figsize=(5.2, 4.4), layout="constrained")
+    costs = np.geomspace(0.003, 30.0, 17)
+
+    def draw(frame: int) -> None:
+        ax.clear()
+        svm = wm.LinearSVM(C=costs[frame], loss="hinge", random_state=0).fit(X, y)
+        w, b = svm.coef_[0], float(svm.intercept_[0])
+        across = np.array([-4.0, 4.0])
+        inside = np.abs(X @ w + b) < 1.0
+        for level, style in ((-1.0, "dashed"), (0.0, "solid"), (1.0, "dashed")):
+            ax.plot(across, (level - b - w[0] * across) / w[1], color="black", linestyle=style)
+        for label, marker, colour in (("o", "o", "#c2571a"), ("x", "x", "#2a6f97")):
+            ax.scatter(*X[y == label].T, marker=marker, c=colour, s=22)
+        ax.set(
+            xlim=(-4, 4),
+            ylim=(-4, 4),
+            title=f"C = {costs[frame]:.3g}: margin {1 / np.hypot(*w):.2f}",
+        )
+        ax.text(-3.8, -3.8, f"{int(inside.sum())} examples inside", va="bottom")
+
+    _save_frames(figure, draw, len(costs), path)
+    plt.close(figure)
+
+
+def _lifting_film(path: pathlib.Path) -> None:
+    """A ring and its middle, lifted by x1^2 + x2^2 until a plane separates them."""
+    import matplotlib.pyplot as plt
+
+    X, y = ring()
+    height = (X**2).sum(axis=1)
+    figure = plt.figure(figsize=(5.2, 4.4), layout="constrained")
+    ax: Any = figure.add_subplot(projection="3d")
+    grid = np.linspace(-2.0, 2.0, 2)
+    across, up = np.meshgrid(grid, grid)
+    frames = 13
+
+    def draw(frame: int) -> None:
+        ax.clear()
+        part = frame / (frames - 1)
+        for label, marker, colour in (("o", "o", "#c2571a"), ("x", "^", "#2a6f97")):
+            mine = y == label
+            ax.scatter(*X[mine].T, part * height[mine], marker=marker, c=colour, s=16)
+        ax.plot_surface(
+            across, up, np.full_like(across, 1.2 * part), alpha=0.25 * part, color="grey"
+        )
+        ax.set(xlim=(-2, 2), ylim=(-2, 2), zlim=(0, 4), xlabel="x1", ylabel="x2")
+        ax.set_zlabel("x1^2 + x2^2")
+        ax.view_init(elev=90.0 - 75.0 * part, azim=-60.0)
+
+    _save_frames(figure, draw, frames, path)
+    plt.close(figure)
+
+
 DRAWINGS["learning"] = Drawing(_film, ".gif")  # type: ignore[arg-type]
+DRAWINGS["margin_film"] = Drawing(_margin_film, ".gif")  # type: ignore[arg-type]
+DRAWINGS["lifting"] = Drawing(_lifting_film, ".gif")  # type: ignore[arg-type]
 #: The drawings that are stored in docs/pictures: those of the README.
 STORED = {"learning": "learning.gif", "soft": "margin.png"}
 
