@@ -36,6 +36,7 @@ def test_examples_run(script, tmp_path, monkeypatch, capsys):
 
     matplotlib.use("Agg")
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.argv", [str(script)])  # not the arguments of pytest
     runpy.run_path(str(script), run_name="__main__")
     assert capsys.readouterr().out
     written = re.search(r"Writes (.+)\.\n", script.read_text(encoding="utf-8"))
