@@ -705,7 +705,7 @@ def test_ctrl_c_saves_what_was_learned_so_far():
 
 WAYS = {
     "in memory": ["--epochs", "40"],
-    "from files": ["--stream", "--memory", "1KB", "--epochs", "6"],
+    "from files": ["--stream", "--memory", "1KB", "--epochs", "2"],
     "vote": ["--keep", "vote", "--epochs", "6"],
 }
 

@@ -132,16 +132,16 @@ def close_figures():
     pyplot.close("all")
 
 
-def draw(name):
-    """The figure of a picture, drawn; no warning is left to the reader."""
+@pytest.fixture(scope="module", params=PICTURES)
+def picture(request):
+    """The name and the figure of a picture, drawn once; no warning is left to the reader."""
     with warnings.catch_warnings():
         warnings.simplefilter("error", UserWarning)
         warnings.filterwarnings("ignore", category=wm.NotSeparableWarning)
         warnings.filterwarnings("ignore", "relative gap")
-        shown = PICTURES[name]()
-        figure = shown.figure_
+        figure = PICTURES[request.param]().figure_
         figure.canvas.draw()
-    return figure
+    return request.param, figure
 
 
 def words_of(figure):
@@ -161,9 +161,8 @@ def inside(box, frame):
     )
 
 
-@pytest.mark.parametrize("name", PICTURES)
-def test_everything_is_inside_the_figure(name):
-    figure = draw(name)
+def test_everything_is_inside_the_figure(picture):
+    _, figure = picture
     for ax in figure.axes:
         legend = ax.get_legend()
         assert legend is None or inside(legend.get_window_extent(), figure.bbox)
@@ -171,10 +170,9 @@ def test_everything_is_inside_the_figure(name):
         assert inside(ax.get_tightbbox(), figure.bbox), ax.get_title(loc="left")
 
 
-@pytest.mark.parametrize("name", PICTURES)
-def test_the_plot_keeps_most_of_the_figure(name):
+def test_the_plot_keeps_most_of_the_figure(picture):
     """Half of its width, and a good part of its area; several panels share them."""
-    figure = draw(name)
+    name, figure = picture
     drawn = [ax for ax in figure.axes if ax.axison or ax.images]
     area = sum(ax.get_window_extent().width * ax.get_window_extent().height for ax in drawn)
     least = 0.15 if "images" in name or "panels" in name else 0.25
@@ -185,9 +183,8 @@ def test_the_plot_keeps_most_of_the_figure(name):
     assert height <= 6.0
 
 
-@pytest.mark.parametrize("name", PICTURES)
-def test_legends_cover_no_words_and_no_points(name):
-    figure = draw(name)
+def test_legends_cover_no_words_and_no_points(picture):
+    _, figure = picture
     for ax in figure.axes:
         legend = ax.get_legend()
         if legend is None:

@@ -9,19 +9,7 @@ from shell import run_shell
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold, cross_val_score
 
-from widemargin import (
-    KernelPerceptron,
-    KernelSVM,
-    LinearSVM,
-    OnlineLogistic,
-    PassiveAggressive,
-    Perceptron,
-    TableClassifier,
-    TextClassifier,
-    load,
-    read,
-    tune,
-)
+import widemargin as wm
 
 CV = StratifiedKFold(4, shuffle=True, random_state=0)
 SEEDED = {"random_state": 0, "progress": False}
@@ -37,7 +25,7 @@ def write_vectors(folder, n=200, classes=2):
         for label, row in zip(codes, X, strict=True)
     )
     (folder / "v.svm").write_text("".join(lines))
-    return read(folder / "v.svm")
+    return wm.read(folder / "v.svm")
 
 
 def write_table(folder, n=200):
@@ -71,14 +59,14 @@ def shell(folder, *words):
 @pytest.mark.parametrize(
     ("words", "estimator"),
     [
-        ([], Perceptron(fit_intercept="auto", **SEEDED)),
+        ([], wm.Perceptron(fit_intercept="auto", **SEEDED)),
         (["--learner", "pa", "--C", "0.1"],
-         PassiveAggressive(C=0.1, fit_intercept="auto", **SEEDED)),
+         wm.PassiveAggressive(C=0.1, fit_intercept="auto", **SEEDED)),
         (["--learner", "logistic", "--epochs", "3"],
-         OnlineLogistic(epochs=3, fit_intercept="auto", **SEEDED)),
-        (["--learner", "svm", "--bias", "free"], LinearSVM(bias="free", **SEEDED)),
-        (["--learner", "kernel-svm"], KernelSVM(progress=False)),
-        (["--learner", "kernel-perceptron"], KernelPerceptron(**SEEDED)),
+         wm.OnlineLogistic(epochs=3, fit_intercept="auto", **SEEDED)),
+        (["--learner", "svm", "--bias", "free"], wm.LinearSVM(bias="free", **SEEDED)),
+        (["--learner", "kernel-svm"], wm.KernelSVM(progress=False)),
+        (["--learner", "kernel-perceptron"], wm.KernelPerceptron(**SEEDED)),
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("classes", [2, 3])
@@ -97,20 +85,20 @@ def test_folds_of_vectors_are_those_of_cross_val_score(words, estimator, classes
 def test_folds_of_tables_and_texts_are_those_of_cross_val_score(tmp_path):
     frame, label = write_table(tmp_path)
     found = shell(tmp_path, "t.csv", "--folds", "4")
-    scores = cross_val_score(TableClassifier(random_state=0), frame, label, cv=CV)
+    scores = cross_val_score(wm.TableClassifier(random_state=0), frame, label, cv=CV)
     assert found["fold_accuracies"] == scores.tolist()
     texts, labels = write_texts(tmp_path)
     found = shell(tmp_path, "d.tsv", "--folds", "4")
-    scores = cross_val_score(TextClassifier(random_state=0), texts, labels, cv=CV)
+    scores = cross_val_score(wm.TextClassifier(random_state=0), texts, labels, cv=CV)
     assert found["fold_accuracies"] == scores.tolist()
 
 
 def test_the_model_after_folds_is_that_of_all_rows(tmp_path):
     write_table(tmp_path)
     shell(tmp_path, "t.csv", "--folds", "3")
-    measured = load(tmp_path / "m.wm").model_.weights
+    measured = wm.load(tmp_path / "m.wm").model_.weights
     shell(tmp_path, "t.csv", "--no-holdout")
-    assert np.array_equal(load(tmp_path / "m.wm").model_.weights, measured)
+    assert np.array_equal(wm.load(tmp_path / "m.wm").model_.weights, measured)
 
 
 def check_same(found, told, folder):
@@ -121,7 +109,7 @@ def check_same(found, told, folder):
     ]
     assert told["estimate"]["accuracy"] == found.estimate_.accuracy
     assert told["estimate"]["interval"] == list(found.estimate_.interval)
-    theirs, ours = load(folder / "m.wm").model_, found.estimator_.model_
+    theirs, ours = wm.load(folder / "m.wm").model_, found.estimator_.model_
     if hasattr(theirs, "weights"):
         assert theirs.weights.tobytes() == ours.weights.tobytes()
     else:
@@ -131,18 +119,18 @@ def check_same(found, told, folder):
 @pytest.mark.parametrize(
     ("words", "estimator"),
     [
-        (["--learner", "svm"], LinearSVM(**SEEDED)),
-        (["--learner", "svm", "--nested", "--folds", "3"], LinearSVM(**SEEDED)),
-        (["--learner", "perceptron"], Perceptron(fit_intercept="auto", **SEEDED)),
-        (["--learner", "pa"], PassiveAggressive(fit_intercept="auto", **SEEDED)),
-        (["--learner", "kernel-svm"], KernelSVM(progress=False)),
+        (["--learner", "svm"], wm.LinearSVM(**SEEDED)),
+        (["--learner", "svm", "--nested", "--folds", "3"], wm.LinearSVM(**SEEDED)),
+        (["--learner", "perceptron"], wm.Perceptron(fit_intercept="auto", **SEEDED)),
+        (["--learner", "pa"], wm.PassiveAggressive(fit_intercept="auto", **SEEDED)),
+        (["--learner", "kernel-svm"], wm.KernelSVM(progress=False)),
     ],
 )
 def test_both_faces_choose_and_learn_the_same(words, estimator, tmp_path):
     X, y = write_vectors(tmp_path)
     told = shell(tmp_path, "v.svm", *words, "--double", "--tune")
     nested = "--nested" in words
-    found = tune(estimator, X, y, folds=3 if nested else 5, nested=nested)
+    found = wm.tune(estimator, X, y, folds=3 if nested else 5, nested=nested)
     check_same(found, told, tmp_path)
     assert found.estimate_.nested == nested
 
@@ -150,13 +138,13 @@ def test_both_faces_choose_and_learn_the_same(words, estimator, tmp_path):
 def test_texts_and_tables_in_both_faces(tmp_path):
     texts, labels = write_texts(tmp_path)
     told = shell(tmp_path, "d.tsv", "--tune")
-    found = tune(TextClassifier(random_state=0), texts, labels)
+    found = wm.tune(wm.TextClassifier(random_state=0), texts, labels)
     check_same(found, told, tmp_path)
     assert found.best_["C"] == found.estimator_.learner.C
     frame, label = write_table(tmp_path)
     told = shell(tmp_path, "t.csv", "--tune")
-    check_same(tune(TableClassifier(random_state=0), frame, label), told, tmp_path)
-    again = tune(TableClassifier(random_state=0), str(tmp_path / "t.csv"))
+    check_same(wm.tune(wm.TableClassifier(random_state=0), frame, label), told, tmp_path)
+    again = wm.tune(wm.TableClassifier(random_state=0), str(tmp_path / "t.csv"))
     check_same(again, told, tmp_path)
 
 
@@ -181,9 +169,9 @@ def test_the_table_for_people(tmp_path):
 def test_sample_weights_take_part(tmp_path):
     X, y = write_vectors(tmp_path)
     weight = np.where(y == 1, 50.0, 1.0)
-    plain = tune(LinearSVM(**SEEDED), X, y, C=[1.0])
-    heavy = tune(LinearSVM(**SEEDED), X, y, C=[1.0], sample_weight=weight)
-    same = tune(LinearSVM(class_weight={0: 1.0, 1: 50.0}, **SEEDED), X, y, C=[1.0])
+    plain = wm.tune(wm.LinearSVM(**SEEDED), X, y, C=[1.0])
+    heavy = wm.tune(wm.LinearSVM(**SEEDED), X, y, C=[1.0], sample_weight=weight)
+    same = wm.tune(wm.LinearSVM(class_weight={0: 1.0, 1: 50.0}, **SEEDED), X, y, C=[1.0])
     assert np.mean(heavy.estimator_.predict(X) == 1) > np.mean(plain.estimator_.predict(X) == 1)
     assert np.array_equal(heavy.trials_[0].scores, same.trials_[0].scores)
 
@@ -221,18 +209,18 @@ def test_a_cache_is_refused_where_encoders_learn(tmp_path):
 def test_python_refuses(tmp_path):
     X, y = write_vectors(tmp_path)
     with pytest.raises(ValueError, match="C='all' must be 'auto', a list"):
-        tune(LinearSVM(), X, y, C="all")
+        wm.tune(wm.LinearSVM(), X, y, C="all")
     with pytest.raises(ValueError, match="C=-1"):
-        tune(LinearSVM(), X, y, C=[-1])
+        wm.tune(wm.LinearSVM(), X, y, C=[-1])
     with pytest.raises(ValueError, match="epochs cannot be tuned for this LinearSVM"):
-        tune(LinearSVM(), X, y, epochs=[1, 2])
+        wm.tune(wm.LinearSVM(), X, y, epochs=[1, 2])
     with pytest.raises(ValueError, match="nothing to tune"):
-        tune(LinearSVM(), X, y, C=None)
+        wm.tune(wm.LinearSVM(), X, y, C=None)
     with pytest.raises(ValueError, match="already chooses the epochs"):
-        tune(Perceptron(validation=0.1), X, y)
+        wm.tune(wm.Perceptron(validation=0.1), X, y)
     with pytest.raises(TypeError, match="GridSearchCV"):
-        tune(LogisticRegression(), X, y)
+        wm.tune(LogisticRegression(), X, y)
     with pytest.raises(ValueError, match="tune takes vectors"):
-        tune(KernelSVM(kernel="precomputed"), X @ X.T, y)
+        wm.tune(wm.KernelSVM(kernel="precomputed"), X @ X.T, y)
     with pytest.raises(ValueError, match="folds=1"):
-        tune(LinearSVM(), X, y, folds=1)
+        wm.tune(wm.LinearSVM(), X, y, folds=1)

@@ -7,32 +7,17 @@ import pandas as pd
 import pytest
 from shell import run_shell
 
-from widemargin import (
-    DataError,
-    DataWarning,
-    KernelPerceptron,
-    KernelSVM,
-    LinearSVM,
-    OnlineLogistic,
-    PassiveAggressive,
-    Perceptron,
-    TableClassifier,
-    TextClassifier,
-    load,
-    read,
-    stream,
-    tune,
-)
+import widemargin as wm
 
 SEEDED = {"random_state": 0, "progress": False}
 AUTO = {"fit_intercept": "auto", **SEEDED}
 LEARNERS = {
-    "perceptron": Perceptron(**AUTO),
-    "pa": PassiveAggressive(**AUTO),
-    "logistic": OnlineLogistic(**AUTO),
-    "svm": LinearSVM(**SEEDED),
-    "kernel-perceptron": KernelPerceptron(**SEEDED),
-    "kernel-svm": KernelSVM(progress=False),
+    "perceptron": wm.Perceptron(**AUTO),
+    "pa": wm.PassiveAggressive(**AUTO),
+    "logistic": wm.OnlineLogistic(**AUTO),
+    "svm": wm.LinearSVM(**SEEDED),
+    "kernel-perceptron": wm.KernelPerceptron(**SEEDED),
+    "kernel-svm": wm.KernelSVM(progress=False),
 }
 
 
@@ -76,20 +61,20 @@ def test_class_weights_are_the_same_in_both_faces(learner, given, tmp_path):
     estimator = LEARNERS[learner].__class__(**LEARNERS[learner].get_params())
     estimator.set_params(class_weight=given if given == "balanced" else {0: 0.01, 1: 5.0})
     plain = LEARNERS[learner].fit(X, y).predict(X)
-    fitted = estimator.fit(*read(tmp_path / "f.svm"))
-    same_model(load(tmp_path / "m.wm").model_, fitted.model_)
+    fitted = estimator.fit(*wm.read(tmp_path / "f.svm"))
+    same_model(wm.load(tmp_path / "m.wm").model_, fitted.model_)
     assert not np.array_equal(fitted.predict(X), plain)
-    assert load(tmp_path / "m.wm").class_weight == estimator.class_weight
+    assert wm.load(tmp_path / "m.wm").class_weight == estimator.class_weight
 
 
-@pytest.mark.parametrize("svm", [LinearSVM, KernelSVM])
+@pytest.mark.parametrize("svm", [wm.LinearSVM, wm.KernelSVM])
 def test_an_svm_takes_a_weight_for_so_many_copies(svm):
     X, y = examples(60)
     weight = np.arange(60) % 4
     copied, again = np.repeat(X, weight, axis=0), np.repeat(y, weight)
     weighted = svm(tol=1e-7, progress=False).fit(X, y, weight)
     copies = svm(tol=1e-7, progress=False).fit(copied, again)
-    if svm is KernelSVM:
+    if svm is wm.KernelSVM:
         copies.set_params(gamma=weighted.model_.kernel.gamma).fit(copied, again)
     assert weighted.certificate_.primal == pytest.approx(copies.certificate_.primal, rel=1e-5)
     asked = np.random.default_rng(1).normal(size=(50, 4))
@@ -105,35 +90,35 @@ def test_learning_from_mistakes_a_weight_lengthens_the_step():
     for x, sign, cost in zip(np.c_[X, np.ones(40)], signs, weight, strict=True):
         if sign * (w @ x) <= 0.0:
             w += cost * sign * x
-    fitted = Perceptron(keep="last", epochs=1, shuffle=False).fit(X, y, weight)
+    fitted = wm.Perceptron(keep="last", epochs=1, shuffle=False).fit(X, y, weight)
     assert np.r_[fitted.coef_[0], fitted.intercept_] == pytest.approx(w, rel=1e-12)
 
 
 def test_class_weights_multiply_sample_weights():
     X, y = examples()
     weight = np.random.default_rng(2).random(120)
-    both = LinearSVM(class_weight={1: 3.0}, **SEEDED).fit(X, y, weight)
-    alone = LinearSVM(**SEEDED).fit(X, y, weight * np.where(y == 1, 3.0, 1.0))
+    both = wm.LinearSVM(class_weight={1: 3.0}, **SEEDED).fit(X, y, weight)
+    alone = wm.LinearSVM(**SEEDED).fit(X, y, weight * np.where(y == 1, 3.0, 1.0))
     same_model(both.model_, alone.model_)
 
 
 def test_a_column_of_weights_in_both_faces(tmp_path):
     frame, label = write_csv(tmp_path / "t.csv")
     run_shell(tmp_path, "train", "t.csv", "--weight", "cost", "--model", "m.wm")
-    shell = load(tmp_path / "m.wm").model_
+    shell = wm.load(tmp_path / "m.wm").model_
     rest = frame.drop(columns="cost")
     seeded = {"random_state": 0}
-    given = TableClassifier(**seeded).fit(rest, label, frame["cost"].to_numpy())
-    named = TableClassifier(weight="cost", **seeded).fit(frame, label)
-    of_file = TableClassifier(weight="cost", **seeded).fit(str(tmp_path / "t.csv"))
+    given = wm.TableClassifier(**seeded).fit(rest, label, frame["cost"].to_numpy())
+    named = wm.TableClassifier(weight="cost", **seeded).fit(frame, label)
+    of_file = wm.TableClassifier(weight="cost", **seeded).fit(str(tmp_path / "t.csv"))
     for ours in (given, named, of_file):
         same_model(shell, ours.model_)
         assert ours.feature_names_in_.tolist() == ["size", "kind"]
     assert named.predict(rest).tolist() == named.predict(frame).tolist()  # not asked for again
-    plain = TableClassifier(**seeded).fit(rest, label)
+    plain = wm.TableClassifier(**seeded).fit(rest, label)
     assert not np.array_equal(plain.model_.weights, shell.weights)
     run_shell(tmp_path, "train", "t.csv", "--weight", "3", "--model", "m.wm")
-    same_model(load(tmp_path / "m.wm").model_, shell)
+    same_model(wm.load(tmp_path / "m.wm").model_, shell)
 
 
 @pytest.mark.parametrize("suffix", ["jsonl", "parquet", "tsv"])
@@ -147,7 +132,7 @@ def test_a_column_of_weights_in_every_format(suffix, tmp_path):
         frame.to_parquet(path)
     else:
         frame.to_csv(path, sep="\t", index=False)
-    X, y, weight = read(path, weight="cost", return_weight=True)
+    X, y, weight = wm.read(path, weight="cost", return_weight=True)
     assert weight.tolist() == frame["cost"].tolist()
     assert y.tolist() == label.tolist()
     assert X.shape == (90, 3)
@@ -156,9 +141,11 @@ def test_a_column_of_weights_in_every_format(suffix, tmp_path):
 def test_several_files_have_weights_in_the_same_column(tmp_path):
     frame, _ = write_csv(tmp_path / "a.csv")
     write_csv(tmp_path / "b.csv")
-    _, _, weight = read([tmp_path / "a.csv", tmp_path / "b.csv"], weight="cost", return_weight=True)
+    _, _, weight = wm.read(
+        [tmp_path / "a.csv", tmp_path / "b.csv"], weight="cost", return_weight=True
+    )
     assert weight.tolist() == 2 * frame["cost"].tolist()
-    parts = list(stream(tmp_path / "a.csv", weight="cost", return_weight=True))
+    parts = list(wm.stream(tmp_path / "a.csv", weight="cost", return_weight=True))
     assert np.concatenate([part[2] for part in parts]).tolist() == frame["cost"].tolist()
 
 
@@ -172,10 +159,10 @@ def test_the_importance_of_vw_is_a_sample_weight(tmp_path):
     (tmp_path / "f.vw").write_text("".join(lines))
     words = ["train", "f.vw", "--double", "--learner", "svm", "--no-holdout"]
     run_shell(tmp_path, *words, "--model", "m.wm")
-    X_read, y_read, found = read(tmp_path / "f.vw", return_weight=True)
+    X_read, y_read, found = wm.read(tmp_path / "f.vw", return_weight=True)
     assert found.tolist() == weight.tolist()
-    fitted = LinearSVM(**SEEDED).fit(X_read, y_read, found)
-    assert np.array_equal(load(tmp_path / "m.wm").coef_, fitted.coef_)
+    fitted = wm.LinearSVM(**SEEDED).fit(X_read, y_read, found)
+    assert np.array_equal(wm.load(tmp_path / "m.wm").coef_, fitted.coef_)
 
 
 def test_texts_have_class_weights(tmp_path):
@@ -185,22 +172,22 @@ def test_texts_have_class_weights(tmp_path):
     (tmp_path / "d.tsv").write_text("".join(lines))
     run_shell(tmp_path, "train", "d.tsv", "--class-weight", "spam=5,ham=1", "--model", "m.wm")
     weights = {"spam": 5.0, "ham": 1.0}
-    fitted = TextClassifier(class_weight=weights, random_state=0).fit(texts, labels)
-    same_model(load(tmp_path / "m.wm").model_, fitted.model_)
-    tuned = tune(TextClassifier(class_weight=weights, random_state=0), texts, labels, C=[1.0])
+    fitted = wm.TextClassifier(class_weight=weights, random_state=0).fit(texts, labels)
+    same_model(wm.load(tmp_path / "m.wm").model_, fitted.model_)
+    tuned = wm.tune(wm.TextClassifier(class_weight=weights, random_state=0), texts, labels, C=[1.0])
     assert tuned.estimator_.learner.class_weight == weights
 
 
 def test_class_weights_stay_when_an_svm_of_texts_goes_on(tmp_path):
     texts, labels = ["win money", "see you", "win now", "lunch today"], ["spam", "ham"] * 2
     weights = {"spam": 5.0, "ham": 1.0}
-    model = TextClassifier(class_weight=weights).fit(texts, labels)
-    with pytest.warns(DataWarning, match="passive-aggressive"):
+    model = wm.TextClassifier(class_weight=weights).fit(texts, labels)
+    with pytest.warns(wm.DataWarning, match="passive-aggressive"):
         model.partial_fit(texts, labels)
     assert model.learner_.class_weight == weights
-    balanced = TextClassifier(class_weight="balanced").fit(texts, labels)
+    balanced = wm.TextClassifier(class_weight="balanced").fit(texts, labels)
     with (
-        pytest.warns(DataWarning, match="passive-aggressive"),
+        pytest.warns(wm.DataWarning, match="passive-aggressive"),
         pytest.raises(ValueError, match="needs all examples at once"),
     ):
         balanced.partial_fit(texts, labels)
@@ -251,16 +238,16 @@ def test_the_shell_refuses(words, code, expected, tmp_path):
 def test_python_refuses(tmp_path):
     frame, label = write_csv(tmp_path / "t.csv")
     with pytest.raises(ValueError, match="both say what errors cost"):
-        TableClassifier(weight="cost").fit(frame, label, np.ones(90))
-    with pytest.raises(DataError, match="'kind' of the weights holds no numbers"):
-        TableClassifier(weight="kind").fit(frame, label)
+        wm.TableClassifier(weight="cost").fit(frame, label, np.ones(90))
+    with pytest.raises(wm.DataError, match="'kind' of the weights holds no numbers"):
+        wm.TableClassifier(weight="kind").fit(frame, label)
     with pytest.raises(ValueError, match="class_weight"):
-        TableClassifier(Perceptron(), class_weight="balanced").fit(frame, label)
+        wm.TableClassifier(wm.Perceptron(), class_weight="balanced").fit(frame, label)
     with pytest.raises(TypeError, match="only with return_weight=True"):
-        read(tmp_path / "t.csv", weight="cost")
+        wm.read(tmp_path / "t.csv", weight="cost")
     frame.loc[3, "cost"] = -1.0
-    with pytest.raises(DataError, match="row 3: column 'cost': the weight -1 must be"):
-        TableClassifier(weight="cost").fit(frame, label)
+    with pytest.raises(wm.DataError, match="row 3: column 'cost': the weight -1 must be"):
+        wm.TableClassifier(weight="cost").fit(frame, label)
 
 
 def test_a_balanced_model_is_not_updated_with_a_part(tmp_path):

@@ -15,22 +15,14 @@ from typing import Any
 import click
 
 import widemargin
-from widemargin.cli import options
-from widemargin.data.datasets import Classes, make_encoder, read_all
-from widemargin.data.readers.files import Files
+from widemargin.cli.examples import read_examples
 from widemargin.data.reading import matrix_of
 from widemargin.errors import DataError
-from widemargin.models.text_defaults import WHOLE
 
 
 def compare(patterns: Sequence[str], given: Mapping[str, Any]) -> None:
     """Read examples, compare, and tell."""
-    files = Files(patterns, options.read_options(given))
-    options.check_meaning(given, files.format)
-    encoding = options.encode_options(given, files.format, WHOLE.idf)
-    encoder, classes = make_encoder(files, encoding), Classes()
-    data = read_all(files, encoder, classes, learn=True)
-    assert data is not None
+    data, classes, _ = read_examples(patterns, given)
     if len(classes.values) < 2:
         raise DataError(f"{', '.join(patterns)}: only one class is present, nothing to learn")
     some = given["learners"]

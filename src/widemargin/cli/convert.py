@@ -8,16 +8,13 @@ from typing import Any
 
 import click
 
-from widemargin.cli import options
 from widemargin.cli.ask import load_rows_model
+from widemargin.cli.examples import read_examples
 from widemargin.data.cache import write_cache
-from widemargin.data.datasets import Classes, make_encoder, read_all
-from widemargin.data.readers.files import Files
 from widemargin.data.readers.sources import check_readable
 from widemargin.errors import ModelFileError
 from widemargin.models.kernel import KernelModel
 from widemargin.models.liblinear import is_liblinear, read_liblinear, write_liblinear
-from widemargin.models.text_defaults import WHOLE
 
 
 def convert(source: str, target: str, given: Mapping[str, Any]) -> None:
@@ -34,12 +31,7 @@ def convert(source: str, target: str, given: Mapping[str, Any]) -> None:
         write_liblinear(model, target)
         click.echo(f"{target}: a LIBLINEAR model")
         return
-    files = Files(source, options.read_options(given))
-    options.check_meaning(given, files.format)
-    encoding = options.encode_options(given, files.format, WHOLE.idf)
-    encoder, classes = make_encoder(files, encoding), Classes()
-    data = read_all(files, encoder, classes, learn=True)
-    assert data is not None
+    data, classes, encoder = read_examples(source, given)
     write_cache(target, data, classes, encoder)
     size = os.stat(target).st_size
     click.echo(f"{target}: {data.rows.n} examples, {data.rows.width} features, {size:,} bytes")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import os
 from collections.abc import Mapping
-from dataclasses import fields, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any, Self
 
 import numpy as np
@@ -42,6 +42,7 @@ def _has_no_budget(learner: KernelPerceptron) -> bool:
     return True
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class KernelPerceptron(KernelAnswers):
     """Kernel perceptron: the model consists of the examples that were mistakes.
 
@@ -106,58 +107,30 @@ class KernelPerceptron(KernelAnswers):
     classification using the perceptron algorithm, Machine Learning 37.
     """
 
-    def __init__(
-        self,
-        *,
-        kernel: Any = "rbf",
-        degree: int = 3,
-        gamma: float | str | None = None,
-        coef0: float = 1.0,
-        sigma: float | None = None,
-        rule: str = "perceptron",
-        keep: str = "average",
-        epochs: float = 10,
-        eta: Eta = 1.0,
-        C: float = 1.0,
-        target: float = 1.0,
-        shuffle: Shuffle = True,
-        ties: str = "mistake",
-        validation: float = 0.0,
-        patience: int | None = 5,
-        max_seconds: float | None = None,
-        class_weight: Mapping[Any, float] | str | None = None,
-        multiclass: str = "joint",
-        budget: int | None = None,
-        forget: str = "projectron",
-        max_memory: int | str = "2GB",
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        progress: bool | None = None,
-    ) -> None:
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.sigma = sigma
-        self.rule = rule
-        self.keep = keep
-        self.epochs = epochs
-        self.eta = eta
-        self.C = C
-        self.target = target
-        self.shuffle = shuffle
-        self.ties = ties
-        self.validation = validation
-        self.patience = patience
-        self.max_seconds = max_seconds
-        self.class_weight = class_weight
-        self.multiclass = multiclass
-        self.budget = budget
-        self.forget = forget
-        self.max_memory = max_memory
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.progress = progress
+    kernel: Any = "rbf"
+    degree: int = 3
+    gamma: float | str | None = None
+    coef0: float = 1.0
+    sigma: float | None = None
+    rule: str = "perceptron"
+    keep: str = "average"
+    epochs: float = 10
+    eta: Eta = 1.0
+    C: float = 1.0
+    target: float = 1.0
+    shuffle: Shuffle = True
+    ties: str = "mistake"
+    validation: float = 0.0
+    patience: int | None = 5
+    max_seconds: float | None = None
+    class_weight: Mapping[Any, float] | str | None = None
+    multiclass: str = "joint"
+    budget: int | None = None
+    forget: str = "projectron"
+    max_memory: int | str = "2GB"
+    n_jobs: int | None = None
+    random_state: Any = None
+    progress: bool | None = None
 
     def fit(
         self,

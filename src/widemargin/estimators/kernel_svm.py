@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from dataclasses import fields, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any, Self
 
 import numpy as np
@@ -33,6 +33,7 @@ def _wants_probabilities(svm: KernelSVM) -> bool:
     return True
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class KernelSVM(KernelAnswers):
     """Kernel support vector machine, with a certificate of how close to optimal the solution is.
 
@@ -122,48 +123,25 @@ class KernelSVM(KernelAnswers):
     information for training support vector machines, JMLR 6 (algorithm 2).
     """
 
-    def __init__(
-        self,
-        *,
-        C: float = 1.0,
-        kernel: Any = "rbf",
-        degree: int = 3,
-        gamma: float | str = "scale",
-        coef0: float = 0.0,
-        sigma: float | None = None,
-        tol: float = 1e-3,
-        multiclass: str = "ovo",
-        decision_function_shape: str = "ovr",
-        class_weight: Mapping[Any, float] | str | None = None,
-        validation: float = 0.0,
-        max_memory: int | str = "2GB",
-        low_rank: int | None = None,
-        max_seconds: float | None = None,
-        warm_start: bool = False,
-        probability: bool = False,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        progress: bool | None = None,
-    ) -> None:
-        self.C = C
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.sigma = sigma
-        self.tol = tol
-        self.multiclass = multiclass
-        self.decision_function_shape = decision_function_shape
-        self.class_weight = class_weight
-        self.validation = validation
-        self.max_memory = max_memory
-        self.low_rank = low_rank
-        self.max_seconds = max_seconds
-        self.warm_start = warm_start
-        self.probability = probability
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.progress = progress
+    C: float = 1.0
+    kernel: Any = "rbf"
+    degree: int = 3
+    gamma: float | str = "scale"
+    coef0: float = 0.0
+    sigma: float | None = None
+    tol: float = 1e-3
+    multiclass: str = "ovo"
+    decision_function_shape: str = "ovr"
+    class_weight: Mapping[Any, float] | str | None = None
+    validation: float = 0.0
+    max_memory: int | str = "2GB"
+    low_rank: int | None = None
+    max_seconds: float | None = None
+    warm_start: bool = False
+    probability: bool = False
+    n_jobs: int | None = None
+    random_state: Any = None
+    progress: bool | None = None
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Train on examples.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from typing import Any, Self
 
 import numpy as np
@@ -34,6 +34,7 @@ from widemargin.parameters import changed, refuse_unused
 from widemargin.training.progress import watched
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class LinearSVM(LinearAnswers):
     """Linear support vector machine, with a certificate of how close to optimal the solution is.
 
@@ -109,36 +110,19 @@ class LinearSVM(LinearAnswers):
     O. Chapelle (2007), Training a support vector machine in the primal, Neural Computation 19.
     """
 
-    def __init__(
-        self,
-        *,
-        C: float = 1.0,
-        loss: str = "hinge",
-        tol: float = 1e-3,
-        fit_intercept: bool | float = True,
-        bias: str = "regularised",
-        multiclass: str = "ovr",
-        epochs: int = 1000,
-        max_seconds: float | None = None,
-        class_weight: Mapping[Any, float] | str | None = None,
-        validation: float = 0.0,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        progress: bool | None = None,
-    ) -> None:
-        self.C = C
-        self.loss = loss
-        self.tol = tol
-        self.fit_intercept = fit_intercept
-        self.bias = bias
-        self.multiclass = multiclass
-        self.epochs = epochs
-        self.max_seconds = max_seconds
-        self.class_weight = class_weight
-        self.validation = validation
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.progress = progress
+    C: float = 1.0
+    loss: str = "hinge"
+    tol: float = 1e-3
+    fit_intercept: bool | float = True
+    bias: str = "regularised"
+    multiclass: str = "ovr"
+    epochs: int = 1000
+    max_seconds: float | None = None
+    class_weight: Mapping[Any, float] | str | None = None
+    validation: float = 0.0
+    n_jobs: int | None = None
+    random_state: Any = None
+    progress: bool | None = None
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Train on examples.

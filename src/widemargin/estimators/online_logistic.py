@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from dataclasses import dataclass
 
-from widemargin.estimators.streams import StreamLearner
-from widemargin.online.orders import Shuffle
+from widemargin.estimators.online import OnlineLearner
 from widemargin.online.rules import Eta
 
 
-class OnlineLogistic(StreamLearner):
+@dataclass(eq=False, repr=False, kw_only=True)
+class OnlineLogistic(OnlineLearner):
     """Logistic regression by stochastic gradient descent, one example at a time.
 
         for each example (x, y):
@@ -47,47 +46,5 @@ class_weight, fit_intercept, multiclass, grow, warm_start, n_jobs, random_state,
 
     _rules = ("logistic",)
 
-    def __init__(
-        self,
-        *,
-        eta: Eta = 1.0,
-        l2: float = 0.0,
-        keep: str = "average",
-        epochs: int = 10,
-        batch: int | str = 1,
-        shuffle: Shuffle = True,
-        ties: str = "mistake",
-        start: Any = "zero",
-        tol: float = 0.0,
-        validation: float = 0.0,
-        patience: int | None = 5,
-        max_seconds: float | None = None,
-        class_weight: Mapping[Any, float] | str | None = None,
-        fit_intercept: bool | float | str = True,
-        multiclass: str = "joint",
-        grow: bool = False,
-        warm_start: bool = False,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        progress: bool | None = None,
-    ) -> None:
-        self.eta = eta
-        self.l2 = l2
-        self.keep = keep
-        self.epochs = epochs
-        self.batch = batch
-        self.shuffle = shuffle
-        self.ties = ties
-        self.start = start
-        self.tol = tol
-        self.validation = validation
-        self.patience = patience
-        self.max_seconds = max_seconds
-        self.class_weight = class_weight
-        self.fit_intercept = fit_intercept
-        self.multiclass = multiclass
-        self.grow = grow
-        self.warm_start = warm_start
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.progress = progress
+    eta: Eta = 1.0
+    l2: float = 0.0

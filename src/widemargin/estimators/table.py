@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -34,6 +35,7 @@ _COLUMNS = ("text", "columns", "drop", "categories")
 _FILES = ("format", "encoding", "header", "delimiter", "skip_bad")
 
 
+@dataclass(eq=False, repr=False)
 class TableClassifier(EncodedClassifier):
     """Classifier of tables: an encoder of columns and a learner in one model, saved in one file.
 
@@ -134,56 +136,30 @@ class TableClassifier(EncodedClassifier):
     1
     """
 
-    def __init__(
-        self,
-        learner: Any = None,
-        *,
-        label: str | int | None = None,
-        weight: str | int | None = None,
-        class_weight: Mapping[Any, float] | str | None = None,
-        text: Any = (),
-        columns: Any = (),
-        drop: Any = (),
-        categories: Any = (),
-        scale: str = "standard",
-        interactions: Any = (),
-        analyzer: str = "word",
-        ngrams: int | tuple[int, int] | None = None,
-        bits: int = 22,
-        weighting: str = "sublinear",
-        idf: bool | str | None = None,
-        format: str | None = None,
-        encoding: str = "utf-8",
-        header: bool | None = None,
-        delimiter: str | None = None,
-        skip_bad: int = 0,
-        validation: float = 0.0,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.learner = learner
-        self.label = label
-        self.weight = weight
-        self.class_weight = class_weight
-        self.text = text
-        self.columns = columns
-        self.drop = drop
-        self.categories = categories
-        self.scale = scale
-        self.interactions = interactions
-        self.analyzer = analyzer
-        self.ngrams = ngrams
-        self.bits = bits
-        self.weighting = weighting
-        self.idf = idf
-        self.format = format
-        self.encoding = encoding
-        self.header = header
-        self.delimiter = delimiter
-        self.skip_bad = skip_bad
-        self.validation = validation
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+    learner: Any = None
+    _: KW_ONLY
+    label: str | int | None = None
+    weight: str | int | None = None
+    class_weight: Mapping[Any, float] | str | None = None
+    text: Any = ()
+    columns: Any = ()
+    drop: Any = ()
+    categories: Any = ()
+    scale: str = "standard"
+    interactions: Any = ()
+    analyzer: str = "word"
+    ngrams: int | tuple[int, int] | None = None
+    bits: int = 22
+    weighting: str = "sublinear"
+    idf: bool | str | None = None
+    format: str | None = None
+    encoding: str = "utf-8"
+    header: bool | None = None
+    delimiter: str | None = None
+    skip_bad: int = 0
+    validation: float = 0.0
+    n_jobs: int | None = None
+    random_state: Any = None
 
     # Training
 

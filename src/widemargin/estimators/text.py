@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import KW_ONLY, dataclass, fields
 from typing import Any, Self
 
 import numpy as np
@@ -17,25 +18,30 @@ from widemargin.models.text_defaults import NGRAMS, WHOLE, TextDefault
 from widemargin.parameters import NamedParameters, changed, refuse_unused, used_with
 from widemargin.threads import thread_count
 
-_OPTIONS = (
-    "analyzer",
-    "ngrams",
-    "lowercase",
-    "min_length",
-    "bits",
-    "signed",
-    "weighting",
-    "idf",
-    "norm",
-    "errors",
-    "names",
-)
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class _TextOptions:
+    """How documents become rows; `HashedText` describes the options."""
+
+    analyzer: str = "word"
+    ngrams: int | tuple[int, int] = 1
+    lowercase: bool = True
+    min_length: int = 2
+    bits: int = 22
+    signed: bool = False
+    weighting: str = "sublinear"
+    idf: bool | str | None = False
+    norm: str | None = "l2"
+    errors: str = "strict"
+    names: int = 1 << 18
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class HashedText(  # type: ignore[call-arg]
     NamedParameters,
     TransformerMixin,
     BaseEstimator,
+    _TextOptions,
     auto_wrap_output_keys=None,  # because its rows are sparse
 ):
     """Convert documents to sparse rows of hashed words or n-grams.
@@ -98,34 +104,7 @@ class HashedText(  # type: ignore[call-arg]
     large scale multitask learning, ICML.
     """
 
-    def __init__(
-        self,
-        *,
-        analyzer: str = "word",
-        ngrams: int | tuple[int, int] = 1,
-        lowercase: bool = True,
-        min_length: int = 2,
-        bits: int = 22,
-        signed: bool = False,
-        weighting: str = "sublinear",
-        idf: bool | str = False,
-        norm: str | None = "l2",
-        errors: str = "strict",
-        names: int = 1 << 18,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.analyzer = analyzer
-        self.ngrams = ngrams
-        self.lowercase = lowercase
-        self.min_length = min_length
-        self.bits = bits
-        self.signed = signed
-        self.weighting = weighting
-        self.idf = idf
-        self.norm = norm
-        self.errors = errors
-        self.names = names
-        self.n_jobs = n_jobs
+    n_jobs: int | None = None
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Count document frequencies if `idf` is set, and record feature names."""
@@ -189,7 +168,8 @@ class HashedText(  # type: ignore[call-arg]
         return tags
 
 
-class TextClassifier(EncodedClassifier):
+@dataclass(eq=False, repr=False)
+class TextClassifier(EncodedClassifier, _TextOptions):
     """Text classifier: hashed text and a linear learner in one model, saved in one file.
 
     Documents are strings in a list, an array or a Series, or a frame (pandas, Polars, Arrow) with
@@ -234,42 +214,14 @@ class TextClassifier(EncodedClassifier):
     array(['ham', 'spam'], dtype='<U4')
     """
 
-    def __init__(
-        self,
-        learner: Any = None,
-        *,
-        analyzer: str = "word",
-        ngrams: int | tuple[int, int] = NGRAMS,
-        lowercase: bool = True,
-        min_length: int = 2,
-        bits: int = 22,
-        signed: bool = False,
-        weighting: str = "sublinear",
-        idf: bool | str | None = None,
-        norm: str | None = "l2",
-        errors: str = "strict",
-        names: int = 1 << 18,
-        class_weight: Mapping[Any, float] | str | None = None,
-        validation: float = 0.0,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.learner = learner
-        self.analyzer = analyzer
-        self.ngrams = ngrams
-        self.lowercase = lowercase
-        self.min_length = min_length
-        self.bits = bits
-        self.signed = signed
-        self.weighting = weighting
-        self.idf = idf
-        self.norm = norm
-        self.errors = errors
-        self.names = names
-        self.class_weight = class_weight
-        self.validation = validation
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+    learner: Any = None
+    _: KW_ONLY
+    ngrams: int | tuple[int, int] = NGRAMS
+    idf: bool | str | None = None
+    class_weight: Mapping[Any, float] | str | None = None
+    validation: float = 0.0
+    n_jobs: int | None = None
+    random_state: Any = None
 
     # Training
 
@@ -337,7 +289,9 @@ class TextClassifier(EncodedClassifier):
 
 def _encoder(options: Any, **chosen: Any) -> TextEncoder:
     refuse_unused(changed(options), {"min_length": used_with("analyzer", options.analyzer, "word")})
-    return TextEncoder(**{name: getattr(options, name) for name in _OPTIONS} | chosen)
+    return TextEncoder(
+        **{field.name: getattr(options, field.name) for field in fields(_TextOptions)} | chosen
+    )
 
 
 def _sorted_matrix(rows: Rows) -> Any:

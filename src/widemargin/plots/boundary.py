@@ -10,17 +10,17 @@ import numpy as np
 
 from widemargin.data.encode.labels import codes_of
 from widemargin.errors import DataError
-from widemargin.markup.brief import brief_repr
 from widemargin.markup.words import short
 from widemargin.plots import style
+from widemargin.plots.display import Display
 from widemargin.plots.views import Features, Line, View, examples_of, make_view, names_of
 
 #: Grid points per axis at which a model without weights is evaluated.
 _GRID = 160
 
 
-@dataclass
-class BoundaryDisplay:
+@dataclass(repr=False)
+class BoundaryDisplay(Display):
     """Two-dimensional examples, the boundary between the classes, margin, support and weights.
 
     Attributes
@@ -56,10 +56,6 @@ class BoundaryDisplay:
     support_story: str = "support vectors"
     grid: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None
     title: str = ""
-    ax_: Any = None
-    figure_: Any = None
-
-    __repr__ = brief_repr
 
     @classmethod
     def from_estimator(

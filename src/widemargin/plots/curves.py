@@ -11,11 +11,11 @@ import numpy as np
 from widemargin.certificates.certificate import RunCertificate
 from widemargin.data.encode.labels import encode_labels
 from widemargin.errors import DataError
-from widemargin.markup.brief import brief_repr
 from widemargin.markup.words import several
 from widemargin.online import losses
 from widemargin.parameters import check_choice
 from widemargin.plots import style
+from widemargin.plots.display import Display
 from widemargin.plots.views import examples_of
 from widemargin.training.history import History
 
@@ -27,8 +27,8 @@ _LOSSES: dict[str, tuple[losses.Loss, str]] = {
 }
 
 
-@dataclass
-class LossesDisplay:
+@dataclass(repr=False)
+class LossesDisplay(Display):
     """Losses as curves.
 
     Attributes
@@ -47,10 +47,6 @@ class LossesDisplay:
     curves: dict[str, np.ndarray]
     name: str = "margin  y w.x"
     marked: float | None = None
-    ax_: Any = None
-    figure_: Any = None
-
-    __repr__ = brief_repr
 
     @classmethod
     def of_margins(cls, low: float = -2.0, high: float = 2.5, ax: Any = None) -> Self:
@@ -143,8 +139,8 @@ def plot_losses(
     return LossesDisplay.from_estimator(estimator, X, y, feature=feature, values=values, ax=ax)
 
 
-@dataclass
-class HistoryDisplay:
+@dataclass(repr=False)
+class HistoryDisplay(Display):
     """The training history, with one panel for each quantity that was measured.
 
     Attributes
@@ -157,10 +153,6 @@ class HistoryDisplay:
 
     history: History
     panels: dict[str, np.ndarray] = field(default_factory=dict)
-    ax_: Any = None
-    figure_: Any = None
-
-    __repr__ = brief_repr
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, ax: Any = None) -> Self:
@@ -240,8 +232,8 @@ def plot_history(estimator: Any, *, ax: Any = None) -> HistoryDisplay:
     return HistoryDisplay.from_estimator(estimator, ax=ax)
 
 
-@dataclass
-class BoundDisplay:
+@dataclass(repr=False)
+class BoundDisplay(Display):
     """The proof of the mistake bound on real data.
 
         k gamma  <=  w_k . w*  <=  |w_k|  <=  R sqrt k
@@ -255,10 +247,6 @@ class BoundDisplay:
     """
 
     certificate: RunCertificate
-    ax_: Any = None
-    figure_: Any = None
-
-    __repr__ = brief_repr
 
     @classmethod
     def from_certificate(cls, certificate: Any, *, ax: Any = None, scale: str = "auto") -> Self:

@@ -10,17 +10,17 @@ import numpy as np
 
 from widemargin.data.encode.labels import codes_of
 from widemargin.errors import DataError
-from widemargin.markup.brief import brief_repr
 from widemargin.markup.words import several, short
 from widemargin.online.state import KEEPS
 from widemargin.plots import style
+from widemargin.plots.display import Display
 from widemargin.plots.views import View, examples_of, make_view, names_of
 
 _ANSWERS = {"last": "last", "average": "averaged", "vote": "voted"}
 
 
-@dataclass
-class OrdersDisplay:
+@dataclass(repr=False)
+class OrdersDisplay(Display):
     """How much the results of several training runs differ.
 
     Attributes
@@ -40,10 +40,6 @@ class OrdersDisplay:
     codes: np.ndarray | None = None
     labels: list[Any] = field(default_factory=list)
     view: View | None = None
-    ax_: Any = None
-    figure_: Any = None
-
-    __repr__ = brief_repr
 
     @classmethod
     def from_runs(cls, runs: Mapping[str, Any], X: Any, y: Any, *, ax: Any = None) -> Self:

@@ -12,10 +12,10 @@ import numpy as np
 
 from widemargin.data.encode.labels import codes_of
 from widemargin.errors import DataError
-from widemargin.markup.brief import brief_repr
 from widemargin.markup.html import escape, page
 from widemargin.markup.words import several, short, short_names
 from widemargin.plots import style
+from widemargin.plots.display import Display
 from widemargin.plots.hypotheses import Hypothesis, hypotheses
 from widemargin.plots.views import Features, View, examples_of, make_view, names_of
 
@@ -25,8 +25,8 @@ _LINES = 60
 _FRAMES = 120
 
 
-@dataclass
-class PathDisplay:
+@dataclass(repr=False)
+class PathDisplay(Display):
     """The hyperplanes of a training, from the first to the last.
 
     Attributes
@@ -42,10 +42,6 @@ class PathDisplay:
     codes: np.ndarray
     labels: list[Any]
     view: View
-    ax_: Any = None
-    figure_: Any = None
-
-    __repr__ = brief_repr
 
     @classmethod
     def from_estimator(

@@ -11,9 +11,9 @@ from widemargin.data.encode.labels import codes_of
 from widemargin.errors import DataError
 from widemargin.evaluate.measures import Measures
 from widemargin.evaluate.ranking import Curves, curves, curves_of_model
-from widemargin.markup.brief import brief_repr
 from widemargin.markup.words import short
 from widemargin.plots import style
+from widemargin.plots.display import Display
 
 
 class _Kind(NamedTuple):
@@ -33,8 +33,8 @@ _ROC = _Kind("false positive rate", "recall (true positive rate)", "AUC", "defau
 _PRECISION_RECALL = _Kind("recall", "precision", "average precision", "steps-pre")
 
 
-@dataclass
-class RankingDisplay:
+@dataclass(repr=False)
+class RankingDisplay(Display):
     """A ROC or precision-recall curve.
 
     Attributes
@@ -47,11 +47,7 @@ class RankingDisplay:
 
     curves: Curves
     deployed: Measures | None = None
-    ax_: Any = None
-    figure_: Any = None
     _kind = _ROC
-
-    __repr__ = brief_repr
 
     @classmethod
     def from_estimator(

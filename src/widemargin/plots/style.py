@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 from weakref import WeakSet
 
@@ -131,9 +132,16 @@ def _place_above(ax: Any, handles: Any, names: Sequence[str], columns: int, rows
 def text_width(words: str, size: float) -> float:
     """The width of a text in points."""
     from matplotlib.font_manager import FontProperties
+
+    return _text_width(words, size, FontProperties())
+
+
+@lru_cache(maxsize=4096)
+def _text_width(words: str, size: float, font: Any) -> float:
+    """The width of a text; a legend asks again and again for the same names, 15 ms each."""
     from matplotlib.textpath import TextPath
 
-    return float(TextPath((0, 0), words, size=size, prop=FontProperties()).get_extents().width)
+    return float(TextPath((0, 0), words, size=size, prop=font).get_extents().width)
 
 
 def _legend_width(names: Sequence[str], columns: int) -> float:

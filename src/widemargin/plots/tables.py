@@ -11,16 +11,16 @@ import numpy as np
 from widemargin.data.encode.labels import codes_of
 from widemargin.errors import DataError
 from widemargin.evaluate.measures import Measures, confusion_of
-from widemargin.markup.brief import brief_repr
 from widemargin.markup.words import short, short_names
 from widemargin.plots import style
+from widemargin.plots.display import Display
 
 #: Tables of more classes than this are drawn without numbers.
 _NUMBERED = 12
 
 
-@dataclass
-class ConfusionDisplay:
+@dataclass(repr=False)
+class ConfusionDisplay(Display):
     """How often each class was predicted as each other class.
 
     Attributes
@@ -30,10 +30,6 @@ class ConfusionDisplay:
     """
 
     measures: Measures
-    ax_: Any = None
-    figure_: Any = None
-
-    __repr__ = brief_repr
 
     @classmethod
     def from_estimator(cls, estimator: Any, X: Any, y: Any, *, ax: Any = None) -> Self:
@@ -110,8 +106,8 @@ def plot_confusion(estimator: Any, X: Any, y: Any, *, ax: Any = None) -> Confusi
     return ConfusionDisplay.from_estimator(estimator, X, y, ax=ax)
 
 
-@dataclass
-class WeightsDisplay:
+@dataclass(repr=False)
+class WeightsDisplay(Display):
     """The features with the largest weights for each class, or the weights as images.
 
     Attributes
@@ -127,10 +123,6 @@ class WeightsDisplay:
     top: Mapping[Any, list[tuple[str, float]]]
     images: np.ndarray | None = None
     labels: Sequence[Any] = ()
-    ax_: Any = None
-    figure_: Any = None
-
-    __repr__ = brief_repr
 
     @classmethod
     def from_estimator(
@@ -262,8 +254,8 @@ def plot_weights(
     return WeightsDisplay.from_estimator(estimator, n=n, shape=shape, classes=classes, ax=ax)
 
 
-@dataclass
-class TagsDisplay:
+@dataclass(repr=False)
+class TagsDisplay(Display):
     """A sentence, with the tag of every word and its margin.
 
     Attributes
@@ -279,10 +271,6 @@ class TagsDisplay:
     tags: Sequence[str]
     margins: np.ndarray
     right: Sequence[str] | None = None
-    ax_: Any = None
-    figure_: Any = None
-
-    __repr__ = brief_repr
 
     def plot(self, ax: Any = None, across: int = 46) -> Self:
         """Draw it, in lines of about `across` letters."""

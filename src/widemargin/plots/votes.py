@@ -8,18 +8,18 @@ from typing import Any, Self
 import numpy as np
 
 from widemargin.data.encode.text import texts_of
-from widemargin.markup.brief import brief_repr
 from widemargin.markup.words import short, short_names
 from widemargin.online.scores import best_class
 from widemargin.plots import style
+from widemargin.plots.display import Display
 from widemargin.plots.hypotheses import scores_along
 
 #: Only this many classes are named: those with the most votes.
 _NAMED = 6
 
 
-@dataclass
-class VotesDisplay:
+@dataclass(repr=False)
+class VotesDisplay(Display):
     """All hypotheses of a training in order, each drawn as wide as its number of votes.
 
     Attributes
@@ -38,10 +38,6 @@ class VotesDisplay:
     leads: np.ndarray
     votes: np.ndarray
     labels: list[Any]
-    ax_: Any = None
-    figure_: Any = None
-
-    __repr__ = brief_repr
 
     @classmethod
     def from_estimator(cls, estimator: Any, x: Any, *, ax: Any = None) -> Self:

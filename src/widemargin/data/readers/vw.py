@@ -32,12 +32,8 @@ def parse_vw_lines(
 
     Parameters
     ----------
-    text : array of uint8
-        Lines, the last with its line end.
-    flaws : int
-        Stop after this many bad lines.
-    dtype : float32 or float64
-        The type of the values.
+    text, flaws, dtype
+        As for svmlight's `parse_lines`.
     need_label : bool
         Whether an example without a label is bad.
     """

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from itertools import pairwise
 from typing import Any
 
@@ -79,6 +79,7 @@ _LABEL_BITS, _LABEL_EPOCHS, _LABEL_MARGIN = 18, 8, 30.0
 _MOST_TAGS = 512
 
 
+@dataclass(eq=False, repr=False)
 class Parser(StructuredEstimator):
     """Find the dependency trees of sentences.
 
@@ -154,40 +155,22 @@ class Parser(StructuredEstimator):
     ([2, 3, 0], ['det', 'nsubj', 'root'])
     """
 
-    def __init__(
-        self,
-        system: str = "arc-hybrid",
-        *,
-        beam: int = 1,
-        epochs: int | None = None,
-        margin: float = 50.0,
-        C: float = 0.01,
-        explore: float = 0.9,
-        actions: int = 16,
-        bits: int = 20,
-        tags: str | Sequence[str] = "own",
-        tagger: Tagger | None = None,
-        jackknife: int = 5,
-        validation: Any = None,
-        patience: int | None = 5,
-        max_seconds: float | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.system = system
-        self.beam = beam
-        self.epochs = epochs
-        self.margin = margin
-        self.C = C
-        self.explore = explore
-        self.actions = actions
-        self.bits = bits
-        self.tags = tags
-        self.tagger = tagger
-        self.jackknife = jackknife
-        self.validation = validation
-        self.patience = patience
-        self.max_seconds = max_seconds
-        self.random_state = random_state
+    system: str = "arc-hybrid"
+    _: KW_ONLY
+    beam: int = 1
+    epochs: int | None = None
+    margin: float = 50.0
+    C: float = 0.01
+    explore: float = 0.9
+    actions: int = 16
+    bits: int = 20
+    tags: str | Sequence[str] = "own"
+    tagger: Tagger | None = None
+    jackknife: int = 5
+    validation: Any = None
+    patience: int | None = 5
+    max_seconds: float | None = None
+    random_state: Any = None
 
     def fit(
         self,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -71,6 +71,7 @@ _RULES = ("perceptron", "pa", "pa1", "pa2")
 _MOST_TAGS = 4096
 
 
+@dataclass(eq=False, repr=False)
 class Tagger(StructuredEstimator):
     """Tag sequences: the structured perceptron and its large-margin relative.
 
@@ -159,52 +160,28 @@ class Tagger(StructuredEstimator):
     ['DET', 'NOUN', 'VERB']
     """
 
-    def __init__(
-        self,
-        order: int = 1,
-        *,
-        templates: str | Sequence[str] = "auto",
-        rule: str = "pa1",
-        C: float = 0.03,
-        epochs: int = 10,
-        keep: str = "average",
-        committee: int = 1,
-        bits: int | None = 18,
-        scheme: str | None = "IOBES",
-        constraints: str | None = "auto",
-        tag_dictionary: Any = None,
-        search: str = "exact",
-        beam: int = 8,
-        update: str = "max-violation",
-        cost_augmented: bool = False,
-        shuffle: bool = True,
-        validation: Any = 0.0,
-        patience: int | None = 5,
-        max_seconds: float | None = None,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.order = order
-        self.templates = templates
-        self.rule = rule
-        self.C = C
-        self.epochs = epochs
-        self.keep = keep
-        self.committee = committee
-        self.bits = bits
-        self.scheme = scheme
-        self.constraints = constraints
-        self.tag_dictionary = tag_dictionary
-        self.search = search
-        self.beam = beam
-        self.update = update
-        self.cost_augmented = cost_augmented
-        self.shuffle = shuffle
-        self.validation = validation
-        self.patience = patience
-        self.max_seconds = max_seconds
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+    order: int = 1
+    _: KW_ONLY
+    templates: str | Sequence[str] = "auto"
+    rule: str = "pa1"
+    C: float = 0.03
+    epochs: int = 10
+    keep: str = "average"
+    committee: int = 1
+    bits: int | None = 18
+    scheme: str | None = "IOBES"
+    constraints: str | None = "auto"
+    tag_dictionary: Any = None
+    search: str = "exact"
+    beam: int = 8
+    update: str = "max-violation"
+    cost_augmented: bool = False
+    shuffle: bool = True
+    validation: Any = 0.0
+    patience: int | None = 5
+    max_seconds: float | None = None
+    n_jobs: int | None = None
+    random_state: Any = None
 
     def fit(
         self,
