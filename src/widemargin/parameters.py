@@ -273,6 +273,9 @@ class NamedParameters:
     TypeError: Learner has no parameter 'max_iter'; here it is called 'epochs'
     """
 
+    #: The learners that an estimator may have as its parameter `learner`, the default first.
+    _learners: tuple[type, ...] = ()
+
     def __new__(cls, *args: Any, **params: Any) -> Self:
         """Make an estimator, whose parameters must be known."""
         for name in params:
@@ -390,7 +393,9 @@ def refuse_unknown(where: str, given: Iterable[str], known: Iterable[str]) -> No
 def _unknown(kind: type, name: str) -> str:
     """What to say about a parameter that a class does not have; nothing if it has it."""
     names, anything = _parameters_of(kind)
-    return "" if anything or name in names else _suggestion(kind.__name__, name, names)
+    if anything or name in names:
+        return ""
+    return _suggestion(kind.__name__, name, names, getattr(kind, "_learners", ()))
 
 
 @cache
@@ -403,18 +408,32 @@ def _parameters_of(kind: type) -> tuple[tuple[str, ...], bool]:
     return tuple(parameter.name for parameter in found), anything
 
 
-def _suggestion(where: str, name: str, known: tuple[str, ...]) -> str:
+def _suggestion(
+    where: str, name: str, known: tuple[str, ...], learners: tuple[type, ...] = ()
+) -> str:
     """Say that a name is unknown, and which one is meant."""
     said = f"{where} has no parameter {name!r}"
-    for ours in _OUR_NAMES.get(name, ()):
-        if ours.partition("=")[0] in known:
-            return f"{said}; here it is {ours if '=' in ours else f'called {ours!r}'}"
+    ours = _our_name(name, known)
+    if ours:
+        return f"{said}; here it is {ours if '=' in ours else f'called {ours!r}'}"
+    for learner in learners:
+        its = _parameters_of(learner)[0]
+        theirs = name if name in its else _our_name(name, its)
+        if theirs:
+            example = theirs if "=" in theirs else f"{theirs}=..."
+            return f"{said}; give it to the learner: {where}({learner.__name__}({example}))"
     if name in _OTHERWISE:
         return f"{said}; {_OTHERWISE[name]}"
     likely = nearest(name, known)
     if likely is not None:
         return f"{said}; did you mean {likely!r}?"
     return f"{said}; it has {', '.join(sorted(known, key=str.lower))}"
+
+
+def _our_name(name: str, known: tuple[str, ...]) -> str:
+    """What another library's parameter is called here; nothing if there is none of the kind."""
+    ours = (one for one in _OUR_NAMES.get(name, ()) if one.partition("=")[0] in known)
+    return next(ours, "")
 
 
 def _equal(value: Any, default: Any) -> bool:

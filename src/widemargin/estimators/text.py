@@ -11,7 +11,10 @@ from sklearn.exceptions import NotFittedError
 
 from widemargin.data.encode.text import TextEncoder, texts_of
 from widemargin.data.rows import Rows, Stack
+from widemargin.errors import DataError
 from widemargin.estimators.encoded import EncodedClassifier
+from widemargin.estimators.linear_svm import LinearSVM
+from widemargin.estimators.passive_aggressive import PassiveAggressive
 from widemargin.models.explanation import Explanation
 from widemargin.models.text_defaults import NGRAMS, WHOLE, TextDefault
 from widemargin.parameters import NamedParameters, changed, refuse_unused, used_with
@@ -234,6 +237,8 @@ class TextClassifier(EncodedClassifier):
     array(['ham', 'spam'], dtype='<U4')
     """
 
+    _learners: tuple[type, ...] = (LinearSVM, PassiveAggressive)
+
     def __init__(
         self,
         learner: Any = None,
@@ -287,6 +292,8 @@ class TextClassifier(EncodedClassifier):
         """
         learner, encoder = self._fresh_learner(WHOLE), self._encoder(WHOLE)
         texts, threads = texts_of(X), thread_count(self.n_jobs)
+        if not len(texts.starts):
+            raise DataError("X: there are no documents to learn from")
         stack = Stack(1)
         encoder.encode_first(texts, stack, threads, note=True)
         rows = stack.rows(encoder.width)
