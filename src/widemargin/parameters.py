@@ -332,13 +332,19 @@ def changed(learner: Any) -> dict[str, Any]:
 
     Parameters are attributes of the same names, as in scikit-learn and dataclasses.
     """
-    from inspect import signature
-
     return {
         name: getattr(learner, name)
-        for name, parameter in signature(type(learner)).parameters.items()
-        if not _equal(getattr(learner, name), parameter.default)
+        for name, default in _defaults_of(type(learner)).items()
+        if not _equal(getattr(learner, name), default)
     }
+
+
+@cache
+def _defaults_of(kind: type) -> dict[str, Any]:
+    """The defaults of the parameters of a class by name; looking them up is slow."""
+    from inspect import signature
+
+    return {name: one.default for name, one in signature(kind).parameters.items()}
 
 
 def refuse_unused(given: Mapping[str, Any], uses: Mapping[str, Use]) -> None:
