@@ -235,7 +235,11 @@ class Tagger(StructuredEstimator):
         if not corpus.tokens:
             raise DataError(f"{corpus.source}: there is no token to learn from")
         if column == corpus.names[0]:
-            raise DataError(f"{corpus.source}: the words themselves cannot be the tags")
+            only = "there is one column only, " if len(corpus.names) == 1 else ""
+            raise DataError(
+                f"{corpus.source}: {only}{column!r} holds the words; the tags must be in another"
+                " column between blanks or tabs"
+            )
         if corpus.format == "conllu":
             return []
         names = corpus.names[1:]
@@ -434,7 +438,7 @@ class Tagger(StructuredEstimator):
     def marginals(
         self,
         sentences: Any,
-        temperature: float = 1.0,
+        temperature: float | None = None,
         n_jobs: int | None = None,
         **columns: Sequence[str],
     ) -> Any:
@@ -442,11 +446,19 @@ class Tagger(StructuredEstimator):
         return self._fitted().marginals(sentences, temperature, n_jobs, **columns)
 
     def calibrate(self, sentences: Any, tags: Any = None, column: str | int | None = None) -> float:
-        """The temperature for `marginals` that suits held-out sentences best.
+        """Find the temperature of `marginals` that suits held-out sentences best, and keep it.
 
-        See `TaggerModel.calibrate`.
+        It is saved with the model, and `widemargin tag --proba` uses it. See
+        `TaggerModel.calibrate`.
+
+        Returns
+        -------
+        float
+            The temperature.
         """
-        return self._fitted().calibrate(sentences, tags, column)
+        found = self._fitted().calibrate(sentences, tags, column)
+        self.model_ = self.model_.with_temperature(found)
+        return found
 
     def explain(
         self, words: Sequence[Any], token: int, top: int | None = 10, **columns: Sequence[str]
