@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -14,6 +14,7 @@ from widemargin.certificates.gap import GapCertificate, relative, together
 from widemargin.data.rows import Rows, frozen
 from widemargin.errors import DataError
 from widemargin.linear_svm.binary import Solution, Solver, rescale_start, solve
+from widemargin.linear_svm.classes import OneVsRest, Solutions, shareable, solve_classes
 from widemargin.linear_svm.interior_point import affordable
 from widemargin.linear_svm.joint import JointSVM, solve_joint
 from widemargin.linear_svm.problem import BinarySVM, SolverReport, StopSignal
@@ -169,11 +170,17 @@ def fit_svm(
         raise DataError("every example has weight zero: give at least one a positive weight")
     signal = StopSignal()
     problems = _problems(rows, given.width, len(classes), codes, price, settings)
-    solvers = _solvers(problems, settings, rng, signal, start)
+    threads = thread_count(settings.n_jobs)
+    solvers: Sequence[Solver | Solutions]
+    if isinstance(problems, list) and len(problems) > 1 and shareable(problems[0], len(problems)):
+        starts = start and [*map(rescale_start, problems, start.alphas)]
+        together_problem = OneVsRest(tuple(problems), frozen(codes.astype(np.int64)))
+        solvers = [solve_classes(together_problem, rng, signal, starts, threads)]
+    else:
+        solvers = _solvers(problems, settings, rng, signal, start)
     deadline = time.monotonic() + (
         math.inf if settings.max_seconds is None else settings.max_seconds
     )
-    threads = thread_count(settings.n_jobs)
     W = np.empty((1 if len(classes) == 2 else len(classes), rows.width + 1))
     at_once = max(threads, _ROOM // (8 * (2 * rows.width + _NUMBERS * rows.n)))
     try:
@@ -267,7 +274,7 @@ def _solvers(
 
 
 def _drive(
-    solvers: list[Solver],
+    solvers: Sequence[Solver | Solutions],
     W: np.ndarray,
     signal: StopSignal,
     deadline: float,
@@ -297,7 +304,7 @@ def _drive(
 
 
 def _drive_group(
-    solvers: list[Solver],
+    solvers: Sequence[Solver | Solutions],
     signal: StopSignal,
     began: float,
     deadline: float,
@@ -306,20 +313,20 @@ def _drive_group(
 ) -> tuple[list[Solution], list[list[tuple[SolverReport, float]]], str]:
     """Run solvers to their ends, one slice of work each in turn; also tells why they stopped."""
     reports: list[list[tuple[SolverReport, float]]] = [[] for _ in solvers]
-    solutions: dict[int, Solution] = {}
+    solutions: dict[int, list[Solution]] = {}
     running = list(range(len(solvers)))
     stopped = ""
 
-    def go_on(c: int) -> SolverReport | Solution:
+    def go_on(c: int) -> SolverReport | list[Solution]:
         try:
             return next(solvers[c])
         except StopIteration as end:
-            return end.value
+            return [end.value] if isinstance(end.value, Solution) else end.value
 
     while running:
         current: list[SolverReport] = []
         for c, found in zip(running, run_all(go_on, running, threads), strict=True):
-            if isinstance(found, Solution):
+            if isinstance(found, list):
                 solutions[c] = found
                 continue
             current.append(found)
@@ -336,7 +343,7 @@ def _drive_group(
         if time.monotonic() > deadline:
             stopped = stopped or "deadline"
         signal.stop = bool(stopped)
-    return [solutions[c] for c in range(len(solvers))], reports, stopped
+    return [each for c in range(len(solvers)) for each in solutions[c]], reports, stopped
 
 
 def _history(reports: list[list[tuple[SolverReport, float]]], stopped: str) -> History:
