@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass, replace
 
@@ -10,19 +11,28 @@ import numpy as np
 from widemargin.certificates.gap import BinaryObjective, GapCertificate, measure_classes
 from widemargin.data.rows import Rows, frozen
 from widemargin.linear_svm.binary import Solution, Solver, solve
+from widemargin.linear_svm.dual_ascent import DualAscent
 from widemargin.linear_svm.newton_classes import ClassesIterate, ClassesSVM, iterate
 from widemargin.linear_svm.problem import BinarySVM, SolverReport, StopSignal
+from widemargin.linear_svm.steps import CoordinatePass
+from widemargin.threads import run_all
 
 #: Newton steps for all classes together are for at most this many features, for at least this many
-#: examples per feature, and while the matrices of all classes take at most this many bytes.
+#: examples per feature, and while what is kept for all classes takes at most this many bytes.
 #: Chosen by hand; every fit ends with a measured gap, so only the time depends on them.
 _MOST_FEATURES, _ROWS_PER_FEATURE, _ROOM = 1500, 2, 1 << 30
+#: About how many numbers of 8 bytes they keep for every example and class.
+_NUMBERS = 6
 #: Coordinate descent needs few passes where C times the mean squared length of a row is below
-#: this: it then changes weights by little more than one step of each example. (MNIST's images, with
-#: values up to 1, have a squared length of about 100.)
+#: this: every example changes little. (MNIST's images, with values up to 1, have a squared length
+#: of about 100.)
 _EASY = 3.0
-#: Sparse rows are taken as a matrix if at least this fraction of it is not zero.
-_DENSE_FROM = 0.25
+#: Sparse rows are taken as a matrix if at least this fraction of it is not zero. Passes over a
+#: matrix with fewer values than that, and with at least so many features, read only those.
+_DENSE_FROM, _WIDE = 0.3, 64
+#: The passes of coordinate descent before the Newton steps: they show most of the examples that
+#: will not be on a corner, and cost less than one Newton step.
+_PASSES = 2
 
 Solutions = Generator[SolverReport, None, list[Solution]]
 
@@ -48,17 +58,30 @@ def shareable(problem: BinarySVM, classes: int) -> bool:
     rows, width = problem.rows, problem.rows.width + 1
     if not np.isfinite(problem.C) or problem.free_bias or width > _MOST_FEATURES:
         return False
-    if rows.n < _ROWS_PER_FEATURE * width or 8 * classes * (width**2 + 6 * rows.n) > _ROOM:
+    if rows.n < _ROWS_PER_FEATURE * width:
         return False
-    if rows.is_sparse and rows.stored_values < _DENSE_FROM * rows.n * rows.width:
+    if 8 * classes * (width**2 + _NUMBERS * rows.n) > _ROOM:
         return False
-    return problem.C * _mean_squared_length(rows) > _EASY
+    return not (rows.is_sparse and rows.stored_values < _DENSE_FROM * rows.n * rows.width)
 
 
-def _mean_squared_length(rows: Rows) -> float:
-    values = rows.stored.values.ravel()
-    with np.errstate(over="ignore", invalid="ignore"):
-        return float(np.vdot(values, values)) / rows.n + rows.bias**2
+def easy(problem: BinarySVM) -> bool:
+    """Whether coordinate descent alone is likely to need few passes."""
+    values = problem.rows.stored.values.ravel()
+    squares = float(np.dot(values, values)) / problem.rows.n
+    return problem.C * (squares + problem.rows.bias**2) <= _EASY
+
+
+def thinned(rows: Rows) -> Rows:
+    """Return a matrix that is mostly zeros as sparse rows; other rows as they are."""
+    if rows.is_sparse or rows.width < _WIDE:
+        return rows
+    values = rows.stored.values
+    if np.count_nonzero(values) >= _DENSE_FROM * values.size:
+        return rows
+    import scipy.sparse
+
+    return replace(Rows.of(scipy.sparse.csr_matrix(values), bias=rows.bias), distinct=True)
 
 
 def solve_classes(
@@ -83,9 +106,12 @@ def solve_classes(
     threads : int
         How many threads share the work. The result does not depend on it.
     """
-    first = all_classes.problems[0]
-    point = ClassesIterate(_shared(all_classes), _signed(all_classes, start), threads)
-    epochs = 0
+    first, epochs = all_classes.problems[0], 0
+    if start is None:
+        epochs = min(_PASSES, first.epochs)
+        start = yield from _run_passes(all_classes, epochs, rng, signal, threads)
+    signs = np.stack([each.y for each in all_classes.problems])
+    point = ClassesIterate(_shared(all_classes), signs * np.stack(start), threads)
     for whole in iterate(point, first.tol):
         epochs += whole
         yield _report(point, epochs, whole)
@@ -115,13 +141,32 @@ def _shared(all_classes: OneVsRest) -> ClassesSVM:
     )
 
 
-def _signed(all_classes: OneVsRest, start: list[np.ndarray] | None) -> np.ndarray | None:
-    """Return the dual values to begin with, times the signs."""
-    if start is None:
-        return None
-    return np.stack(
-        [alpha * each.y for alpha, each in zip(start, all_classes.problems, strict=True)]
-    )
+def _run_passes(
+    all_classes: OneVsRest,
+    passes: int,
+    rng: np.random.Generator,
+    signal: StopSignal,
+    threads: int,
+) -> Generator[SolverReport, None, list[np.ndarray]]:
+    """Run passes of coordinate descent for every class; returns the dual values."""
+    rows = thinned(all_classes.problems[0].rows)
+    problems = [replace(each, rows=rows) for each in all_classes.problems]
+    ascents = [DualAscent(*each) for each in zip(problems, rng.spawn(len(problems)), strict=True)]
+
+    def run_one(ascent: DualAscent) -> SolverReport:
+        return deque(CoordinatePass().attempt(ascent, signal), maxlen=1)[0]
+
+    for number in range(passes):
+        told: list[SolverReport] = []
+        for begin in range(0, len(ascents), threads):
+            told += run_all(run_one, ascents[begin : begin + threads], threads)
+            if begin + threads < len(ascents):
+                yield SolverReport(number + 1, (begin + threads) / len(ascents), 0, 0)
+        sums = (sum(figures) for figures in zip(*(each[2:] for each in told), strict=True))
+        yield SolverReport(number + 1, 1.0, *sums)
+        if signal.stop:
+            break
+    return [ascent.state.alpha for ascent in ascents]
 
 
 def _report(point: ClassesIterate, epochs: int, whole: bool) -> SolverReport:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,7 +14,14 @@ from widemargin.certificates.gap import GapCertificate, relative, together
 from widemargin.data.rows import Rows, frozen
 from widemargin.errors import DataError
 from widemargin.linear_svm.binary import Solution, Solver, rescale_start, solve
-from widemargin.linear_svm.classes import OneVsRest, Solutions, shareable, solve_classes
+from widemargin.linear_svm.classes import (
+    OneVsRest,
+    Solutions,
+    easy,
+    shareable,
+    solve_classes,
+    thinned,
+)
 from widemargin.linear_svm.interior_point import affordable
 from widemargin.linear_svm.joint import JointSVM, solve_joint
 from widemargin.linear_svm.problem import BinarySVM, SolverReport, StopSignal
@@ -171,13 +178,7 @@ def fit_svm(
     signal = StopSignal()
     problems = _problems(rows, given.width, len(classes), codes, price, settings)
     threads = thread_count(settings.n_jobs)
-    solvers: Sequence[Solver | Solutions]
-    if isinstance(problems, list) and len(problems) > 1 and shareable(problems[0], len(problems)):
-        starts = start and [*map(rescale_start, problems, start.alphas)]
-        together_problem = OneVsRest(tuple(problems), frozen(codes.astype(np.int64)))
-        solvers = [solve_classes(together_problem, rng, signal, starts, threads)]
-    else:
-        solvers = _solvers(problems, settings, rng, signal, start)
+    solvers = _solvers(problems, codes, settings, rng, signal, start)
     deadline = time.monotonic() + (
         math.inf if settings.max_seconds is None else settings.max_seconds
     )
@@ -256,15 +257,24 @@ def _problems(
 
 def _solvers(
     problems: list[BinarySVM] | JointSVM,
+    codes: np.ndarray,
     settings: SVMSettings,
     rng: np.random.Generator,
     signal: StopSignal,
     start: DualStart | None,
-) -> list[Solver]:
-    """Return a solver for every problem, each with its own random generator."""
+) -> Sequence[Solver | Solutions]:
+    """Return a solver for every problem, each with its own random generator, or one for all."""
     if isinstance(problems, JointSVM):
         first = None if start is None else start.alphas[0] * (settings.C / start.C)
         return [solve_joint(problems, rng, signal, first)]
+    if len(problems) > 1 and shareable(problems[0], len(problems)):
+        if not easy(problems[0]):
+            starts = start and [*map(rescale_start, problems, start.alphas)]
+            everything = OneVsRest(tuple(problems), frozen(codes.astype(np.int64)))
+            threads = thread_count(settings.n_jobs)
+            return [solve_classes(everything, rng, signal, starts, threads)]
+        rows = thinned(problems[0].rows)
+        problems = [replace(problem, rows=rows) for problem in problems]
     solvers = []
     for number, own in enumerate(rng.spawn(len(problems))):
         problem = problems[number]

@@ -5,9 +5,8 @@ Every class has a problem of its own, but all have the same examples:
     min over w_c of  1/2 w_c.w_c + sum_i C_i smoothed loss(1 - y_ic w_c.x_i),    y_ic = +1 or -1
 
 So the scores of a step are one matrix product for all classes, and so are the weights that the
-dual values make; at the start, where no example is beyond a corner yet, the classes share their
-Hessian and its factor. Later on each class keeps the sum of x x' over its examples on the corner,
-and a step adds and takes away only the examples that came and went. Where many more examples are on
+dual values make. Each class keeps the sum of x x' over its examples on the corner, and a step adds
+and takes away only the examples that came and went. Where many more examples are on
 the corner than there are features, the sum is taken over every m-th of them. How the corner is
 smoothed and sharpened is described in `widemargin.linear_svm.newton_primal`.
 """
@@ -16,7 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -28,13 +27,13 @@ from widemargin.threads import run_all
 
 # The constants below were chosen by hand; benchmarks/dense_svm.py measures the times with them.
 # The gap at the end is measured, so the time depends on them and the quality of the result does
-# not. Those of the corner are the same as for one class, see `newton_primal`.
+# not. Those of the corner are much the same as for one class, see `newton_primal`.
 
 #: The largest number of steps.
 _STEPS = 80
-#: Half the width of the smoothed corner at first: at w = 0 all examples are inside it.
-_FIRST_WIDTH = 2.0
-_SHARPEN, _SHARPEST, _SMOOTHING_SHARE, _DETERMINED, _NEARLY_OPTIMAL = 0.35, 0.01, 0.8, 5, 1.0
+#: Half the width of the smoothed corner at first, in units of the margin.
+_FIRST_WIDTH = 1.0
+_SHARPEN, _SHARPEST, _SMOOTHING_SHARE, _DETERMINED, _NEARLY_OPTIMAL = 0.35, 0.01, 0.8, 5, 10.0
 #: Examples whose products with the weights are computed at once. It fixes the order of the sums,
 #: so that they do not depend on the number of threads; 4096 rows of 784 features are 26 MB.
 _ROWS_AT_ONCE = 4096
@@ -76,7 +75,7 @@ class ClassesIterate:
         Half the width of each corner, and the fraction of it that its next bold step leaves.
     """
 
-    def __init__(self, problem: ClassesSVM, start: np.ndarray | None, threads: int) -> None:
+    def __init__(self, problem: ClassesSVM, start: np.ndarray, threads: int) -> None:
         self.problem, self.threads = problem, threads
         k, n, width = problem.classes, problem.rows.n, problem.rows.width + 1
         self.W = np.zeros((k, width))
@@ -86,12 +85,10 @@ class ClassesIterate:
         self.half_width, self.sharpen_by = np.full(k, _FIRST_WIDTH), np.full(k, _SHARPEN)
         self.pull: list[Pull] = [Pull(0, 0, 0, 0.0, 0.0)] * k
         self.sums: list[_CornerSum | None] = [None] * k
-        if start is not None:
-            self.pulls[:] = start
-            self.W[:] = self.combine(range(k))
-            self.half_width[:] = 0.5 * _FIRST_WIDTH
-            self.scores[:] = self.score(self.W)
         self.live = list(range(k))
+        self.pulls[:] = start
+        self.W[:] = self.combine(self.live)
+        self.scores[:] = self.score(self.W)
         self.V = np.zeros((k, width))
         self.move([0.0] * k)
 
@@ -108,10 +105,9 @@ class ClassesIterate:
         out += rows.bias * W[:, -1:]
         return out
 
-    def combine(self, which: Any) -> np.ndarray:
+    def combine(self, which: list[int]) -> np.ndarray:
         """Return the sum of pulls times rows, for some classes."""
-        rows = self.problem.rows
-        pulls = self.pulls[list(which)]
+        rows, pulls = self.problem.rows, self.pulls[which]
 
         def add_up(part: slice) -> np.ndarray:
             return pulls[:, part] @ rows.stored.values[part].astype(np.float64, copy=False)
@@ -182,15 +178,6 @@ class ClassesIterate:
         H.flat[:: len(H) + 1] += 1.0
         return H
 
-    def first_directions(self) -> np.ndarray:
-        """Return the first Newton directions: all examples count, the same for all classes."""
-        H = self.hessian(self.live[0])
-        shared = self.sums[self.live[0]]
-        assert shared is not None
-        self.sums = [shared.copy() for _ in self.sums]
-        found = solve_scaled(H, (self.V - self.W).T)
-        return self.V - self.W if found is None else np.ascontiguousarray(found.T)
-
     def direction(self, c: int, allowed: float) -> tuple[np.ndarray | None, float, bool]:
         """Return where a class goes, what fraction of the corner's width is left, and how.
 
@@ -227,19 +214,14 @@ class ClassesIterate:
 
         Yields while it works.
         """
-        k, live = len(self.W), self.live
-        first = not self.W.any() and len(live) == k
-        found: list[Any] = []
-        if first:
-            found = [(d, _SHARPEN, False) for d in self.first_directions()]
+        live, found = self.live, []
+        for begin in range(0, len(live), self.threads):
+            found += run_all(
+                lambda place: self.direction(live[place], allowed[place]),
+                range(begin, min(len(live), begin + self.threads)),
+                self.threads,
+            )
             yield
-        else:
-            for begin in range(0, len(live), max(1, self.threads)):
-                group = range(begin, min(len(live), begin + max(1, self.threads)))
-                found += run_all(
-                    lambda place: self.direction(live[place], allowed[place]), group, self.threads
-                )
-                yield
         kept = [place for place, (d, _, _) in enumerate(found) if d is not None]
         self.live = live = [live[place] for place in kept]
         if not live:
@@ -286,12 +268,6 @@ class _CornerSum:
         width = rows.width + 1
         self.G, self.exact = np.zeros((width, width)), True
         self.kind: type = np.float32 if width >= _FLOAT32_FROM else np.float64
-
-    def copy(self) -> _CornerSum:
-        """Return a copy."""
-        other = _CornerSum(self.rows, self.costs)
-        other.G, other.exact, other.kind = self.G.copy(), self.exact, self.kind
-        return other
 
     def be_precise(self) -> None:
         """Compute in float64 from now on, anew."""

@@ -297,13 +297,10 @@ def iterate(point: PrimalIterate, tol: float) -> Iterator[float]:
 
 
 def solve_scaled(H: np.ndarray, right: np.ndarray) -> np.ndarray | None:
-    """Solve H d = right with every column scaled to length one; None if impossible. Changes H.
-
-    The right side may have several columns.
-    """
+    """Solve H d = right with every column scaled to length one; None if impossible. Changes H."""
     scale = 1.0 / np.sqrt(np.diag(H))
     H *= scale[:, None]
     H *= scale
     H.flat[:: len(H) + 1] += _RIDGE * len(H)
-    _, d, trouble = dposv(H.T, (scale * right.T).T, overwrite_a=True)
-    return None if trouble or not np.all(np.isfinite(d)) else (scale * d.T).T
+    _, d, trouble = dposv(H.T, scale * right, overwrite_a=True)
+    return None if trouble or not np.all(np.isfinite(d)) else scale * d
