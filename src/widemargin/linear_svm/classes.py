@@ -112,12 +112,11 @@ def solve_classes(
         start = yield from _run_passes(all_classes, epochs, rng, signal, threads)
     signs = np.stack([each.y for each in all_classes.problems])
     point = ClassesIterate(_shared(all_classes), signs * np.stack(start), threads)
-    for whole in iterate(point, first.tol):
+    steps = iterate(point, first.tol)
+    while not signal.stop and epochs < first.epochs and (whole := next(steps, None)) is not None:
         epochs += whole
         yield _report(point, epochs, whole)
-        if signal.stop or epochs >= first.epochs:
-            break
-    alphas = np.abs(point.pulls)
+    alphas = np.abs(point.best)
     measured = _measure(all_classes, alphas)
     solutions = [
         Solution(w, alphas[c], found, found.gap <= first.tol)
@@ -175,10 +174,10 @@ def _report(point: ClassesIterate, epochs: int, whole: bool) -> SolverReport:
         return SolverReport(epochs + 1, 0.5, 0, 0)
     every = range(len(point.W))
     primal = sum(point.primal(c) for c in every)
-    gap = sum(point.gap(c) for c in every)
+    dual = float(point.best_dual.sum())
     mistakes = sum(int(pull.mistakes) for pull in point.pull)
     updates = sum(int(pull.updates) for pull in point.pull)
-    return SolverReport(epochs, 1.0, mistakes, updates, primal, primal - gap)
+    return SolverReport(epochs, 1.0, mistakes, updates, primal, dual)
 
 
 def _measure(all_classes: OneVsRest, alphas: np.ndarray) -> list[tuple[np.ndarray, GapCertificate]]:

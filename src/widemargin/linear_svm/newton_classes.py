@@ -71,6 +71,8 @@ class ClassesIterate:
         The score of every example, and its dual value times its sign.
     pull : list of Pull
         What the loop added up over the examples, for every class.
+    best, best_dual : arrays (k, n) and (k,)
+        The pulls whose dual is the largest so far, and that; of a class that is solved, the last.
     half_width, sharpen_by : arrays (k,)
         Half the width of each corner, and the fraction of it that its next bold step leaves.
     """
@@ -89,8 +91,18 @@ class ClassesIterate:
         self.pulls[:] = start
         self.W[:] = self.combine(self.live)
         self.scores[:] = self.score(self.W)
-        self.V = np.zeros((k, width))
+        self.V = self.W.copy()
+        self.best = self.pulls.copy()
+        self.best_dual = np.array([self._dual_of_start(c) for c in self.live])
         self.move([0.0] * k)
+
+    def _dual_of_start(self, c: int) -> float:
+        """The dual of the values to begin with, and the weights that they make."""
+        costs, alpha = self.problem.costs, np.abs(self.pulls[c])
+        soft = np.zeros(len(alpha))
+        if self.problem.squared:
+            np.divide(0.25 * alpha**2, costs, out=soft, where=costs > 0.0)
+        return float(np.sum(alpha - soft)) - 0.5 * float(self.W[c] @ self.W[c])
 
     def score(self, W: np.ndarray) -> np.ndarray:
         """Return w.x of every row, for every row w of W."""
@@ -143,6 +155,10 @@ class ClassesIterate:
 
         run_all(go, range(len(self.live)), self.threads)
         self.V[self.live] = self.combine(self.live)
+        for c in self.live:
+            dual = self.primal(c) - self.gap(c)
+            if dual > self.best_dual[c]:
+                self.best[c], self.best_dual[c] = self.pulls[c], dual
 
     def primal(self, c: int) -> float:
         """The primal objective of a class, with the loss as it is, not smoothed."""
@@ -155,6 +171,8 @@ class ClassesIterate:
 
     def gaps_of_duals(self, which: list[int]) -> list[float]:
         """Return the gaps between dual values and the weights that they make."""
+        if not which:
+            return []
         _, codes, _, costs, _, squared = self.problem
         gaps = []
         for c, scores in zip(which, self.score(self.V[which]), strict=True):
@@ -308,18 +326,18 @@ class _CornerSum:
 def iterate(point: ClassesIterate, tol: float) -> Iterator[bool]:
     """Take steps until every relative gap is at most `tol` or no step helps. Changes `point`.
 
-    Yields after every piece of work: True after a whole step, and before the first.
+    Yields after every piece of work: True after a whole step.
     """
     for _ in range(_STEPS):
         near = [c for c in point.live if point.gap(c) <= tol * point.primal(c)]
-        solved: set[int] = set()
-        if near:
-            gaps = point.gaps_of_duals(near)
-            solved = {c for c, gap in zip(near, gaps, strict=True) if gap <= tol * point.primal(c)}
+        for c, gap in zip(near, point.gaps_of_duals(near), strict=True):
+            if gap <= tol * point.primal(c):
+                point.live.remove(c)
+                point.best[c] = point.pulls[c]
         # If no dual value changes, only rounding is left.
-        point.live = [c for c in point.live if c not in solved and point.pull[c].updates > 0]
-        yield True
+        point.live = [c for c in point.live if point.pull[c].updates > 0]
         if not point.live:
             return
         for _ in point.step([tol * point.primal(c) for c in point.live]):
             yield False
+        yield True
