@@ -205,7 +205,10 @@ def test_a_matrix_of_mostly_zeros_is_learned_as_sparse_rows():
     np.testing.assert_array_equal(dense.coef_, sparse.coef_)
     full = Rows.of(rng.normal(size=(30, 80)))
     assert together.thinned(full) is full
-    assert together.thinned(Rows.of(X)).is_sparse
+    thin = together.thinned(Rows.of(X))
+    assert thin.is_sparse
+    np.testing.assert_array_equal(thin.to_matrix().toarray(), X)
+    assert thin.stored_values == np.count_nonzero(X)
 
 
 #: Steps that are few enough for the interpreter.

@@ -15,6 +15,8 @@ from widemargin.linear_svm.dual_ascent import DualAscent
 from widemargin.linear_svm.newton_classes import ClassesIterate, ClassesSVM, iterate
 from widemargin.linear_svm.problem import BinarySVM, SolverReport, StopSignal
 from widemargin.linear_svm.steps import CoordinatePass
+from widemargin.loops.storage import Sparse
+from widemargin.loops.svm.classes import count_values, gather_values
 from widemargin.threads import run_all
 
 #: Newton steps for all classes together are for at most this many features, for at least this many
@@ -76,12 +78,15 @@ def thinned(rows: Rows) -> Rows:
     """Return a matrix that is mostly zeros as sparse rows; other rows as they are."""
     if rows.is_sparse or rows.width < _WIDE:
         return rows
-    values = rows.stored.values
-    if np.count_nonzero(values) >= _DENSE_FROM * values.size:
+    matrix, starts = rows.stored.values, np.empty(rows.n + 1, np.uint64)
+    count_values(matrix, starts)
+    stored = int(starts[-1])
+    if stored >= _DENSE_FROM * matrix.size:
         return rows
-    import scipy.sparse
-
-    return replace(Rows.of(scipy.sparse.csr_matrix(values), bias=rows.bias), distinct=True)
+    values, indices = np.empty(stored + 1, rows.dtype), np.empty(stored + 1, np.uint32)
+    gather_values(matrix, frozen(starts), values, indices)
+    sparse = Sparse(frozen(values[:-1]), frozen(indices[:-1]), frozen(starts), rows.bias)
+    return Rows(sparse, rows.n, rows.width, distinct=True)
 
 
 def solve_classes(

@@ -75,3 +75,25 @@ def move_scores(corner, codes, c, t, tau, costs, caps, s, pull, inside, flipped)
         updates += a * y != pull[i]
         pull[i] = a * y
     return Pull(mistakes, updates, np.int64(n), loss, excess), np.int64(m)
+
+
+@jit()
+def count_values(matrix, starts):
+    """Write where the values of every row would start if only those that are not 0 were stored."""
+    n = np.uint64(0)
+    for i in range(np.uint64(len(matrix))):
+        starts[i] = n
+        row = matrix[i]
+        for j in range(np.uint64(len(row))):
+            n += np.uint64(row[j] != 0.0)
+    starts[len(matrix)] = n
+
+
+@jit()
+def gather_values(matrix, starts, values, indices):
+    """Write the values that are not 0, and their columns. Both have room for one more."""
+    for i in range(np.uint64(len(matrix))):
+        row, n = matrix[i], starts[i]
+        for j in range(np.uint64(len(row))):
+            values[n], indices[n] = row[j], j
+            n += np.uint64(row[j] != 0.0)
