@@ -187,7 +187,7 @@ def _tag() -> None:
     ):
         tagger = Tagger(order, search=search, bits=bits, tag_dictionary=1, epochs=1)
         model = tagger.fit(corpus, column="upos").model_
-        model.codes(corpus)
+        model.lead(["a", "b"], model.codes(corpus))
         model.explain(["a"], 0)
         model.marginals(["a"])
         model.n_best(["a"], 1)

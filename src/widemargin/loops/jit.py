@@ -27,7 +27,7 @@ from numba.core.caching import CompileResultCacheImpl, FunctionCache
 from numba.core.runtime import rtsys
 from numba.core.sigutils import normalize_signature
 
-from widemargin.loops.inner import INNER, keep_inside
+from widemargin.loops.inner import INNER, WHOLE, call_inside, keep_inside
 from widemargin.loops.processor import RELEASED, Processor, this_processor
 
 try:
@@ -305,12 +305,15 @@ def jit(*, inner: bool = False, inline: bool = False) -> Callable[[F], F]:
     """
 
     def decorate(function: F) -> F:
-        special = INLINE if inline else INNER if inner else {}
+        special = INLINE if inline else INNER if inner else WHOLE
         compiled = numba.njit(**(OPTIONS | special))(function)
         if numba.config.DISABLE_JIT:
             return compiled
         if inner or inline:
             return keep_inside(compiled, interpreted=inline)
+        if INNER:
+            part = numba.njit(**(OPTIONS | INNER))(function)
+            call_inside(compiled, keep_inside(part, interpreted=False))
         if _CACHE is not None or _RELEASED is not None:
             compiled._cache = _SafeCache(function)
         return compiled

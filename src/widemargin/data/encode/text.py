@@ -21,7 +21,7 @@ from widemargin.data.encode.pieces import (
 from widemargin.data.readers.chunk import Texts
 from widemargin.data.rows import Rows, Stack, frozen
 from widemargin.errors import DataError
-from widemargin.loops.text.documents import TextOptions, encode_piece, finish_rows
+from widemargin.loops.text.documents import WORDS, TextOptions, encode_piece, finish_rows
 from widemargin.loops.text.gather import BAD_BYTE, NEEDS_TABLE, Tables
 from widemargin.loops.text.names import FULL, NAMING, UNNAMED
 from widemargin.modelfile import pack_sparse, unpack_sparse
@@ -279,6 +279,7 @@ class TextEncoder:
                 seen,
                 room.found,
                 room.fresh,
+                None if how.analyzer == WORDS else True,
             )
             if trouble == 0:
                 return int(count)

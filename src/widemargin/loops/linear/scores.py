@@ -38,7 +38,9 @@ def multiclass_scores(rows, which, W, out):
     for j in range(len(which)):
         look_ahead(rows, which, j)
         dots(rows, which[j], W, scores)
-        out[j] = scores
+        # One by one: for whole arrays numba compiles messages about their shapes, for a second.
+        for c in range(len(scores)):
+            out[j, c] = scores[c]
 
 
 @jit()

@@ -196,7 +196,7 @@ class TaggerModel:
 
     @cached_property
     def _search(self) -> Search:
-        return Search(len(self.tags), self.order, self.beam, WHOLE, 0.0)
+        return Search(len(self.tags), self.order, self.beam or None, WHOLE, 0.0)
 
     def __getstate__(self) -> dict[str, Any]:
         # Cached values are computed again.

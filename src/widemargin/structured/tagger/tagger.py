@@ -281,7 +281,7 @@ class Tagger(StructuredEstimator):
         settings = self._settings(len(tags))
         encoded = encode_corpus(corpus, templates, self.bits)
         model = self._begin(corpus, labels, tags, given_scheme, templates, encoded)
-        model = replace(model, column=column, beam=settings.search.beam)
+        model = replace(model, column=column, beam=settings.search.beam or 0)
         score = None if held_out is None else HeldOutScore(model, *held_out).score
         given = encoded, labels, model.allowed, model.lexicon, settings, len(templates)
         learned = learn_committee(
@@ -374,7 +374,7 @@ class Tagger(StructuredEstimator):
         if isinstance(self.templates, str) and self.templates != "auto":
             raise ValueError(f"templates={self.templates!r} must be 'auto' or a list of templates")
         check_seconds("max_seconds", self.max_seconds)
-        beam = self.beam if self.search == "beam" else 0
+        beam = self.beam if self.search == "beam" else None
         cost = 1.0 if self.cost_augmented else 0.0
         limit = math.inf if self.max_seconds is None else float(self.max_seconds)
         return TaggerSettings(
