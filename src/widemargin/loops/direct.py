@@ -221,6 +221,13 @@ def remember_folders(released: pathlib.Path | None, user: pathlib.Path, plain: b
         return  # the next run asks numba again
 
 
+def forget_folders(current: pathlib.Path) -> None:
+    """Forget where code was that is not in the current folder."""
+    for place in (current.parent / "known").glob("*"):
+        if place.is_file() and place.read_text(encoding="utf-8").split("\n")[-1] != current.name:
+            place.unlink(missing_ok=True)
+
+
 def _replace(place: pathlib.Path, content: bytes) -> None:
     """Write a file at once."""
     written = place.with_name(f"{place.name}.{os.getpid()}.{threading.get_ident()}.tmp")
