@@ -1,6 +1,6 @@
 """Which version of a piece compiled loops run: the one written by hand in LLVM, or the plain one.
 
-Every piece in this folder is a plain Python function that numba can compile, and beside it a
+Every piece in the folder above is a plain Python function that numba can compile, and here is a
 version that emits LLVM. With the environment variable `WIDEMARGIN_PLAIN_LOOPS=1` compiled loops
 use the plain functions; with the compiler off there is nothing else. Each docstring says how much
 slower the plain function is, so that a reader can judge whether the other one earns its place.
@@ -12,9 +12,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from numba.extending import overload
-
-from widemargin.loops.jit import INLINE, OPTIONS, PLAIN
+from widemargin.loops.jit import INLINE, OPTIONS, PLAIN, overload
 
 
 def replaces(plain: Callable[..., Any], options: dict[str, Any] = OPTIONS) -> Callable[..., Any]:
