@@ -38,7 +38,7 @@ def collect(kept: pathlib.Path, compiled: pathlib.Path) -> None:
     import numba
     import numpy
 
-    for folder in kept.glob("*/*"):
+    for folder in kept.glob("*/[0-9a-f]*"):
         shutil.copytree(folder, compiled / folder.name, ignore=shutil.ignore_patterns("lock"))
     made_with = (
         f"numba {numba.__version__}, llvmlite {llvmlite.__version__}, numpy {numpy.__version__}"

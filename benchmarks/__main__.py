@@ -19,6 +19,7 @@ BENCHMARKS = (
     "text_defaults",
     "many_classes",
     "linear_svm",
+    "dense_svm",
     "tuning",
     "kernel_svm",
     "kernel_perceptron",

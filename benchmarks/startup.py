@@ -35,6 +35,16 @@ FIRST_CALLS = {
         "tags = [['D', 'N', 'V'], ['D', 'N', 'V', 'D', 'N']] * 5\n"
         "Tagger().fit(words, tags).predict(words)"
     ),
+    "Parser": (
+        "from widemargin import Parser\n"
+        "trees = {\n"
+        "    'word': [['the', 'dog', 'barks'], ['a', 'cat', 'sees', 'it']] * 5,\n"
+        "    'upos': [['DET', 'NOUN', 'VERB'], ['DET', 'NOUN', 'VERB', 'PRON']] * 5,\n"
+        "    'head': [['2', '3', '0'], ['2', '3', '0', '3']] * 5,\n"
+        "    'deprel': [['det', 'nsubj', 'root'], ['det', 'nsubj', 'root', 'obj']] * 5,\n"
+        "}\n"
+        "Parser().fit(trees).predict(trees)"
+    ),
 }
 #: How long a first call may keep the processor busy, and how much longer than a later one if the
 #: package has brought its machine code along.

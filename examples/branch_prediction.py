@@ -1,4 +1,8 @@
-"""Perceptrons that predict branches (Jiménez and Lin 2001), beside two kinds of counters.
+"""
+Perceptrons that predict branches
+=================================
+
+After Jiménez and Lin (2001), beside two kinds of counters.
 
 Before a processor knows whether a branch is taken, it guesses. Each predictor here may keep about
 8 kilobytes:
@@ -11,6 +15,8 @@ A counter for every pattern learns any function of the history, but needs a coun
 2^15 patterns and so cannot look far back. A perceptron's cost grows with the history's length, not
 with 2^length, so it sees distant branches through noise. But it is linear: where a branch is the
 exclusive or of two others, no weights help it.
+
+::
 
     python examples/branch_prediction.py [BRANCHES]
 """

@@ -1,15 +1,25 @@
-"""Handwritten digits: learn, look at the weights, and write a page about the model.
+"""
+Handwritten digits: the weights as images
+=========================================
 
-Writes digits.html and digits.png.
+Learn, look at the weights, and see what is taken for what. ``learner.report("page.html", X, y)``
+puts all of it, and more, on one page.
 """
 
 from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
 
-from widemargin import Perceptron, plot_weights
+from widemargin import Perceptron, plot_confusion, plot_weights
 
 X, X_test, y, y_test = train_test_split(*load_digits(return_X_y=True), random_state=0)
 p = Perceptron(epochs=20, validation=0.2, random_state=0).fit(X, y)
 print(f"accuracy on new digits: {p.score(X_test, y_test):.4f}")
-plot_weights(p, shape=(8, 8)).figure_.savefig("digits.png", dpi=150)
-p.report("digits.html", X_test, y_test, data="the digits of scikit-learn, a quarter held out")
+
+# %%
+# Purple speaks for the digit, orange against it:
+
+plot_weights(p, shape=(8, 8))
+
+# %%
+
+plot_confusion(p, X_test, y_test)

@@ -1,6 +1,9 @@
-"""All of one class first, then all of the other: the last weights suffer, the average does not.
+"""
+The order of the examples matters
+=================================
 
-Writes order_matters.png.
+All of one class first, then all of the other: the last weights suffer, the average does not.
+Shuffling before every epoch is the better cure.
 """
 
 import numpy as np
@@ -19,4 +22,3 @@ runs = {
 shown = plot_orders(runs, X, y)
 for name, scores in shown.accuracy.items():
     print(f"{name:<18}" + "  ".join(f"{how} {score:.3f}" for how, score in scores.items()))
-shown.figure_.savefig("order_matters.png", dpi=150)

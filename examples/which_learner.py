@@ -1,6 +1,8 @@
-"""Which learner suits these data? Say which differences are real, and what each one costs.
+"""
+Which learner suits these data?
+===============================
 
-Writes which_learner.html.
+Several learners on the same folds: which differences are real, and what each one costs.
 """
 
 from sklearn.datasets import load_breast_cancer
@@ -11,4 +13,3 @@ from widemargin import compare
 X, y = load_breast_cancer(return_X_y=True)
 found = compare(scale(X), y, folds=5, repeats=2)
 print(found)
-found.report("which_learner.html", data="breast cancer, Wisconsin")

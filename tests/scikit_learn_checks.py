@@ -5,7 +5,8 @@ from sklearn.utils.estimator_checks import estimator_checks_generator
 
 ORDER = "what is learned depends on the order of the examples and on how often each comes"
 NEARLY = "both are within tol of the optimum, not equal"
-FEW_EPOCHS = "its features are not scaled: ten epochs are too few for weights of 1000 to prevail"
+SMALL_BIAS = "a constant feature of 1 beside features of 20: it passes with fit_intercept='auto'"
+UNSCALED = "kernel values of a million: it passes with gamma='scale'"
 WEIGHTS = "check_sample_weight_equivalence_on_{}_data"
 
 

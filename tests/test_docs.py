@@ -17,12 +17,18 @@ from shell import run_shell
 import widemargin
 
 DOCS = pathlib.Path(__file__).parent.parent / "docs"
-PAGES = [DOCS.parent / "README.md", *sorted(DOCS.glob("*.md"))]
+MADE = {"_build", "gallery", "names"}  # what building the site leaves behind
+PAGES = [
+    DOCS.parent / "README.md",
+    *sorted(page for page in DOCS.rglob("*.md") if not MADE & set(page.parts)),
+]
 FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 #: The last column of a history's table, which no two runs have in common.
 SECONDS = re.compile(r"^(\s*\d+ .*\s)\d+\.\d\d$", re.MULTILINE)
 
-each_page = pytest.mark.parametrize("page", PAGES, ids=[page.name for page in PAGES])
+each_page = pytest.mark.parametrize(
+    "page", PAGES, ids=[str(page.relative_to(DOCS.parent)) for page in PAGES]
+)
 
 
 class Checker(doctest.OutputChecker):

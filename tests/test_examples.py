@@ -1,91 +1,147 @@
-"""The scripts in examples/ run, and docs/lectures is what docs/build.py makes of the source."""
+"""The scripts in examples/ run, and what the site adds to the pages is what there is."""
 
-import doctest
 import importlib.util
 import pathlib
 import re
 import runpy
+import sys
 
 import pytest
 
+import widemargin
+import widemargin.structured
+
 ROOT = pathlib.Path(__file__).parent.parent
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
-LECTURES = ROOT / "docs" / "lectures"
+DOCS = ROOT / "docs"
+PAGES = [page for page in DOCS.rglob("*.md") if "_build" not in page.parts]
 needs_matplotlib = pytest.mark.skipif(
     importlib.util.find_spec("matplotlib") is None,
     reason="pictures need matplotlib: pip install 'widemargin[plot]'",
 )
 
 
-def load_build():
-    found = importlib.util.spec_from_file_location("docs_build", ROOT / "docs" / "build.py")
-    build = importlib.util.module_from_spec(found)
-    found.loader.exec_module(build)
-    return build
+@pytest.fixture
+def site(monkeypatch):
+    """Let `docs` be imported, which is not installed."""
+    monkeypatch.syspath_prepend(str(ROOT))
+    for name in [name for name in sys.modules if name.split(".")[0] == "docs"]:
+        monkeypatch.delitem(sys.modules, name)
 
 
-BUILD = load_build()
-PAGES = BUILD.pages()
-each_page = pytest.mark.parametrize("name", PAGES)
+#: Those that the plain test command runs; building the site runs all of them, too.
+QUICK = ("branch_prediction", "losses", "worked_example", "your_own_argmax")
 
 
 @needs_matplotlib
-@pytest.mark.parametrize("script", EXAMPLES, ids=[script.stem for script in EXAMPLES])
+@pytest.mark.parametrize(
+    "script",
+    [
+        pytest.param(
+            script, id=script.stem, marks=() if script.stem in QUICK else pytest.mark.exhaustive
+        )
+        for script in EXAMPLES
+    ],
+)
 def test_examples_run(script, tmp_path, monkeypatch, capsys):
-    import matplotlib
+    import matplotlib.pyplot
 
     matplotlib.use("Agg")
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("sys.argv", [str(script)])  # not the arguments of pytest
+    monkeypatch.setattr(sys, "argv", [str(script)])
     runpy.run_path(str(script), run_name="__main__")
     assert capsys.readouterr().out
-    written = re.search(r"Writes (.+)\.\n", script.read_text(encoding="utf-8"))
-    for name in re.split(r",? and |, ", written[1]) if written else ():
-        assert (tmp_path / name).stat().st_size > 1000, name
+    assert re.match(r'"""\n(.+)\n=+\n\n', script.read_text(encoding="utf-8")), "has no title"
+    assert not list(tmp_path.iterdir())
     matplotlib.pyplot.close("all")
 
 
-@each_page
-def test_lecture_pages_are_up_to_date(name):
-    found = (LECTURES / name).read_text(encoding="utf-8")
-    assert found == PAGES[name], "run python docs/build.py"
+def test_every_public_name_is_in_the_reference():
+    text = "\n".join(page.read_text("utf-8") for page in (DOCS / "reference").glob("*.md"))
+    listed = set(re.findall(r"^   (\w+)$", text, flags=re.MULTILINE))
+    modules = {"losses", "show", "structured"}
+    for names in (widemargin.__all__, widemargin.structured.__all__):
+        assert set(names) - modules <= listed
+    assert listed <= {*widemargin.__all__, *widemargin.structured.__all__}
 
 
-@each_page
-def test_lecture_pages_link_to_what_there_is(name):
-    for target in re.findall(r'\]\(([^)#]+)\)|href="([^"]+)"', PAGES[name]):
-        target = target[0] or target[1]
-        if not target.startswith("http"):
-            assert (LECTURES / target).exists(), target
+def test_every_command_is_in_the_reference():
+    from widemargin.cli.main import main
+
+    text = (DOCS / "reference" / "shell.md").read_text("utf-8")
+    assert set(re.findall(r"^```\{shell-help\} (\w+)$", text, flags=re.M)) == set(main.commands)
 
 
-@each_page
-def test_lecture_pages_examples(name, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    code = "\n".join(re.findall(r"```python\n(.*?)```", PAGES[name], flags=re.DOTALL))
-    session = doctest.DocTestParser().get_doctest(code, {}, name, name, 0)
-    runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE, verbose=False)
-    said = []
-    runner.run(session, out=said.append)
-    assert not runner.failures, "".join(said)
+def used(directive):
+    """The arguments that pages give to a directive."""
+    found = set()
+    for page in PAGES:
+        text = page.read_text("utf-8")
+        found |= set(re.findall(rf"^```\{{{directive}\}} (\S+)$", text, flags=re.MULTILINE))
+    return found
 
 
-def test_loops_stand_beside_their_pseudocode():
-    text = BUILD.loop_beside_pseudocode("widemargin.loops.linear.passes", "binary_pass")
-    pseudocode, code = re.findall(r"<pre>(.*?)</pre>", text, flags=re.DOTALL)
-    assert pseudocode.startswith("for i in order:")
-    assert code.startswith("def binary_pass(")
-    assert '"""' not in code
-    assert code.rstrip().endswith("return Tally(mistakes, updates, total, logged, bad)")
+@needs_matplotlib
+def test_every_picture_of_the_pages_is_drawn_and_no_other(site):
+    from docs.site.drawings import DRAWINGS, STORED
+
+    assert used("picture") | set(STORED) == set(DRAWINGS)
+
+
+@needs_matplotlib
+@pytest.mark.parametrize(("name", "file"), [("learning", "learning.gif"), ("soft", "margin.png")])
+def test_pictures_of_the_readme_are_what_is_drawn(site, name, file, tmp_path):
+    from docs.site.drawings import STORED, write
+    from PIL import Image
+
+    assert STORED[name] == file
+    write(name, tmp_path / file, dpi=100)
+    stored, drawn = (Image.open(folder / file) for folder in (DOCS / "pictures", tmp_path))
+    assert stored.size == drawn.size
+    assert getattr(stored, "n_frames", 1) == getattr(drawn, "n_frames", 1)
+    assert (DOCS / "pictures" / file).stat().st_size < 60_000
+
+
+def test_loops_stand_beside_their_pseudocode(site):
+    pytest.importorskip("docutils")
+    from docs.site.loops import find_loop
+
+    for path in used("loop"):
+        found = find_loop(path)
+        assert found.code.startswith(f"def {found.name}(")
+        assert '"""' not in found.code
+    assert find_loop("widemargin.loops.linear.passes.binary_pass").pseudocode.startswith("for i in")
     with pytest.raises(ValueError, match="no pseudocode"):
-        BUILD.loop_beside_pseudocode("widemargin.loops.linear.passes", "append_to_log")
+        find_loop("widemargin.loops.linear.passes.append_to_log")
+    with pytest.raises(ValueError, match="no such function"):
+        find_loop("widemargin.loops.linear.passes.nothing")
 
 
-def test_pictures_are_small_and_all_can_be_made():
-    shown = {path.stem: path.stat().st_size for path in (LECTURES / "pictures").glob("*.png")}
-    assert set(shown) == BUILD.wanted_pictures()
-    assert set(BUILD.figures()) == set(shown)
-    for path in (ROOT / "docs" / "pictures").iterdir():
-        shown[path.name] = path.stat().st_size
-    assert max(shown.values()) < 60_000
-    assert {"learning.gif", "margin.png"} <= set(shown)
+def test_docstrings_become_what_sphinx_reads(site):
+    from docs.site.docstrings import escape_marks, readable
+
+    assert escape_marks("|x - z|^2 and `a|b` * 2") == r"\|x - z\|^2 and `a|b` \* 2"
+    written = [
+        "A rule.",
+        "",
+        "    w += x",
+        "",
+        "It adds |x|.",
+        "",
+        "Parameters",
+        "----------",
+        "x : array",
+    ]
+    assert readable(written)[:6] == ["A rule.", "", "::", "", "    w += x", ""]
+    assert readable(written)[6:] == [r"It adds \|x\|.", *written[5:]]
+    assert readable([">>> 2 * 3", "6"]) == [">>> 2 * 3", "6"]
+
+
+def test_every_lecture_has_exercises_with_solutions():
+    lectures = [page for page in (DOCS / "lectures").glob("*.md") if page.stem != "index"]
+    assert len(lectures) == 10
+    for page in lectures:
+        exercises = page.read_text("utf-8").split("## Exercises\n")[1]
+        assert exercises.count(":::{dropdown} Solution") == len(
+            re.findall(r"^\*\*\d", exercises, re.M)
+        )

@@ -147,3 +147,58 @@ def test_a_training_on_separable_trees_has_a_short_repr():
     for thing in (parser, parser.model_, parser.history_, parser.certificate_):
         assert "array(" not in repr(thing)
         assert len(repr(thing)) < 500
+
+
+TEXTS, KINDS = ["a good film", "a bad film"], ["pos", "neg"]
+
+
+@pytest.mark.parametrize("texts", [TEXTS, tuple(TEXTS), np.array(TEXTS), np.array(TEXTS, object)])
+@pytest.mark.parametrize("learner", [wm.Perceptron(), wm.LinearSVM(), wm.KernelSVM()])
+def test_texts_given_to_a_learner_of_numbers_are_shown_the_way(learner, texts):
+    name = type(learner).__name__
+    said = (
+        rf"X holds strings, and {name} takes numbers only: use TextClassifier\({name}\(\.\.\.\)\)"
+    )
+    with pytest.raises(wm.DataError, match=said):
+        learner.fit(texts, KINDS)
+
+
+def test_a_label_that_is_not_a_number_is_called_missing():
+    with pytest.raises(wm.DataError, match="Input y contains NaN: every example needs a label"):
+        wm.Perceptron().fit([[0.0], [1.0]], [0.0, np.nan])
+
+
+def test_a_classifier_needs_documents():
+    with pytest.raises(wm.DataError, match="X: there are no documents to learn from"):
+        wm.TextClassifier().fit([], [])
+
+
+def test_why_a_classifier_of_texts_has_no_probabilities():
+    with pytest.raises(AttributeError) as refused:
+        wm.TextClassifier().fit(TEXTS, KINDS).predict_proba(TEXTS)
+    assert "LinearSVM has no probabilities: give the learner" in str(refused.value.__cause__)
+    with pytest.raises(AttributeError) as refused:
+        wm.TextClassifier(wm.Perceptron()).fit(TEXTS, KINDS).predict_proba(TEXTS)
+    assert "CalibratedClassifierCV" in str(refused.value.__cause__.__cause__)
+    known = wm.TextClassifier(wm.OnlineLogistic(random_state=0)).fit(TEXTS, KINDS)
+    assert known.predict_proba(TEXTS).shape == (2, 2)
+
+
+def test_a_matrix_given_for_a_table_is_shown_the_way():
+    clf = wm.TableClassifier().fit({"a": [1.0, 2.0], "kind": ["x", "y"]}, "kind")
+    with pytest.raises(TypeError, match="a table is dense: pass the file or data frame itself"):
+        clf.predict(sp.csr_matrix([[1.0]]))
+
+
+def test_sentences_that_are_strings_are_refused_by_their_number():
+    with pytest.raises(wm.DataError, match="sentence 1: its words are one string, 'the dog barks'"):
+        wm.Tagger().fit(["the dog barks"], [["DET", "NOUN", "VERB"]])
+    with pytest.raises(wm.DataError, match="sentence 2: its tags are one string, 'DNV'"):
+        wm.Tagger().fit(SENTENCES, [TAGS[0], "DNV"])
+
+
+def test_words_without_tags_are_refused(tmp_path):
+    path = tmp_path / "words.txt"
+    path.write_text("the\ndog\n\na\ncat\n")
+    with pytest.raises(wm.DataError, match=r"there is one column only, .* holds the words"):
+        wm.Tagger().fit(path)

@@ -388,6 +388,18 @@ FOREIGN = [
     (wm.KernelPerceptron, "max_iter", "here it is called 'epochs'"),
     (wm.HashedText, "ngram_range", "here it is called 'ngrams'"),
     (wm.TextClassifier, "estimator", "here it is called 'learner'"),
+    (wm.TextClassifier, "ngram_range", "here it is called 'ngrams'"),
+    (wm.TextClassifier, "C", "give it to the learner: TextClassifier(LinearSVM(C=...))"),
+    (
+        wm.TextClassifier,
+        "max_iter",
+        "give it to the learner: TextClassifier(LinearSVM(epochs=...))",
+    ),
+    (
+        wm.TableClassifier,
+        "eta0",
+        "give it to the learner: TableClassifier(Perceptron(eta=...))",
+    ),
     (Tagger, "max_iterations", "here it is called 'epochs'"),
     (Parser, "max_iter", "here it is called 'epochs'"),
     (wm.Perceptron, "epoch", "did you mean 'epochs'?"),

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Mapping
 from functools import cache
 from numbers import Integral, Real
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
@@ -273,6 +273,9 @@ class NamedParameters:
     TypeError: Learner has no parameter 'max_iter'; here it is called 'epochs'
     """
 
+    #: The learners that an estimator may have as its parameter `learner`, the default first.
+    _learners: ClassVar[tuple[type, ...]] = ()
+
     def __new__(cls, *args: Any, **params: Any) -> Self:
         """Make an estimator, whose parameters must be known."""
         for name in params:
@@ -329,13 +332,19 @@ def changed(learner: Any) -> dict[str, Any]:
 
     Parameters are attributes of the same names, as in scikit-learn and dataclasses.
     """
-    from inspect import signature
-
     return {
         name: getattr(learner, name)
-        for name, parameter in signature(type(learner)).parameters.items()
-        if not _equal(getattr(learner, name), parameter.default)
+        for name, default in _defaults_of(type(learner)).items()
+        if not _equal(getattr(learner, name), default)
     }
+
+
+@cache
+def _defaults_of(kind: type) -> dict[str, Any]:
+    """The defaults of the parameters of a class by name; looking them up is slow."""
+    from inspect import signature
+
+    return {name: one.default for name, one in signature(kind).parameters.items()}
 
 
 def refuse_unused(given: Mapping[str, Any], uses: Mapping[str, Use]) -> None:
@@ -390,7 +399,9 @@ def refuse_unknown(where: str, given: Iterable[str], known: Iterable[str]) -> No
 def _unknown(kind: type, name: str) -> str:
     """What to say about a parameter that a class does not have; nothing if it has it."""
     names, anything = _parameters_of(kind)
-    return "" if anything or name in names else _suggestion(kind.__name__, name, names)
+    if anything or name in names:
+        return ""
+    return _suggestion(kind.__name__, name, names, getattr(kind, "_learners", ()))
 
 
 @cache
@@ -403,18 +414,32 @@ def _parameters_of(kind: type) -> tuple[tuple[str, ...], bool]:
     return tuple(parameter.name for parameter in found), anything
 
 
-def _suggestion(where: str, name: str, known: tuple[str, ...]) -> str:
+def _suggestion(
+    where: str, name: str, known: tuple[str, ...], learners: tuple[type, ...] = ()
+) -> str:
     """Say that a name is unknown, and which one is meant."""
     said = f"{where} has no parameter {name!r}"
-    for ours in _OUR_NAMES.get(name, ()):
-        if ours.partition("=")[0] in known:
-            return f"{said}; here it is {ours if '=' in ours else f'called {ours!r}'}"
+    ours = _our_name(name, known)
+    if ours:
+        return f"{said}; here it is {ours if '=' in ours else f'called {ours!r}'}"
+    for learner in learners:
+        its = _parameters_of(learner)[0]
+        theirs = name if name in its else _our_name(name, its)
+        if theirs:
+            example = theirs if "=" in theirs else f"{theirs}=..."
+            return f"{said}; give it to the learner: {where}({learner.__name__}({example}))"
     if name in _OTHERWISE:
         return f"{said}; {_OTHERWISE[name]}"
     likely = nearest(name, known)
     if likely is not None:
         return f"{said}; did you mean {likely!r}?"
     return f"{said}; it has {', '.join(sorted(known, key=str.lower))}"
+
+
+def _our_name(name: str, known: tuple[str, ...]) -> str:
+    """What another library's parameter is called here; nothing if there is none of the kind."""
+    ours = (one for one in _OUR_NAMES.get(name, ()) if one.partition("=")[0] in known)
+    return next(ours, "")
 
 
 def _equal(value: Any, default: Any) -> bool:

@@ -6,13 +6,16 @@ import json
 import re
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from shell import run
+from sklearn.model_selection import KFold, cross_val_score
 from small_language import treebank
 
 import widemargin
+from widemargin import Parser, Tagger
 from widemargin.cli import annotate
 from widemargin.data.readers.conll import read_conll
 from widemargin.errors import DataError
@@ -56,6 +59,7 @@ def folder(tmp_path, monkeypatch):
 
 
 TAGGER = ["train", "--learner", "tagger", "--bits", "12", "--epochs", "5"]
+FEW = {"bits": 12, "epochs": 5, "random_state": 0}
 PARSER = ["train", "--learner", "parser", "--bits", "12", "--epochs", "5", "--tags", "upos"]
 
 
@@ -107,6 +111,61 @@ def test_a_pipe_is_text_unless_the_format_says_otherwise(folder, monkeypatch, ca
     with pytest.raises(DataError, match="this model needs more than words; give --format"):
         piped("the dog\na cat\n", "c.wm")
     assert piped("the DET O\ndog NOUN O\n", "c.wm", format="conll").startswith("the DET B-NP\n")
+
+
+def test_a_tagger_is_trained_with_its_temperature(folder):
+    asked = (*TAGGER, "--column", "upos", "train.conllu", "--model", "en.wm")
+    done = run(*asked, "--calibrate", "dev.conllu", "--json")
+    tagger = Tagger().restore(replace(load_tagger("en.wm"), temperature=1.0))
+    assert tagger.calibrate("dev.conllu") == load_tagger("en.wm").temperature
+    assert json.loads(done.output)["temperature"] == tagger.model_.temperature
+    told = run("tag", "en.wm", "dev.conllu", "--proba").output
+    at = f"{tagger.model_.temperature!r}"
+    assert told == run("tag", "en.wm", "dev.conllu", "--proba", "--temperature", at).output
+    assert told != run("tag", "en.wm", "dev.conllu", "--proba", "--temperature", "1").output
+    line = f"temperature {tagger.model_.temperature:.4g}, chosen on dev.conllu\n"
+    assert line in run(*asked, "--calibrate", "dev.conllu").output
+    assert "temperature of its probabilities: " in run("inspect", "en.wm").output
+    told = run(*PARSER, "train.conllu", "--calibrate", "dev.conllu", code=2).output
+    assert "--calibrate is not an option of the learner parser" in told
+    run(*asked, "--calibrate", "nofile", code=1)
+
+
+@pytest.mark.parametrize("learner", [TAGGER, PARSER])
+def test_folds_of_sentences_are_those_of_scikit_learn(folder, learner):
+    corpus, name = read_conll("train.conllu"), "accuracy" if learner is TAGGER else "las"
+    fitted = Tagger(**FEW) if learner is TAGGER else Parser(**FEW, tags="upos")
+    found = cross_val_score(fitted, corpus, cv=KFold(3, shuffle=True, random_state=0))
+    asked = (*learner, "train.conllu", "--folds", "3", "--model", "f.wm")
+    told = json.loads(run(*asked, "--json").output)
+    assert told[f"fold_{name}"] == found.tolist()
+    assert told[f"cross_validated_{name}"] == pytest.approx(found.mean())
+    low, high = told[f"cross_validated_{name}_interval"]
+    assert low <= found.mean() <= high
+    title, each = (
+        "token accuracy" if learner is TAGGER else "LAS",
+        " ".join(map("{:.4f}".format, found)),
+    )
+    lines = run(*asked).output
+    assert f"\n{title} of 3 folds of sentences (seed 0): {each}\n" in lines
+    fitted.fit(corpus)  # the model is that of all sentences
+    assert widemargin.load("f.wm").score(corpus) == fitted.score(corpus)
+
+
+def test_folds_of_sentences_refuse_what_has_no_effect(folder):
+    for words, said in (
+        (["--valid", "dev.conllu"], "--valid has no effect with --folds, which tests on folds"),
+        (["--no-holdout"], "--no-holdout has no effect with --folds and --tune"),
+        (["--tune"], "--tune is not an option of the learner tagger"),
+    ):
+        assert said in run(*TAGGER, "train.conllu", "--folds", "3", *words, code=2).output
+    told = run(*TAGGER, "train.conllu", "--folds", "100000", code=2).output
+    assert "folds=100000 must be a whole number from 2 to" in told
+
+
+def test_spans_of_folds_are_told_by_their_f1(folder):
+    told = run(*TAGGER, "chunks.txt", "--folds", "2").output
+    assert "cross-validated span F1: " in told
 
 
 def test_margins_and_probabilities_are_those_of_python(folder):

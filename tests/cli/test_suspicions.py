@@ -1,9 +1,15 @@
 """What `train` warns of: features on different scales, columns that give the answer away."""
 
+import json
+import re
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
 from shell import run
+
+from widemargin import DataWarning, KernelPerceptron, OnlineLogistic, Perceptron
 
 
 @pytest.fixture(autouse=True)
@@ -101,3 +107,56 @@ def test_a_frequent_label_is_not_given_away_by_every_column():
     frame["label"] = np.where(np.arange(len(frame)) % 200 == 0, "rare", "usual")
     frame.to_csv("f.csv", index=False)
     assert warned("f.csv") == ""
+
+
+def write_sorted(n=6000):
+    """Vectors that are sorted by class."""
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(n, 2))
+    with open("f.svm", "w") as file:
+        for x, y in rows[np.argsort(rows[:, 0] > 0, kind="stable")]:
+            file.write(f"{'+1' if x > 0 else '-1'} 1:{x:.6g} 2:{y:.6g}\n")
+
+
+@pytest.mark.parametrize("learner", ["perceptron", "pa", "logistic", "kernel-perceptron"])
+def test_sorted_rows_that_are_not_shuffled(learner):
+    write_sorted()
+    asked = ("f.svm", "--learner", learner, "--epochs", "2")
+    told = warned(*asked, "--shuffle", "no")
+    assert re.match(r"widemargin: \d+ rows in a row have the label -1: rows that are sorted", told)
+    assert told.count("\n") == 1
+    assert warned(*asked, "--shuffle", "no", "--quiet") == ""
+    assert warned(*asked) == ""
+
+
+def test_sorted_rows_that_are_read_once_and_not_shuffled():
+    write_sorted()
+    told = warned("f.svm", "--epochs", "1", "--shuffle", "no")
+    assert told.endswith("unless they are shuffled: leave out --shuffle no\n")
+    write_vectors([1.0, 1.0], n=6000)
+    assert warned("f.svm", "--epochs", "2", "--shuffle", "no") == ""
+
+
+def test_the_order_does_not_matter_to_the_full_batch():
+    write_sorted()
+    assert warned("f.svm", "--epochs", "2", "--shuffle", "no", "--batch", "full") == ""
+
+
+def test_sorted_rows_in_python():
+    rows = np.random.default_rng(0).normal(size=(6000, 2))
+    labels = np.sort(rows[:, 0] > 0)
+    for learner in (Perceptron, OnlineLogistic, KernelPerceptron):
+        with pytest.warns(DataWarning, match="rows in a row have the label False"):
+            learner(shuffle=False, epochs=1).fit(rows, labels)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", DataWarning)
+        Perceptron(epochs=1).fit(rows, labels)
+        Perceptron(shuffle=False, epochs=1).partial_fit(rows, labels)
+
+
+def test_the_column_of_the_labels_is_told_unless_it_was_given():
+    table().rename(columns={"label": "outcome"}).to_csv("f.csv", index=False)
+    told = "labels: column 'outcome', unless --label names another\n"
+    assert told in run("train", "f.csv").stdout
+    assert told not in run("train", "f.csv", "--label", "outcome").stdout
+    assert json.loads(run("train", "f.csv", "--json").stdout)["label"] == "outcome"

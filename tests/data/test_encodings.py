@@ -97,3 +97,12 @@ def test_parquet_has_an_encoding_of_its_own(tmp_path):
     (tmp_path / "f.parquet").write_bytes(b"PAR1")
     with pytest.raises(DataError, match=r"f\.parquet: is parquet, whose text is always UTF-8"):
         read(tmp_path / "f.parquet", encoding="latin-1")
+
+
+def test_names_of_columns_that_are_not_utf8_are_refused(tmp_path):
+    (tmp_path / "f.csv").write_bytes(b"a;Gr\xf6\xdfe;label\n1;2;x\n2;1;y\n")
+    said = r"f\.csv:1:3: the byte 0xf6 is not UTF-8; give the encoding \(latin-1, perhaps\)"
+    with pytest.raises(DataError, match=said):
+        read(tmp_path / "f.csv")
+    (chunk,) = Files(tmp_path / "f.csv", ReadOptions(encoding="latin-1")).chunks()
+    assert chunk.raw.column_names == ["a", "Größe"]

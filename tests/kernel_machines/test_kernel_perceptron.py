@@ -11,10 +11,11 @@ import scipy.sparse
 from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scikit_learn_checks import FEW_EPOCHS, ORDER, scikit_learn_checks, unequal
+from scikit_learn_checks import ORDER, UNSCALED, scikit_learn_checks, unequal
 from sklearn.base import clone
 from sklearn.datasets import load_digits
 from sklearn.model_selection import GridSearchCV
+from sklearn.utils.estimator_checks import check_class_weight_classifiers
 
 import widemargin
 from widemargin import DataError, KernelPerceptron, ModelFileError, gram_matrix, load, load_model
@@ -27,12 +28,17 @@ from widemargin.kernels.strings import NGrams
     (KernelPerceptron(random_state=0), unequal(ORDER)),
     (
         KernelPerceptron(kernel="poly", keep="vote", multiclass="ovr", random_state=0),
-        {**unequal(ORDER), "check_class_weight_classifiers": FEW_EPOCHS},
+        {**unequal(ORDER), "check_class_weight_classifiers": UNSCALED},
     ),
     (KernelPerceptron(budget=20, epochs=3, random_state=0), unequal(ORDER)),
 )
 def test_scikit_learns_checks(estimator, check):
     check(estimator)
+
+
+def test_class_weights_prevail_where_kernel_values_are_scaled():
+    learner = KernelPerceptron(kernel="poly", keep="vote", multiclass="ovr", gamma="scale")
+    check_class_weight_classifiers("", learner.set_params(random_state=0))
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@
 import io
 import os
 import pathlib
+import platform
 import re
 import shutil
 import stat
@@ -14,23 +15,32 @@ import pytest
 
 import widemargin
 from widemargin.cli.warmup import forget_old_versions
-from widemargin.loops import inner, jit
+from widemargin.loops import compiling, inner, jit
 from widemargin.loops.processor import RELEASED, Processor
 from widemargin.loops.separability.nearest_point import nearest_pass
 
+linux_only = pytest.mark.skipif(
+    (sys.platform, platform.machine()) != ("linux", "x86_64"), reason="numba loads all code"
+)
 compiled_only = pytest.mark.skipif(numba.config.DISABLE_JIT, reason="nothing is compiled")
 
 PROGRAM = """
 import warnings
 warnings.simplefilter("always")
 import numpy as np
+needs_numba = None
 from widemargin.loops.storage import Dense
 from widemargin.loops.linear.scores import binary_scores
 out = np.empty(1)
 rows, w = Dense(np.full((1, 2), 3.0), 1.0), np.array([1.0, 2.0, 0.5])
 binary_scores(rows, np.zeros(1, np.uint64), w, out)
-hits = getattr(binary_scores, "stats", None)
-print(out[0], sum(hits.cache_hits.values()) if hits else 0)
+hits = getattr(binary_scores, "loaded", 0)
+if getattr(binary_scores, "dispatcher_or_none", None):
+    hits += sum(binary_scores.stats.cache_hits.values())
+print(out[0], hits)
+if needs_numba is not None:
+    import sys
+    assert ("numba" in sys.modules) == needs_numba
 """
 
 
@@ -56,6 +66,11 @@ def filled(tmp_path_factory):
     return folder
 
 
+def digest_folders(cache):
+    """The folders of machine code in a cache."""
+    return [folder for folder in cache.iterdir() if folder.name != "known"]
+
+
 @pytest.fixture
 def warm(filled, tmp_path):
     """A copy of it that a test may spoil."""
@@ -66,13 +81,66 @@ def test_the_second_run_finds_the_code_of_the_first(warm):
     assert run(warm) == (9.5, 1, [])
 
 
+DIRECT = PROGRAM.replace("needs_numba = None", "needs_numba = False")
+THROUGH_NUMBA = PROGRAM.replace("needs_numba = None", "needs_numba = True")
+
+
+@compiled_only
+@linux_only
+def test_the_second_run_does_without_numba(warm):
+    assert run(warm, DIRECT) == (9.5, 1, [])
+
+
+@compiled_only
+@linux_only
+@pytest.mark.parametrize("spoil", ["cut", "empty", "other", "gone"])
+def test_without_a_good_image_numba_finds_its_own_files_and_makes_it_anew(warm, spoil):
+    (image,) = warm.rglob("*binary_scores*.image")
+    content = image.read_bytes()
+    if spoil == "gone":
+        image.unlink()
+    elif spoil == "other":
+        image.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
+    else:
+        image.write_bytes(content[: 100 if spoil == "cut" else 0])
+    assert run(warm, THROUGH_NUMBA) == (9.5, 1, [])
+    assert image.read_bytes() == content
+    assert run(warm, DIRECT) == (9.5, 1, [])
+
+
+@compiled_only
+@linux_only
+def test_every_loop_that_numba_keeps_has_an_image(warm):
+    """If numba changes, this fails, and every start waits for its import."""
+    kept = [file for file in warm.rglob("*.nbc") if file.parent.name.startswith("loops")]
+    assert kept
+    assert len(kept) == len(list(warm.rglob("*.image")))
+
+
+@compiled_only
+@linux_only
+@pytest.mark.parametrize("folder", ["known", "digest"])
+def test_images_in_a_folder_that_others_can_write_are_not_used(warm, folder):
+    spoiled = warm / "known" if folder == "known" else digest_folders(warm)[0]
+    spoiled.chmod(0o777)
+    score, _, told = run(warm, THROUGH_NUMBA)
+    assert (score, len(told)) == (9.5, folder == "digest")
+
+
+@compiled_only
+@linux_only
+def test_settings_of_numba_are_asked_for_anew(warm):
+    assert run(warm, THROUGH_NUMBA, NUMBA_CPU_NAME="haswell") == (9.5, 0, [])
+    assert run(warm, DIRECT) == (9.5, 1, [])
+
+
 def test_the_folder_is_private(warm):
     for folder in warm.iterdir():
         assert stat.S_IMODE(folder.stat().st_mode) == 0o700
 
 
 def test_a_folder_that_others_can_write_is_not_used(warm):
-    (folder,) = warm.iterdir()
+    (folder,) = digest_folders(warm)
     folder.chmod(0o777)
     _, found, told = run(warm)
     assert found == 0
@@ -82,7 +150,7 @@ def test_a_folder_that_others_can_write_is_not_used(warm):
 
 @pytest.mark.parametrize("ending", ["nbi", "nbc"])
 def test_a_cut_file_costs_a_compile_and_one_line(warm, ending):
-    for file in warm.rglob(f"*.{ending}"):
+    for file in [*warm.rglob(f"*.{ending}"), *warm.rglob("*.image")]:
         file.write_bytes(file.read_bytes()[:20])
     value, found, told = run(warm)
     assert (value, found) == (9.5, 0)
@@ -115,7 +183,7 @@ def test_a_change_in_a_function_that_is_called_from_elsewhere_is_noticed(warm, t
 def test_plain_loops_are_kept_apart(warm):
     assert run(warm, WIDEMARGIN_PLAIN_LOOPS="1") == (9.5, 0, [])
     assert run(warm, WIDEMARGIN_PLAIN_LOOPS="0") == (9.5, 1, [])
-    assert len(list(warm.iterdir())) == 2
+    assert len(digest_folders(warm)) == 2
 
 
 def test_code_for_other_types_is_not_believed(warm):
@@ -124,6 +192,8 @@ def test_code_for_other_types_is_not_believed(warm):
     assert run(warm, other) == (9.5, 0, [])
     first, second = sorted(warm.rglob("*binary_scores*.nbc"))
     second.write_bytes(first.read_bytes())
+    for image in warm.rglob("*.image"):
+        image.unlink()
     score, hits, told = run(warm, other)
     assert (score, hits) == (9.5, 0)
     assert "for other types" in told[0]
@@ -156,7 +226,8 @@ def released(tmp_path_factory):
     baseline = RELEASED[-1]
     cpu = {"NUMBA_CPU_NAME": baseline.name, "NUMBA_CPU_FEATURES": baseline.features}
     assert run(root / "kept", PYTHONPATH=str(root), **cpu) == (9.5, 0, [])
-    shutil.copytree(root / "kept", root / "widemargin" / "loops" / "compiled")
+    (folder,) = digest_folders(root / "kept")
+    shutil.copytree(folder, root / "widemargin" / "loops" / "compiled" / folder.name)
     (root / "widemargin" / "loops" / "compiled" / "made_with.txt").write_text("numba 0.1\n")
     return root
 
@@ -171,6 +242,13 @@ def test_the_machine_code_of_a_release_is_used_on_any_processor_that_can(release
     environment = {} if cpu is None else {"NUMBA_CPU_NAME": cpu}
     assert run_released(released, tmp_path / "empty", **environment) == (9.5, 1, [])
     assert not list((tmp_path / "empty").rglob("*.nbc"))
+
+
+@compiled_only
+@linux_only
+def test_the_machine_code_of_a_release_is_called_without_numba(released, tmp_path):
+    assert run_released(released, tmp_path / "empty") == (9.5, 1, [])  # which folder fits
+    assert run(tmp_path / "empty", DIRECT, PYTHONPATH=str(released)) == (9.5, 1, [])
 
 
 @compiled_only
@@ -193,7 +271,8 @@ def test_a_release_needs_no_folder_of_the_user(released, tmp_path):
 @compiled_only
 def test_damaged_code_of_a_release_costs_a_compile_and_one_line(released, tmp_path):
     copy = shutil.copytree(released, tmp_path / "copy")
-    for file in (copy / "widemargin" / "loops" / "compiled").rglob("*.nbc"):
+    compiled = copy / "widemargin" / "loops" / "compiled"
+    for file in [*compiled.rglob("*.nbc"), *compiled.rglob("*.image")]:
         file.write_bytes(file.read_bytes()[:20])
     score, found, told = run_released(copy, tmp_path / "cache")
     assert (score, found, len(told)) == (9.5, 0, 1)
@@ -204,8 +283,8 @@ def test_damaged_code_of_a_release_costs_a_compile_and_one_line(released, tmp_pa
 @compiled_only
 def test_a_release_that_does_not_fit_says_what_it_was_made_with(tmp_path, monkeypatch, capsys):
     (tmp_path / "made_with.txt").write_text("numba 0.1\n")
-    monkeypatch.setattr(jit, "_RELEASE", tmp_path)
-    monkeypatch.setattr(jit, "_told", False)
+    monkeypatch.setattr(compiling, "_RELEASE", tmp_path)
+    monkeypatch.setattr(compiling, "_told", False)
     jit.tell_compiling(always=True)
     assert capsys.readouterr().err.startswith("the machine code of this release is for numba 0.1; ")
 
@@ -224,8 +303,8 @@ def test_compiling_is_told_once_on_a_terminal(terminal, tmp_path, monkeypatch):
     said = io.StringIO()
     said.isatty = lambda: terminal
     monkeypatch.setattr(sys, "stderr", said)
-    monkeypatch.setattr(jit, "_told", False)
-    monkeypatch.setattr(jit, "_CACHE", tmp_path)
+    monkeypatch.setattr(compiling, "_told", False)
+    monkeypatch.setattr(compiling, "_CACHE", tmp_path)
 
     @jit.jit()
     def double(x):
@@ -237,12 +316,13 @@ def test_compiling_is_told_once_on_a_terminal(terminal, tmp_path, monkeypatch):
 
 
 def test_a_quiet_command_says_nothing_of_compiling(monkeypatch, capsys):
-    monkeypatch.setattr(jit, "_told", False)
+    monkeypatch.setattr(compiling, "_told", False)
+    monkeypatch.setattr(jit, "_quiet", False)
     jit.compile_quietly()
     jit.tell_compiling(always=True)
     assert capsys.readouterr().err == ""
-    monkeypatch.setattr(jit, "_told", False)
-    monkeypatch.setattr(jit, "_CACHE", None)
+    monkeypatch.setattr(jit, "_quiet", False)
+    monkeypatch.setattr(compiling, "_CACHE", None)
     for _ in range(2):
         jit.tell_compiling(always=True)
     assert capsys.readouterr().err.count("compiling loops") == 1
@@ -290,9 +370,14 @@ def test_forgetting_old_versions_takes_nothing_else(tmp_path):
     (old / "loops" / "lock").touch()
     (alike / "letter.txt").touch()
     (tmp_path / "file").touch()
+    (old / "loops" / "x.image").touch()
+    (tmp_path / "known").mkdir()
+    (tmp_path / "known" / "this").write_text(f"\n{current.name}")
+    (tmp_path / "known" / "that").write_text(f"\n{old.name}")
     forget_old_versions(current)
     left = {path.name for path in tmp_path.iterdir()}
-    assert left == {current.name, alike.name, "documents", "file"}
+    assert left == {current.name, alike.name, "documents", "file", "known"}
+    assert [path.name for path in (tmp_path / "known").iterdir()] == ["this"]
 
 
 def test_without_the_compiler_nothing_is_kept(tmp_path):

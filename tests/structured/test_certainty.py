@@ -164,6 +164,30 @@ def test_the_temperature_is_that_of_the_least_log_loss():
         tagger.calibrate([["a"]], [["Z"]])
 
 
+def test_the_temperature_is_kept_and_saved_with_the_model(tmp_path):
+    sentences, tags = made_sentences(13, count=120)
+    tagger = Tagger(bits=12, epochs=3, random_state=0).fit(sentences[:60], tags[:60])
+    plain = np.concatenate(tagger.marginals(sentences))
+    assert np.array_equal(plain, np.concatenate(tagger.marginals(sentences, 1.0)))
+    found = tagger.calibrate(sentences[60:], tags[60:])
+    assert found == tagger.model_.temperature != 1.0
+    calibrated = np.concatenate(tagger.marginals(sentences))
+    assert np.array_equal(calibrated, np.concatenate(tagger.marginals(sentences, found)))
+    assert not np.array_equal(calibrated, plain)
+    assert np.array_equal(plain, np.concatenate(tagger.marginals(sentences, 1.0)))
+    for model in (tagger, tagger.model_.prune(), tagger.model_.rounded()):
+        model.save(tmp_path / "t.wm")
+        again = load(tmp_path / "t.wm")
+        assert again.model_.temperature == found
+        assert np.array_equal(
+            np.concatenate(again.marginals(sentences)), np.concatenate(model.marginals(sentences))
+        )
+    assert ("temperature", f"{found:.4g}") in again.model_.facts()
+    for bad in (0.0, -1.0, float("nan")):
+        with pytest.raises(ValueError, match=r"temperature=.* must be a positive number"):
+            tagger.model_.with_temperature(bad)
+
+
 # Parsers
 
 

@@ -135,7 +135,7 @@ cases = st.tuples(
 )
 
 
-def decode(s, D, n, order, beam=0):
+def decode(s, D, n, order, beam=None):
     m = len(s)
     v = np.empty((m * (n + 1 if order == 2 else 1), 8), np.float32)
     path = np.empty(m, np.uint32)

@@ -47,9 +47,9 @@ def _check_probabilities(given: Mapping[str, Any]) -> None:
 
 
 def _temperature(model: TaggerModel, given: Mapping[str, Any]) -> float:
-    """The temperature that was given, or that suits tagged sentences best."""
+    """The temperature that was given, or that suits tagged sentences best, or the model's."""
     if given["calibrate"] is None:
-        return 1.0 if given["temperature"] is None else given["temperature"]
+        return model.temperature if given["temperature"] is None else given["temperature"]
     found = model.calibrate(read_sentences([given["calibrate"]], {}))
     click.echo(f"temperature {found:.4g}", err=True)
     return found

@@ -38,7 +38,7 @@ READING_ROWS = {
 #: How to choose settings, and to measure them, on parts of the examples.
 _SELECTION = {"folds", "tune", "nested"}
 _ROWS = {*READING_ROWS, *_SELECTION, "threads", "threshold", "positive"}
-_SENTENCES = {"prune"}
+_SENTENCES = {"prune", "folds"}
 _CHECKPOINTS = {"checkpoint", "checkpoint_every", "resume"}
 _KERNEL = ("kernel", "degree", "gamma", "coef0", "sigma")
 
@@ -122,7 +122,7 @@ LEARNERS = {
             *("rule", "keep", "epochs", "C", "bits", "patience", "order", "max_seconds"),
             *("shuffle", "templates", "dictionary", "committee", "beam"),
         ),
-        frozenset({*_SENTENCES, *_CHECKPOINTS, "columns", "half", "threads"}),
+        frozenset({*_SENTENCES, *_CHECKPOINTS, "columns", "half", "threads", "calibrate"}),
     ),
     "parser": Learner(
         "Parser",

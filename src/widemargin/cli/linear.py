@@ -212,10 +212,12 @@ class LinearTrainer(RowTrainer):
         if runs is None or not runs.is_suspicious:
             return found
         label = model.classes[runs.label]
+        mend = "leave out --shuffle no"
+        if self.settings.shuffle is not False:
+            mend = "shuffle the file first, for example with shuf, or give more --memory"
         click.echo(
             f"warning: {runs.longest} rows in a row had the label {label}; rows that are sorted by"
-            " class are learned badly unless they are shuffled: shuffle the file first, for"
-            " example with shuf, or give more --memory",
+            f" class are learned badly unless they are shuffled: {mend}",
             err=True,
         )
         return Section({**found.figures, "longest_run": runs.longest}, found.lines)

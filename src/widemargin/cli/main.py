@@ -123,7 +123,8 @@ def test(model: str, files: tuple[str, ...], **given: object) -> None:
 @click.option(
     "--temperature",
     type=float,
-    help="The scale of the scores for --proba; the lower, the more certain (default: 1).",
+    help="The scale of the scores for --proba; the lower, the more certain (default: that of"
+    " the model, which is 1 unless it was trained with --calibrate).",
 )
 @click.option(
     "--calibrate",

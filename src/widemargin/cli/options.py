@@ -135,7 +135,7 @@ _ENCODING = [
         "--text",
         multiple=True,
         help="Tables: a column of texts, by name or number; columns that are not named are then"
-        " not used.",
+        " not used. May be given several times, as --column, --drop and --category may.",
     ),
     click.option("--column", "columns", multiple=True, help="Tables: a column to use."),
     click.option("--drop", multiple=True, help="Tables: a column to leave out."),

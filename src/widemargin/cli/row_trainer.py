@@ -117,10 +117,19 @@ class RowTrainer(Trainer):
 
     def describe_data(self, model: Any) -> Section:
         """How many rows, features and classes there were."""
-        figures = {"rows": self.rows, "features": model.width, "classes": len(model.classes)}
+        figures: dict[str, Any] = {
+            "rows": self.rows,
+            "features": model.width,
+            "classes": len(model.classes),
+        }
         name = ", ".join(map(name_of, self.job.files)) or "digits"
         told = ", ".join(f"{count} {what}" for what, count in figures.items())
         lines = [f"{name}: {told}"]
+        schema = getattr(model.encoder, "schema", None)
+        if schema is not None and schema.label is not None:
+            figures["label"] = schema.label
+            if self.given.get("label") is None:
+                lines.append(f"labels: column {schema.label!r}, unless --label names another")
         if self.measured is not None and self.job.valid is None:
             lines.append(f"held out: {self.measured.rows.n:,} of {self.rows:,} rows")
         return Section(figures, lines)

@@ -32,11 +32,13 @@ def select(trainer: Trainer) -> Section:
         raise click.UsageError("--nested has no effect without --tune")
     if not (folds or tunes):
         return NOTHING
+    if not isinstance(trainer, RowTrainer):  # such learners have --folds, but not --tune
+        _refuse_valid(trainer, "--folds")
+        return trainer.cross_validate(folds or _FOLDS)
     # Loaded here: they know every learner, and other trainings need not wait for that.
     from widemargin.tuning.cross_validation import cross_validate
     from widemargin.tuning.estimation import tune_pool
 
-    assert isinstance(trainer, RowTrainer)  # the other learners do not have these options
     pool = _pool(trainer, "--tune" if tunes else "--folds")
     how = {"folds": folds or _FOLDS, "seed": trainer.seed, "threads": trainer.reading.threads}
     shown = sys.stderr.isatty() and not (job.quiet or job.as_json)
@@ -62,8 +64,7 @@ def select(trainer: Trainer) -> Section:
 
 def _pool(trainer: RowTrainer, option: str) -> Pool:
     """The examples of a trainer, if all of them are in memory."""
-    if trainer.job.valid is not None or trainer.job.validation is not None:
-        raise click.UsageError(f"--valid has no effect with {option}, which tests on folds")
+    _refuse_valid(trainer, option)
     examples = getattr(trainer, "examples", None)
     if examples is None:
         raise click.UsageError(
@@ -71,6 +72,11 @@ def _pool(trainer: RowTrainer, option: str) -> Pool:
             " enough --memory, and not --epochs 1 with --shuffle no"
         )
     return Pool(examples.data, examples.classes.values, examples.encoder, trainer.reading.threads)
+
+
+def _refuse_valid(trainer: Trainer, option: str) -> None:
+    if trainer.job.valid is not None or trainer.job.validation is not None:
+        raise click.UsageError(f"--valid has no effect with {option}, which tests on folds")
 
 
 def _space(trainer: RowTrainer) -> Any:

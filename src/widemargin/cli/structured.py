@@ -9,16 +9,18 @@ import click
 import numpy as np
 
 from widemargin.cli.sentences import read_sentences
-from widemargin.cli.structured_test import figure_lines, figures_of
+from widemargin.cli.structured_test import TITLES, figure_lines, figures_of
 from widemargin.cli.trainer import NOTHING, Job, Section, Trainer
 from widemargin.data.readers.corpus import Corpus
 from widemargin.online.held_out import usual_part
 from widemargin.parameters import Use
+from widemargin.structured.cross_validation import cross_validate_sentences
 from widemargin.structured.parser.parser import Parser, uses_of_parser
 from widemargin.structured.report import Report, measure_parser, measure_tagger
 from widemargin.structured.sentences import split_sentences
 from widemargin.structured.spans import find_illegal, scheme_of
 from widemargin.structured.tagger.tagger import Tagger, uses_of_tagger
+from widemargin.threads import thread_count
 from widemargin.training.checkpoints import Checkpoints
 from widemargin.training.progress import Watcher
 
@@ -74,6 +76,25 @@ class SentenceTrainer(Trainer):
             rng = np.random.default_rng(self.seed)  # holding out is the first random choice
             self.held_out = split_sentences(self.corpus, share, rng)[1]
 
+    def cross_validate(self, folds: int) -> Section:
+        """Test the learner on folds of the sentences, before it learns from all of them."""
+        found = cross_validate_sentences(
+            self.fitted,
+            self.corpus,
+            self.examine,
+            folds=folds,
+            seed=self.seed,
+            threads=thread_count(self.given.get("threads") or -1),
+            **self.fitting,
+        )
+        lines = ["learned from all sentences", *found.lines(TITLES)]
+        return Section(found.to_dict(), lines)
+
+    @property
+    def fitting(self) -> dict[str, Any]:
+        """What `fit` is given beside the sentences."""
+        return {}
+
     @property
     def epochs(self) -> int:
         """How many epochs there are at most; each stage of a parser tells its own."""
@@ -112,7 +133,7 @@ class SentenceTrainer(Trainer):
             figures = {f"held_out_{what}": count for what, count in counted.items()}
             figures |= {k: v for k, v in figures_of(found).items() if k not in counted}
             lines = [f"on {found.sentences} held-out sentences:", *figure_lines(found)]
-        if model is not self.whole:
+        if self.given.get("prune") is not None or self.given.get("half"):
             cost = self._describe_cost(model)
             figures, lines = {**figures, **cost.figures}, [*lines, *cost.lines]
         return Section(figures, lines)
@@ -134,9 +155,16 @@ class SentenceTrainer(Trainer):
 
 
 class TaggerTrainer(SentenceTrainer):
-    """Trains a tagger."""
+    """Trains a tagger.
+
+    Attributes
+    ----------
+    calibration : Corpus or None
+        Sentences to choose the temperature of probabilities by.
+    """
 
     fitted: Tagger
+    calibration: Corpus | None = None
 
     def __init__(self, learner: str, given: Mapping[str, Any], job: Job) -> None:
         super().__init__(learner, given, job)
@@ -162,11 +190,28 @@ class TaggerTrainer(SentenceTrainer):
         super().read()
         self.column = self.corpus.name_of(next(iter(self.given.get("columns") or ()), None))
         self.illegal = self._check_tags()
+        if self.given.get("calibrate") is not None:
+            self.calibration = read_sentences([self.given["calibrate"]], self.given)
 
     def fit(self, watch: Watcher, checkpoints: Checkpoints | None) -> Any:
         """Learn, from the start or from a checkpoint."""
-        self.fitted.fit(self.corpus, column=self.column, watch=watch, checkpoint=checkpoints)
-        return self.make_smaller(self.fitted.model_)
+        self.fitted.fit(self.corpus, watch=watch, checkpoint=checkpoints, **self.fitting)
+        model = self.make_smaller(self.fitted.model_)
+        if self.calibration is None:
+            return model
+        return model.with_temperature(model.calibrate(self.calibration))
+
+    @property
+    def fitting(self) -> dict[str, Any]:
+        """The column of the tags."""
+        return {"column": self.column}
+
+    def describe_result(self, model: Any) -> Section:
+        """The temperature of its probabilities, if it was calibrated."""
+        if self.calibration is None:
+            return NOTHING
+        told = f"temperature {model.temperature:.4g}, chosen on {self.calibration.source}"
+        return Section({"temperature": model.temperature}, [told])
 
     def _check_tags(self) -> int:
         """Report tags that break the rules of their scheme; returns how many there are."""

@@ -22,7 +22,9 @@ from widemargin.threads import thread_count
 
 #: Kinds of errors that are shown, and classes of which all confusions fit a terminal.
 _ERRORS, _CLASSES = 10, 20
-_TITLES = {
+#: What figures are called.
+TITLES = {
+    "f1": "span F1",
     "accuracy": "token accuracy",
     "unseen_accuracy": "on unseen words",
     "uas": "UAS",
@@ -94,7 +96,7 @@ def figure_lines(report: Report) -> list[str]:
         )
     for name, ratio in report.figures.items():
         if ratio.wanted:
-            title = _TITLES.get(name, name.replace("_", " "))
+            title = TITLES.get(name, name.replace("_", " "))
             line = _line(title, ratio.f1, ratio.interval())
             lines.append(f"{line}, {ratio.right} of {ratio.wanted}")
     return lines
@@ -143,6 +145,8 @@ def inspect(path: str, top: int, as_json: bool) -> None:
         click.echo(f"{path}: Tagger of {model.column!r}, order {model.order}{scheme}")
         click.echo(f"{len(model.tags)} tags: {shown}")
         click.echo(f"{len(model.templates)} templates: {', '.join(model.templates.written)}")
+        if model.temperature != 1.0:
+            click.echo(f"temperature of its probabilities: {model.temperature:.4g}")
     else:
         shown = ", ".join(model.labels[:_CLASSES])
         shown += ", ..." if len(model.labels) > _CLASSES else ""

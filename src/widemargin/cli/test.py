@@ -36,7 +36,9 @@ def test(path: str, files: Sequence[str], given: Mapping[str, Any]) -> None:
     ranked: list[tuple[np.ndarray, np.ndarray]] = []
     for chunk, rows in question.chunks():
         if chunk.labels is None:
-            raise DataError(f"{chunk.source}: has no labels to test against")
+            schema = getattr(model.encoder, "schema", None)
+            where = f", no column {schema.label!r}" if schema and schema.label else ""
+            raise DataError(f"{chunk.source}: has no labels to test against{where}")
         answers = classes.codes(chunk.labels)
         missing = np.flatnonzero(chunk.labels.codes < 0)
         if len(missing):

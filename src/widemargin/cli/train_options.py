@@ -53,7 +53,7 @@ GROUPS = (
             *("multiclass", "patience", "checkpoint", "checkpoint_every", "resume"),
         ),
     ),
-    Group("Choosing and measuring", _ROWS, ("folds", "tune", "nested")),
+    Group("Choosing and measuring", tuple(LEARNERS), ("folds", "tune", "nested")),
     Group("Weights", _ROWS, ("class_weight", "weight")),
     Group("Support vector machines", _SVMS, ("tol", "loss", "bias")),
     Group("Two classes", _ROWS, ("threshold", "positive")),
@@ -73,7 +73,7 @@ GROUPS = (
         ("tagger", "parser"),
         (
             *("beam", "prune", "order", "templates", "dictionary", "committee"),
-            *("half", "system", "tags"),
+            *("half", "calibrate", "system", "tags"),
         ),
     ),
 )
@@ -178,8 +178,8 @@ _SELECTION = [
     click.option(
         "--folds",
         type=click.IntRange(2),
-        help="Cross-validate with this many stratified folds before training on all examples; with"
-        " --tune, the folds of the search (default: 5).",
+        help="Cross-validate with this many folds, stratified unless they are of sentences, before"
+        " training on all examples; with --tune, the folds of the search (default: 5).",
     ),
     click.option(
         "--tune",
@@ -280,6 +280,12 @@ _SENTENCES = [
         help="Train this many taggers in different orders, and average them (default: 1).",
     ),
     click.option("--half", is_flag=True, help="Save weights of 16 bits."),
+    click.option(
+        "--calibrate",
+        metavar="FILE",
+        help="Tagged sentences, not those learned from, to choose the temperature of probabilities"
+        " (tag --proba) by, which is saved with the model.",
+    ),
     click.option(
         "--system",
         type=click.Choice(["arc-hybrid", "eisner", "cle"]),

@@ -22,7 +22,7 @@ _SHUFFLES = {"blocks": True, "no": False}
 #: Options that do not change what is learned, so that a checkpoint is good for others, too.
 _INDIFFERENT = {
     *("path", "checkpoint", "checkpoint_every", "resume", "cache", "threads", "as_json", "quiet"),
-    *("learner", "valid", "force", "threshold", "positive"),
+    *("learner", "valid", "force", "threshold", "positive", "calibrate"),
 }
 
 
@@ -222,6 +222,10 @@ class Trainer:
             "--valid": [self.job.validation, _stamps(valid)],
             **options,
         }
+
+    def cross_validate(self, folds: int) -> Section:
+        """Test the learner on folds of the examples, before it learns from all of them."""
+        raise NotImplementedError
 
     def fit(self, watch: Watcher, checkpoints: Checkpoints | None) -> Any:
         """Learn; returns the model."""

@@ -31,6 +31,7 @@ from widemargin.kernel_machines.perceptron.fit import fit_kernel_perceptron
 from widemargin.kernel_machines.perceptron.settings import KernelSettings
 from widemargin.kernel_machines.svm.fit import KernelSVMSettings, fit_kernel_svm
 from widemargin.linear_svm.fit import SVMSettings, fit_svm
+from widemargin.loops import direct
 from widemargin.loops.jit import cache_folder, compile_quietly
 from widemargin.loops.kernel.panels import LONGEST
 from widemargin.models.linear import LinearModel
@@ -187,7 +188,7 @@ def _tag() -> None:
     ):
         tagger = Tagger(order, search=search, bits=bits, tag_dictionary=1, epochs=1)
         model = tagger.fit(corpus, column="upos").model_
-        model.codes(corpus)
+        model.lead(["a", "b"], model.codes(corpus))
         model.explain(["a"], 0)
         model.marginals(["a"])
         model.n_best(["a"], 1)
@@ -222,11 +223,14 @@ PARTS: dict[str, Callable[[], None]] = {
 def forget_old_versions(current: pathlib.Path) -> None:
     """Remove the machine code of other versions, and nothing else that may lie beside it.
 
-    Only folders that are named by a digest and hold no files but numba's and our lock are taken.
+    Only folders that are named by a digest and hold no files but numba's and ours are taken.
     """
+    direct.forget_folders(current)
     for other in current.parent.iterdir():
         if other == current or other.is_symlink() or not re.fullmatch("[0-9a-f]{24}", other.name):
             continue
         files = [path for path in other.rglob("*") if not path.is_dir()]
-        if files and all(path.suffix in (".nbi", ".nbc") or path.name == "lock" for path in files):
+        if files and all(
+            path.suffix in (".nbi", ".nbc", direct.ENDING) or path.name == "lock" for path in files
+        ):
             shutil.rmtree(other, ignore_errors=True)

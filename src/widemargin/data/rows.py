@@ -151,8 +151,14 @@ class Rows:
         if not self.is_sparse:
             values = frozen(self.stored.values[which])
             return Rows(Dense(values, self.stored.bias), len(which), self.width)
-        taken = Rows.of(self.to_matrix()[which.astype(np.int64)], bias=self.bias)
-        return replace(taken, distinct=self.distinct)
+        first, end = self.stored.starts[which], self.stored.starts[which + np.uint64(1)]
+        starts = np.zeros(len(which) + 1, np.uint64)
+        np.cumsum(end - first, out=starts[1:])
+        places = np.arange(starts[-1], dtype=np.uint64)
+        places += np.repeat(first - starts[:-1], (end - first).astype(np.int64))
+        values, indices = self.stored.values[places], self.stored.indices[places].astype(np.uint64)
+        taken = Sparse(frozen(values), frozen(indices), frozen(starts), self.bias)
+        return Rows(taken, len(which), self.width, self.distinct)
 
     def to_matrix(self) -> Any:
         """The rows as an array or a scipy CSR matrix, sharing memory."""
@@ -166,14 +172,20 @@ class Rows:
 
     def without_duplicates(self) -> Rows:
         """The same rows with each column stored at most once per row, as norms need it."""
-        if self.distinct or not self.is_sparse:
+        if self.distinct or not self.is_sparse or self._is_sorted():
             return self
-        matrix = self.to_matrix()
-        if matrix.has_canonical_format:
-            return self
-        matrix = matrix.copy()
+        matrix = self.to_matrix().copy()
         matrix.sum_duplicates()
         return replace(Rows.of(matrix, bias=self.bias), distinct=True)
+
+    def _is_sorted(self) -> bool:
+        """Whether the columns of every sparse row rise."""
+        starts = self.stored.starts
+        columns = self.stored.indices[: starts[-1]]
+        rise = np.ones(len(columns) + 1, bool)
+        np.greater(columns[1:], columns[:-1], out=rise[1:-1])
+        rise[starts] = True  # the first column of a row may be lower than the last of another
+        return bool(rise.all())
 
     def widened(self, width: int) -> Rows:
         """The same rows with more features, all of them zero."""

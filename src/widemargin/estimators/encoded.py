@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import clone
@@ -34,13 +34,15 @@ _LEARNERS: dict[str, Any] = {
 }
 
 
-def learner_has(method: str) -> Callable[[EncodedClassifier], bool]:
-    """Whether the learner of a classifier has a method."""
-
-    def has(classifier: EncodedClassifier) -> bool:
-        return hasattr(classifier._current_learner(), method)
-
-    return has
+def has_probabilities(classifier: EncodedClassifier) -> bool:
+    """Let scikit-learn see `predict_proba` only where the learner has it."""
+    learner = classifier._current_learner()
+    if not hasattr(type(learner), "predict_proba"):
+        raise AttributeError(
+            f"{type(learner).__name__} has no probabilities: give the learner OnlineLogistic(), or"
+            " calibrate the scores with scikit-learn's CalibratedClassifierCV"
+        )
+    return callable(learner.predict_proba)  # or its own error, which says what it needs
 
 
 def is_linear(classifier: EncodedClassifier) -> bool:
@@ -70,6 +72,7 @@ class EncodedClassifier(FittedClassifier):
         Converts raw examples to rows.
     """
 
+    _learners: ClassVar[tuple[type, ...]] = (Perceptron, LinearSVM, PassiveAggressive)
     learner: Any
     class_weight: Any
     validation: float
@@ -88,7 +91,7 @@ class EncodedClassifier(FittedClassifier):
         """Predict the label of every example."""
         return self._ask("predict", X)
 
-    @available_if(learner_has("predict_proba"))
+    @available_if(has_probabilities)
     def predict_proba(self, X: Any) -> np.ndarray:
         """Estimate the probability of every class, if the learner supports it."""
         return self._ask("predict_proba", X)

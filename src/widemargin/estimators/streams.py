@@ -64,16 +64,7 @@ class StreamLearner(LinearLearner):
     def predict_one(self, x: Mapping[str, Any]) -> Any:
         """Predict the label of one example; unknown feature names are ignored."""
         ready = self._ready
-        if ready is None:
-            model = self._fitted()
-            if not model.by_name:
-                raise ValueError("this learner was trained on arrays: use predict")
-            if len(model.classes) == 1:
-                return model.classes.tolist()[0]
-            self._ready = ready = self._prepare()
-        if ready is None or vars(self)["model_"].threshold:
-            return self._predict_carefully(x)
-        label = ready.predict(x)
+        label = None if ready is None else ready.predict(x)
         return self._predict_carefully(x) if label is None else label
 
     def explain(self, x: Any, top: int = 10) -> Explanation:
@@ -121,7 +112,15 @@ class StreamLearner(LinearLearner):
         if len(model.classes) == 1 or logs or shared or model.keep != settings.keep:
             return None
         state = replace(model.state)
-        return OneByOne(self._features, model.classes, state, settings, model.bias, model.history)
+        return OneByOne(
+            self._features,
+            model.classes,
+            state,
+            settings,
+            model.bias,
+            model.history,
+            model.threshold,
+        )
 
     def _learn_unprepared(self, x: Mapping[str, Any], y: Any) -> None:
         """Learn from the first example, one with a new label, or one that is to be logged."""
@@ -162,8 +161,14 @@ class StreamLearner(LinearLearner):
         self._adopt(self._model(classes, state, history, settings, rng, **more), rng)
 
     def _predict_carefully(self, x: Mapping[str, Any]) -> Any:
-        """Predict by a vote or a threshold, or where numbers are not finite."""
-        model = self.model_
+        """Predict for the first time, by a vote, or where numbers are not finite."""
+        model = self._fitted()
+        if not model.by_name:
+            raise ValueError("this learner was trained on arrays: use predict")
+        if len(model.classes) == 1:
+            return model.classes.tolist()[0]
+        if self._ready is None:
+            self._ready = self._prepare()
         scores = state_scores(model.state, model.keep, self._row(x)) - model.threshold
         code = int(best_class(scores)[0])
         return model.classes[code : code + 1].tolist()[0]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import KW_ONLY, dataclass, fields
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
@@ -12,7 +12,10 @@ from sklearn.exceptions import NotFittedError
 
 from widemargin.data.encode.text import TextEncoder, texts_of
 from widemargin.data.rows import Rows, Stack
+from widemargin.errors import DataError
 from widemargin.estimators.encoded import EncodedClassifier
+from widemargin.estimators.linear_svm import LinearSVM
+from widemargin.estimators.passive_aggressive import PassiveAggressive
 from widemargin.models.explanation import Explanation
 from widemargin.models.text_defaults import NGRAMS, WHOLE, TextDefault
 from widemargin.parameters import NamedParameters, changed, refuse_unused, used_with
@@ -214,6 +217,8 @@ class TextClassifier(EncodedClassifier, _TextOptions):
     array(['ham', 'spam'], dtype='<U4')
     """
 
+    _learners: ClassVar[tuple[type, ...]] = (LinearSVM, PassiveAggressive)
+
     learner: Any = None
     _: KW_ONLY
     ngrams: int | tuple[int, int] = NGRAMS
@@ -239,6 +244,8 @@ class TextClassifier(EncodedClassifier, _TextOptions):
         """
         learner, encoder = self._fresh_learner(WHOLE), self._encoder(WHOLE)
         texts, threads = texts_of(X), thread_count(self.n_jobs)
+        if not len(texts.starts):
+            raise DataError("X: there are no documents to learn from")
         stack = Stack(1)
         encoder.encode_first(texts, stack, threads, note=True)
         rows = stack.rows(encoder.width)

@@ -43,15 +43,29 @@ def are_valid_labels(y: Any, examples: int) -> bool:
 def validate_data(estimator: Any, X: Any, *y: Any, **how: Any) -> Any:
     """Validate examples, and labels if given, as scikit-learn's function of this name does.
 
-    A table with a column of strings is refused with its name, and with what takes it.
+    Strings are refused with the name of their column, if it has one, and with what takes them.
     """
     try:
         return validate(estimator, X, *y, **how)
-    except (ValueError, TypeError):
+    except (ValueError, TypeError) as error:
         name, learner = column_of_strings(X), type(estimator).__name__
-        if name is None:
-            raise
-        raise DataError(
-            f"column {name!r} holds strings, and {learner} takes numbers only:"
-            f" use TableClassifier({learner}(...)), which encodes tables"
-        ) from None
+        if name is not None:
+            raise DataError(
+                f"column {name!r} holds strings, and {learner} takes numbers only:"
+                f" use TableClassifier({learner}(...)), which encodes tables"
+            ) from None
+        if are_documents(X):
+            raise DataError(
+                f"X holds strings, and {learner} takes numbers only:"
+                f" use TextClassifier({learner}(...)), which encodes texts"
+            ) from None
+        if str(error).startswith("Input y contains NaN"):
+            raise DataError("Input y contains NaN: every example needs a label") from None
+        raise
+
+
+def are_documents(X: Any) -> bool:
+    """Whether this is a list or an array of strings."""
+    if isinstance(X, (list, tuple)) or (isinstance(X, np.ndarray) and X.ndim == 1):
+        return len(X) > 0 and all(isinstance(text, str) for text in X[:10])
+    return False

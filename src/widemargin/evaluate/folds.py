@@ -51,3 +51,19 @@ def stratified_folds(
         rng.shuffle(places)
         fold_of[classes == number] = places
     return [Fold(np.flatnonzero(fold_of != i), np.flatnonzero(fold_of == i)) for i in range(folds)]
+
+
+def plain_folds(n: int, folds: int, seed: int | None) -> list[Fold]:
+    """Cut n examples into folds at random, whatever their answers are.
+
+    The folds are those of scikit-learn's KFold(folds, shuffle=True, random_state=seed).
+
+    Examples
+    --------
+    >>> [fold.test.tolist() for fold in plain_folds(5, 2, seed=0)]
+    [[0, 1, 2], [3, 4]]
+    """
+    order = np.arange(n)
+    np.random.RandomState(seed).shuffle(order)
+    parts = [np.sort(part) for part in np.array_split(order, folds)]
+    return [Fold(np.setdiff1d(order, part), part) for part in parts]

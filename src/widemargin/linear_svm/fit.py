@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,6 +14,14 @@ from widemargin.certificates.gap import GapCertificate, relative, together
 from widemargin.data.rows import Rows, frozen
 from widemargin.errors import DataError
 from widemargin.linear_svm.binary import Solution, Solver, rescale_start, solve
+from widemargin.linear_svm.classes import (
+    OneVsRest,
+    Solutions,
+    easy,
+    shareable,
+    solve_classes,
+    thinned,
+)
 from widemargin.linear_svm.interior_point import affordable
 from widemargin.linear_svm.joint import JointSVM, solve_joint
 from widemargin.linear_svm.problem import BinarySVM, SolverReport, StopSignal
@@ -169,11 +177,11 @@ def fit_svm(
         raise DataError("every example has weight zero: give at least one a positive weight")
     signal = StopSignal()
     problems = _problems(rows, given.width, len(classes), codes, price, settings)
-    solvers = _solvers(problems, settings, rng, signal, start)
+    threads = thread_count(settings.n_jobs)
+    solvers = _solvers(problems, codes, settings, rng, signal, start)
     deadline = time.monotonic() + (
         math.inf if settings.max_seconds is None else settings.max_seconds
     )
-    threads = thread_count(settings.n_jobs)
     W = np.empty((1 if len(classes) == 2 else len(classes), rows.width + 1))
     at_once = max(threads, _ROOM // (8 * (2 * rows.width + _NUMBERS * rows.n)))
     try:
@@ -249,15 +257,24 @@ def _problems(
 
 def _solvers(
     problems: list[BinarySVM] | JointSVM,
+    codes: np.ndarray,
     settings: SVMSettings,
     rng: np.random.Generator,
     signal: StopSignal,
     start: DualStart | None,
-) -> list[Solver]:
-    """Return a solver for every problem, each with its own random generator."""
+) -> Sequence[Solver | Solutions]:
+    """Return a solver for every problem, each with its own random generator, or one for all."""
     if isinstance(problems, JointSVM):
         first = None if start is None else start.alphas[0] * (settings.C / start.C)
         return [solve_joint(problems, rng, signal, first)]
+    if len(problems) > 1 and shareable(problems[0], len(problems)):
+        if not easy(problems[0]):
+            starts = start and [*map(rescale_start, problems, start.alphas)]
+            everything = OneVsRest(tuple(problems), frozen(codes.astype(np.int64)))
+            threads = thread_count(settings.n_jobs)
+            return [solve_classes(everything, rng, signal, starts, threads)]
+        rows = thinned(problems[0].rows)
+        problems = [replace(problem, rows=rows) for problem in problems]
     solvers = []
     for number, own in enumerate(rng.spawn(len(problems))):
         problem = problems[number]
@@ -267,7 +284,7 @@ def _solvers(
 
 
 def _drive(
-    solvers: list[Solver],
+    solvers: Sequence[Solver | Solutions],
     W: np.ndarray,
     signal: StopSignal,
     deadline: float,
@@ -297,7 +314,7 @@ def _drive(
 
 
 def _drive_group(
-    solvers: list[Solver],
+    solvers: Sequence[Solver | Solutions],
     signal: StopSignal,
     began: float,
     deadline: float,
@@ -306,20 +323,20 @@ def _drive_group(
 ) -> tuple[list[Solution], list[list[tuple[SolverReport, float]]], str]:
     """Run solvers to their ends, one slice of work each in turn; also tells why they stopped."""
     reports: list[list[tuple[SolverReport, float]]] = [[] for _ in solvers]
-    solutions: dict[int, Solution] = {}
+    solutions: dict[int, list[Solution]] = {}
     running = list(range(len(solvers)))
     stopped = ""
 
-    def go_on(c: int) -> SolverReport | Solution:
+    def go_on(c: int) -> SolverReport | list[Solution]:
         try:
             return next(solvers[c])
         except StopIteration as end:
-            return end.value
+            return [end.value] if isinstance(end.value, Solution) else end.value
 
     while running:
         current: list[SolverReport] = []
         for c, found in zip(running, run_all(go_on, running, threads), strict=True):
-            if isinstance(found, Solution):
+            if isinstance(found, list):
                 solutions[c] = found
                 continue
             current.append(found)
@@ -336,7 +353,7 @@ def _drive_group(
         if time.monotonic() > deadline:
             stopped = stopped or "deadline"
         signal.stop = bool(stopped)
-    return [solutions[c] for c in range(len(solvers))], reports, stopped
+    return [each for c in range(len(solvers)) for each in solutions[c]], reports, stopped
 
 
 def _history(reports: list[list[tuple[SolverReport, float]]], stopped: str) -> History:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from numba.extending import overload
-
-from widemargin.loops.jit import INLINE, SUMS, jit
+from widemargin.loops.jit import INLINE, SUMS, jit, overload
 
 
 def product(u, v):

@@ -1,24 +1,49 @@
-"""Functions that only other loops call: compiled as a part of their callers and nowhere else.
+"""How loops are compiled: numba's compiler, without the work that loops have no use for.
 
 Numba treats every function alike. It wraps it for Python and for C, optimises it, makes machine
 code of it, and then copies what it optimised into each caller, where all of this happens again. A
-function that Python never calls needs only the last of these. Without the others a first `certify`
-compiled for 7 seconds of processor time instead of 13.
+function that Python never calls needs only the last of these: it is a `_Part` of its callers. A
+loop that both Python and loops call is compiled once as a whole and once as a part.
 
-These are private names of numba, all of them in this module. Where one is missing, `INNER` is
-empty, and numba compiles in its own way.
+All loops do without
+
+- passes over functions in functions, inlined Python and strings, which a loop does not contain;
+- counting references to arrays that the loop was only lent (`_borrows_all`): its caller holds them;
+- optimising declarations, and a manager of optimisations for each function;
+- the collector of cyclic garbage, which would look at all objects of the process again and again.
+
+These are private names of numba, all of them in this module. Where one is missing, `INNER` and
+`WHOLE` are empty, and numba compiles in its own way.
 """
 
 from __future__ import annotations
 
+import contextlib
+import gc
+from collections.abc import Iterator
+from types import CodeType
 from typing import Any
 
 from numba import types
+from numba.core import ir, typed_passes, untyped_passes
 from numba.core.codegen import JITCodeLibrary
-from numba.core.compiler import Compiler
+from numba.core.compiler import Compiler, DefaultPassBuilder
+from numba.core.compiler_machinery import PassManager, register_pass
 
 
-class _Part(JITCodeLibrary):
+class _Whole(JITCodeLibrary):
+    """Code of a loop that Python calls."""
+
+    def _optimize_functions(self, ll_module: Any) -> None:
+        """Optimise what the module defines, one function after the other."""
+        ll_module.data_layout = self._codegen._data_layout
+        manager, builder = self._codegen._function_pass_manager()
+        for function in ll_module.functions:
+            if not function.is_declaration:
+                manager.run(function, builder)
+
+
+class _Part(_Whole):
     """Code that waits to be put into a caller: neither optimised nor made executable."""
 
     @property
@@ -40,12 +65,124 @@ class _Part(JITCodeLibrary):
         return 0
 
 
-class _PartCompiler(Compiler):
-    """Numba's compiler, which puts what it makes into a `_Part`."""
+@register_pass(mutates_CFG=True, analysis_only=False)
+class _Lowering(typed_passes.NativeLowering):
+    """Numba's way from typed statements to LLVM, which counts references only where needed."""
+
+    _name = "lowering_of_loops"
+
+    def run_pass(self, state: Any) -> bool:
+        if _borrows_all(state):
+            state.targetctx = state.targetctx.subtarget(enable_nrt=False)
+        return bool(super().run_pass(state))
+
+
+def _borrows_all(state: Any) -> bool:
+    """Whether all arrays that a function handles are its arguments or views of them."""
+    models, kinds = state.targetctx.data_model_manager, state.typemap
+
+    def counted(kind: Any) -> bool:
+        return bool(models[kind].contains_nrt_meminfo())
+
+    def borrows(statement: Any) -> bool:
+        if isinstance(statement, (ir.SetItem, ir.StaticSetItem)):
+            # Numba copies an array before it writes it over itself.
+            return not counted(kinds[statement.value.name])
+        if isinstance(statement, ir.Assign) and counted(kinds[statement.target.name]):
+            return _is_view(statement.value, kinds)
+        return True
+
+    if counted(state.return_type):
+        return False
+    return all(borrows(one) for block in state.func_ir.blocks.values() for one in block.body)
+
+
+#: Expressions that give what is held already, or a part of it.
+_VIEWS = ("getattr", "build_tuple", "exhaust_iter", "cast", "phi")
+_STEPS = ("getiter", "iternext", "pair_first")
+
+
+def _is_view(value: Any, typemap: Any) -> bool:
+    """Whether an expression gives arrays that something else holds."""
+    if isinstance(value, (ir.Arg, ir.Var, ir.Global, ir.FreeVar)):
+        return True
+    if not isinstance(value, ir.Expr):
+        return False
+    if value.op in ("getitem", "static_getitem"):
+        index = value.index if value.op == "getitem" else value.index_var
+        whole = isinstance(typemap[value.value.name], types.BaseTuple)
+        return whole or (index is not None and _is_place(typemap[index.name]))
+    return value.op in _VIEWS + _STEPS
+
+
+def _is_place(index: Any) -> bool:
+    """Whether an index is made of whole numbers and slices, so that it gives a view."""
+    if isinstance(index, types.BaseTuple):
+        return all(map(_is_place, index))
+    return isinstance(index, (types.Integer, types.SliceType))
+
+
+#: Passes over what no loop contains.
+_NEEDLESS = {
+    untyped_passes.WithLifting,
+    untyped_passes.InlineClosureLikes,
+    untyped_passes.RewriteDynamicRaises,
+    untyped_passes.MakeFunctionToJitFunction,
+    untyped_passes.InlineInlinables,
+    untyped_passes.FindLiterallyCalls,
+    untyped_passes.LiteralUnroll,
+    untyped_passes.LiteralPropagationSubPipelinePass,
+    typed_passes.InlineOverloads,
+    typed_passes.AnnotateTypes,
+    typed_passes.DumpParforDiagnostics,
+}
+
+
+class _LoopCompiler(Compiler):
+    """Numba's compiler for a loop."""
+
+    library_class: type = _Whole
 
     def __init__(self, typingctx: Any, targetctx: Any, library: Any, *others: Any) -> None:
-        part = _Part(targetctx.codegen(), "part") if library is None else library
-        super().__init__(typingctx, targetctx, part, *others)
+        if library is None:
+            library = self.library_class(targetctx.codegen(), "loop")
+            library.enable_object_caching()
+        super().__init__(typingctx, targetctx, library, *others)
+
+    def define_pipelines(self) -> list[Any]:
+        whole = DefaultPassBuilder.define_nopython_pipeline(self.state)
+        constants = self.state.func_id.code.co_consts
+        if any(isinstance(constant, CodeType) for constant in constants):
+            return [whole]
+        passes = PassManager("loops")
+        for one, why in whole.passes:
+            if one not in _NEEDLESS:
+                passes.add_pass(_Lowering if one is typed_passes.NativeLowering else one, why)
+        passes.finalize()
+        return [passes]
+
+    def _compile_core(self) -> Any:
+        with _uncollected():
+            return super()._compile_core()
+
+
+class _PartCompiler(_LoopCompiler):
+    """The same, for a function that only loops call."""
+
+    library_class = _Part
+
+
+@contextlib.contextmanager
+def _uncollected() -> Iterator[None]:
+    """Leave cyclic garbage alone meanwhile. Numba compiles one function at a time."""
+    if not gc.isenabled():
+        yield
+        return
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
 
 
 def _is_known() -> bool:
@@ -58,6 +195,8 @@ def _is_known() -> bool:
 INNER: dict[str, Any] = (
     {"no_cpython_wrapper": True, "pipeline_class": _PartCompiler} if _is_known() else {}
 )
+#: Options of numba for a loop that Python calls.
+WHOLE: dict[str, Any] = {"pipeline_class": _LoopCompiler} if _is_known() else {}
 
 
 def keep_inside(compiled: Any, interpreted: bool) -> Any:
@@ -90,3 +229,9 @@ def keep_inside(compiled: Any, interpreted: bool) -> Any:
     compiled._insert = ignore
     compiled.get_call_template = without_constants
     return compiled
+
+
+def call_inside(compiled: Any, part: Any) -> None:
+    """Let loops that call `compiled` use `part`, the same function as `keep_inside` gives it."""
+    compiled.get_call_template = part.get_call_template
+    compiled.get_overload = part.get_overload

@@ -1,39 +1,21 @@
-"""One decorator for every compiled loop: what it may assume, and where its machine code is kept.
+"""One decorator for every compiled loop: what it may assume, and how its code is found.
 
-Numba's own cache looks only at the file of the function it caches. When a function that this one
-calls changes in another file, the old machine code is run without a word. So the code of all loops
-is kept in one folder whose name is a digest of everything the machine code depends on: change a
-line of any loop and every loop is compiled anew.
+Code that is kept is called directly (`loops/direct.py`). Only if a loop has to be compiled, or if
+anything about its code is unusual, is numba imported (`loops/compiling.py`), which takes a third of
+a second. So nothing in this folder imports numba or LLVM when it is itself imported, but for the
+modules that only the compiler needs: those just named and `loops/lowlevel/by_hand`.
 """
 
 from __future__ import annotations
 
-import contextlib
 import functools
-import hashlib
 import os
 import pathlib
-import stat
 import sys
-import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any, TypeVar
 
-import llvmlite
-import llvmlite.binding
-import numba
-import numpy
-from numba.core.caching import CompileResultCacheImpl, FunctionCache
-from numba.core.runtime import rtsys
-from numba.core.sigutils import normalize_signature
-
-from widemargin.loops.inner import INNER, keep_inside
-from widemargin.loops.processor import RELEASED, Processor, this_processor
-
-try:
-    import fcntl
-except ImportError:  # not on every system
-    fcntl = None
+from widemargin.loops.direct import ENDING, Loop, compiler_is_on, find_folders
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -43,253 +25,21 @@ OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "no_cfunc_wrap
 SUMS: dict[str, Any] = {**OPTIONS, "fastmath": {"reassoc", "contract", "nsz"}}
 #: The same for a loop whose products and sums may be one instruction, rounded once.
 FUSED: dict[str, Any] = {**OPTIONS, "fastmath": {"contract"}}
+#: For a function that only other loops call, see `loops/inner.py`.
+INNER: dict[str, Any] = {"inner": True}
 #: For a function that is called for every example. A real call would count references to each array
 #: that it is given up and down, which costs as much as a short row.
 INLINE: dict[str, Any] = INNER | {"forceinline": True}
 
 #: Whether loops do without the LLVM that is written by hand; see `loops/lowlevel/choice.py`.
 PLAIN = os.environ.get("WIDEMARGIN_PLAIN_LOOPS", "") not in ("", "0")
+#: Whether loops are compiled.
+COMPILED = compiler_is_on()
 
-_PACKAGE = pathlib.Path(__file__).resolve().parent.parent
-#: What a release brings along: folders of machine code, and a line that says what they fit.
-_RELEASE = _PACKAGE / "loops" / "compiled"
-
-
-def cache_root() -> pathlib.Path:
-    """The user's folder for machine code, of every version of widemargin."""
-    chosen = os.environ.get("WIDEMARGIN_CACHE")
-    if chosen:
-        return pathlib.Path(chosen)
-    home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
-    return pathlib.Path(home) / "widemargin"
-
-
-@functools.cache
-def _digest_sources() -> Any:
-    """The digest of all loops, and of the rows that they read."""
-    digest = hashlib.sha256()
-    for source in [*sorted((_PACKAGE / "loops").rglob("*.py")), _PACKAGE / "data" / "rows.py"]:
-        digest.update(source.relative_to(_PACKAGE).as_posix().encode())
-        digest.update(source.read_bytes())
-    return digest
-
-
-def _digest(processor: Processor) -> str:
-    """Name everything that the machine code depends on."""
-    digest = _digest_sources().copy()
-    for fact in (
-        numba.__version__,
-        numpy.__version__,
-        llvmlite.__version__,
-        llvmlite.binding.get_process_triple(),
-        *processor,
-        "with SVML" if numba.config.USING_SVML else "without SVML",
-        "plain" if PLAIN else "by hand",
-    ):
-        digest.update(fact.encode())
-    return digest.hexdigest()[:24]
-
-
-def _find_released() -> pathlib.Path | None:
-    """The machine code that came with this package, if it fits what is installed here."""
-    here = this_processor()
-    if _RELEASE.is_dir():
-        for target in RELEASED:
-            folder = _RELEASE / _digest(target)
-            if here.runs(target) and folder.is_dir():
-                return folder
-    return None
-
-
-def _private(folder: pathlib.Path) -> bool:
-    """Whether nobody but this user can put a file there: the files are pickles."""
-    found = folder.stat()
-    ours = not hasattr(os, "getuid") or found.st_uid == os.getuid()
-    return ours and not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
-
-
-def _open_cache() -> tuple[pathlib.Path, str]:
-    """Make the user's folder ready; where it is, and why it cannot be used, if it cannot."""
-    folder = cache_root() / _digest(this_processor())
-    try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        if not _private(folder):
-            return folder, "others can write to it"
-        return folder, "" if os.access(folder, os.W_OK) else "it is read-only"
-    except OSError as error:
-        return folder, error.strerror or str(error)
-
-
-def _tell_not_kept() -> None:
-    """Say in one line why every run will compile again."""
-    warnings.warn(
-        f"compiled loops are not kept in {_FOLDER} ({_OBSTACLE}): each run compiles them again",
-        RuntimeWarning,
-        stacklevel=2,
-    )
-
-
-#: Numba's way to name the files in a folder that it was given; the class has had two names.
-_InGivenFolder: type = CompileResultCacheImpl._locator_classes[0]
-
-
-class _Place(_InGivenFolder):
-    """Where the code of a loop is kept: by its module, wherever the package is installed.
-
-    The folder above is named by a digest of all sources of the package, so the stamp of one of them
-    would say nothing more. The folder is made when something is saved.
-    """
-
-    @classmethod
-    def from_function(cls, py_func: Any, py_file: str) -> Any:
-        return cls(py_func, py_file)
-
-    @classmethod
-    def get_suitable_cache_subpath(cls, py_file: str) -> str:
-        return _folder_inside(py_file) or str(super().get_suitable_cache_subpath(py_file))
-
-    def get_source_stamp(self) -> Any:
-        return "in the digest" if _folder_inside(self._py_file) else super().get_source_stamp()
-
-
-@functools.cache
-def _folder_inside(file: str) -> str:
-    """A name for the folder of a file of this package; empty for other files."""
-    folder = pathlib.Path(file).resolve().parent
-    inside = folder.is_relative_to(_PACKAGE)
-    return "_".join(folder.relative_to(_PACKAGE).parts) if inside else ""
-
-
-class _Places(CompileResultCacheImpl):
-    """Numba's way to keep compiled functions, in our places."""
-
-    _locator_classes = (_Place,)
-
-    def reduce(self, data: Any) -> Any:
-        """What is kept of a loop: not its source with types, nor Python objects of its parts.
-
-        None of the functions it is made of uses such objects (see `loops/inner.py`), and to load
-        them would import the modules that numba has for strings and for sorting.
-        """
-        *kept, _objects = super().reduce(data._replace(type_annotation=""))
-        return (*kept, ())
-
-
-class _Kept(FunctionCache):
-    """The code of one loop in a folder. What is damaged is told in one line and not used."""
-
-    _impl_class = _Places
-
-    def __init__(self, function: Any, folder: pathlib.Path) -> None:
-        before, numba.config.CACHE_DIR = numba.config.CACHE_DIR, str(folder)
-        try:
-            super().__init__(function)
-        finally:
-            numba.config.CACHE_DIR = before
-
-    def find(self, sig: Any, target_context: Any) -> Any:
-        """The code for these types, or None.
-
-        Two processes that save at once could mix up numba's index, so that it leads to the code
-        for other types: what is loaded must be what was asked for.
-        """
-        try:
-            found = self._load(sig, target_context)
-            if found is not None and found.signature.args != normalize_signature(sig)[0]:
-                raise ValueError("it is for other types")
-            return found
-        except Exception as error:
-            self.tell(error)
-            self.forget()
-            return None
-
-    def forget(self) -> None:
-        """Leave what is damaged as it is: it belongs to the package."""
-
-    def _load(self, sig: Any, target_context: Any) -> Any:
-        """Load code without numba's first step, which registers all that can be compiled.
-
-        That step imports scipy.linalg and takes half a second, and only the compiler needs it,
-        which takes it itself. Loaded code needs nothing but numba's runtime. These are private
-        names of numba: where they are missing, numba loads in its own way.
-        """
-        if not (hasattr(rtsys, "initialize") and hasattr(FunctionCache, "_load_overload")):
-            return super().load_overload(sig, target_context)
-        rtsys.initialize(target_context)
-        with self._guard_against_spurious_io_errors():
-            return self._load_overload(sig, target_context)
-
-    def _index_key(self, sig: Any, codegen: Any) -> Any:
-        """Leave out the processor, which is in the name of the folder."""
-        kind, _, source = super()._index_key(sig, codegen)
-        return kind, source
-
-    def tell(self, error: Exception) -> None:
-        """Say that a file could not be used."""
-        warnings.warn(
-            f"compiled code in {self.cache_path} could not be used"
-            f" ({type(error).__name__}: {error}); compiling",
-            RuntimeWarning,
-            stacklevel=2,
-        )
-
-
-class _SafeCache(_Kept):
-    """Code in the user's folder, and before it that of the release.
-
-    A damaged or unwritable file costs a compile and not the run. Saving is one process at a time.
-    """
-
-    def __init__(self, function: Any) -> None:
-        super().__init__(function, _FOLDER)
-        self._released = None if _RELEASED is None else _Kept(function, _RELEASED)
-
-    def load_overload(self, sig: Any, target_context: Any) -> Any:
-        found = None if self._released is None else self._released.find(sig, target_context)
-        if found is None and _CACHE is not None:
-            found = self.find(sig, target_context)
-        if found is None:
-            tell_compiling()
-        return found
-
-    def save_overload(self, sig: Any, data: Any) -> None:
-        global _OBSTACLE
-        if _CACHE is None:
-            if _RELEASED is not None and _OBSTACLE:
-                _tell_not_kept()
-                _OBSTACLE = ""
-            return
-        try:
-            os.makedirs(self.cache_path, exist_ok=True)
-            with _alone(pathlib.Path(self.cache_path)):
-                super().save_overload(sig, data)
-        except OSError as error:
-            self.tell(error)
-
-    def forget(self) -> None:
-        with contextlib.suppress(OSError):
-            os.unlink(self._cache_file._index_path)
-
-
-@contextlib.contextmanager
-def _alone(folder: pathlib.Path) -> Iterator[None]:
-    """Keep other processes from saving in this folder meanwhile, where the system can."""
-    if fcntl is None:
-        yield
-        return
-    with open(folder / "lock", "w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield
-
-
-#: Whether it was said that loops are being compiled.
-_told = False
-#: The user's folder, and why it cannot be used, if it cannot.
-_FOLDER, _OBSTACLE = (pathlib.Path(), "") if numba.config.DISABLE_JIT else _open_cache()
-_CACHE = None if numba.config.DISABLE_JIT or _OBSTACLE else _FOLDER
-_RELEASED = None if numba.config.DISABLE_JIT else _find_released()
-if _OBSTACLE and _RELEASED is None:
-    _tell_not_kept()
+_FOLDERS = find_folders(PLAIN)
+#: What numba is to be told before it compiles anything.
+_waiting: list[Callable[[], Any]] = []
+_quiet = False
 
 
 def jit(*, inner: bool = False, inline: bool = False) -> Callable[[F], F]:
@@ -305,17 +55,63 @@ def jit(*, inner: bool = False, inline: bool = False) -> Callable[[F], F]:
     """
 
     def decorate(function: F) -> F:
+        if not COMPILED:
+            return function
         special = INLINE if inline else INNER if inner else {}
-        compiled = numba.njit(**(OPTIONS | special))(function)
-        if numba.config.DISABLE_JIT:
-            return compiled
-        if inner or inline:
-            return keep_inside(compiled, interpreted=inline)
-        if _CACHE is not None or _RELEASED is not None:
-            compiled._cache = _SafeCache(function)
-        return compiled
+        if special:
+            return Inside(function, special)  # type: ignore[return-value]
+        return Loop(function, _FOLDERS, _make_dispatcher)  # type: ignore[return-value]
 
     return decorate
+
+
+class Inside(Loop):
+    """A function that is a part of the loops that call it: Python has no code of its own for it."""
+
+    def __init__(self, function: Any, options: dict[str, Any]) -> None:
+        super().__init__(function, None, functools.partial(_make_dispatcher, options=options))
+        self._interpreted = "forceinline" in options
+
+    def __call__(self, *arguments: Any, **named: Any) -> Any:
+        """Run it as Python, if it may be."""
+        if self._interpreted:
+            return self.py_func(*arguments, **named)
+        return super().__call__(*arguments, **named)
+
+
+def _make_dispatcher(function: Any, options: dict[str, Any] | None = None) -> Any:
+    from widemargin.loops import compiling
+
+    return compiling.make_dispatcher(function, OPTIONS | (options or {}))
+
+
+def overload(function: Any, jit_options: dict[str, Any]) -> Callable[[F], F]:
+    """Register what compiled loops run where they call `function`: numba's `overload`, but later.
+
+    Numba learns of it when it is first needed.
+    """
+
+    def register(choose: F) -> F:
+        def tell() -> None:
+            from numba.extending import overload
+
+            from widemargin.loops.compiling import numba_options
+
+            overload(function, jit_options=numba_options(jit_options))(choose)
+
+        if "widemargin.loops.compiling" in sys.modules:
+            tell()
+        else:
+            _waiting.append(tell)
+        return choose
+
+    return register
+
+
+def tell_numba() -> None:
+    """Tell numba all that it was to be told before it compiles."""
+    while _waiting:
+        _waiting.pop(0)()
 
 
 def resolve(loop: Callable[..., Any], *arguments: Any) -> Callable[..., Any]:
@@ -324,14 +120,32 @@ def resolve(loop: Callable[..., Any], *arguments: Any) -> Callable[..., Any]:
     To look at the types in every call takes as long as to learn from a short row. Who calls the
     machine code itself promises that they stay the same.
     """
-    if numba.config.DISABLE_JIT:
+    if not isinstance(loop, Loop):
         return loop
-    return loop.compile(tuple(map(numba.typeof, arguments)))
+    code = loop.code_for(*arguments)
+    if code is not loop.dispatcher_or_none:
+        return code
+    import numba
+
+    return code.compile(tuple(map(numba.typeof, arguments)))  # type: ignore[attr-defined]
 
 
 def cache_folder() -> pathlib.Path | None:
     """Where this version keeps its machine code; None if it cannot be kept."""
-    return _CACHE
+    from widemargin.loops import compiling
+
+    return compiling.cache_folder()
+
+
+def compile_quietly() -> None:
+    """Say nothing about compiling from now on."""
+    global _quiet
+    _quiet = True
+
+
+def is_quiet() -> bool:
+    """Whether nothing is to be said about compiling."""
+    return _quiet
 
 
 def tell_compiling(*, always: bool = False) -> None:
@@ -342,34 +156,18 @@ def tell_compiling(*, always: bool = False) -> None:
     always : bool
         Say it even if standard error is not a terminal.
     """
-    global _told
-    if not _told and (always or sys.stderr.isatty()):
-        how_long = "about 5 seconds" if is_cold() else "a few seconds"
-        print(
-            f"{_released_for_others()}compiling loops for their first use: {how_long}, once",
-            file=sys.stderr,
-        )
-        _told = True
+    from widemargin.loops import compiling
 
-
-def _released_for_others() -> str:
-    """Why the machine code of the release is of no use here; empty without any, or if it is."""
-    if _RELEASED is not None or not (_RELEASE / "made_with.txt").is_file():
-        return ""
-    made_with = (_RELEASE / "made_with.txt").read_text(encoding="utf-8").strip()
-    return f"the machine code of this release is for {made_with}; "
-
-
-def compile_quietly() -> None:
-    """Say nothing about compiling from now on."""
-    global _told
-    _told = True
+    compiling.tell_compiling(always=always)
 
 
 def is_cold() -> bool:
     """Whether no loop has been compiled and kept yet, so that the first use takes seconds."""
-    if numba.config.DISABLE_JIT:
+    if not COMPILED:
         return False
-    if _RELEASED is not None:
-        return False
-    return _CACHE is None or next(_CACHE.rglob("*.nbi"), None) is None
+    for folder in filter(None, _FOLDERS or ()):
+        if next(pathlib.Path(folder, "images").glob(f"*{ENDING}"), None) is not None:
+            return False
+    from widemargin.loops import compiling
+
+    return compiling.is_cold()

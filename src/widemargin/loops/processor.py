@@ -4,10 +4,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import llvmlite.binding
-import numba
-from numba.core.codegen import get_host_cpu_features
-
 
 class Processor(NamedTuple):
     """A kind of processor, as LLVM names it, and what it can and cannot do ("+avx2,-avx512f")."""
@@ -26,6 +22,10 @@ class Processor(NamedTuple):
 
 def this_processor() -> Processor:
     """The one that numba compiles for here."""
+    import llvmlite.binding
+    import numba
+    from numba.core.codegen import get_host_cpu_features
+
     name, features = numba.config.CPU_NAME, numba.config.CPU_FEATURES
     return Processor(
         llvmlite.binding.get_host_cpu_name() if name is None else name,

@@ -24,10 +24,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import types
-from numba.extending import overload
 
-from widemargin.loops.jit import INLINE, OPTIONS, SUMS, jit
+from widemargin.loops.jit import INLINE, OPTIONS, SUMS, jit, overload
 from widemargin.loops.lowlevel.prefetch import prefetch
 
 
@@ -177,9 +175,8 @@ def _look_ahead_sparse(rows, order, j):
 
 def pick_storage(rows: Any, dense: Any, sparse: Any) -> Any:
     """Choose by storage: of a value or, while numba compiles, of a type."""
-    if isinstance(rows, types.BaseNamedTuple):
-        return sparse if rows.instance_class is Sparse else dense
-    return sparse if isinstance(rows, Sparse) else dense
+    kind = getattr(rows, "instance_class", type(rows))  # numba's name for the class of its type
+    return sparse if issubclass(kind, Sparse) else dense
 
 
 # What numba puts in the place of each call.

@@ -3,7 +3,7 @@
 Where texts are the only features it is `WHOLE`, or `PIECEWISE` if not all of them are at hand; in
 all other cases `BESIDE`. The defaults for texts were chosen on held-out training documents of
 twelve sets (IMDB, Rotten Tomatoes, SMS spam, ATIS intents and groups of the 20 newsgroups): see
-`docs/quickstart.md`.
+`docs/guide/text.md`.
 """
 
 from __future__ import annotations

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import math
+import warnings
 
 import numpy as np
+
+from widemargin.errors import DataWarning
 
 #: A run is suspicious if it is this many times as long as the longest that chance would make.
 _SUSPICIOUS = 10.0
@@ -71,3 +74,16 @@ class LabelRuns:
             return False
         q = min(self._counts[self.label] / n, 1.0 - 1.0 / n)
         return self.longest > _SUSPICIOUS * max(1.0, math.log(n * (1.0 - q))) / -math.log(q)
+
+
+def warn_if_sorted(codes: np.ndarray, classes: np.ndarray) -> None:
+    """Warn of examples that are sorted by class and will be learned from in the order given."""
+    runs = LabelRuns()
+    runs.add(codes)
+    if runs.is_suspicious:
+        warnings.warn(
+            f"{runs.longest} rows in a row have the label {classes[runs.label]}: rows that are"
+            " sorted by class are learned badly unless they are shuffled, as they are by default",
+            DataWarning,
+            stacklevel=4,
+        )

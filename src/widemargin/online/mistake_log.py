@@ -9,17 +9,19 @@ corrections times the similarity x_e . x.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from widemargin.data.rows import Rows
+from widemargin.data.rows import Rows, frozen
 from widemargin.errors import DataError
 from widemargin.loops.linear.passes import Log
-from widemargin.loops.linear.scores import binary_votes, multiclass_votes
+from widemargin.loops.linear.scores import Postings, binary_votes, multiclass_votes, post
 from widemargin.markup.brief import brief_repr
 from widemargin.markup.words import several
+from widemargin.online.columns import Columns
 from widemargin.threads import run_all, split
 
 #: For a learner that keeps no log.
@@ -45,7 +47,15 @@ class Correction(NamedTuple):
     clock: float  # number of examples seen before it, plus one
 
 
-class Part(NamedTuple):
+class Index(NamedTuple):
+    """Sparse rows by column, of which only those that occur are numbered."""
+
+    columns: Columns
+    postings: Postings
+
+
+@dataclass(frozen=True, repr=False)
+class Part:
     """The corrections of one part of the training, and the examples they came from."""
 
     support: Rows  # only rows that caused a correction
@@ -59,6 +69,25 @@ class Part(NamedTuple):
     def size(self) -> int:
         """Number of corrections."""
         return len(self.entries.example)
+
+    @cached_property
+    def index(self) -> Index:
+        """The support by column, if it is sparse: made for the first question, as it takes longer.
+
+        A question of few columns then touches only the rows that share one with it.
+        """
+        columns = Columns(self.support.width)
+        rows = columns.number(self.support).stored
+        sizes = np.bincount(rows.indices, minlength=columns.count)
+        starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.uint64)
+        values = np.empty(int(starts[-1]), rows.values.dtype)
+        examples = np.empty(len(values), np.uint32)
+        post(rows, starts[:-1].copy(), values, examples)
+        return Index(columns, Postings(frozen(values), frozen(examples), frozen(starts), rows.bias))
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What is pickled and copied: not the index, which is made again when it is needed."""
+        return {name: value for name, value in vars(self).items() if name != "index"}
 
     @classmethod
     def of(cls, rows: Rows, logs: list[Log], first_row: int = 0) -> Part:
@@ -155,7 +184,7 @@ class MistakeLog:
             amount[1::2] *= spread
             return Log(example, label, amount, count)
 
-        return MistakeLog([part._replace(entries=moved(part.entries)) for part in self.parts])
+        return MistakeLog([replace(part, entries=moved(part.entries)) for part in self.parts])
 
     def behind(self, feature: int, turns: dict[int, float]) -> list[tuple[int, float]]:
         """The corrections that make up one weight: (row, amount added), in order.
@@ -236,8 +265,7 @@ class Votes:
 
     def update(self, part: Part, threads: int = 1) -> None:
         """Add the votes of the hypotheses in this part of the log."""
-        width = max(self.rows.width, part.support.width)
-        rows, support = self.rows.widened(width), part.support.widened(width)
+        rows, support, room = self._alike(part, threads)
         together = self.scores.ndim == 1 or self.shared
         for c in range(len(self.last)):
             log = part.entries
@@ -251,13 +279,26 @@ class Votes:
                 at: Any = piece if together else (piece, c)
                 s, votes = self.scores[at].copy(), self.votes[at].copy()
                 loop = multiclass_votes if s.ndim == 2 else binary_votes
-                room = (support.n, width + 1)
                 which = self.which[piece]
-                loop(rows.stored, which, support.stored, log, room, self.last[c], s, votes)
+                loop(rows.stored, which, support, log, room, self.last[c], s, votes)
                 self.scores[at], self.votes[at] = s, votes
 
             run_all(vote, split(len(self.which), threads, least=16), threads)
             self.last[c] = log.count[-1]
+
+    def _alike(self, part: Part, threads: int) -> tuple[Rows, Any, tuple[int, int]]:
+        """The rows and the support of a part as the loops take them together, and their room."""
+        if part.support.is_sparse:
+            rows = self.rows
+            if not rows.is_sparse:
+                import scipy.sparse
+
+                rows = Rows.of(scipy.sparse.csr_matrix(rows.to_matrix()), bias=rows.bias)
+            columns, postings = part.index
+            return columns.look_up(rows, columns.count, threads), postings, (part.support.n, 0)
+        width = max(self.rows.width, part.support.width)
+        support = part.support.widened(width).stored
+        return self.rows.widened(width), support, (part.support.n, width + 1)
 
     def result(self, count: float) -> np.ndarray:
         """The mean vote if the last hypothesis has lasted until clock time `count`."""

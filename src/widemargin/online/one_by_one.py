@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
-from widemargin.data.encode.named import UNUSUAL, Layout, NamedFeatures
+from widemargin.data.encode.named import UNUSUAL, NamedFeatures
 from widemargin.data.rows import Rows, frozen
 from widemargin.loops.jit import resolve
 from widemargin.loops.linear.one_example import (
+    LEARNED,
+    NEW_NAMES,
     learn_jointly,
     learn_separately,
     predict_jointly,
@@ -45,6 +48,8 @@ class OneByOne:
         The value of the constant feature.
     history : History
         The history so far, which has one row for all examples.
+    threshold : float
+        The score from which on the second of two classes is predicted.
 
     Attributes
     ----------
@@ -60,22 +65,27 @@ class OneByOne:
         settings: Settings,
         bias: float,
         history: History,
+        threshold: float = 0.0,
     ) -> None:
         self.features, self.state, self._history, self.ahead = features, state, history, False
         self._names, self._known = features.names, len(features.names)
         self._bias, self._labels = bias, classes.tolist()
+        # What a loop's answer means; -1, that it is in doubt, is the last of them.
+        self._answers = [*self._labels, None]
         # A label of another type may change the type of the classes: it is for the caller, too.
-        self._codes = {(type(label), label): code for code, label in enumerate(self._labels)}
-        self._codes |= {(type(label), label): code for code, label in enumerate(classes)}
+        self._codes: dict[type, dict[Any, int]] = {}
+        for labels in (self._labels, classes):
+            for code, label in enumerate(labels):
+                self._codes.setdefault(type(label), {})[label] = code
         assert not isinstance(settings.class_weight, str)
-        self._class_weight = settings.class_weight
+        self._prices = class_weights(self._labels, settings.class_weight or {}).tolist()
         average = float(settings.keep == "average")
-        self._numbers = np.array([*map(float, settings.step), bias, average])
+        self._numbers = np.array([*map(float, settings.step), bias, average, threshold])
         row = history.epochs[-1] if history.epochs else Epoch(1, 0, 0, 0.0, None, None, 0.0)
         self._row = row
         self._totals = np.array([row.mistakes, row.updates, row.loss], np.float64)
-        self._layout: Layout = features.layout(())
-        self._learn: Callable[..., bool] = self._learn_first
+        self._layout = features.layout(())
+        self._learn: Callable[..., int] = self._learn_first
         self._predict: Callable[..., int] = self._predict_first
         self._hold()
 
@@ -92,7 +102,7 @@ class OneByOne:
         """Whether there are more than two classes, which are learned together."""
         return self.state.joint and len(self.state.W) > 1
 
-    def _learn_first(self, *arguments: Any) -> bool:
+    def _learn_first(self, *arguments: Any) -> int:
         """Learn from the first example, and find the machine code for all others."""
         self._learn = resolve(learn_jointly if self._jointly else learn_separately, *arguments)
         return self._learn(*arguments)
@@ -106,6 +116,7 @@ class OneByOne:
     def _make_room(self) -> None:
         """Extend the weights to new names, by twice as many: growing costs less than learning."""
         self._known = len(self._names)
+        self._layout = self.features.layout(())  # it may call a name new that has a column now
         if self._known > self.state.width:
             self.state.widen(2 * self._known)
             self._hold()
@@ -118,17 +129,23 @@ class OneByOne:
         KeyError or TypeError
             If the label is new. Nothing has changed then.
         """
-        code, price = self._codes[type(y), y], 1.0
-        if self._class_weight is not None:
-            price = float(class_weights([self._labels[code]], self._class_weight)[0])
-            if price == 0.0:
-                return False  # as `fit` does: such examples are skipped
-        packed, columns = self._pack(x, learn=True)
+        code = self._codes[type(y)][y]
+        price = self._prices[code]
+        if price == 0.0:
+            return False  # as `fit` does: such examples are skipped
+        self.ahead = True
+        try:
+            names, (known, columns, pack) = tuple(x), self._layout
+            if names != known:
+                self._layout = _, columns, pack = self.features.layout(names)
+            packed = pack(*x.values())
+        except UNUSUAL:
+            packed, columns = self._convert(x, learn=True)
         new_names = len(self._names) > self._known
         if new_names:
             self._make_room()
-        self.ahead = True
-        if not self._learn(
+        # Written out: a tuple of what is held would take longer to unfold than to name.
+        done = self._learn(
             packed,
             columns,
             code,
@@ -138,32 +155,45 @@ class OneByOne:
             self._U,
             self._clock,
             self._totals,
-        ):
-            values, columns = self.features.convert(x)  # an error if a value is not finite
-            explain_bad_score(one_row(values, columns, self._bias, self.state.width), 0)
+        )
+        if done == NEW_NAMES:
+            new_names, columns = True, self._add_names(x)
+            held = self._numbers, self._W, self._U, self._clock, self._totals
+            done = self._learn(packed, columns, code, price, *held)
+        if done != LEARNED:
+            values, found = self.features.convert(x)  # an error if a value is not finite
+            explain_bad_score(one_row(values, found, self._bias, self.state.width), 0)
         return new_names
+
+    def _add_names(self, x: Mapping[str, Any]) -> bytes:
+        """Make room for the new names of an example whose values are numbers; its columns."""
+        if not math.isfinite(sum(x.values())):
+            self.features.convert(x)  # an error if a value is not finite
+        self.features.add_all(x)
+        self._make_room()
+        self._layout = self.features.layout(tuple(x))
+        return self._layout[1]
+
+    def _convert(self, x: Mapping[str, Any], learn: bool = False) -> tuple[bytes, bytes]:
+        """The values and columns of any example as bytes."""
+        values, columns = self.features.convert(x, learn)
+        return values.tobytes(), columns.tobytes()
 
     def predict(self, x: Mapping[str, Any]) -> Any:
         """The label of one example; None if a number in its scores is not finite."""
-        packed, columns = self._pack(x)
-        code = self._predict(packed, columns, self._numbers, self._W, self._U, self._clock)
-        return self._labels[code] if code >= 0 else None
-
-    def _pack(self, x: Mapping[str, Any], learn: bool = False) -> tuple[bytes, np.ndarray]:
-        """The values of an example, as bytes, and their columns."""
         try:
-            layout, names = self._layout, tuple(x)
-            if names != layout.names:
-                self._layout = layout = self.features.layout(names)
-            return layout.pack(*x.values()), layout.columns
+            names, (known, columns, pack) = tuple(x), self._layout
+            if names != known:
+                self._layout = _, columns, pack = self.features.layout(names)
+            packed = pack(*x.values())
         except UNUSUAL:
-            values, columns = self.features.convert(x, learn)
-            return values.tobytes(), columns
+            packed, columns = self._convert(x)
+        code = self._predict(packed, columns, self._numbers, self._W, self._U, self._clock)
+        return self._answers[code]
 
     def remember(self, y: Any) -> None:
         """Know a label again that is equal to a class, but of another type."""
-        if (type(y), y) not in self._codes:
-            self._codes[type(y), y] = self._labels.index(y)
+        self._codes.setdefault(type(y), {}).setdefault(y, self._labels.index(y))
 
     def write_down(self) -> None:
         """Bring the history up to date with what was learned."""

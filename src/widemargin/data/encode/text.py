@@ -21,7 +21,7 @@ from widemargin.data.encode.pieces import (
 from widemargin.data.readers.chunk import Texts
 from widemargin.data.rows import Rows, Stack, frozen
 from widemargin.errors import DataError
-from widemargin.loops.text.documents import TextOptions, encode_piece, finish_rows
+from widemargin.loops.text.documents import WORDS, TextOptions, encode_piece, finish_rows
 from widemargin.loops.text.gather import BAD_BYTE, NEEDS_TABLE, Tables
 from widemargin.loops.text.names import FULL, NAMING, UNNAMED
 from widemargin.modelfile import pack_sparse, unpack_sparse
@@ -279,6 +279,7 @@ class TextEncoder:
                 seen,
                 room.found,
                 room.fresh,
+                None if how.analyzer == WORDS else True,
             )
             if trouble == 0:
                 return int(count)
@@ -316,12 +317,15 @@ class TextEncoder:
     def _idf(self) -> np.ndarray:
         """The idf weights of all columns; cached, as they cost more than encoding a few texts."""
         if self._kept_idf[:1] != (self.documents,) or self._kept_idf[1] is not self._having:
-            # There are fewer different counts than columns, most of which are empty.
-            count = np.arange(self._having.max() + 1)
-            of_count = np.log((1.0 + self.documents) / (1.0 + count)) + 1.0
-            if self.options["idf"] == "seen":
-                of_count[0] = 0.0
-            weights = of_count.astype(np.float32)[self._having]
+            # Most columns are empty, and there are fewer different counts than columns.
+            seen = np.flatnonzero(self._having != 0)  # four times as fast as without != 0
+            having = self._having[seen]
+            count = np.arange(having.max(initial=0) + 1)
+            of_count = (np.log((1.0 + self.documents) / (1.0 + count)) + 1.0).astype(np.float32)
+            weights = np.zeros(len(self._having), np.float32)
+            if self.options["idf"] != "seen":
+                weights[:] = of_count[0]
+            weights[seen] = of_count[having]
             self._kept_idf = (self.documents, self._having, weights)
         found: np.ndarray = self._kept_idf[2]
         return found
@@ -391,20 +395,29 @@ def texts_of(documents: Any) -> Texts:
     >>> texts_of(["ab", "", "\u00e9"]).ends.tolist()
     [2, 2, 4]
     """
-    encoded = []
-    for at, text in enumerate(strings_of(documents)):
-        try:
-            encoded.append(str.encode(text))
-        except TypeError:
-            raise not_a_string(at, text) from None
-        except UnicodeEncodeError as error:
-            raise DataError(
-                f"document {at}: character {error.start} is a lone surrogate, which is no text;"
-                " decode the file with its right encoding"
-            ) from None
+    strings = list(strings_of(documents))
+    try:
+        encoded = list(map(str.encode, strings))
+    except (TypeError, UnicodeEncodeError):
+        raise _not_text(strings) from None
     lengths = np.fromiter(map(len, encoded), np.uint64, len(encoded))
     ends = np.cumsum(lengths, dtype=np.uint64)
     return Texts(np.frombuffer(b"".join(encoded), np.uint8), ends - lengths, ends)
+
+
+def _not_text(strings: list[Any]) -> DataError:
+    """The error for the first of these that is not a text."""
+    for at, text in enumerate(strings):
+        try:
+            str.encode(text)
+        except TypeError:
+            return not_a_string(at, text)
+        except UnicodeEncodeError as error:
+            return DataError(
+                f"document {at}: character {error.start} is a lone surrogate, which is no text;"
+                " decode the file with its right encoding"
+            )
+    raise AssertionError("every document can be encoded")
 
 
 def _not_utf8(document: int, byte: int) -> DataError:

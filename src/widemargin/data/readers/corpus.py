@@ -328,8 +328,8 @@ def _lengths(name: str, column: Sequence[Sequence[str]]) -> list[int]:
     for i, sentence in enumerate(column):
         if isinstance(sentence, str):
             raise DataError(
-                f"{name} {i + 1}: is the string {sentence[:20]!r}; give a list of words, as split()"
-                " makes it"
+                f"sentence {i + 1}: its {name}s are one string, {sentence[:20]!r}; give a list of"
+                " strings, as split() makes it"
             )
     return list(map(len, column))
 

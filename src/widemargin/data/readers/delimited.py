@@ -152,6 +152,7 @@ class Delimited:
         schema = self.options.schema
         self.header = self._is_header(first, second)
         if self.header:
+            self._check_header(block)
             names = [name or f"c{i}" for i, name in enumerate(first)]
             twice = [name for i, name in enumerate(names) if name in names[:i]]
             if twice:
@@ -169,6 +170,14 @@ class Delimited:
     def _first_cells(self, block: RecordBlock, record: int) -> list[str]:
         cells = self._split(block.data, int(block.starts[record]))
         return [cell.decode("utf-8", "replace").strip(BLANKS) for cell, _ in cells]
+
+    def _check_header(self, block: RecordBlock) -> None:
+        """Refuse names of columns that are not UTF-8: they would not be found again."""
+        for cell, at in self._split(block.data, int(block.starts[0])):
+            try:
+                _decode(cell)
+            except CellError as bad:
+                raise DataError(self._place(block, 0, at) + bad.reason) from None
 
     def _is_header(self, first: Sequence[str], second: Sequence[str]) -> bool:
         options = self.options

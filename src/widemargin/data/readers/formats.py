@@ -73,7 +73,9 @@ def format_of(
         )
     if found in CORPORA:
         raise DataError(f"{name}: is {found}: sentences, which --learner tagger or parser learn")
-    raise DataError(f"{name}: is {found}, where {' or '.join(among)} is needed")
+    *most, last = among
+    wanted = f"{', '.join(most)} or {last}" if most else last
+    raise DataError(f"{name}: is {found}, where {wanted} is needed")
 
 
 def _named(name: str) -> str:

@@ -56,8 +56,8 @@ def columns_of(X: Any) -> dict[str, np.ndarray]:
     """
     if hasattr(X, "tocsr"):
         raise TypeError(
-            "sparse data was passed, but a table is dense: give the matrix to a learner itself,"
-            " such as Perceptron, or use X.toarray()"
+            "sparse data was passed, but a table is dense: pass the file or data frame itself,"
+            " use X.toarray(), or give the matrix to a learner such as Perceptron"
         )
     if not hasattr(X, "__array__") and not isinstance(X, Sequence):
         raise not_a_table(X)

@@ -102,8 +102,7 @@ def parse_svmlight(text, reached, out, limit, largest_value):
             why = LABEL_ENDS_BADLY
             break
         if state == SLOW:
-            out.slow[slow] = ~np.uint64(rows), begun, i
-            slow += 1
+            slow = _leave(out, slow, ~np.uint64(rows), begun, i)
         following = np.uint64(0)
         while True:
             c = text[i]
@@ -147,8 +146,7 @@ def parse_svmlight(text, reached, out, limit, largest_value):
                 why, i = BAD_VALUE, begun
                 break
             if state == SLOW:
-                out.slow[slow] = k, begun, i
-                slow += 1
+                slow = _leave(out, slow, k, begun, i)
             elif abs(value) > largest_value:
                 why, i = HUGE_VALUE, begun
                 break
@@ -168,6 +166,16 @@ def parse_svmlight(text, reached, out, limit, largest_value):
     return why, Reached(
         np.int64(i), line, rows, np.int64(k), slow, np.int64(least), np.int64(largest)
     )
+
+
+@jit(inline=True)
+def _leave(out, slow, place, begun, end):
+    """Leave the number in text[begun:end] to Python; returns how many such numbers there are."""
+    # One by one: for a whole row numba compiles messages about its length, for two seconds.
+    out.slow[slow, 0] = place
+    out.slow[slow, 1] = begun
+    out.slow[slow, 2] = end
+    return slow + 1
 
 
 @jit(inline=True)

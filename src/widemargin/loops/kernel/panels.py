@@ -14,9 +14,8 @@ A value does not depend on the shape of the block that it is in.
 from __future__ import annotations
 
 import numpy as np
-from numba.extending import overload
 
-from widemargin.loops.jit import FUSED, INLINE, jit
+from widemargin.loops.jit import FUSED, INLINE, jit, overload
 from widemargin.loops.kernel.values import fast_exp
 from widemargin.loops.lowlevel.panel_products import PANEL, ROWS, multiply_panel
 

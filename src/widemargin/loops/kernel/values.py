@@ -14,10 +14,8 @@ and 1e-15 in float64. What is below the smallest normal number becomes 0.
 from __future__ import annotations
 
 import numpy as np
-from numba import types
-from numba.extending import overload
 
-from widemargin.loops.jit import FUSED, INLINE, SUMS, jit
+from widemargin.loops.jit import FUSED, INLINE, SUMS, jit, overload
 
 #: Adding and taking away 1.5 x 2^23 (2^52) rounds to a whole number, found in the lowest bits.
 _ROUND32, _ROUND64 = np.float32(12582912.0), 6755399441055744.0
@@ -84,7 +82,7 @@ def _exp64(x):
 
 @overload(fast_exp, jit_options=FUSED | INLINE)
 def _fast_exp(x):
-    return _exp32 if x == types.float32 else _exp64
+    return _exp32 if str(x) == "float32" else _exp64
 
 
 @jit()

@@ -1,12 +1,16 @@
 """One example at a time: the passes and scores of the other files, on a single sparse row.
 
 A call from Python costs more than a short row, and most of it is handing over arrays one by one. So
-these take few: the row's values, packed as bytes, and its columns, the weights W, the sums U and
-the clocks (see `passes.py`), and all other numbers in one array, `numbers`:
+these take few: the row's values and its columns, packed as bytes, the weights W, the sums U and the
+clocks (see `passes.py`), and all other numbers in one array, `numbers`:
 
-    0 ... 7   the rule, field by field
-    BIAS      the constant feature that extends the row
-    MEAN      whether the average of the weights predicts (1), or the last weights (0)
+    0 ... 7    the rule, field by field
+    BIAS       the constant feature that extends the row
+    MEAN       whether the average of the weights predicts (1), or the last weights (0)
+    THRESHOLD  the score from which on the second of two classes is predicted
+
+A column that is NOWHERE stands for a name that is not known. To predict, it is left out; to learn,
+it must become known first.
 
 The weights of classes that learn together are handed over feature by feature: V is W transposed,
 and so is S of U.
@@ -24,20 +28,26 @@ from widemargin.loops.steps import REACH, Rule
 from widemargin.loops.storage import Sparse, dot, dots
 
 #: Where `numbers` keeps what is not the rule, and its length.
-BIAS, MEAN, NUMBERS = 8, 9, 10
+BIAS, MEAN, THRESHOLD, NUMBERS = 8, 9, 10, 11
 #: What `totals` counts.
 MISTAKES, UPDATES, LOSS = range(3)
+#: What became of an example: it was learned from, a score is not finite, or a name is not known.
+LEARNED, NOT_FINITE, NEW_NAMES = range(3)
+#: The column of a name that is not known.
+NOWHERE = np.uint32(2**32 - 1)
 
 
 @jit()
 def learn_separately(packed, columns, right, price, numbers, W, U, clock, totals):
     """Learn from one example of class `right`: two classes, or each of more against the rest.
 
-    Every row of W has its own clock. Changes W, U, clock and totals in place. Returns whether all
-    scores were finite; where one was not, its row of W has not changed.
+    Every row of W has its own clock. Changes W, U, clock and totals in place. Returns what became
+    of it; where a score was not finite, its row of W has not changed.
     """
     rule = rule_of(numbers)
     rows = one_row(packed, columns, numbers)
+    if 4 * rows.starts[1] < len(columns):
+        return NEW_NAMES
     if rule.form == REACH:
         rows = in_order(rows)
     order, y, prices = np.zeros(1, np.uint64), np.empty(1, np.int8), np.full(1, price)
@@ -49,31 +59,33 @@ def learn_separately(packed, columns, right, price, numbers, W, U, clock, totals
         u = U[k] if len(U) else np.empty(0)
         tally = binary_pass(rows, y, prices, order, rule, W[k], u, clock[k], log)
         if tally.bad >= 0:
-            return False
+            return NOT_FINITE
         mistakes += tally.mistakes
         updates += tally.updates
         loss += tally.loss
     count(totals, mistakes, updates, loss, clock)
-    return True
+    return LEARNED
 
 
 @jit()
 def learn_jointly(packed, columns, right, price, numbers, V, S, clock, totals):
     """Learn from one example of class `right`, all classes together.
 
-    Changes V, S, clock and totals in place, and returns whether all scores were finite; if not,
-    nothing has changed.
+    Changes V, S, clock and totals in place, and returns what became of it; if it was not learned
+    from, nothing has changed.
     """
     rule = rule_of(numbers)
     rows = one_row(packed, columns, numbers)
+    if 4 * rows.starts[1] < len(columns):
+        return NEW_NAMES
     if rule.form == REACH:
         rows = in_order(rows)
     order, y, prices = np.zeros(1, np.uint64), np.full(1, right), np.full(1, price)
     tally = multiclass_pass(rows, y, prices, order, rule, V.T, S.T, clock[0], no_log())
     if tally.bad >= 0:
-        return False
+        return NOT_FINITE
     count(totals, tally.mistakes, tally.updates, tally.loss, clock)
-    return True
+    return LEARNED
 
 
 @jit()
@@ -84,24 +96,25 @@ def predict_separately(packed, columns, numbers, W, U, clock):
     """
     rows, i = one_row(packed, columns, numbers), np.uint64(0)
     if len(W) > 1:
-        return best_of_several(rows, numbers, W, U, clock)
-    if not all_finite(rows.values):
+        return best_of_several(packed, rows, numbers, W, U, clock)
+    if not all_finite(packed):
         return -1
     mean = dot(rows, i, U[0]) if numbers[MEAN] else 0.0
-    score = deployed_score(dot(rows, i, W[0]), mean, numbers, clock[0])
+    score = deployed_score(dot(rows, i, W[0]), mean, numbers, clock[0]) - numbers[THRESHOLD]
     return -1 if not np.isfinite(score) else 1 if score >= 0.0 else 0
 
 
 @jit()
 def predict_jointly(packed, columns, numbers, V, S, clock):
     """The class predicted for one example, after `learn_jointly`; -1 if that is in doubt."""
-    return best_of_several(one_row(packed, columns, numbers), numbers, V.T, S.T, clock)
+    rows = one_row(packed, columns, numbers)
+    return best_of_several(packed, rows, numbers, V.T, S.T, clock)
 
 
 @jit(inline=True)
-def best_of_several(rows, numbers, W, U, clock):
+def best_of_several(packed, rows, numbers, W, U, clock):
     """The first of the classes with the best score; -1 if a number is not finite."""
-    if not all_finite(rows.values):
+    if not all_finite(packed):
         return -1
     scores, means = np.empty(len(W)), np.zeros(len(W))
     dots(rows, np.uint64(0), W, scores)
@@ -118,9 +131,9 @@ def best_of_several(rows, numbers, W, U, clock):
 
 
 @jit(inline=True)
-def all_finite(values):
+def all_finite(packed):
     """Whether no value is NaN or infinite."""
-    finite = True
+    values, finite = np.frombuffer(packed, np.float64), True
     for k in range(len(values)):
         finite &= np.isfinite(values[k])
     return finite
@@ -136,16 +149,21 @@ def deployed_score(score, mean, numbers, clock):
 
 @jit(inline=True)
 def one_row(packed, columns, numbers):
-    """The example as rows, of which it is the only one."""
+    """The example as rows, of which it is the only one, without names that are not known."""
+    values, indices = np.frombuffer(packed, np.float64), np.frombuffer(columns, np.uint32)
+    x, j, n = np.empty(len(values)), np.empty(len(values), np.uint32), 0
+    for k in range(len(values)):
+        x[n], j[n] = values[k], indices[k]
+        n += indices[k] != NOWHERE
     starts = np.zeros(2, np.uint64)
-    starts[1] = len(columns)
-    return Sparse(np.frombuffer(packed, np.float64).copy(), columns, starts, numbers[BIAS])
+    starts[1] = n
+    return Sparse(x, j, starts, numbers[BIAS])
 
 
 @jit()
 def in_order(rows):
     """The same row with ascending columns, each once: the norm of a row needs that."""
-    n = len(rows.indices)
+    n = np.int64(rows.starts[1])
     ascending = True
     for k in range(1, n):
         ascending &= rows.indices[k - 1] < rows.indices[k]

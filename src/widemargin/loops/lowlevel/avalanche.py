@@ -3,17 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from llvmlite import ir
-from numba import types
-from numba.extending import intrinsic
-
-from widemargin.loops.lowlevel.choice import replaces
 
 # The constants of MurmurHash3's finalizer (A. Appleby).
-_C4, _C5 = 0x85EBCA6B, 0xC2B2AE35
-_I32 = ir.IntType(32)
+C4, C5 = 0x85EBCA6B, 0xC2B2AE35
 # The plain function counts in 64 bits, of which the lower 32 are kept: no product overflows.
-_F4, _F5 = np.uint64(_C4), np.uint64(_C5)
+_F4, _F5 = np.uint64(C4), np.uint64(C5)
 _ALL, _MORE = np.uint64(0xFFFFFFFF), np.uint64(0x100000000)
 _0, _1, _13, _16, _31 = (np.uint64(number) for number in (0, 1, 13, 16, 31))
 
@@ -32,24 +26,3 @@ def avalanche(h):
     negative = g >> _31
     size = _MORE - g if negative != _0 else g
     return np.uint32(((size << _1) | negative) & _ALL)
-
-
-@intrinsic
-def _avalanche(typingctx, h):
-    def codegen(context, builder, signature, args):
-        (h,) = args
-        for shift, factor in ((16, _C4), (13, _C5), (16, None)):
-            h = builder.xor(h, builder.lshr(h, _I32(shift)))
-            if factor is not None:
-                h = builder.mul(h, _I32(factor))
-        negative = builder.lshr(h, _I32(31))
-        signs = builder.sub(_I32(0), negative)  # all ones if negative
-        size = builder.add(builder.xor(h, signs), negative)
-        return builder.or_(builder.shl(size, _I32(1)), negative)
-
-    return types.uint32(types.uint32), codegen
-
-
-@replaces(avalanche)
-def _avalanche_by_hand(h):
-    return _avalanche(h)

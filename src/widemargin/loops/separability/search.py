@@ -7,9 +7,8 @@ w . z_i > 0 for all i. G holds the products z_i . z_j of a few examples, the wor
 from __future__ import annotations
 
 import numpy as np
-from numba.extending import overload
 
-from widemargin.loops.jit import INLINE, OPTIONS, jit
+from widemargin.loops.jit import INLINE, OPTIONS, jit, overload
 from widemargin.loops.storage import add, dot, look_ahead, pick_storage
 
 _ONE = np.uint64(1)

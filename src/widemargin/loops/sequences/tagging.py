@@ -50,7 +50,7 @@ class Search(NamedTuple):
 
     n: int  # labels
     order: int
-    beam: int  # 0: exact
+    beam: int | None  # None: exact
     update: int  # with a beam: WHOLE, EARLY or VIOLATION
     cost: float  # what every wrong label is given while learning, so that it leads by as much
 
@@ -151,11 +151,9 @@ def tagging_pass(given, order, rule, search, W, D, U, clock, slots, counts, used
         if not np.isfinite(best):
             bad = np.int64(j)
             break
-        prefix = m
-        if search.beam and search.update != WHOLE:
-            prefix = _find_violation(s, m, n, D, search, v, y)
-            if prefix < m:
-                backward(prefix, n, D, search.order, v, path, False)
+        prefix = _find_violation(s, m, n, D, search, search.beam, v, y)
+        if prefix < m:
+            backward(prefix, n, D, search.order, v, path, False)
         errors = 0
         for i in range(prefix):
             errors += path[i] != np.uint32(y[i])
@@ -193,8 +191,10 @@ def _transitions(n, order):
 
 
 @jit(inner=True)
-def _find_violation(s, m, n, D, search, v, y):
-    """How much of the sentence to correct, if a beam looked for its labels."""
+def _find_violation(s, m, n, D, search, beam, v, y):
+    """How much of the sentence to correct: all of it, unless a beam looked for its labels."""
+    if beam is None or search.update == WHOLE:
+        return m
     rows = n + _1 if search.order == 2 else _1
     lead, most, where = 0.0, -np.inf, m
     z, x = n, n

@@ -38,9 +38,10 @@ def best_path(s, m, n, D, order, beam, v, turned, path):
     D : array of float32, (transitions, width)
     order : int
         1 or 2.
-    beam : int
-        How many labels (order 2: pairs) are kept at a token; 0 for all, which is exact. All are
-        kept, too, if none of those that a beam keeps can be ended.
+    beam : int or None
+        How many labels (order 2: pairs) are kept at a token; None for all, which is exact, and
+        compiled without the code for a beam. All are kept, too, if none of those that a beam keeps
+        can be ended.
     v : array of float32, (tokens, width); with order 2 (tokens (n + 1), width)
         Changed: the scores of the best beginnings.
     turned : array of float32, (n + 1, width)
@@ -52,12 +53,13 @@ def best_path(s, m, n, D, order, beam, v, turned, path):
     -------
     The score of the path.
     """
-    while True:
-        forward(s, m, n, D, order, beam, v, turned)
+    forward(s, m, n, D, order, beam, v, turned)
+    best = backward(m, n, D, order, v, path, True)
+    if beam is not None and best == _LOW:
+        # The beam has lost all that may end here: then nothing is left out.
+        forward(s, m, n, D, order, None, v, turned)
         best = backward(m, n, D, order, v, path, True)
-        if best > _LOW or beam == 0:
-            return best
-        beam = 0  # the beam has lost all that may end here: then nothing is left out
+    return best
 
 
 @jit(inner=True)
@@ -74,10 +76,10 @@ def forward(s, m, n, D, order, beam, v, turned):
     else:
         for y in range(np.uint64(v.shape[1])):
             v[_0, y] = s[_0, y] + D[n, y]
-    if beam:
+    if beam is not None:
         _prune(v, _0, rows, n, beam)
     for i in range(_1, m):
-        if beam:
+        if beam is not None:
             _extend(s, i, n, D, order, v)
             _prune(v, i * rows, rows, n, beam)
         else:

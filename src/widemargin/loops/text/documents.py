@@ -165,10 +165,11 @@ def finish_rows(columns, values, starts, idf, l2):
 
 
 @jit()
-def encode_piece(texts, begin, stop, how, tables, work, seen, found, fresh):
+def encode_piece(texts, begin, stop, how, tables, work, seen, found, fresh, chars):
     """Encode documents begin ... stop - 1.
 
-    Fills `found` (and, if how.named, `fresh`, reading `seen`) from the start. Returns (features,
+    Fills `found` (and, if how.named, `fresh`, reading `seen`) from the start. `chars` is None for
+    words, so that the code for characters is compiled only for those who use it. Returns (features,
     document, trouble): trouble is 0, or why encoding stopped at that document. Costs about the
     hash of every n-gram and one look at a table that fits the cache.
     """
@@ -178,7 +179,7 @@ def encode_piece(texts, begin, stop, how, tables, work, seen, found, fresh):
     count = _0
     for d in range(begin, stop):
         a, b, base = texts.starts[d], texts.ends[d], count
-        if how.analyzer == WORDS:
+        if chars is None:
             ascii = copy_lowered(texts.buffer, a, b, tables.plain[65] != 65, work.lowered)
             m = find_words(b - a, work)
             n = gather_runs(texts.buffer, a, m, ascii, tables, how.least, work)

@@ -6,7 +6,6 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from scipy.optimize import minimize_scalar
 
 from widemargin.data.readers.corpus import Corpus
 from widemargin.errors import DataError
@@ -58,6 +57,8 @@ def leads_of_sentences(model: Any, corpus: Corpus, labels: np.ndarray) -> list[f
 
 def best_temperature(model: Any, corpus: Corpus, right: list[str]) -> float:
     """The temperature at which the right tags have the least log loss."""
+    from scipy.optimize import minimize_scalar
+
     places = {tag: place for place, tag in enumerate(model.shown_tags)}
     if model.given_scheme == "IOB1":
         right = convert_tags(right, "IOB2", corpus.starts)

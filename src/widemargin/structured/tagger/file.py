@@ -48,6 +48,7 @@ def pack_tagger(model: Any, names: bool = True) -> tuple[dict[str, np.ndarray], 
         "given_scheme": model.given_scheme,
         "column": model.column,
         "half": model.half,
+        "temperature": model.temperature,
         "names": named,
         "params": {name: pack_value(value) for name, value in model.params.items()},
         "history": model.history.to_dict(),
@@ -84,6 +85,7 @@ def unpack_tagger(arrays: dict[str, np.ndarray], about: dict[str, Any]) -> dict[
         "certificate": None if certificate is None else RunCertificate(**certificate),
         "names": FeatureNames.stored(rows, arrays) if about["names"] else None,
         "half": about["half"],
+        "temperature": about.get("temperature", 1.0),  # files of 0.1 have none
         "known": arrays["known"],
     }
 

@@ -33,7 +33,7 @@ from widemargin.modelfile import (
     write_model_file,
 )
 from widemargin.models.explanation import Explanation, explanation_of
-from widemargin.parameters import check_not_negative, check_whole
+from widemargin.parameters import check_not_negative, check_positive, check_whole
 from widemargin.structured.sentences import (
     columns_of_sentence,
     corpus_of,
@@ -116,6 +116,8 @@ class TaggerModel:
         Sorted checksums of the training words, to recognise unseen words.
     half : bool
         Whether all weights are 16-bit floats, and saved as such.
+    temperature : float
+        The temperature of `marginals`, as `calibrate` of a Tagger finds it.
     """
 
     tags: list[str]
@@ -135,6 +137,7 @@ class TaggerModel:
     names: FeatureNames | None = None
     half: bool = False
     known: np.ndarray = field(default_factory=lambda: np.empty(0, np.uint32))
+    temperature: float = 1.0
 
     @property
     def learner(self) -> str:
@@ -151,6 +154,7 @@ class TaggerModel:
         scheme = self.scheme or "no spans"
         if self.given_scheme:
             scheme = f"{self.given_scheme}, learned as {self.scheme}"
+        calibrated = [] if self.temperature == 1.0 else [("temperature", f"{self.temperature:.4g}")]
         return [
             ("column", self.column),
             ("order", f"{self.order} (tags before that a tag depends on)"),
@@ -158,6 +162,7 @@ class TaggerModel:
             ("scheme", scheme),
             ("templates", f"{len(self.templates)}: {', '.join(self.templates.written)}"),
             ("weights", f"{self.features:,} features x {len(self.tags)} tags"),
+            *calibrated,
         ]
 
     def __post_init__(self) -> None:
@@ -191,7 +196,7 @@ class TaggerModel:
 
     @cached_property
     def _search(self) -> Search:
-        return Search(len(self.tags), self.order, self.beam, WHOLE, 0.0)
+        return Search(len(self.tags), self.order, self.beam or None, WHOLE, 0.0)
 
     def __getstate__(self) -> dict[str, Any]:
         # Cached values are computed again.
@@ -319,15 +324,16 @@ class TaggerModel:
         return margins_of(self, corpus, n_jobs)
 
     def flat_marginals(
-        self, corpus: Corpus, temperature: float = 1.0, n_jobs: int | None = None
+        self, corpus: Corpus, temperature: float | None = None, n_jobs: int | None = None
     ) -> np.ndarray:
         """The probabilities of the tags of all tokens of a corpus, in one array."""
-        return marginals_of(self, corpus, temperature, n_jobs)
+        heat = self.temperature if temperature is None else temperature
+        return marginals_of(self, corpus, heat, n_jobs)
 
     def marginals(
         self,
         sentences: Any,
-        temperature: float = 1.0,
+        temperature: float | None = None,
         n_jobs: int | None = None,
         **columns: Sequence[str],
     ) -> Any:
@@ -344,8 +350,9 @@ class TaggerModel:
         ----------
         sentences : one sentence as in `tag`, or many as in `predict`
             What to tag.
-        temperature : float
-            Larger than 0; the lower, the more certain.
+        temperature : float or None
+            Larger than 0; the lower, the more certain. None for that of the model, which is 1
+            unless it was calibrated.
         n_jobs : int or None
             Number of threads; -1 for one per core.
         **columns
@@ -370,6 +377,11 @@ class TaggerModel:
         """
         corpus, right = self._with_tags(sentences, tags, column)
         return best_temperature(self, corpus, right)
+
+    def with_temperature(self, temperature: float) -> TaggerModel:
+        """The same model with another temperature of its `marginals`, which is saved with it."""
+        check_positive("temperature", temperature)
+        return replace(self, temperature=float(temperature))
 
     def explain(
         self, words: Sequence[Any], token: int, top: int | None = 10, **columns: Sequence[str]

@@ -235,7 +235,11 @@ class Tagger(StructuredEstimator):
         if not corpus.tokens:
             raise DataError(f"{corpus.source}: there is no token to learn from")
         if column == corpus.names[0]:
-            raise DataError(f"{corpus.source}: the words themselves cannot be the tags")
+            only = "there is one column only, " if len(corpus.names) == 1 else ""
+            raise DataError(
+                f"{corpus.source}: {only}{column!r} holds the words; the tags must be in another"
+                " column between blanks or tabs"
+            )
         if corpus.format == "conllu":
             return []
         names = corpus.names[1:]
@@ -277,7 +281,7 @@ class Tagger(StructuredEstimator):
         settings = self._settings(len(tags))
         encoded = encode_corpus(corpus, templates, self.bits)
         model = self._begin(corpus, labels, tags, given_scheme, templates, encoded)
-        model = replace(model, column=column, beam=settings.search.beam)
+        model = replace(model, column=column, beam=settings.search.beam or 0)
         score = None if held_out is None else HeldOutScore(model, *held_out).score
         given = encoded, labels, model.allowed, model.lexicon, settings, len(templates)
         learned = learn_committee(
@@ -370,7 +374,7 @@ class Tagger(StructuredEstimator):
         if isinstance(self.templates, str) and self.templates != "auto":
             raise ValueError(f"templates={self.templates!r} must be 'auto' or a list of templates")
         check_seconds("max_seconds", self.max_seconds)
-        beam = self.beam if self.search == "beam" else 0
+        beam = self.beam if self.search == "beam" else None
         cost = 1.0 if self.cost_augmented else 0.0
         limit = math.inf if self.max_seconds is None else float(self.max_seconds)
         return TaggerSettings(
@@ -434,7 +438,7 @@ class Tagger(StructuredEstimator):
     def marginals(
         self,
         sentences: Any,
-        temperature: float = 1.0,
+        temperature: float | None = None,
         n_jobs: int | None = None,
         **columns: Sequence[str],
     ) -> Any:
@@ -442,11 +446,19 @@ class Tagger(StructuredEstimator):
         return self._fitted().marginals(sentences, temperature, n_jobs, **columns)
 
     def calibrate(self, sentences: Any, tags: Any = None, column: str | int | None = None) -> float:
-        """The temperature for `marginals` that suits held-out sentences best.
+        """Find the temperature of `marginals` that suits held-out sentences best, and keep it.
 
-        See `TaggerModel.calibrate`.
+        It is saved with the model, and `widemargin tag --proba` uses it. See
+        `TaggerModel.calibrate`.
+
+        Returns
+        -------
+        float
+            The temperature.
         """
-        return self._fitted().calibrate(sentences, tags, column)
+        found = self._fitted().calibrate(sentences, tags, column)
+        self.model_ = self.model_.with_temperature(found)
+        return found
 
     def explain(
         self, words: Sequence[Any], token: int, top: int | None = 10, **columns: Sequence[str]

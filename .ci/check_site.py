@@ -1,0 +1,174 @@
+"""Check the documentation that was built: `python .ci/check_site.py FOLDER`.
+
+Every link and anchor leads somewhere, nothing is fetched from elsewhere, and the search knows the
+names that people look for. If there is a browser, pages are opened at the width of a phone and of a
+desk: no error on the console, and nothing that sticks out.
+"""
+
+from __future__ import annotations
+
+import html.parser
+import pathlib
+import shutil
+import sys
+import urllib.parse
+from typing import Any
+
+#: Pages that are opened in a browser.
+OPENED = (
+    "index.html",
+    "start/python.html",
+    "start/which_learner.html",
+    "start/coming_from.html",
+    "guide/online.html",
+    "lectures/perceptron.html",
+    "gallery/index.html",
+    "gallery/boundaries.html",
+    "reference/names/widemargin.Perceptron.html",
+    "reference/shell.html",
+)
+#: What must be found by the search.
+SEARCHED = ("certify", "TextClassifier")
+WIDTHS = (400, 1400)
+
+
+class Page(html.parser.HTMLParser):
+    """The links and anchors of a page, and what it loads."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.links: list[str] = []
+        self.loaded: list[str] = []
+        self.anchors: set[str] = set()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Collect what a tag names."""
+        given = {name: value or "" for name, value in attrs}
+        self.anchors |= {given[name] for name in ("id", "name") if name in given}
+        if tag == "a" and "href" in given:
+            self.links.append(given["href"])
+        if tag in ("img", "script", "source", "iframe") and "src" in given:
+            self.loaded.append(given["src"])
+        if tag == "link" and "href" in given and given.get("rel") != "canonical":
+            self.loaded.append(given["href"])
+
+
+def read_pages(folder: pathlib.Path) -> dict[pathlib.Path, Page]:
+    """All pages of the site."""
+    pages = {}
+    for path in sorted(set(folder.rglob("*.html")) - set((folder / "_static").rglob("*.html"))):
+        pages[path.resolve()] = page = Page()
+        page.feed(path.read_text(encoding="utf-8"))
+    return pages
+
+
+def broken_links(pages: dict[pathlib.Path, Page]) -> list[str]:
+    """Links that lead nowhere, and files that are loaded from elsewhere."""
+    found = []
+    for path, page in pages.items():
+        for link in page.links + page.loaded:
+            parts = urllib.parse.urlsplit(link)
+            if parts.scheme in ("http", "https", "mailto", "data"):
+                if link in page.loaded and parts.scheme != "data":
+                    found.append(f"{path}: loads {link}")
+                continue
+            named = urllib.parse.unquote(parts.path)
+            target = (path.parent / named).resolve() if named else path
+            if target.is_dir():
+                target /= "index.html"
+            if not target.exists():
+                found.append(f"{path}: {link} leads nowhere")
+            elif parts.fragment and target in pages:
+                anchor = urllib.parse.unquote(parts.fragment)
+                if anchor not in pages[target].anchors and anchor != "top":
+                    found.append(f"{path}: {link} has no such anchor")
+    return found
+
+
+def unknown_to_search(folder: pathlib.Path) -> list[str]:
+    """Names that the search's index does not have."""
+    index = (folder / "searchindex.js").read_text(encoding="utf-8")
+    return [f"the search does not know {name}" for name in SEARCHED if name not in index]
+
+
+def open_browser(width: int) -> Any:
+    """A browser without a window, as wide as this."""
+    from selenium import webdriver
+
+    options = webdriver.ChromeOptions()
+    options.binary_location = shutil.which("chromium") or ""
+    for argument in (
+        "--headless=new",
+        "--no-sandbox",
+        "--disable-gpu",
+        "--no-first-run",
+        "--disable-background-networking",
+        "--disable-component-update",
+        "--allow-file-access-from-files",
+    ):
+        options.add_argument(argument)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    browser = webdriver.Chrome(options, webdriver.ChromeService(shutil.which("chromedriver")))
+    # A window cannot be narrower than some 500 dots; a device can.
+    metrics = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 600}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+    return browser
+
+
+def seen_in_browser(folder: pathlib.Path) -> list[str]:
+    """Errors on the console, and pages that are wider than the screen."""
+    found = []
+    for width in WIDTHS:
+        browser = open_browser(width)
+        try:
+            for name in OPENED:
+                browser.get((folder.resolve() / name).as_uri())
+                wide = browser.execute_script("return document.documentElement.scrollWidth")
+                if wide > width:
+                    found.append(f"{name}: is {wide} wide on a screen of {width}")
+                errors = [one for one in browser.get_log("browser") if one["level"] == "SEVERE"]
+                found += [f"{name}: {error['message']}" for error in errors]
+            if width == WIDTHS[-1]:
+                found += search_in(browser, folder)
+        finally:
+            browser.quit()
+    return found
+
+
+def search_in(browser: Any, folder: pathlib.Path) -> list[str]:
+    """Search as a reader does, and see whether something is found."""
+    from selenium.common.exceptions import TimeoutException
+    from selenium.webdriver.common.by import By
+    from selenium.webdriver.support.ui import WebDriverWait
+
+    found = []
+    for name in SEARCHED:
+        browser.get((folder.resolve() / "search.html").as_uri() + f"?q={name}")
+        try:
+            WebDriverWait(browser, 20).until(
+                lambda page: page.find_elements(By.CSS_SELECTOR, "#search-results ul.search li a")
+            )
+        except TimeoutException:
+            found.append(f"searching for {name} finds nothing")
+    return found
+
+
+def main() -> int:
+    """Say what is wrong; 0 if nothing is."""
+    folder = pathlib.Path(sys.argv[1])
+    pages = read_pages(folder)
+    wrong = broken_links(pages) + unknown_to_search(folder)
+    if shutil.which("chromium") and shutil.which("chromedriver"):
+        wrong += seen_in_browser(folder)
+    else:
+        print("there is no browser: pages were not opened")
+    print("\n".join(wrong[:40]))
+    size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+    heaviest = max(path.stat().st_size for path in pages)
+    print(f"{len(pages)} pages, {size / 1e6:.1f} MB; the heaviest page {heaviest / 1e3:.0f} kB")
+    print(f"{len(wrong)} faults")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""What the site needs beyond Sphinx: loops beside their pseudocode, drawings, and shell help."""

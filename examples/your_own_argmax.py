@@ -1,0 +1,47 @@
+"""
+A task of your own
+==================
+
+The blanks of a text were lost. A task says what describes an answer and how the best one is
+found; the structured perceptron learns the weights from the answers it gets wrong.
+"""
+
+from widemargin.structured import StructuredPerceptron, Task
+
+
+class Segmentation(Task):
+    """Words from text without blanks: x is a string, y a tuple of words."""
+
+    longest = 8
+
+    def features(self, x, y):
+        """The words themselves, and how long they are."""
+        return [name for word in y for name in (word, f"length {len(word)}")]
+
+    def argmax(self, x, score):
+        """Find the best words, letter by letter: a dynamic program."""
+        best = [(0.0, ())]  # of the first 0, 1, ... letters: the score, and the words
+        for end in range(1, len(x) + 1):
+            ways = []
+            for start in range(max(0, end - self.longest), end):
+                before, words = best[start]
+                word = x[start:end]
+                ways.append((before + score(self.features(x, [word])), (*words, word)))
+            best.append(max(ways, key=lambda way: way[0]))
+        return best[-1][1]
+
+
+sentences = [
+    "the dog sees a cat",
+    "a cat sees the house",
+    "the house is old",
+    "a dog is a friend",
+    "the old friend has a dog",
+    "a house has a cat",
+]
+Y = [tuple(sentence.split()) for sentence in sentences]
+X = ["".join(words) for words in Y]
+model = StructuredPerceptron(Segmentation(), epochs=30, log=True).fit(X, Y)
+print(model.history_)
+print(" ".join(model.predict(["theoldcatseesadog"])[0]))
+print(model.certificate())

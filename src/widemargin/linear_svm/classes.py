@@ -1,0 +1,226 @@
+"""Solve the SVMs of all classes against the rest: Newton steps together, then each to its end."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Generator, Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from widemargin.certificates.gap import BinaryObjective, GapCertificate, measure_classes
+from widemargin.data.rows import Rows, frozen
+from widemargin.linear_svm.binary import Solution, Solver, solve
+from widemargin.linear_svm.dual_ascent import DualAscent
+from widemargin.linear_svm.newton_classes import ClassesIterate, ClassesSVM, iterate
+from widemargin.linear_svm.problem import BinarySVM, SolverReport, StopSignal
+from widemargin.linear_svm.steps import CoordinatePass
+from widemargin.loops.storage import Sparse
+from widemargin.loops.svm.classes import count_values, gather_values
+from widemargin.threads import run_all
+
+#: Newton steps for all classes together are for at most this many features, for at least this many
+#: examples per feature, and while what is kept for all classes takes at most this many bytes.
+#: Chosen by hand; every fit ends with a measured gap, so only the time depends on them.
+_MOST_FEATURES, _ROWS_PER_FEATURE, _ROOM = 1500, 2, 1 << 30
+#: About how many numbers of 8 bytes they keep for every example and class.
+_NUMBERS = 6
+#: Coordinate descent needs few passes where C times the mean squared length of a row is below
+#: this: every example changes little. (MNIST's images, with values up to 1, have a squared length
+#: of about 100.)
+_EASY = 3.0
+#: Sparse rows are taken as a matrix if at least this fraction of it is not zero. Passes over a
+#: matrix with fewer values than that, and with at least so many features, read only those.
+_DENSE_FROM, _WIDE = 0.3, 64
+#: The passes of coordinate descent before the Newton steps: they show most of the examples that
+#: will not be on a corner, and cost less than one Newton step.
+_PASSES = 2
+
+Solutions = Generator[SolverReport, None, list[Solution]]
+
+
+@dataclass(frozen=True)
+class OneVsRest:
+    """The problems of all classes, each against the rest, with the same examples.
+
+    Attributes
+    ----------
+    problems : tuple of BinarySVM
+        One for every class, alike but for the signs.
+    codes : array of int64
+        The class of every example.
+    """
+
+    problems: tuple[BinarySVM, ...]
+    codes: np.ndarray
+
+
+def shareable(problem: BinarySVM, classes: int) -> bool:
+    """Whether Newton steps for all classes together are possible, and likely to pay."""
+    rows, width = problem.rows, problem.rows.width + 1
+    if not np.isfinite(problem.C) or problem.free_bias or width > _MOST_FEATURES:
+        return False
+    if rows.n < _ROWS_PER_FEATURE * width:
+        return False
+    if 8 * classes * (width**2 + _NUMBERS * rows.n) > _ROOM:
+        return False
+    return not (rows.is_sparse and rows.stored_values < _DENSE_FROM * rows.n * rows.width)
+
+
+def easy(problem: BinarySVM) -> bool:
+    """Whether coordinate descent alone is likely to need few passes."""
+    values = problem.rows.stored.values.ravel()
+    squares = float(np.dot(values, values)) / problem.rows.n
+    return problem.C * (squares + problem.rows.bias**2) <= _EASY
+
+
+def thinned(rows: Rows) -> Rows:
+    """Return a matrix that is mostly zeros as sparse rows; other rows as they are."""
+    if rows.is_sparse or rows.width < _WIDE:
+        return rows
+    matrix, starts = rows.stored.values, np.empty(rows.n + 1, np.uint64)
+    count_values(matrix, starts)
+    stored = int(starts[-1])
+    if stored >= _DENSE_FROM * matrix.size:
+        return rows
+    values, indices = np.empty(stored + 1, rows.dtype), np.empty(stored + 1, np.uint32)
+    gather_values(matrix, frozen(starts), values, indices)
+    sparse = Sparse(frozen(values[:-1]), frozen(indices[:-1]), frozen(starts), rows.bias)
+    return Rows(sparse, rows.n, rows.width, distinct=True)
+
+
+def solve_classes(
+    all_classes: OneVsRest,
+    rng: np.random.Generator,
+    signal: StopSignal,
+    start: list[np.ndarray] | None,
+    threads: int,
+) -> Solutions:
+    """Solve all problems slice by slice; a deadline leaves what was found, with its true gap.
+
+    Parameters
+    ----------
+    all_classes : OneVsRest
+        What to solve.
+    rng : numpy Generator
+        The source of all random choices, if coordinate descent has to go on.
+    signal : StopSignal
+        Looked at after every slice.
+    start : list of arrays, optional
+        Dual values of every class to begin with, within their bounds.
+    threads : int
+        How many threads share the work. The result does not depend on it.
+    """
+    first, epochs = all_classes.problems[0], 0
+    if start is None:
+        epochs = min(_PASSES, first.epochs)
+        start = yield from _run_passes(all_classes, epochs, rng, signal, threads)
+    signs = np.stack([each.y for each in all_classes.problems])
+    point = ClassesIterate(_shared(all_classes), signs * np.stack(start), threads)
+    steps = iterate(point, first.tol)
+    while not signal.stop and epochs < first.epochs and (whole := next(steps, None)) is not None:
+        epochs += whole
+        yield _report(point, epochs, whole)
+    alphas = np.abs(point.best)
+    measured = _measure(all_classes, alphas)
+    solutions = [
+        Solution(w, alphas[c], found, found.gap <= first.tol)
+        for c, (w, found) in enumerate(measured)
+    ]
+    rest = {c for c, solution in enumerate(solutions) if not solution.reached}
+    if rest and not signal.stop and epochs < first.epochs:
+        yield from _go_on(all_classes, solutions, sorted(rest), rng, signal, epochs)
+    return solutions
+
+
+def _shared(all_classes: OneVsRest) -> ClassesSVM:
+    """Return the problems as the Newton steps take them."""
+    problem = all_classes.problems[0]
+    rows, costs = problem.rows, frozen(problem.costs)
+    if rows.is_sparse:
+        rows = Rows.of(rows.to_matrix().toarray(), bias=rows.bias)
+    caps = frozen(np.full(rows.n, np.inf)) if problem.squared else costs
+    return ClassesSVM(
+        rows, all_classes.codes, len(all_classes.problems), costs, caps, problem.squared
+    )
+
+
+def _run_passes(
+    all_classes: OneVsRest,
+    passes: int,
+    rng: np.random.Generator,
+    signal: StopSignal,
+    threads: int,
+) -> Generator[SolverReport, None, list[np.ndarray]]:
+    """Run passes of coordinate descent for every class; returns the dual values."""
+    rows = thinned(all_classes.problems[0].rows)
+    problems = [replace(each, rows=rows) for each in all_classes.problems]
+    ascents = [DualAscent(*each) for each in zip(problems, rng.spawn(len(problems)), strict=True)]
+
+    def run_one(ascent: DualAscent) -> SolverReport:
+        return deque(CoordinatePass().attempt(ascent, signal), maxlen=1)[0]
+
+    for number in range(passes):
+        told: list[SolverReport] = []
+        for begin in range(0, len(ascents), threads):
+            told += run_all(run_one, ascents[begin : begin + threads], threads)
+            if begin + threads < len(ascents):
+                yield SolverReport(number + 1, (begin + threads) / len(ascents), 0, 0)
+        sums = (sum(figures) for figures in zip(*(each[2:] for each in told), strict=True))
+        yield SolverReport(number + 1, 1.0, *sums)
+        if signal.stop:
+            break
+    return [ascent.state.alpha for ascent in ascents]
+
+
+def _report(point: ClassesIterate, epochs: int, whole: bool) -> SolverReport:
+    """Tell how far the classes have come, all together."""
+    if not whole:
+        return SolverReport(epochs + 1, 0.5, 0, 0)
+    every = range(len(point.W))
+    primal = sum(point.primal(c) for c in every)
+    dual = float(point.best_dual.sum())
+    mistakes = sum(int(pull.mistakes) for pull in point.pull)
+    updates = sum(int(pull.updates) for pull in point.pull)
+    return SolverReport(epochs, 1.0, mistakes, updates, primal, dual)
+
+
+def _measure(all_classes: OneVsRest, alphas: np.ndarray) -> list[tuple[np.ndarray, GapCertificate]]:
+    """Return the weights of every class and their true gaps, computed from scratch."""
+    costs = all_classes.problems[0].costs
+    objectives = [
+        BinaryObjective(each.rows, each.y, costs, each.squared, False)
+        for each in all_classes.problems
+    ]
+    return measure_classes(objectives, alphas)
+
+
+def _go_on(
+    all_classes: OneVsRest,
+    solutions: list[Solution],
+    rest: list[int],
+    rng: np.random.Generator,
+    signal: StopSignal,
+    epochs: int,
+) -> Iterator[SolverReport]:
+    """Let the two-class solver finish the classes that are not solved, epoch by epoch."""
+    left = all_classes.problems[0].epochs - epochs
+    solvers: dict[int, Solver] = {}
+    for c, own in zip(rest, rng.spawn(len(rest)), strict=True):
+        problem = replace(all_classes.problems[c], epochs=left)
+        solvers[c] = solve(problem, own, signal, solutions[c].alpha)
+    latest = [(each.certificate.primal, each.certificate.dual) for each in solutions]
+    while solvers:
+        epochs, mistakes, updates = epochs + 1, 0, 0
+        for c in list(solvers):
+            try:
+                while (report := next(solvers[c])).done < 1.0:
+                    yield SolverReport(epochs, report.done, 0, 0)
+            except StopIteration as end:
+                solutions[c] = end.value
+                del solvers[c]
+                continue
+            latest[c] = report.primal, report.dual
+            mistakes, updates = mistakes + report.mistakes, updates + report.updates
+        primal, dual = (sum(figures) for figures in zip(*latest, strict=True))
+        yield SolverReport(epochs, 1.0, mistakes, updates, primal, dual)

@@ -1,0 +1,321 @@
+"""What numba makes of a loop, and where its machine code is kept.
+
+Numba's own cache looks only at the file of the function it caches. When a function that this one
+calls changes in another file, the old machine code is run without a word. So the code of all loops
+is kept in one folder whose name is a digest of everything the machine code depends on: change a
+line of any loop and every loop is compiled anew.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import os
+import pathlib
+import sys
+import warnings
+from collections.abc import Iterator
+from importlib import import_module
+from typing import Any
+
+import llvmlite
+import llvmlite.binding
+import numba
+import numpy
+from numba.core.caching import CompileResultCacheImpl, FunctionCache
+from numba.core.runtime import rtsys
+from numba.core.sigutils import normalize_signature
+
+from widemargin.loops import direct
+from widemargin.loops.inner import INNER, WHOLE, call_inside, keep_inside
+from widemargin.loops.jit import PLAIN, is_quiet, tell_numba
+from widemargin.loops.processor import RELEASED, Processor, this_processor
+
+try:
+    import fcntl
+except ImportError:  # not on every system
+    fcntl = None
+
+_RELEASE = direct.RELEASE
+
+
+def _digest(processor: Processor) -> str:
+    """Name everything that the machine code depends on."""
+    digest = direct.digest_sources().copy()
+    for fact in (
+        numba.__version__,
+        numpy.__version__,
+        llvmlite.__version__,
+        llvmlite.binding.get_process_triple(),
+        *processor,
+        "with SVML" if numba.config.USING_SVML else "without SVML",
+        "plain" if PLAIN else "by hand",
+    ):
+        digest.update(fact.encode())
+    return digest.hexdigest()[:24]
+
+
+def _find_released() -> pathlib.Path | None:
+    """The machine code that came with this package, if it fits what is installed here."""
+    here = this_processor()
+    if _RELEASE.is_dir():
+        for target in RELEASED:
+            folder = _RELEASE / _digest(target)
+            if here.runs(target) and folder.is_dir():
+                return folder
+    return None
+
+
+def _open_cache() -> tuple[pathlib.Path, str]:
+    """Make the user's folder ready; where it is, and why it cannot be used, if it cannot."""
+    folder = direct.cache_root() / _digest(this_processor())
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if not direct.is_private(folder):
+            return folder, "others can write to it"
+        return folder, "" if os.access(folder, os.W_OK) else "it is read-only"
+    except OSError as error:
+        return folder, error.strerror or str(error)
+
+
+def _tell_not_kept() -> None:
+    """Say in one line why every run will compile again."""
+    warnings.warn(
+        f"compiled loops are not kept in {_FOLDER} ({_OBSTACLE}): each run compiles them again",
+        RuntimeWarning,
+        stacklevel=2,
+    )
+
+
+#: Numba's way to name the files in a folder that it was given; the class has had two names.
+_InGivenFolder: type = CompileResultCacheImpl._locator_classes[0]
+
+
+class _Place(_InGivenFolder):
+    """Where the code of a loop is kept: by its module, wherever the package is installed.
+
+    The folder above is named by a digest of all sources of the package, so the stamp of one of them
+    would say nothing more. The folder is made when something is saved.
+    """
+
+    @classmethod
+    def from_function(cls, py_func: Any, py_file: str) -> Any:
+        return cls(py_func, py_file)
+
+    @classmethod
+    def get_suitable_cache_subpath(cls, py_file: str) -> str:
+        return _folder_inside(py_file) or str(super().get_suitable_cache_subpath(py_file))
+
+    def get_source_stamp(self) -> Any:
+        return "in the digest" if _folder_inside(self._py_file) else super().get_source_stamp()
+
+
+@functools.cache
+def _folder_inside(file: str) -> str:
+    """A name for the folder of a file of this package; empty for other files."""
+    folder = pathlib.Path(file).resolve().parent
+    inside = folder.is_relative_to(direct.PACKAGE)
+    return "_".join(folder.relative_to(direct.PACKAGE).parts) if inside else ""
+
+
+class _Places(CompileResultCacheImpl):
+    """Numba's way to keep compiled functions, in our places."""
+
+    _locator_classes = (_Place,)
+
+    def reduce(self, data: Any) -> Any:
+        """What is kept of a loop: not its source with types, nor Python objects of its parts.
+
+        None of the functions it is made of uses such objects (see `loops/inner.py`), and to load
+        them would import the modules that numba has for strings and for sorting.
+        """
+        *kept, _objects = super().reduce(data._replace(type_annotation=""))
+        direct.keep_image(_FOLDER, (*kept, ()))
+        return (*kept, ())
+
+    def rebuild(self, target_context: Any, payload: Any) -> Any:
+        """Load numba's file; what lets later runs do without numba was lost, or never there."""
+        if _CACHE is not None:
+            direct.keep_image(_CACHE, payload)
+        return super().rebuild(target_context, payload)
+
+
+class _Kept(FunctionCache):
+    """The code of one loop in a folder. What is damaged is told in one line and not used."""
+
+    _impl_class = _Places
+
+    def __init__(self, function: Any, folder: pathlib.Path) -> None:
+        before, numba.config.CACHE_DIR = numba.config.CACHE_DIR, str(folder)
+        try:
+            super().__init__(function)
+        finally:
+            numba.config.CACHE_DIR = before
+
+    def find(self, sig: Any, target_context: Any) -> Any:
+        """The code for these types, or None.
+
+        Two processes that save at once could mix up numba's index, so that it leads to the code
+        for other types: what is loaded must be what was asked for.
+        """
+        try:
+            found = self._load(sig, target_context)
+            if found is not None and found.signature.args != normalize_signature(sig)[0]:
+                raise ValueError("it is for other types")
+            return found
+        except Exception as error:
+            self.tell(error)
+            self.forget()
+            return None
+
+    def forget(self) -> None:
+        """Leave what is damaged as it is: it belongs to the package."""
+
+    def _load(self, sig: Any, target_context: Any) -> Any:
+        """Load code without numba's first step, which registers all that can be compiled.
+
+        That step imports scipy.linalg and takes half a second, and only the compiler needs it,
+        which takes it itself. Loaded code needs nothing but numba's runtime. These are private
+        names of numba: where they are missing, numba loads in its own way.
+        """
+        if not (hasattr(rtsys, "initialize") and hasattr(FunctionCache, "_load_overload")):
+            return super().load_overload(sig, target_context)
+        rtsys.initialize(target_context)
+        with self._guard_against_spurious_io_errors():
+            return self._load_overload(sig, target_context)
+
+    def _index_key(self, sig: Any, codegen: Any) -> Any:
+        """Leave out the processor, which is in the name of the folder."""
+        kind, _, source = super()._index_key(sig, codegen)
+        return kind, source
+
+    def tell(self, error: Exception) -> None:
+        """Say that a file could not be used."""
+        warnings.warn(
+            f"compiled code in {self.cache_path} could not be used"
+            f" ({type(error).__name__}: {error}); compiling",
+            RuntimeWarning,
+            stacklevel=2,
+        )
+
+
+class _SafeCache(_Kept):
+    """Code in the user's folder, and before it that of the release.
+
+    A damaged or unwritable file costs a compile and not the run. Saving is one process at a time.
+    """
+
+    def __init__(self, function: Any) -> None:
+        super().__init__(function, _FOLDER)
+        self._released = None if _RELEASED is None else _Kept(function, _RELEASED)
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        found = None if self._released is None else self._released.find(sig, target_context)
+        if found is None and _CACHE is not None:
+            found = self.find(sig, target_context)
+        if found is None:
+            tell_compiling()
+        return found
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        global _OBSTACLE
+        if _CACHE is None:
+            if _RELEASED is not None and _OBSTACLE:
+                _tell_not_kept()
+                _OBSTACLE = ""
+            return
+        try:
+            os.makedirs(self.cache_path, exist_ok=True)
+            with _alone(pathlib.Path(self.cache_path)):
+                super().save_overload(sig, data)
+        except OSError as error:
+            self.tell(error)
+
+    def forget(self) -> None:
+        with contextlib.suppress(OSError):
+            os.unlink(self._cache_file._index_path)
+
+
+@contextlib.contextmanager
+def _alone(folder: pathlib.Path) -> Iterator[None]:
+    """Keep other processes from saving in this folder meanwhile, where the system can."""
+    if fcntl is None:
+        yield
+        return
+    with open(folder / "lock", "w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+#: Whether it was said that loops are being compiled.
+_told = False
+#: The user's folder, and why it cannot be used, if it cannot.
+_FOLDER, _OBSTACLE = (pathlib.Path(), "") if numba.config.DISABLE_JIT else _open_cache()
+_CACHE = None if numba.config.DISABLE_JIT or _OBSTACLE else _FOLDER
+_RELEASED = None if numba.config.DISABLE_JIT else _find_released()
+if _OBSTACLE and _RELEASED is None:
+    _tell_not_kept()
+if _CACHE is not None or _RELEASED is not None:
+    direct.remember_folders(_RELEASED, _FOLDER, PLAIN)
+
+
+def numba_options(options: dict[str, Any]) -> dict[str, Any]:
+    """Our options for a function as numba takes them: `inner` is ours."""
+    plain = {name: value for name, value in options.items() if name != "inner"}
+    return plain | INNER if options.get("inner") else plain
+
+
+def make_dispatcher(function: Any, options: dict[str, Any]) -> Any:
+    """Numba's dispatcher for a loop, which finds kept code or compiles."""
+    tell_numba()
+    import_module("widemargin.loops.lowlevel.by_hand")
+    if options.get("inner"):
+        part = numba.njit(**numba_options(options))(function)
+        return keep_inside(part, interpreted="forceinline" in options)
+    compiled = numba.njit(**(options | WHOLE))(function)
+    if INNER:
+        part = numba.njit(**(options | INNER))(function)
+        call_inside(compiled, keep_inside(part, interpreted=False))
+    if _CACHE is not None or _RELEASED is not None:
+        compiled._cache = _SafeCache(function)
+    return compiled
+
+
+def cache_folder() -> pathlib.Path | None:
+    """Where this version keeps its machine code; None if it cannot be kept."""
+    return _CACHE
+
+
+def tell_compiling(*, always: bool = False) -> None:
+    """Say once in a process why the first use of a loop takes so long, on a terminal.
+
+    Parameters
+    ----------
+    always : bool
+        Say it even if standard error is not a terminal.
+    """
+    global _told
+    if not (_told or is_quiet()) and (always or sys.stderr.isatty()):
+        how_long = "about 5 seconds" if is_cold() else "a few seconds"
+        print(
+            f"{_released_for_others()}compiling loops for their first use: {how_long}, once",
+            file=sys.stderr,
+        )
+        _told = True
+
+
+def _released_for_others() -> str:
+    """Why the machine code of the release is of no use here; empty without any, or if it is."""
+    if _RELEASED is not None or not (_RELEASE / "made_with.txt").is_file():
+        return ""
+    made_with = (_RELEASE / "made_with.txt").read_text(encoding="utf-8").strip()
+    return f"the machine code of this release is for {made_with}; "
+
+
+def is_cold() -> bool:
+    """Whether no loop has been compiled and kept yet, so that the first use takes seconds."""
+    if numba.config.DISABLE_JIT:
+        return False
+    if _RELEASED is not None:
+        return False
+    return _CACHE is None or next(_CACHE.rglob("*.nbi"), None) is None

@@ -1,0 +1,412 @@
+"""Calling compiled loops without numba, as long as the code for the arguments at hand is kept.
+
+Beside numba's own files stands, for each loop and each kind of arguments, a file with its code as
+an `Image` (see `loops/object_code.py`): `keep_image` writes it whenever numba compiles or loads a
+loop. A `Loop` asks for the file that fits its arguments and calls the code in it. If there is none,
+or if anything about it is unusual, it imports numba and has it find or compile the code.
+
+The folder of the files is named by facts that only numba and LLVM know, such as the name of the
+processor. `remember_folders` therefore writes them down under a name made of facts that can be had
+without them.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import importlib.util
+import os
+import pathlib
+import pickle
+import platform
+import stat
+import sys
+import threading
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from widemargin.loops.object_code import Image, UnusualError, lay_out
+
+PACKAGE = pathlib.Path(__file__).resolve().parent.parent
+#: What a release brings along: folders of machine code, and a line that says what they fit.
+RELEASE = PACKAGE / "loops" / "compiled"
+#: The beginning of a file, and how its name ends.
+_MAGIC, ENDING = b"widemargin loop 1\n", ".image"
+#: Whole numbers that numba takes for int64.
+_LEAST, _MOST = -(1 << 63), (1 << 63) - 1
+#: Calls of a loop after which numba is imported for it. Looking at arguments takes 5 to 30
+#: microseconds here and 1 in numba, so by then as much time was lost as the import takes.
+PATIENCE = 10_000
+#: Flags of numpy's arrays that make a type: C and Fortran order, writeable.
+_C, _F, _WRITEABLE = 0x1, 0x2, 0x400
+_PLAIN = {int: "int64", float: "float64", bool: "bool", type(None): "none"}
+
+
+def cache_root() -> pathlib.Path:
+    """The user's folder for machine code, of every version of widemargin."""
+    chosen = os.environ.get("WIDEMARGIN_CACHE")
+    if chosen:
+        return pathlib.Path(chosen)
+    home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    return pathlib.Path(home) / "widemargin"
+
+
+@functools.cache
+def digest_sources() -> Any:
+    """The digest of all loops, and of the rows that they read."""
+    digest = hashlib.sha256()
+    for source in [*sorted((PACKAGE / "loops").rglob("*.py")), PACKAGE / "data" / "rows.py"]:
+        digest.update(source.relative_to(PACKAGE).as_posix().encode())
+        digest.update(source.read_bytes())
+    return digest
+
+
+def is_private(folder: pathlib.Path) -> bool:
+    """Whether nobody but this user can put a file there: the files are pickles."""
+    found = folder.stat()
+    ours = not hasattr(os, "getuid") or found.st_uid == os.getuid()
+    return ours and not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+
+
+def compiler_is_on() -> bool:
+    """Whether loops are compiled at all, as numba is told by NUMBA_DISABLE_JIT or its own file."""
+    if "numba" in sys.modules or os.path.exists(".numba_config.yaml"):
+        import numba
+
+        return not numba.config.DISABLE_JIT
+    chosen = os.environ.get("NUMBA_DISABLE_JIT", "")
+    return not (chosen.strip().isdigit() and int(chosen))
+
+
+# What the arguments of a call are, in words: the same for values as for numba's types.
+
+
+def name_kinds(values: Any) -> str:
+    """Name the types of values as numba would see them.
+
+    Raises
+    ------
+    UnusualError
+        If numba has to look at them.
+    """
+    return ",".join(map(_name_kind, values))
+
+
+def _name_kind(value: Any) -> str:
+    kind = type(value)
+    if kind is np.ndarray:
+        flags = value.flags
+        layout = "C" if flags.c_contiguous else "F" if flags.f_contiguous else "A"
+        return _name_array(value.dtype, value.ndim, layout, flags.writeable)
+    if kind is int and not _LEAST <= value <= _MOST:
+        raise UnusualError("a number of more than 64 bits")
+    if kind in _PLAIN:
+        return _PLAIN[kind]
+    if isinstance(value, np.bool_ | np.number) and kind.__module__ == "numpy":
+        return value.dtype.name
+    if kind is tuple or (isinstance(value, tuple) and hasattr(kind, "_fields")):
+        return _name_tuple(kind, name_kinds(value))
+    raise UnusualError(f"an argument of type {kind.__name__}")
+
+
+def _name_array(dtype: np.dtype, dimensions: int, layout: str, writeable: bool) -> str:
+    if dtype.kind not in "biuf" or not dtype.isnative:
+        raise UnusualError(f"an array of {dtype}")
+    return f"{dtype.name}[{dimensions}{layout}{'w' if writeable else 'r'}]"
+
+
+def _name_tuple(kind: type, inside: str) -> str:
+    return f"{kind.__module__}.{kind.__qualname__}({inside})"
+
+
+def name_types(kinds: Any) -> str:
+    """Name numba's types in the same words."""
+    return ",".join(map(_name_type, kinds))
+
+
+def _name_type(kind: Any) -> str:
+    from numba import types
+    from numba.np.numpy_support import as_dtype
+
+    if type(kind) is types.Array:
+        if not kind.aligned:
+            raise UnusualError("an array that is not aligned")
+        return _name_array(as_dtype(kind.dtype), kind.ndim, kind.layout, kind.mutable)
+    if type(kind) in (types.Integer, types.Float, types.Boolean):
+        return str(as_dtype(kind).name)
+    if kind == types.none:
+        return "none"
+    if isinstance(kind, types.BaseNamedTuple):
+        return _name_tuple(kind.instance_class, name_types(kind.types))
+    if type(kind) in (types.UniTuple, types.Tuple):
+        return _name_tuple(tuple, name_types(kind.types))
+    raise UnusualError(f"an argument of type {kind}")
+
+
+# Where the files are.
+
+
+class Folders(NamedTuple):
+    """Folders of machine code that fit this machine: of the release, and of the user."""
+
+    released: str
+    user: str
+
+
+def _name_machine(plain: bool) -> str:
+    """Name what machine code depends on, as far as it can be told without numba and LLVM."""
+    digest = digest_sources().copy()
+    facts = [sys.version, np.__version__, platform.machine(), "plain" if plain else "by hand"]
+    facts += [f"{name}={os.environ[name]}" for name in sorted(os.environ) if name[:6] == "NUMBA_"]
+    for package in ("numba", "llvmlite"):
+        found = importlib.util.find_spec(package)
+        if found is None or found.origin is None:
+            raise UnusualError(f"{package} is not installed")
+        facts += [found.origin, str(os.stat(found.origin).st_mtime_ns)]
+        facts.append(pathlib.Path(found.origin).with_name("_version.py").read_text())
+    with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as lines:
+        wanted = ("vendor_id", "cpu family", "model", "stepping", "flags")
+        facts += [line for line in _first_processor(lines) if line.startswith(wanted)]
+    for fact in facts:
+        digest.update(fact.encode() + b"\0")
+    return str(digest.hexdigest()[:24])
+
+
+def _first_processor(lines: Any) -> list[str]:
+    """The lines about the first processor; its speed changes all the time and is not wanted."""
+    found = []
+    for line in lines:
+        if not line.strip():
+            break
+        found.append(line)
+    return found
+
+
+def _remembered_at(plain: bool) -> pathlib.Path:
+    return cache_root() / "known" / _name_machine(plain)
+
+
+def find_folders(plain: bool) -> Folders | None:
+    """The folders that an earlier run remembered; None if numba has to say which they are."""
+    if sys.platform != "linux" or not compiler_is_on() or "numba" in sys.modules:
+        return None
+    try:
+        place = _remembered_at(plain)
+        if not is_private(place.parent):
+            return None
+        released, user = place.read_text(encoding="utf-8").split("\n")
+        user_folder = cache_root() / user
+        usable = user and is_private(user_folder)
+        return Folders(
+            str(RELEASE / released) if released and (RELEASE / released).is_dir() else "",
+            str(user_folder) if usable else "",
+        )
+    except (OSError, ValueError, UnusualError):
+        return None
+
+
+def remember_folders(released: pathlib.Path | None, user: pathlib.Path, plain: bool) -> None:
+    """Write down for later runs where the code for this machine is, if the system lets us."""
+    if sys.platform != "linux":
+        return
+    try:
+        place = _remembered_at(plain)
+        place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        content = f"{released.name if released else ''}\n{user.name}"
+        if not place.is_file() or place.read_text(encoding="utf-8") != content:
+            _replace(place, content.encode())
+    except (OSError, UnusualError):
+        return  # the next run asks numba again
+
+
+def forget_folders(current: pathlib.Path) -> None:
+    """Forget where code was that is not in the current folder."""
+    for place in (current.parent / "known").glob("*"):
+        if place.is_file() and place.read_text(encoding="utf-8").split("\n")[-1] != current.name:
+            place.unlink(missing_ok=True)
+
+
+def _replace(place: pathlib.Path, content: bytes) -> None:
+    """Write a file at once."""
+    written = place.with_name(f"{place.name}.{os.getpid()}.{threading.get_ident()}.tmp")
+    written.write_bytes(content)
+    os.replace(written, place)
+
+
+# The files.
+
+
+def _image_path(folder: str, module: str, name: str, kinds: str) -> str:
+    types = hashlib.sha256(kinds.encode()).hexdigest()[:16]
+    return f"{folder}/images/{module}.{name}.{types}{ENDING}"
+
+
+def _is_ours(module: str) -> bool:
+    """Whether the sources of a module are in the digest, so that its code is never stale."""
+    return module.startswith("widemargin.loops.")
+
+
+def keep_image(folder: pathlib.Path, reduced: tuple[Any, ...]) -> None:
+    """Keep the code of a loop, from what numba keeps of it, unless it is unusual or there.
+
+    Parameters
+    ----------
+    folder : Path
+        Where the code for this machine is.
+    reduced : tuple
+        What `CompileResult._reduce` gives.
+    """
+    try:
+        (_, how, (file, *_)), described, environment, signature, objects, *_ = reduced
+        if how != "object" or objects or not _is_ours(described.modname):
+            return
+        kinds = name_types(signature.args)
+        place = _image_path(str(folder), described.modname, described.qualname, kinds)
+        image = lay_out(
+            file,
+            described.llvm_cpython_wrapper_name,
+            environment.env_name,
+            environment.consts,
+        )
+        content = pickle.dumps((kinds, tuple(image)))
+        pathlib.Path(place).parent.mkdir(mode=0o700, exist_ok=True)
+        check = hashlib.sha256(content).digest()
+        _replace(pathlib.Path(place), _MAGIC + check + content)
+    except (UnusualError, OSError, AttributeError, ValueError):
+        return  # numba finds its own files
+
+
+def _read_image(path: str, kinds: str) -> Image | None:
+    """The code in a file; None without one, or if it is damaged or for other arguments."""
+    try:
+        with open(path, "rb") as file:
+            content = file.read()
+    except OSError:
+        return None
+    start = len(_MAGIC) + 32
+    if content[: len(_MAGIC)] != _MAGIC:
+        return None
+    if hashlib.sha256(content[start:]).digest() != content[len(_MAGIC) : start]:
+        return None
+    named, image = pickle.loads(content[start:])
+    return Image(*image) if named == kinds else None
+
+
+# The loops.
+
+
+def _distinguish(values: Any, found: list[Any]) -> None:
+    """Add what tells types apart, quickly: more than `name_kinds` would, and never less."""
+    for value in values:
+        kind = type(value)
+        if kind is np.ndarray:
+            found.append(value.dtype)
+            found.append(value.ndim << 16 | value.flags.num)
+        elif kind is int:
+            found.append(kind if _LEAST <= value <= _MOST else None)
+        elif isinstance(value, tuple):
+            found.append(kind)
+            found.append(len(value))
+            _distinguish(value, found)
+        else:
+            found.append(kind)
+
+
+_LOADING = threading.RLock()
+
+
+class Loop:
+    """A compiled loop: its code, if it is kept; if not, what numba makes of it.
+
+    Parameters
+    ----------
+    function : function
+        The loop in Python.
+    folders : Folders or None
+        Where its code may be kept.
+    compile : function
+        Imports numba and gives its dispatcher for the function.
+    """
+
+    def __init__(
+        self, function: Any, folders: Folders | None, compile: Callable[[Any], Any]
+    ) -> None:
+        functools.update_wrapper(self, function)
+        self.py_func = function
+        self.loaded = 0
+        self._folders = folders if _is_ours(function.__module__) else None
+        self._compile = compile
+        self._known: dict[tuple[Any, ...], Callable[..., Any]] = {}
+        self._calls = 0
+        self._dispatcher: Any = None
+
+    @property
+    def dispatcher_or_none(self) -> Any:
+        """Numba's dispatcher, if it was asked for."""
+        return self._dispatcher
+
+    @property
+    def dispatcher(self) -> Any:
+        """Numba's own, which is made when it is first asked for."""
+        if self._dispatcher is None:
+            with _LOADING:
+                if self._dispatcher is None:
+                    self._dispatcher = self._compile(self.py_func)
+        return self._dispatcher
+
+    def __call__(self, *arguments: Any, **named: Any) -> Any:
+        """Run the loop."""
+        if self._dispatcher is not None:
+            return self._dispatcher(*arguments, **named)
+        if named:
+            return self.dispatcher(*arguments, **named)
+        return self.code_for(*arguments)(*arguments)
+
+    def code_for(self, *arguments: Any) -> Callable[..., Any]:
+        """What to call for arguments of these types."""
+        found: list[Any] = []
+        _distinguish(arguments, found)
+        code = self._known.get(tuple(found))
+        if code is None:
+            code = self._load(arguments)
+            if code is None:
+                return self.dispatcher
+            self._known[tuple(found)] = code
+        self._calls += 1
+        return code if self._calls < PATIENCE else self.dispatcher
+
+    def _load(self, arguments: Any) -> Callable[..., Any] | None:
+        """The code that is kept for arguments of these types, if numba is not needed."""
+        if self._folders is None or "numba" in sys.modules:
+            return None
+        function = self.py_func
+        try:
+            kinds = name_kinds(arguments)
+            with _LOADING:
+                for folder in filter(None, self._folders):
+                    path = _image_path(folder, function.__module__, function.__qualname__, kinds)
+                    image = _read_image(path, kinds)
+                    if image is not None:
+                        self.loaded += 1
+                        return image.load()
+        except (UnusualError, OSError, ImportError, AttributeError):
+            self._folders = None  # numba finds its own files
+        return None
+
+    @property
+    def _numba_type_(self) -> Any:
+        """For numba, when it compiles a loop that calls this one."""
+        return self.dispatcher._numba_type_
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return getattr(self.dispatcher, name)
+
+    def __reduce__(self) -> str:
+        return str(self.py_func.__qualname__)
+
+    def __repr__(self) -> str:
+        return f"<loop {self.py_func.__module__}.{self.py_func.__qualname__}>"

@@ -1,0 +1,11 @@
+"""Low-level pieces that are written by hand in LLVM; only the compiler needs them."""
+
+from widemargin.loops.lowlevel.by_hand import (
+    avalanche,
+    byte_blocks,
+    panel_products,
+    prefetch,
+    vectors,
+)
+
+__all__ = ["avalanche", "byte_blocks", "panel_products", "prefetch", "vectors"]
