@@ -48,7 +48,7 @@ KINDS = {
     "U8": "|u1",
 }
 _KINDS = {numpy: name for name, numpy in KINDS.items()}
-#: How many rows of a matrix are searched for zeros at a time: so many float32 side by side fill
+#: Rows of a matrix that are searched for zeros at a time: this many float32 side by side fill
 #: cache lines, if the matrix is stored column by column.
 _ROWS = 64
 #: Headers longer than this are rejected.

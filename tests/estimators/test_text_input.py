@@ -76,7 +76,7 @@ def test_one_column_of_strings_is_taken_whatever_holds_it(X):
 
 @pytest.mark.parametrize(("X", "message"), REFUSED.values(), ids=list(REFUSED))
 def test_anything_else_is_an_error_that_says_what_to_pass(X, message):
-    fitted = TextClassifier(random_state=0).fit(TEXTS, LABELS)
+    fitted = TextClassifier(bits=10, random_state=0).fit(TEXTS, LABELS)
     calls = (
         HashedText().transform,
         HashedText().fit,

@@ -1,4 +1,4 @@
-"""The shell face of widemargin."""
+"""The shell program of widemargin."""
 
 from widemargin.cli.main import main
 

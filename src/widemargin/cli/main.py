@@ -134,10 +134,10 @@ def test(model: str, files: tuple[str, ...], **given: object) -> None:
 def tag(model: str, files: tuple[str, ...], **given: object) -> None:
     """Print the sentences of FILES, or of standard input, with the tags that MODEL predicts.
 
-    CoNLL-U comes out as it was, except for the tags. Files of columns get one more column, unless
-    they already have the one of the tags. Plain text, one sentence per line, becomes columns; what
-    comes through a pipe is plain text, unless --format says otherwise. Margins and probabilities
-    are further columns, in CoNLL-U they are added to MISC, as Margin=1.25 and Proba=0.98.
+    CoNLL-U is copied, except for the tags. Files of columns get one more column, unless they
+    already have a column for the tags. Plain text, one sentence per line, becomes columns; input
+    from a pipe is taken as plain text unless --format says otherwise. Margins and probabilities
+    are added as columns, or in CoNLL-U to MISC, as Margin=1.25 and Proba=0.98.
 
     \b
     Examples:

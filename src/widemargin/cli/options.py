@@ -117,7 +117,7 @@ _READING = [
     ),
     click.option(
         "--delimiter",
-        help="CSV and TSV: what separates the cells, such as ';' or tab (default: judged by the"
+        help="CSV and TSV: what separates the cells, such as ';' or tab (default: guessed from the"
         " first lines).",
     ),
     click.option(
@@ -184,8 +184,8 @@ _ENCODING = [
     click.option(
         "--idf/--no-idf",
         default=None,
-        help="Texts: give rare words a larger value (default: if no learner is named and all"
-        " examples are in memory; words that no example had then count nothing).",
+        help="Texts: give rare words a larger value (default: on if no learner is named and all"
+        " examples are in memory; words not seen in training then count for nothing).",
     ),
 ]
 _ASKING = [

@@ -171,7 +171,7 @@ _LEARNING = [
     click.option(
         "--resume",
         is_flag=True,
-        help="Go on from the last checkpoint, to the model of an uninterrupted training.",
+        help="Continue from the last checkpoint; the model will be that of an uninterrupted run.",
     ),
 ]
 _SELECTION = [
@@ -223,7 +223,7 @@ _TWO_CLASSES = [
     click.option(
         "--threshold",
         help="Predict the second class if its score is at least this (default: 0). Or what to"
-        " choose it for, on the held-out examples: f1, precision=P (largest recall at a precision"
+        " optimise on the held-out examples: f1, precision=P (largest recall at a precision"
         " of at least P) or recall=R (largest precision at a recall of at least R).",
     ),
     click.option(

@@ -96,7 +96,7 @@ class LinearLearner(LinearAnswers):
         y : array of n labels, or several labels per row
             Their labels: integers or strings. Several labels per row are an indicator matrix (n, k)
             of 0 and 1, dense or sparse, or a list of n sets, lists or tuples of labels; `predict`
-            gives back the same kind. One binary learner is then trained per label, see
+            returns the same kind. One binary learner is then trained per label, see
             `estimators_`.
         sample_weight : array of n numbers, optional
             Cost of an error on each example; examples with weight 0 are skipped.

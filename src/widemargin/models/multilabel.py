@@ -36,7 +36,7 @@ class MultilabelModel:
     models : tuple of LinearModel
         The model of each label.
     kind : Kind
-        How labels were given, and how predictions are given back.
+        The form in which labels were given and predictions are returned.
     learner, params
         The name of the learner and its parameters.
     feature_names : list of str or None

@@ -130,7 +130,7 @@ class PrecisionRecallDisplay(RankingDisplay):
 def plot_roc(
     estimator: Any, X: Any = None, y: Any = None, *, positive: Any = None, ax: Any = None
 ) -> RankingDisplay:
-    """Draw the ROC curve of a classifier: recall against the share of negatives taken along.
+    """Draw the ROC curve of a classifier: recall against the false positive rate.
 
     Parameters
     ----------
@@ -149,7 +149,7 @@ def plot_roc(
 def plot_precision_recall(
     estimator: Any, X: Any = None, y: Any = None, *, positive: Any = None, ax: Any = None
 ) -> PrecisionRecallDisplay:
-    """Draw the precision-recall curve of a classifier, which says more of rare classes than a ROC.
+    """Draw the precision-recall curve of a classifier, which suits rare classes better than ROC.
 
     Parameters
     ----------

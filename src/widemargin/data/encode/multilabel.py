@@ -21,7 +21,7 @@ _ROWS: dict[str, Any] = {**_SETS, "list": list, "tuple": tuple}
 
 
 class Kind(NamedTuple):
-    """How labels are given, and how predictions are given back.
+    """The form in which labels are given and predictions are returned.
 
     Attributes
     ----------

@@ -46,7 +46,7 @@ class NumbersEncoder:
     def encode(self, raw: Vectors, bias: float, threads: int = 1, *, note: bool = False) -> Rows:
         """Vectors as rows; with `note`, wider vectors widen the encoder.
 
-        Features beyond the width were never learned from, and are left out.
+        Features beyond the width did not occur in training and are left out.
         """
         if raw.least < self.first and raw.rows.stored_values:
             raise DataError(
@@ -69,11 +69,11 @@ class NumbersEncoder:
         return str(column + self.first)
 
     def describe(self) -> dict[str, Any]:
-        """All of it, for a model file."""
+        """Everything a model file needs."""
         return {"first": self.first, "width": self.width}
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """Nothing."""
+        """Nothing: it has no arrays."""
         return {}
 
     @classmethod

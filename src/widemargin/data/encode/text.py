@@ -153,7 +153,7 @@ class TextEncoder:
     def encode(self, raw: Texts, bias: float, threads: int = 1, *, note: bool = False) -> Rows:
         """Documents as rows, extended by a constant feature `bias`.
 
-        Each column is stored at most once a row, in no particular order. The number of threads
+        Each column occurs at most once per row, in no particular order. The number of threads
         changes nothing but the time. With `note` the documents are learned from: the names of new
         features are written down, and with idf="seen" they count from now on.
         """
@@ -167,7 +167,7 @@ class TextEncoder:
         return collector.rows(bias, self.width)
 
     def _admit(self, raw: Texts, threads: int) -> None:
-        """Count columns that no document had before as if one had; leave the others alone."""
+        """Count each column that is new as if one document had it; leave the other counts alone."""
         found = np.zeros_like(self._having)
         collector = RowStacker(Stack(), found)
         self._encode(raw, threads, self._tables(idf=False), None, self.how, collector)
@@ -176,9 +176,9 @@ class TextEncoder:
     def encode_first(
         self, raw: Texts, stack: Stack, threads: int = 1, *, note: bool = False
     ) -> None:
-        """Like `observe` and `encode` at once, for those who keep all rows in memory: on a stack.
+        """Do `observe` and `encode` in one pass, and put the rows onto a stack in memory.
 
-        With idf the values are not final before `finish`, after the last documents.
+        With idf, values are final only after `finish`, which follows the last documents.
         """
         idf, names = self.options["idf"], self.names if note else None
         how = self.how._replace(l2=False) if idf else self.how
@@ -259,7 +259,7 @@ class TextEncoder:
         names: NameTable | None,
         room: WorkArrays,
     ) -> int:
-        """Encode documents first ... last - 1 into a room; returns how many features they have."""
+        """Encode documents first ... last - 1 into a buffer; returns their number of features."""
         seen = _NOTHING_SEEN
         if names is not None:
             how = how._replace(named=FULL if names.is_full else NAMING)
@@ -292,7 +292,7 @@ class TextEncoder:
                 texts, a, b = self._rewritten(raw, first, last), 0, last - first
 
     def _rewritten(self, raw: Texts, first: int, last: int) -> Texts:
-        """Some documents with what the loops cannot do done: rare letters, bytes to replace."""
+        """Documents after the steps that the loops cannot do: rare letters, bytes to replace."""
         texts = []
         for document in range(first, last):
             found = raw.buffer[raw.starts[document] : raw.ends[document]].tobytes()
@@ -315,7 +315,7 @@ class TextEncoder:
         return Tables(plain, self._wide(self._everything), _LOGS, weights)
 
     def _idf(self) -> np.ndarray:
-        """The weight of every column; kept, as it costs more than to encode a few documents."""
+        """The idf weights of all columns; cached, as they cost more than encoding a few texts."""
         if self._kept_idf[:1] != (self.documents,) or self._kept_idf[1] is not self._having:
             # Most columns are empty, and there are fewer different counts than columns.
             seen = np.flatnonzero(self._having != 0)  # four times as fast as without != 0
@@ -343,13 +343,13 @@ class TextEncoder:
         return f"~{name}" if self.names.is_shared(column) else name
 
     def signs(self) -> np.ndarray | float:
-        """What the named feature of each column adds: 1, or -1 if it is signed and its hash is."""
+        """The sign of each column: 1, or -1 if `signed` and the hash of its name is negative."""
         if not self.options["signed"] or self.names is None:
             return 1.0
         return self.names.signs(self.width)
 
     def names_in(self, raw: Texts) -> dict[int, str]:
-        """The names of all features of some documents, whatever the table had room for."""
+        """The names of all features of some documents, even those the table had no room for."""
         most = most_features(self.how, int(np.sum(raw.ends - raw.starts)), len(raw.starts))
         table = NameTable(self.options["bits"], 2 * most)
         collector = RowCollector(raw)
@@ -364,11 +364,11 @@ class TextEncoder:
         return found
 
     def describe(self) -> dict[str, Any]:
-        """All that JSON can hold of it, for a model file."""
+        """The part for a model file that fits into JSON."""
         return {**self.options, "ngrams": list(self.how[1:3]), "documents": self.documents}
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """The rest of it, for a model file."""
+        """The arrays for a model file."""
         arrays = pack_sparse("having", self._having)
         if self.names is not None:
             arrays |= {f"names.{name}": array for name, array in self.names.arrays().items()}
