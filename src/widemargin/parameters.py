@@ -334,7 +334,7 @@ def changed(learner: Any) -> dict[str, Any]:
     """
     return {
         name: getattr(learner, name)
-        for name, default in _defaults_of(type(learner)).items()
+        for name, default in _defaults_of(learner.__class__).items()
         if not _equal(getattr(learner, name), default)
     }
 
