@@ -322,6 +322,28 @@ def test_with_or_without_panels_the_answer_is_the_same(classes, monkeypatch):
     np.testing.assert_allclose(found[0][1], found[1][1], atol=1e-3)
 
 
+@pytest.mark.parametrize("classes", [2, 4])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_as_bits_or_as_vectors_the_answer_is_the_same(classes, dtype, monkeypatch):
+    rng = np.random.default_rng(3)
+    y = np.arange(300) % classes
+    X = (rng.random((300, 40)) < 0.2 + 0.3 * (np.arange(40) % classes == y[:, None])).astype(dtype)
+    X[:, 7], X[0, 7] = 0.0, 1.0  # rows of the support may all be zero here
+    asked = (rng.random((50, 40)) < 0.3).astype(dtype)
+    found = []
+    for bits in (True, False):
+        if not bits:
+            monkeypatch.setattr("widemargin.kernels.points.pack_bits", lambda *_: np.nan)
+        for form, threads in ((X, 1), (X, 2), (scipy.sparse.csr_matrix(X), 1)):
+            svm = KernelSVM(C=3.0, gamma=0.1, n_jobs=threads).fit(form, y)
+            found.append((svm.certificate_.dual, svm.decision_function(asked)))
+    for dual, scores in found[1:]:
+        assert dual == found[0][0]  # their products are exact: the same bits
+        np.testing.assert_allclose(scores, found[0][1], rtol=1e-5, atol=1e-5)
+    for _, scores in found[1:3]:
+        np.testing.assert_array_equal(scores, found[0][1])
+
+
 # Memory, time, and going on
 
 

@@ -22,10 +22,11 @@ from widemargin import (
     gram_matrix,
 )
 from widemargin.data.rows import Rows, frozen
-from widemargin.kernels.blocks import block, diagonal
+from widemargin.kernels.blocks import block, diagonal, is_near
 from widemargin.kernels.kernel import Kernel, make_kernel
 from widemargin.kernels.points import points_of
 from widemargin.kernels.strings import NGrams
+from widemargin.loops.kernel.bits import bit_rows, bit_sums, pack_bits
 from widemargin.loops.kernel.panels import gaussian_rows, gaussian_sums, pack
 from widemargin.loops.lowlevel.panel_products import PANEL
 
@@ -207,6 +208,57 @@ def test_panels_give_what_products_give(seed, m, n, width):
     gaussian_sums(frozen(X), frozen(p), frozen(P), frozen(q), 0.1, frozen(W), S)
     every = np.exp(-0.1 * ((X[:, None].astype(float) - Z[None]) ** 2).sum(axis=2))
     np.testing.assert_allclose(S, 1.0 + W @ every, rtol=2e-5, atol=1e-5)
+
+
+@given(
+    st.integers(0, 10_000),
+    st.integers(1, 9),
+    st.integers(1, 1100),
+    st.integers(1, 200),
+    st.sampled_from([(np.float32, 1.0), (np.float64, 1.0), (np.float64, -2.5)]),
+)
+@settings(max_examples=40, deadline=None)
+def test_bits_give_what_products_give(seed, m, n, width, of):
+    dtype, value = of
+    rng = np.random.default_rng(seed)
+    X, Z = (value * (rng.random((k, width)) < 0.3).astype(dtype) for k in (m + 3, n))
+    A, B = (np.zeros((len(side), -(-width // 32)), np.uint32) for side in (X, Z))
+    for side, bits in ((X, A), (Z, B)):
+        assert pack_bits(frozen(side), bits) == (value if side.any() else 0.0)
+    p, q = (frozen((side.astype(float) ** 2).sum(axis=1)) for side in (X, Z))
+    P, unit = frozen(np.ascontiguousarray(B.T)), value**2
+    which, slots = rng.permutation(m + 3)[:m], rng.permutation(m + 5)[:m]
+    first = int(rng.integers(0, n))
+    last = int(rng.integers(first, n)) + 1
+    K = np.full((m + 5, n), 7.0, dtype)
+    ends = np.uint64(first), np.uint64(last)
+    rows, to = which.astype(np.uint64), slots.astype(np.uint64)
+    bit_rows(frozen(A), rows, p, P, q, 0.1, unit, K, to, *ends)
+    every = np.exp(-0.1 * ((X[:, None].astype(float) - Z[None]) ** 2).sum(axis=2))
+    expected = np.full(K.shape, 7.0)
+    expected[slots, first:last] = every[which, first:last]
+    near = {"rtol": 2e-5 if dtype == np.float32 else 1e-12}
+    np.testing.assert_allclose(K, expected, **near)
+
+    W = (rng.normal(size=(4, m + 3)) * (rng.random((4, m + 3)) < 0.3)).astype(dtype)
+    S = np.ones((4, n))
+    bit_sums(frozen(A), p, P, q, 0.1, unit, frozen(W), S)
+    np.testing.assert_allclose(S, 1.0 + W @ every, atol=near["rtol"], **near)
+
+
+def test_only_one_value_besides_zero_makes_bits():
+    X = np.array([[0.0, 3.0, 0.0], [3.0, 0.0, 0.0]])
+    kernel = make_kernel("rbf", gamma=0.1)
+    points = points_of(kernel, X)
+    assert points.bits.value == 3.0
+    assert points_of(kernel, np.vstack([X, [[0.0, 1.0, 0.0]]])).bits is None
+    assert points_of(kernel, np.array([[1.0, -1.0]])).bits is None
+    assert points_of(kernel, -X).bits.value == -3.0
+    nothing = points_of(kernel, 0.0 * X)
+    assert is_near(kernel, points, nothing)
+    assert is_near(kernel, points, points)
+    assert not is_near(kernel, points, points_of(kernel, 2.0 * X))
+    assert not is_near(make_kernel("linear"), points, points)
 
 
 def test_words_for_gamma_mean_what_scikit_learn_means():

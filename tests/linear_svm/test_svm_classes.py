@@ -192,6 +192,32 @@ def test_weights_of_rows_and_classes_count():
     np.testing.assert_array_equal(by_row.certificate_.alpha[::7], 0.0)
 
 
+@both_losses
+def test_a_large_cost_is_reached_by_way_of_smaller_ones(loss):
+    X, codes, _ = blobs(n=600, d=8, noise=1.0)
+    svm = LinearSVM(C=1e5, loss=loss, random_state=0).fit(X, codes)
+    assert svm.certificate_.gap <= 1e-3
+    gaps = [epoch.gap for epoch in svm.history_.epochs]
+    assert all(0.0 <= gap <= 1.0 for gap in gaps)
+    assert len(together._path(together.BinarySVM(Rows.of(X), codes, np.empty(0), C=1e5))) > 1
+
+
+@both_losses
+def test_two_classes_of_many_features_are_one_problem(loss):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(500, 220))
+    y = np.where(X @ rng.normal(size=220) + 10.0 * rng.normal(size=500) > 0, "yes", "no")
+    one, two = (LinearSVM(loss=loss, random_state=0, n_jobs=jobs).fit(X, y) for jobs in (1, 2))
+    assert one.certificate_.gap <= 1e-3
+    np.testing.assert_array_equal(one.coef_, two.coef_)
+    theirs = LinearSVC(loss=loss, tol=1e-6, max_iter=50_000, random_state=0).fit(X, y)
+    short = np.maximum(0.0, 1.0 - np.where(y == "yes", 1, -1) * theirs.decision_function(X))
+    primal = 0.5 * (np.sum(theirs.coef_**2) + theirs.intercept_[0] ** 2)
+    primal += np.sum(short if loss == "hinge" else short**2)
+    assert one.certificate_.dual <= primal * (1 + 1e-9)
+    assert one.certificate_.primal <= primal * (1 + 1e-3)
+
+
 def test_a_matrix_of_mostly_zeros_is_learned_as_sparse_rows():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(400, 80)) * (rng.random((400, 80)) < 0.1)

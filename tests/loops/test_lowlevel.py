@@ -14,6 +14,7 @@ from interpreted import run_python
 import widemargin
 from widemargin.loops.jit import jit
 from widemargin.loops.lowlevel.avalanche import avalanche
+from widemargin.loops.lowlevel.bit_counts import count_bits
 from widemargin.loops.lowlevel.byte_blocks import copy_block, lowest_bit, word_bits
 from widemargin.loops.lowlevel.panel_products import PANEL, ROWS, multiply_panel
 from widemargin.loops.lowlevel.prefetch import prefetch
@@ -56,6 +57,12 @@ def _best_plus(v, A, s, out):
 
 
 @jit()
+def _count_all(words, out):
+    for k in range(len(words)):
+        out[k] = count_bits(words[k])
+
+
+@jit()
 def _multiply(X, i, P, T):
     for t in range(np.uint64(len(P))):
         multiply_panel(X, i, P, t, T, t, np.uint64(0), np.uint64(0), np.uint64(1))
@@ -68,6 +75,10 @@ def results():
     hashed = np.empty_like(hashes)
     _hash_all(hashes, hashed)
     yield hashed
+
+    counts = np.empty_like(hashes)
+    _count_all(hashes, counts)
+    yield counts
 
     text = np.append(np.arange(256), rng.integers(0, 256, 256)).astype(np.uint8)
     bits, lowest, copied = np.zeros(400, u), np.zeros(400, u), np.zeros_like(text)

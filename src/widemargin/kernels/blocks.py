@@ -10,6 +10,7 @@ from widemargin.data.rows import frozen
 from widemargin.errors import DataError
 from widemargin.kernels.kernel import Kernel
 from widemargin.kernels.points import Points
+from widemargin.loops.kernel.bits import bit_rows, bit_sums
 from widemargin.loops.kernel.panels import gaussian_rows, gaussian_sums
 from widemargin.loops.kernel.values import (
     city_distances_dense,
@@ -17,6 +18,7 @@ from widemargin.loops.kernel.values import (
     finish_distances,
     finish_powers,
 )
+from widemargin.loops.lowlevel.panel_products import PANEL
 from widemargin.threads import run_all, split
 
 #: Very sparse rows are multiplied with this many bytes of dense columns at a time.
@@ -63,9 +65,18 @@ def block(
     return out
 
 
+def are_bits(A: Points, B: Points) -> bool:
+    """Whether all vectors have the same one value that is not zero."""
+    return (
+        A.bits is not None
+        and B.bits is not None
+        and (A.bits.value == B.bits.value or 0.0 in (A.bits.value, B.bits.value))
+    )
+
+
 def is_near(kernel: Kernel, A: Points, B: Points) -> bool:
     """Whether `write_near` and `add_near` can compute these values."""
-    return kernel.name == "rbf" and A.packs and B.packs
+    return kernel.name == "rbf" and (are_bits(A, B) or (A.packs and B.packs))
 
 
 def write_near(
@@ -75,33 +86,37 @@ def write_near(
     B: Points,
     out: np.ndarray,
     slots: np.ndarray,
-    panels: slice = slice(None),
+    columns: slice = slice(None),
 ) -> None:
     """Write out[slots[k], j] = K(a, b_j) for a = A[which[k]], on this thread alone.
 
-    Only the given panels of B are used. The time per row is the same for few rows as for many,
-    whereas BLAS is fast only for many.
+    Only the given columns are written, which must begin with a panel. The time per row is the same
+    for few rows as for many, whereas BLAS is fast only for many.
     """
-    first, last, _ = panels.indices(len(B.packed))
-    gaussian_rows(
-        A.dense,
-        which.astype(np.uint64),
-        frozen(A.squares),
-        B.packed,
-        frozen(B.squares),
-        kernel.gamma,
-        out,
-        slots.astype(np.uint64),
-        np.uint64(first),
-        np.uint64(last),
-    )
+    first, last, _ = columns.indices(B.n)
+    rows, to = which.astype(np.uint64), slots.astype(np.uint64)
+    p, q = frozen(A.squares), frozen(B.squares)
+    if are_bits(A, B):
+        assert A.bits is not None
+        assert B.bits is not None
+        ends = np.uint64(first), np.uint64(last)
+        unit = A.bits.value * B.bits.value
+        bit_rows(A.bits.rows, rows, p, B.bits.words, q, kernel.gamma, unit, out, to, *ends)
+        return
+    ends = np.uint64(first // PANEL), np.uint64(-(-last // PANEL))
+    gaussian_rows(A.dense, rows, p, B.packed, q, kernel.gamma, out, to, *ends)
 
 
 def add_near(kernel: Kernel, A: Points, B: Points, weights: np.ndarray, S: np.ndarray) -> None:
     """Add the sums of weights[c, i] K(a_i, b_j) to S[c, j], on this thread alone."""
-    gaussian_sums(
-        A.dense, frozen(A.squares), B.packed, frozen(B.squares), kernel.gamma, frozen(weights), S
-    )
+    p, q, weights = frozen(A.squares), frozen(B.squares), frozen(weights)
+    if are_bits(A, B):
+        assert A.bits is not None
+        assert B.bits is not None
+        unit = A.bits.value * B.bits.value
+        bit_sums(A.bits.rows, p, B.bits.words, q, kernel.gamma, unit, weights, S)
+        return
+    gaussian_sums(A.dense, p, B.packed, q, kernel.gamma, weights, S)
 
 
 def finish(kernel: Kernel, K: np.ndarray, A: Points, B: Points, threads: int = 1) -> None:

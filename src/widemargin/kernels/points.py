@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from widemargin.data.rows import Rows, frozen
 from widemargin.errors import DataError
 from widemargin.kernels.kernel import Kernel
+from widemargin.loops.kernel.bits import WORD, pack_bits
 from widemargin.loops.kernel.panels import LONGEST, pack
 from widemargin.loops.lowlevel.panel_products import PANEL, suits_this_processor
 from widemargin.loops.storage import squared_norms
@@ -28,7 +30,15 @@ _IDLE = 32
 #: ... which copies this many rows at a time.
 _PIECE = 256
 #: Other forms of the vectors, which are cached.
-_FORMS = ("dense", "narrow", "packed")
+_FORMS = ("dense", "narrow", "packed", "bits")
+
+
+class Bits(NamedTuple):
+    """Vectors whose values are 0 or the same number, as bits: by vector, and by word."""
+
+    rows: np.ndarray
+    words: np.ndarray
+    value: float
 
 
 @dataclass(frozen=True)
@@ -147,6 +157,17 @@ class Points:
         panels = np.empty((-(-self.n // PANEL), self.dense.shape[1], PANEL), np.float32)
         pack(self.dense, panels)
         return frozen(panels)
+
+    @cached_property
+    def bits(self) -> Bits | None:
+        """The vectors as bits if they have but one value that is not zero; found out once."""
+        if self.dense is None:
+            return None
+        rows = np.zeros((self.n, -(-self.dense.shape[1] // WORD)), np.uint32)
+        value = pack_bits(self.dense, rows)
+        if math.isnan(value):
+            return None
+        return Bits(frozen(rows), frozen(np.ascontiguousarray(rows.T)), value)
 
     def __getstate__(self) -> dict[str, Any]:
         # Other forms of the same vectors are made again when needed.

@@ -23,12 +23,18 @@ from widemargin.threads import run_all
 #: examples per feature, and while what is kept for all classes takes at most this many bytes.
 #: Chosen by hand; every fit ends with a measured gap, so only the time depends on them.
 _MOST_FEATURES, _ROWS_PER_FEATURE, _ROOM = 1500, 2, 1 << 30
+#: A single problem has nothing to share, but with at least this many features its matrices are
+#: better multiplied in one piece.
+_WIDE_FOR_ONE = 200
 #: About how many numbers of 8 bytes they keep for every example and class.
 _NUMBERS = 6
 #: Coordinate descent needs few passes where C times the mean squared length of a row is below
 #: this: every example changes little. (MNIST's images, with values up to 1, have a squared length
 #: of about 100.)
 _EASY = 3.0
+#: Where C times the mean squared length is above this, the problem is first solved for a smaller C,
+#: roughly (to this relative gap), and then for one that is this many times larger, and so on.
+_HARD, _ROUGH, _STRIDE = 1e4, 0.1, 30.0
 #: Sparse rows are taken as a matrix if at least this fraction of it is not zero. Passes over a
 #: matrix with fewer values than that, and with at least so many features, read only those.
 _DENSE_FROM, _WIDE = 0.3, 64
@@ -48,7 +54,7 @@ class OneVsRest:
     problems : tuple of BinarySVM
         One for every class, alike but for the signs.
     codes : array of int64
-        The class of every example.
+        The number of the problem in which an example is positive; a larger one if there is none.
     """
 
     problems: tuple[BinarySVM, ...]
@@ -60,18 +66,30 @@ def shareable(problem: BinarySVM, classes: int) -> bool:
     rows, width = problem.rows, problem.rows.width + 1
     if not np.isfinite(problem.C) or problem.free_bias or width > _MOST_FEATURES:
         return False
-    if rows.n < _ROWS_PER_FEATURE * width:
+    if rows.n < _ROWS_PER_FEATURE * width or (classes == 1 and width < _WIDE_FOR_ONE):
         return False
     if 8 * classes * (width**2 + _NUMBERS * rows.n) > _ROOM:
         return False
     return not (rows.is_sparse and rows.stored_values < _DENSE_FROM * rows.n * rows.width)
 
 
+def _path(problem: BinarySVM) -> list[float]:
+    """Return the parts of C to solve the problem for, one after another: the last is 1."""
+    factors = [1.0]
+    while problem.C * factors[0] * _squared_length(problem.rows) > _HARD:
+        factors.insert(0, factors[0] / _STRIDE)
+    return factors
+
+
 def easy(problem: BinarySVM) -> bool:
     """Whether coordinate descent alone is likely to need few passes."""
-    values = problem.rows.stored.values.ravel()
-    squares = float(np.dot(values, values)) / problem.rows.n
-    return problem.C * (squares + problem.rows.bias**2) <= _EASY
+    return problem.C * _squared_length(problem.rows) <= _EASY
+
+
+def _squared_length(rows: Rows) -> float:
+    """The mean squared length of a row, the constant feature included."""
+    values = rows.stored.values.ravel()
+    return float(np.dot(values, values)) / rows.n + rows.bias**2
 
 
 def thinned(rows: Rows) -> Rows:
@@ -115,13 +133,20 @@ def solve_classes(
     if start is None:
         epochs = min(_PASSES, first.epochs)
         start = yield from _run_passes(all_classes, epochs, rng, signal, threads)
-    signs = np.stack([each.y for each in all_classes.problems])
-    point = ClassesIterate(_shared(all_classes), signs * np.stack(start), threads)
-    steps = iterate(point, first.tol)
-    while not signal.stop and epochs < first.epochs and (whole := next(steps, None)) is not None:
-        epochs += whole
-        yield _report(point, epochs, whole)
-    alphas = np.abs(point.best)
+    pulls = np.stack([each.y for each in all_classes.problems]) * np.stack(start)
+    shared = _shared(all_classes)
+    for factor in _path(first):
+        costs, tol = frozen(factor * shared.costs), first.tol if factor == 1.0 else _ROUGH
+        caps = shared.caps if first.squared else costs
+        point = ClassesIterate(shared._replace(costs=costs, caps=caps), pulls, threads)
+        steps = iterate(point, tol)
+        while (
+            not signal.stop and epochs < first.epochs and (whole := next(steps, None)) is not None
+        ):
+            epochs += whole
+            yield _report(point, epochs, whole, factor)
+        pulls = point.best
+    alphas = np.abs(pulls)
     measured = _measure(all_classes, alphas)
     solutions = [
         Solution(w, alphas[c], found, found.gap <= first.tol)
@@ -173,12 +198,16 @@ def _run_passes(
     return [ascent.state.alpha for ascent in ascents]
 
 
-def _report(point: ClassesIterate, epochs: int, whole: bool) -> SolverReport:
-    """Tell how far the classes have come, all together."""
+def _report(point: ClassesIterate, epochs: int, whole: bool, factor: float) -> SolverReport:
+    """Tell how far the classes have come, all together, while the costs are a part of C.
+
+    The dual values for a smaller C are within the bounds of the larger one, where their dual is no
+    smaller.
+    """
     if not whole:
         return SolverReport(epochs + 1, 0.5, 0, 0)
     every = range(len(point.W))
-    primal = sum(point.primal(c) for c in every)
+    primal = sum(point.primal(c) + (1.0 / factor - 1.0) * point.pull[c].loss for c in every)
     dual = float(point.best_dual.sum())
     mistakes = sum(int(pull.mistakes) for pull in point.pull)
     updates = sum(int(pull.updates) for pull in point.pull)

@@ -267,10 +267,12 @@ def _solvers(
     if isinstance(problems, JointSVM):
         first = None if start is None else start.alphas[0] * (settings.C / start.C)
         return [solve_joint(problems, rng, signal, first)]
-    if len(problems) > 1 and shareable(problems[0], len(problems)):
+    if shareable(problems[0], len(problems)):
         if not easy(problems[0]):
             starts = start and [*map(rescale_start, problems, start.alphas)]
-            everything = OneVsRest(tuple(problems), frozen(codes.astype(np.int64)))
+            # Of two classes, the second is the one that is separated from the rest.
+            classes = codes if len(problems) > 1 else 1 - codes
+            everything = OneVsRest(tuple(problems), frozen(classes.astype(np.int64)))
             threads = thread_count(settings.n_jobs)
             return [solve_classes(everything, rng, signal, starts, threads)]
         rows = thinned(problems[0].rows)

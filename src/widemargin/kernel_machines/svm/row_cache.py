@@ -10,6 +10,7 @@ import numpy as np
 from widemargin.kernels.blocks import block, check_values, is_near, write_near
 from widemargin.kernels.kernel import Kernel
 from widemargin.kernels.points import Points
+from widemargin.loops.lowlevel.panel_products import PANEL
 from widemargin.loops.svm.smo import store_tile
 from widemargin.threads import run_all
 
@@ -20,8 +21,8 @@ from widemargin.threads import run_all
 _ROWS, _COLUMNS = 256, 512
 #: The tiles that a thread takes at a time; only the time depends on it.
 _TILES_PER_TASK = 8
-#: The same for packed points, in panels of them. These values do not depend on the shape.
-_PANELS_PER_TASK = 64
+#: The same for points whose values do not depend on the shape, in columns: whole panels of them.
+_COLUMNS_PER_TASK = 64 * PANEL
 
 
 class RowCache:
@@ -59,9 +60,8 @@ class RowCache:
         self._clock, self._filled = 0, 0
         self._near = is_near(kernel, A, B)
         if self._near:
-            whole = len(B.packed)
-            step = max(1, whole) if threads == 1 else _PANELS_PER_TASK
-            self._parts = [slice(k, k + step) for k in range(0, whole, step)]
+            step = max(1, B.n) if threads == 1 else _COLUMNS_PER_TASK
+            self._parts = [slice(k, k + step) for k in range(0, B.n, step)]
             return
         by_products = kernel.name not in ("function", "precomputed") and B.dense is not None
         width = _COLUMNS if by_products else max(1, B.n)

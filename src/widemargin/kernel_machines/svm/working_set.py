@@ -8,7 +8,15 @@ import numpy as np
 
 from widemargin.kernel_machines.svm.pair_problem import KernelUpdate, PairState
 from widemargin.kernel_machines.svm.row_cache import Buffers
-from widemargin.loops.svm.smo import LANES, compact, copy_values, find_violators, smo_steps
+from widemargin.loops.svm.smo import (
+    LANES,
+    copy_rows,
+    find_violators,
+    mirror_rows,
+    move_members,
+    smo_steps,
+)
+from widemargin.threads import run_all, split
 
 # Chosen by hand; benchmarks/RESULTS.md (section "kernel_svm": MNIST, a9a, w8a, ijcnn1) gives times
 # measured with these values. The solver stops at the violation that was asked for, so only the time
@@ -22,6 +30,8 @@ _STEPS = 50_000
 #: A working set of more members than this drops those that are not expected to change again. Its
 #: kernel values are 4 MB in float32.
 _ENOUGH = 1024
+#: Threads share copies of no fewer rows than these; only the time depends on it.
+_SHARED = 64
 #: The longest step of two dual values, times the largest diagonal: beyond it rounding decides.
 _LONGEST_STEP = 1e14
 
@@ -67,9 +77,10 @@ class WorkingSet:
         """Add the worst violators, given the extremes of the errors."""
         new = self._violators(largest, smallest) if self._begun else self._first()
         self._begun = True
+        free = np.empty(0, np.int64)
         if len(self.members) + len(new) > min(_ENOUGH, self.most):
-            self._drop(len(new), largest, smallest)
-        self._add(new)
+            free = self._drop(len(new), largest, smallest)
+        self._add(new, free)
 
     def _violators(self, largest: float, smallest: float) -> np.ndarray:
         """Return the worst violators of each sign that are not members."""
@@ -102,10 +113,12 @@ class WorkingSet:
         used = np.flatnonzero(self.state.between_bounds())[: self.most - 2 * few]
         return np.unique(np.concatenate([*chosen, used]))
 
-    def _drop(self, coming: int, largest: float, smallest: float) -> None:
+    def _drop(self, coming: int, largest: float, smallest: float) -> np.ndarray:
         """Make room: of the members at a bound, those farthest from leaving it go.
 
-        The others stay, even if there are more than enough, as long as they fit.
+        The others stay, even if there are more than enough, as long as they fit. Returns the places
+        that are free for those who come: the others keep theirs, except for the last ones, which
+        move if fewer come than go.
         """
         state, problem, who = self.state, self.state.problem, self.members
         errors, beta = state.errors[who], state.beta[who]
@@ -115,37 +128,56 @@ class WorkingSet:
         )
         stay = max(_ENOUGH - coming, int(np.count_nonzero(depth <= 0.0)))
         stay = max(0, min(stay, self.most - coming, len(who)))
-        kept = np.sort(np.argsort(depth, kind="stable")[:stay])
-        self._held[who] = False
-        self.members = who[kept]
-        self._held[self.members] = True
-        compact(self._K, kept.astype(np.uint64))
+        free = np.sort(np.argsort(depth, kind="stable")[stay:])
+        self._held[who[free]] = False
+        end = stay + coming
+        if end >= len(who):
+            return free
+        beyond = np.setdiff1d(np.arange(end, len(who)), free)
+        target = free[: len(beyond)]
+        move_members(
+            self._K, np.uint64(len(who)), beyond.astype(np.uint64), target.astype(np.uint64)
+        )
+        who[target] = who[beyond]
+        self.members = who[:end]
+        return free[len(beyond) : len(beyond) + coming]
 
-    def _add(self, new: np.ndarray) -> None:
-        """Make examples members, and copy their kernel values into the block."""
+    def _add(self, new: np.ndarray, free: np.ndarray) -> None:
+        """Make examples members, in free places first, and copy their kernel values."""
         first = len(self.members)
-        self.members = np.concatenate([self.members, new])
+        places = np.concatenate([free, np.arange(first, first + len(new) - len(free))])
+        self.members = np.concatenate([self.members, new[len(free) :]])
+        self.members[places] = new
         self._held[new] = True
-        who = self.members
+        who, fresh = self.members, np.zeros(len(self.members), np.bool_)
+        fresh[places] = True
         self._rows.clear()
         for source in self.state.problem.sources:
             ours = np.flatnonzero((who >= source.start) & (who < source.end))
             if not len(ours):
                 continue
-            fresh = ours >= first
+            coming = fresh[ours]
             for cache, start, end in source.caches:
                 slots = cache.fetch(who[ours] - source.start)
                 self._rows.append(_MemberRows(ours, cache.store, slots, start, end))
-                at = np.flatnonzero((who >= start) & (who < end))
-                copy_values(
-                    self._K,
-                    np.uint64(first),
-                    cache.store,
-                    slots[fresh],
-                    ours[fresh].astype(np.uint64),
-                    (who - start).astype(np.uint64),
-                    at.astype(np.uint64),
+                at = np.flatnonzero((who >= start) & (who < end)).astype(np.uint64)
+                to, columns = ours[coming].astype(np.uint64), (who - start).astype(np.uint64)
+                self._share(
+                    to,
+                    slots[coming],
+                    lambda some, its, cache=cache, columns=columns, at=at: copy_rows(
+                        self._K, cache.store, its, some, columns, at
+                    ),
                 )
+        old = np.flatnonzero(~fresh).astype(np.uint64)
+        to = places.astype(np.uint64)
+        self._share(old, old, lambda some, _: mirror_rows(self._K, to, some))
+
+    def _share(self, one: np.ndarray, other: np.ndarray, work: Any) -> None:
+        """Call work on parts of two arrays, on several threads if they are long."""
+        threads = self.state.problem.threads
+        parts = split(len(one), threads, least=_SHARED)
+        run_all(lambda part: work(one[part], other[part]), parts, threads)
 
     def optimise(self, violation: float) -> int:
         """Run SMO on the block, and update the errors of all examples; returns the steps."""

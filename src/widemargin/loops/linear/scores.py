@@ -5,10 +5,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import types
-from numba.extending import overload
 
-from widemargin.loops.jit import INLINE, OPTIONS, jit
+from widemargin.loops.jit import INLINE, OPTIONS, jit, overload
 from widemargin.loops.storage import add, dot, dots, look_ahead
 
 _ONE = np.uint64(1)
@@ -82,7 +80,7 @@ def _add_up_postings(rows, i, support, x, out):
 
 def _pick_support(support: Any) -> Any:
     """Choose by storage: of a value or, while numba compiles, of a type."""
-    kind = support.instance_class if isinstance(support, types.BaseNamedTuple) else type(support)
+    kind = getattr(support, "instance_class", type(support))  # numba's name for a type's class
     return _add_up_postings if kind is Postings else _multiply
 
 

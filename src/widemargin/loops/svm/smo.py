@@ -24,6 +24,8 @@ _TILE = np.uint64(2048)
 _TAU = 1e-12
 _ONE, _TWO, _THREE, _FOUR = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4)
 _LANES = np.uint64(LANES)
+#: Rows of a block that are mirrored together: a cache line of float32.
+_MIRRORED = np.uint64(16)
 _LEAST = np.int32(-(2**31))
 _SIGN, _REST = np.int32(31), np.int32(2**31 - 1)
 
@@ -202,17 +204,42 @@ def find_violators(E, beta, low, high, held, largest, smallest, up, down):
 
 
 @jit()
-def copy_values(K, first, rows, slots, places, columns, at):
-    """Copy values between new members of a block (those from `first` on) and others.
+def copy_rows(K, rows, slots, places, columns, at):
+    """Copy values of new members of a block: K[a, b] = rows[slots[k], columns[b]].
 
-    K[a, b] = K[b, a] = rows[slots[k], columns[b]] for every a = places[k] and every b in `at`
+    For every a = places[k] and every b in `at`.
     """
     for k in range(np.uint64(len(slots))):
-        a, row = places[k], rows[slots[k]]
+        v, row = K[places[k]], rows[slots[k]]
         for b in at:
-            K[a, b] = row[columns[b]]
-            if b < first:
-                K[b, a] = row[columns[b]]
+            v[b] = row[columns[b]]
+
+
+@jit()
+def mirror_rows(K, places, old):
+    """Copy them to the other side of the diagonal: K[b, a] = K[a, b], a in places, b in old.
+
+    A few b at a time, so that the parts of K in use are few and stay in the nearest cache.
+    """
+    n = np.uint64(len(old))
+    for first in range(np.uint64(0), n, _MIRRORED):
+        last = min(first + _MIRRORED, n)
+        for a in places:
+            v = K[a]
+            for k in range(first, last):
+                K[old[k], a] = v[old[k]]
+
+
+@jit()
+def move_members(K, count, source, target):
+    """Give members of a block of `count` other places: row and column source[k] to target[k]."""
+    for k in range(np.uint64(len(source))):
+        a, b = source[k], target[k]
+        v, w = K[a], K[b]
+        for t in range(count):
+            w[t] = v[t]
+        for t in range(count):
+            K[t, b] = K[t, a]
 
 
 @jit()
@@ -222,12 +249,3 @@ def store_tile(K, rows, slots, start):
         v, w = rows[slots[k]], K[k]
         for t in range(np.uint64(len(w))):
             v[start + t] = w[t]
-
-
-@jit()
-def compact(K, kept):
-    """Keep some rows and columns of a block, ascending: K[a, b] = K[kept[a], kept[b]]."""
-    for a in range(np.uint64(len(kept))):
-        v, w = K[a], K[kept[a]]
-        for b in range(np.uint64(len(kept))):
-            v[b] = w[kept[b]]
