@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import types
-from numba.extending import intrinsic
-
-from widemargin.loops.lowlevel.choice import replaces
 
 _0, _1 = np.uint32(0), np.uint32(1)
 
@@ -22,16 +18,3 @@ def count_bits(x):
         x = np.uint32(x & np.uint32(x - _1))
         count = np.uint32(count + _1)
     return count
-
-
-@intrinsic
-def _count_bits(typingctx, x):
-    def codegen(context, builder, signature, args):
-        return builder.ctpop(args[0])
-
-    return types.uint32(types.uint32), codegen
-
-
-@replaces(count_bits)
-def _count_bits_by_hand(x):
-    return _count_bits(x)

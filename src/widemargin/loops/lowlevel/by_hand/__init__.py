@@ -2,10 +2,11 @@
 
 from widemargin.loops.lowlevel.by_hand import (
     avalanche,
+    bit_counts,
     byte_blocks,
     panel_products,
     prefetch,
     vectors,
 )
 
-__all__ = ["avalanche", "byte_blocks", "panel_products", "prefetch", "vectors"]
+__all__ = ["avalanche", "bit_counts", "byte_blocks", "panel_products", "prefetch", "vectors"]
