@@ -9,29 +9,21 @@ it.
 import matplotlib.pyplot as plt
 from sklearn.datasets import make_moons
 
-from widemargin import (
-    KernelPerceptron,
-    KernelSVM,
-    LinearSVM,
-    OnlineLogistic,
-    PassiveAggressive,
-    Perceptron,
-    plot_kernel,
-)
+import widemargin as wm
 
 X, y = make_moons(200, noise=0.2, random_state=0)
 learners = {
-    "Perceptron, averaged": Perceptron(random_state=0),
-    "Perceptron, voted": Perceptron(keep="vote", random_state=0),
-    "PassiveAggressive, C = 0.1": PassiveAggressive(C=0.1, random_state=0),
-    "OnlineLogistic": OnlineLogistic(eta=0.1, random_state=0),
-    "LinearSVM": LinearSVM(random_state=0),
-    "KernelPerceptron, cubic": KernelPerceptron(kernel="poly", degree=3, random_state=0),
-    "KernelPerceptron, Gaussian": KernelPerceptron(gamma=2.0, random_state=0),
-    "KernelSVM, Gaussian": KernelSVM(gamma=2.0),
+    "Perceptron, averaged": wm.Perceptron(random_state=0),
+    "Perceptron, voted": wm.Perceptron(keep="vote", random_state=0),
+    "PassiveAggressive, C = 0.1": wm.PassiveAggressive(C=0.1, random_state=0),
+    "OnlineLogistic": wm.OnlineLogistic(eta=0.1, random_state=0),
+    "LinearSVM": wm.LinearSVM(random_state=0),
+    "KernelPerceptron, cubic": wm.KernelPerceptron(kernel="poly", degree=3, random_state=0),
+    "KernelPerceptron, Gaussian": wm.KernelPerceptron(gamma=2.0, random_state=0),
+    "KernelSVM, Gaussian": wm.KernelSVM(gamma=2.0),
 }
 figure, axes = plt.subplots(2, 4, figsize=(14, 7), layout="constrained")
 for ax, (name, learner) in zip(axes.flat, learners.items(), strict=True):
     learner.fit(X, y)
-    plot_kernel(learner, X, y, ax=ax, title=f"{name}: {learner.score(X, y):.2f}")
+    wm.plot_kernel(learner, X, y, ax=ax, title=f"{name}: {learner.score(X, y):.2f}")
     print(f"{name:<28}{learner.score(X, y):.3f}")

@@ -10,6 +10,8 @@ import subprocess
 import sys
 import warnings
 
+import numpy as np
+
 HERE = pathlib.Path(__file__).parent
 
 #: Runs scripts one after another: a line of JSON for each, and one for each answer.
@@ -83,3 +85,10 @@ def told_here(script):
 def told_by_both(script):
     """What a script prints compiled, and what it prints interpreted."""
     return told_here(script), told_interpreted(script)
+
+
+def assert_both_tell_the_same(script, **tolerance):
+    """Check that a script prints the same lines of numbers, as JSON, compiled and interpreted."""
+    found = [map(json.loads, told.splitlines()) for told in told_by_both(script)]
+    for one, other in zip(*found, strict=True):
+        np.testing.assert_allclose(one, other, **tolerance)

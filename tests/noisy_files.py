@@ -1,5 +1,6 @@
 """Files of examples that no learner gets right, so that mistakes never end."""
 
+import pathlib
 import random
 
 import numpy as np
@@ -25,3 +26,9 @@ def noisy_vectors(rows, seed=0):
         f"{rng.choice([-1, 1])} " + " ".join(f"{j}:{x:.3f}" for j, x in enumerate(row, 1)) + "\n"
         for row in rng.normal(size=(rows, 5))
     )
+
+
+def write_noisy_files(folder, rows, sentences):
+    """Files of both kinds, f.svm and f.conllu."""
+    (pathlib.Path(folder) / "f.svm").write_text(noisy_vectors(rows))
+    (pathlib.Path(folder) / "f.conllu").write_text(noisy_treebank(sentences))

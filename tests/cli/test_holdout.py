@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from noisy_files import noisy_treebank, noisy_vectors
+from noisy_files import noisy_vectors, write_noisy_files
 from shell import run
 
 import widemargin
@@ -38,8 +38,7 @@ each_learner = pytest.mark.parametrize("name", LEARNERS)
 @pytest.fixture(autouse=True)
 def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "f.svm").write_text(noisy_vectors(150))
-    (tmp_path / "f.conllu").write_text(noisy_treebank(120))
+    write_noisy_files(tmp_path, rows=150, sentences=120)
     return tmp_path
 
 

@@ -11,7 +11,7 @@ import sys
 import time
 
 import pytest
-from noisy_files import noisy_treebank, noisy_vectors
+from noisy_files import noisy_treebank, noisy_vectors, write_noisy_files
 from shell import run
 
 from widemargin.cli.learners import LEARNERS
@@ -26,8 +26,7 @@ from widemargin.training.history import Epoch
 def folder(tmp_path, monkeypatch):
     """Every test works in a folder of its own, with files of rows and of sentences."""
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "f.svm").write_text(noisy_vectors(60))
-    (tmp_path / "f.conllu").write_text(noisy_treebank(12))
+    write_noisy_files(tmp_path, rows=60, sentences=12)
     return tmp_path
 
 

@@ -14,18 +14,7 @@ from shell import run
 from sklearn.base import clone, is_classifier
 from sklearn.model_selection import GridSearchCV, cross_val_score
 
-import widemargin
-from widemargin import (
-    DataError,
-    KernelPerceptron,
-    KernelSVM,
-    LinearSVM,
-    OnlineLogistic,
-    PassiveAggressive,
-    Perceptron,
-    TableClassifier,
-    TextClassifier,
-)
+import widemargin as wm
 
 JOBS = ["clerk", "smith", "cook", None]
 
@@ -56,7 +45,7 @@ def frame():
 
 @pytest.fixture(scope="module")
 def fitted(frame):
-    return TableClassifier(random_state=0).fit(frame, "pay")
+    return wm.TableClassifier(random_state=0).fit(frame, "pay")
 
 
 @pytest.fixture
@@ -81,38 +70,40 @@ def in_all_forms(frame):
 
 
 def test_every_form_of_a_table_is_the_same_table(frame):
-    whole = TableClassifier(random_state=0).fit(frame, "pay")
+    whole = wm.TableClassifier(random_state=0).fit(frame, "pay")
     scores = whole.decision_function(frame)
     assert whole.score(frame) > 0.9
     for form, table in in_all_forms(frame).items():
-        again = TableClassifier(random_state=0).fit(table, "pay")
+        again = wm.TableClassifier(random_state=0).fit(table, "pay")
         np.testing.assert_array_equal(again.learner_.coef_, whole.learner_.coef_, err_msg=form)
         np.testing.assert_array_equal(again.decision_function(table), scores, err_msg=form)
         assert whole.score(table) == whole.score(table, "pay") == whole.score(frame)
 
 
 def test_labels_come_by_name_or_apart(frame, fitted):
-    apart = TableClassifier(random_state=0).fit(frame.drop(columns="pay"), frame["pay"])
-    listed = TableClassifier(random_state=0).fit(frame.drop(columns="pay"), list(frame["pay"]))
-    named = TableClassifier(random_state=0, label="pay").fit(frame)
-    also = TableClassifier(random_state=0, label="pay").fit(frame, frame["pay"])
+    apart = wm.TableClassifier(random_state=0).fit(frame.drop(columns="pay"), frame["pay"])
+    listed = wm.TableClassifier(random_state=0).fit(frame.drop(columns="pay"), list(frame["pay"]))
+    named = wm.TableClassifier(random_state=0, label="pay").fit(frame)
+    also = wm.TableClassifier(random_state=0, label="pay").fit(frame, frame["pay"])
     for one in (apart, listed, named, also):
         np.testing.assert_array_equal(one.learner_.coef_, fitted.learner_.coef_)
     assert apart.score(frame) == listed.score(frame, "pay") == fitted.score(frame)
     assert fitted.score(frame.drop(columns="pay"), frame["pay"]) == fitted.score(frame)
-    with pytest.raises(DataError, match="column 'pay' of X has the name of the labels y"):
-        TableClassifier().fit(frame, frame["pay"])
+    with pytest.raises(wm.DataError, match="column 'pay' of X has the name of the labels y"):
+        wm.TableClassifier().fit(frame, frame["pay"])
     with pytest.raises(ValueError, match="give the labels, or the name of their column"):
-        TableClassifier().fit(frame)
+        wm.TableClassifier().fit(frame)
     with pytest.raises(ValueError, match="y='pay' and label='job' name different columns"):
-        TableClassifier(label="job").fit(frame, "pay")
-    with pytest.raises(DataError, match="no column 'pya'; did you mean 'pay'"):
-        TableClassifier().fit(frame, "pya")
+        wm.TableClassifier(label="job").fit(frame, "pay")
+    with pytest.raises(wm.DataError, match="no column 'pya'; did you mean 'pay'"):
+        wm.TableClassifier().fit(frame, "pya")
     with pytest.raises(ValueError, match="label=-1 has no effect if y is given"):
-        TableClassifier(label=-1).fit(frame, list(frame["pay"]))
-    assert TableClassifier(label=-1, random_state=0).fit(frame).score(frame) == fitted.score(frame)
-    with pytest.raises(DataError, match="found 300 examples, but 299 labels"):
-        TableClassifier().fit(frame.drop(columns="pay"), frame["pay"][1:])
+        wm.TableClassifier(label=-1).fit(frame, list(frame["pay"]))
+    assert wm.TableClassifier(label=-1, random_state=0).fit(frame).score(frame) == fitted.score(
+        frame
+    )
+    with pytest.raises(wm.DataError, match="found 300 examples, but 299 labels"):
+        wm.TableClassifier().fit(frame.drop(columns="pay"), frame["pay"][1:])
 
 
 @pytest.mark.parametrize(
@@ -126,10 +117,10 @@ def test_labels_come_by_name_or_apart(frame, fitted):
 )
 def test_labels_in_a_column_keep_their_type(values, classes, tmp_path):
     table = {"x": [1.0, 2.0, 1.5, 3.0], "y": values}
-    clf = TableClassifier(random_state=0).fit(table, "y")
+    clf = wm.TableClassifier(random_state=0).fit(table, "y")
     assert clf.classes_.tolist() == classes
     clf.save(tmp_path / "m.wm")
-    back = widemargin.load(tmp_path / "m.wm")
+    back = wm.load(tmp_path / "m.wm")
     assert back.predict(table).tolist() == clf.predict(table).tolist()
     # The same labels in a file, where booleans are words.
     pd.DataFrame(table).to_csv(tmp_path / "t.csv", index=False)
@@ -138,7 +129,7 @@ def test_labels_in_a_column_keep_their_type(values, classes, tmp_path):
 
 @pytest.mark.parametrize(
     "learner",
-    [Perceptron(), LinearSVM(), KernelSVM(), KernelPerceptron(), OnlineLogistic()],
+    [wm.Perceptron(), wm.LinearSVM(), wm.KernelSVM(), wm.KernelPerceptron(), wm.OnlineLogistic()],
     ids=str,
 )
 @pytest.mark.filterwarnings("ignore:X has feature names")
@@ -152,10 +143,10 @@ def test_other_learners_name_a_column_of_strings(learner, frame):
     learner = clone(learner).fit(numbers.to_numpy(float), frame["pay"])
     for table in (frame[["age", "job"]], pl.from_pandas(frame[["age", "job"]])):
         for ask in (learner.predict, lambda X, one=clone(learner): one.fit(X, frame["pay"])):
-            with pytest.raises(DataError) as caught:
+            with pytest.raises(wm.DataError) as caught:
                 ask(table)
             assert str(caught.value) == message
-    with pytest.raises(DataError, match="column 'born' holds dates or times"):
+    with pytest.raises(wm.DataError, match="column 'born' holds dates or times"):
         clone(learner).fit(numbers.assign(born=pd.Timestamp("2024-01-01")), frame["pay"])
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
         clone(learner).fit(numbers, frame["pay"][1:])
@@ -168,7 +159,7 @@ def test_columns_are_found_by_name(frame, fitted):
     scores = fitted.decision_function(frame)
     other = frame[["pay", "hours", "owner", "job", "age"]].assign(extra="ignored")
     np.testing.assert_array_equal(fitted.decision_function(other), scores)
-    with pytest.raises(DataError, match="no column 'job', 'hours', which the model needs"):
+    with pytest.raises(wm.DataError, match="no column 'job', 'hours', which the model needs"):
         fitted.predict(frame[["owner", "age"]])
 
 
@@ -193,7 +184,7 @@ def test_other_types_of_numbers_are_the_same_numbers(frame, fitted):
     ],
 )
 def test_other_cells_than_in_training_are_errors(frame, fitted, column, cells, message):
-    with pytest.raises(DataError, match=message):
+    with pytest.raises(wm.DataError, match=message):
         fitted.predict(frame.assign(**{column: cells}))
 
 
@@ -215,10 +206,10 @@ def test_unseen_and_missing_values(frame, fitted):
 
 def test_whole_numbers_stand_for_categories_of_the_same_digits(tmp_path):
     table = pd.DataFrame({"zip": [94110, 10115, 94110, 10115], "y": ["a", "b", "a", "b"]})
-    clf = TableClassifier(categories="zip", random_state=0).fit(table, "y")
+    clf = wm.TableClassifier(categories="zip", random_state=0).fit(table, "y")
     assert clf.encoder_.feature_name(0) == "zip=94110"
     table.to_csv(tmp_path / "zip.csv", index=False)
-    read = TableClassifier(categories=["zip"], random_state=0).fit(tmp_path / "zip.csv")
+    read = wm.TableClassifier(categories=["zip"], random_state=0).fit(tmp_path / "zip.csv")
     for form in (table, table.astype({"zip": float}), table.astype({"zip": str})):
         assert clf.score(form) == read.score(form) == 1.0
     assert clf.encoder_.unseen == read.encoder_.unseen == 0
@@ -238,14 +229,14 @@ def test_whole_numbers_stand_for_categories_of_the_same_digits(tmp_path):
 )
 def test_what_is_no_table_is_refused_with_what_to_pass(fitted, X, found):
     for ask in (fitted.predict, fitted.decision_function, fitted.score):
-        with pytest.raises(DataError) as caught:
+        with pytest.raises(wm.DataError) as caught:
             ask(X)
         assert str(caught.value) == (
             f"found {found}, where a table is needed; pass a pandas or Polars data frame, an Arrow"
             " table, a dict of columns, an array with two dimensions, or the path of a file"
         )
-    with pytest.raises(DataError, match="where a table is needed"):
-        TableClassifier().fit(X, [0, 1])
+    with pytest.raises(wm.DataError, match="where a table is needed"):
+        wm.TableClassifier().fit(X, [0, 1])
 
 
 @pytest.mark.parametrize(
@@ -264,21 +255,23 @@ def test_what_is_no_table_is_refused_with_what_to_pass(fitted, X, found):
 )
 def test_bad_tables_are_errors_that_name_the_column(table, message):
     y = [0, 1] if message != "there are no examples" else []
-    with pytest.raises(DataError, match=message):
-        TableClassifier().fit(table, y)
+    with pytest.raises(wm.DataError, match=message):
+        wm.TableClassifier().fit(table, y)
 
 
 def test_identifiers_are_refused():
     n = 1200
     table = {"name": [f"n{i}" for i in range(n)], "x": np.arange(n)}
-    with pytest.raises(DataError, match=r"column 'name' has 1200 different values .* drop it"):
-        TableClassifier().fit(table, np.arange(n) % 2)
-    few = TableClassifier(drop="name", random_state=0).fit(table, np.arange(n) % 2)
+    with pytest.raises(wm.DataError, match=r"column 'name' has 1200 different values .* drop it"):
+        wm.TableClassifier().fit(table, np.arange(n) % 2)
+    few = wm.TableClassifier(drop="name", random_state=0).fit(table, np.arange(n) % 2)
     assert few.feature_names_in_.tolist() == ["x"]
 
 
 def test_labels_that_are_no_classes_are_not_scored(frame, fitted):
-    with pytest.raises(DataError, match=r"no label is a class of the model: .*' little'.*'little'"):
+    with pytest.raises(
+        wm.DataError, match=r"no label is a class of the model: .*' little'.*'little'"
+    ):
         fitted.score(frame.drop(columns="pay"), " " + frame["pay"])
     some = frame.assign(pay=["new"] * 150 + frame["pay"].tolist()[150:])
     assert fitted.score(some) == fitted.score(frame[150:]) / 2
@@ -292,13 +285,16 @@ def test_labels_that_are_no_classes_are_not_scored(frame, fitted):
     [
         (None, []),
         (
-            PassiveAggressive(C=0.1, fit_intercept="auto", random_state=0),
+            wm.PassiveAggressive(C=0.1, fit_intercept="auto", random_state=0),
             ["--learner=pa", "--C=0.1"],
         ),
-        (OnlineLogistic(fit_intercept="auto", random_state=0), ["--learner=logistic"]),
-        (LinearSVM(C=0.5, random_state=0), ["--learner=svm", "--C=0.5"]),
-        (KernelPerceptron(epochs=3, random_state=0), ["--learner=kernel-perceptron", "--epochs=3"]),
-        (KernelSVM(C=2.0, random_state=0), ["--learner=kernel-svm", "--C=2"]),
+        (wm.OnlineLogistic(fit_intercept="auto", random_state=0), ["--learner=logistic"]),
+        (wm.LinearSVM(C=0.5, random_state=0), ["--learner=svm", "--C=0.5"]),
+        (
+            wm.KernelPerceptron(epochs=3, random_state=0),
+            ["--learner=kernel-perceptron", "--epochs=3"],
+        ),
+        (wm.KernelSVM(C=2.0, random_state=0), ["--learner=kernel-svm", "--C=2"]),
     ],
     ids=str,
 )
@@ -311,9 +307,9 @@ def test_the_shell_trains_the_same_classifier(learner, words, held_out, folder):
     if learner is not None:
         measured |= {"patience": None} if held_out and hasattr(learner, "patience") else {}
         learner = clone(learner).set_params(**measured)
-    own = TableClassifier(learner, **seed).fit("people.csv")
-    shell = widemargin.load("m.wm")
-    assert type(shell) is TableClassifier
+    own = wm.TableClassifier(learner, **seed).fit("people.csv")
+    shell = wm.load("m.wm")
+    assert type(shell) is wm.TableClassifier
     assert type(shell.learner_) is type(own.learner_)
     assert shell.label == "pay"
     for table in (people(), "people.csv", pl.from_pandas(people())):
@@ -339,8 +335,10 @@ def test_a_classifier_of_a_frame_reads_files(frame, fitted, folder):
 
 def test_options_mean_the_same_in_the_shell(folder):
     run("train", "people.csv", "--label", "owner", "--drop", "job", "--scale", "maxabs")
-    shell = widemargin.load("model.wm")
-    own = TableClassifier(label="owner", drop="job", scale="maxabs", validation=0.1, random_state=0)
+    shell = wm.load("model.wm")
+    own = wm.TableClassifier(
+        label="owner", drop="job", scale="maxabs", validation=0.1, random_state=0
+    )
     np.testing.assert_array_equal(shell.learner_.coef_, own.fit("people.csv").learner_.coef_)
     again = clone(shell).fit("people.csv")
     np.testing.assert_array_equal(shell.learner_.coef_, again.learner_.coef_)
@@ -352,44 +350,44 @@ def test_a_column_of_texts(folder):
     mail = pd.DataFrame({"text": texts, "n": range(20), "to": "me", "y": ["s", "h"] * 10})
     mail.to_csv("mail.csv", index=False)
     options = {"text": "text", "columns": ["n"], "bits": 10, "ngrams": 2, "idf": True}
-    own = TableClassifier(**options, random_state=0).fit(mail, "y")
+    own = wm.TableClassifier(**options, random_state=0).fit(mail, "y")
     words = ["--text=text", "--column=n", "--bits=10", "--ngrams=2", "--idf", "--label=y"]
     run("train", "mail.csv", *words, "--model", "m.wm")
-    shell = widemargin.load("m.wm")
+    shell = wm.load("m.wm")
     assert shell.ngrams == (1, 2)
     np.testing.assert_array_equal(shell.decision_function(mail), own.decision_function("mail.csv"))
     assert {"cheap", "n"} <= {reason.feature for reason in own.explain(mail.iloc[0]).reasons}
 
-    alone = TableClassifier(text=["text"], bits=10, random_state=0).fit(mail, "y")
+    alone = wm.TableClassifier(text=["text"], bits=10, random_state=0).fit(mail, "y")
     alone.save("alone.wm")
-    back = widemargin.load("alone.wm")
-    assert type(back) is TableClassifier
+    back = wm.load("alone.wm")
+    assert type(back) is wm.TableClassifier
     np.testing.assert_array_equal(back.decision_function(mail), alone.decision_function(mail))
     # The shell's models of one column of texts take texts.
     run("train", "mail.csv", "--text", "text", "--label", "y", "--bits", 10)
-    assert type(widemargin.load("model.wm")) is TextClassifier
+    assert type(wm.load("model.wm")) is wm.TextClassifier
     with pytest.raises(ValueError, match=r"ngrams=2 has no effect without text columns"):
-        TableClassifier(ngrams=2).fit(mail, "y")
-    with pytest.raises(DataError, match="column 'n' holds numbers, where texts are needed"):
-        TableClassifier(text="n").fit(mail, "y")
+        wm.TableClassifier(ngrams=2).fit(mail, "y")
+    with pytest.raises(wm.DataError, match="column 'n' holds numbers, where texts are needed"):
+        wm.TableClassifier(text="n").fit(mail, "y")
 
 
 def test_options_of_files_have_no_effect_for_frames(frame):
     with pytest.raises(ValueError, match="header=True has no effect for tables in memory"):
-        TableClassifier(header=True).fit(frame, "pay")
+        wm.TableClassifier(header=True).fit(frame, "pay")
 
 
 def test_files_without_names(folder):
     people().to_csv("plain.csv", index=False, header=False)
-    clf = TableClassifier(random_state=0).fit("plain.csv")
+    clf = wm.TableClassifier(random_state=0).fit("plain.csv")
     assert clf.feature_names_in_.tolist() == ["c0", "c1", "c2", "c3"]
     assert clf.score("plain.csv") > 0.9
     with pytest.raises(
-        DataError, match=r"no column 'c0', .*c0 is the first column of a file without"
+        wm.DataError, match=r"no column 'c0', .*c0 is the first column of a file without"
     ):
         clf.predict(people())
     with pytest.raises(
-        DataError, match="labels of a file are in one of its columns: give its name"
+        wm.DataError, match="labels of a file are in one of its columns: give its name"
     ):
         clf.fit("plain.csv", people()["pay"])
 
@@ -400,42 +398,44 @@ def test_files_without_names(folder):
 def test_searches_folds_and_clones(frame):
     X, y = frame.drop(columns="pay"), frame["pay"]
     search = GridSearchCV(
-        TableClassifier(LinearSVM(random_state=0)),
+        wm.TableClassifier(wm.LinearSVM(random_state=0)),
         {"learner__C": [0.01, 1.0], "scale": ["standard", "maxabs"]},
         cv=3,
     ).fit(X, y)
     assert search.best_score_ > 0.85
-    assert cross_val_score(TableClassifier(random_state=0), X, y, cv=3).min() > 0.8
-    assert cross_val_score(TableClassifier(random_state=0), pl.from_pandas(X), y, cv=3).min() > 0.8
-    assert cross_val_score(TableClassifier(label="pay", random_state=0), frame, cv=3).min() > 0.8
-    assert clone(TableClassifier(drop=["job"])).get_params()["drop"] == ["job"]
-    assert is_classifier(TableClassifier())
+    assert cross_val_score(wm.TableClassifier(random_state=0), X, y, cv=3).min() > 0.8
+    assert (
+        cross_val_score(wm.TableClassifier(random_state=0), pl.from_pandas(X), y, cv=3).min() > 0.8
+    )
+    assert cross_val_score(wm.TableClassifier(label="pay", random_state=0), frame, cv=3).min() > 0.8
+    assert clone(wm.TableClassifier(drop=["job"])).get_params()["drop"] == ["job"]
+    assert is_classifier(wm.TableClassifier())
 
 
 def test_the_columns_of_an_array_are_called_x0_x1_and_so_on():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, 3)) * [1.0, 100.0, 0.01]
     y = np.where(X[:, 1] > 0.0, "up", "down")
-    clf = TableClassifier(random_state=0).fit(X, y)
+    clf = wm.TableClassifier(random_state=0).fit(X, y)
     assert clf.feature_names_in_.tolist() == ["x0", "x1", "x2"]
     named = {f"x{j}": X[:, j] for j in range(3)}
-    same = TableClassifier(random_state=0).fit(named, y)
+    same = wm.TableClassifier(random_state=0).fit(named, y)
     for table in (X, X.tolist(), named, X.astype(object)):
         np.testing.assert_array_equal(clf.decision_function(table), same.decision_function(named))
-    with pytest.raises(DataError, match="X has 2 features, but TableClassifier is expecting 3"):
+    with pytest.raises(wm.DataError, match="X has 2 features, but TableClassifier is expecting 3"):
         clf.predict(X[:, :2])
-    with pytest.raises(DataError, match="Reshape your data"):
+    with pytest.raises(wm.DataError, match="Reshape your data"):
         clf.predict(X[0])
     with pytest.raises(TypeError, match="sparse data was passed"):
         clf.predict(scipy.sparse.dok_array(X))
-    some = TableClassifier(columns=["x1"], random_state=0).fit(X, y)
+    some = wm.TableClassifier(columns=["x1"], random_state=0).fit(X, y)
     assert some.score(X, y) > 0.9
 
 
 def test_attributes_before_and_after_fit(frame, fitted):
     with pytest.raises(ValueError, match="this TableClassifier is not fitted yet"):
-        TableClassifier().predict(frame)
-    assert not hasattr(TableClassifier(), "n_features_in_")
+        wm.TableClassifier().predict(frame)
+    assert not hasattr(wm.TableClassifier(), "n_features_in_")
     assert fitted.n_features_in_ == 4
     assert fitted.classes_.tolist() == ["little", "much"]
     assert fitted.n_iter_ == 10
@@ -448,18 +448,18 @@ def test_copies_and_other_processes(frame, fitted):
 
 
 def test_only_what_the_learner_has(frame):
-    plain = TableClassifier(random_state=0).fit(frame, "pay")
+    plain = wm.TableClassifier(random_state=0).fit(frame, "pay")
     assert not hasattr(plain, "predict_proba")
-    logistic = TableClassifier(OnlineLogistic(random_state=0)).fit(frame, "pay")
+    logistic = wm.TableClassifier(wm.OnlineLogistic(random_state=0)).fit(frame, "pay")
     assert np.allclose(logistic.predict_proba(frame).sum(axis=1), 1.0)
-    machine = TableClassifier(KernelSVM(probability=True, random_state=0)).fit(frame, "pay")
+    machine = wm.TableClassifier(wm.KernelSVM(probability=True, random_state=0)).fit(frame, "pay")
     assert machine.predict_proba(frame).shape == (300, 2)
     assert not hasattr(machine, "top_features")
     assert not hasattr(machine, "partial_fit")
     with pytest.raises(TypeError, match="must be a learner of widemargin"):
-        TableClassifier(GridSearchCV(Perceptron(), {})).fit(frame, "pay")
+        wm.TableClassifier(GridSearchCV(wm.Perceptron(), {})).fit(frame, "pay")
     with pytest.raises(ValueError, match="random_state=1 has no effect if a learner is given"):
-        TableClassifier(Perceptron(), random_state=1).fit(frame, "pay")
+        wm.TableClassifier(wm.Perceptron(), random_state=1).fit(frame, "pay")
 
 
 def test_explanations_and_features(frame, fitted, tmp_path):
@@ -470,24 +470,24 @@ def test_explanations_and_features(frame, fitted, tmp_path):
     assert repr(fitted.explain(pd.Series(row), top=20)) == repr(told)
     assert repr(fitted.explain(pd.DataFrame([row]), top=20)) == repr(told)
     assert "job=smith" in dict(fitted.top_features(3)["much"])
-    with pytest.raises(DataError, match="explain takes one row, found 300"):
+    with pytest.raises(wm.DataError, match="explain takes one row, found 300"):
         fitted.explain(frame)
-    with pytest.raises(DataError, match="no column 'job', 'owner', 'hours'"):
+    with pytest.raises(wm.DataError, match="no column 'job', 'owner', 'hours'"):
         fitted.explain({"age": 3})
     fitted.report(tmp_path / "page.html", frame, "pay")
     text = (tmp_path / "page.html").read_text()
     assert "job=smith" in text
     assert f"{100 * fitted.score(frame):.2f}" in text
-    machine = TableClassifier(KernelSVM(random_state=0)).fit(frame, "pay")
+    machine = wm.TableClassifier(wm.KernelSVM(random_state=0)).fit(frame, "pay")
     machine.report(tmp_path / "kernel.html", frame)
     assert "How good the answers are" in (tmp_path / "kernel.html").read_text()
 
 
 def test_learning_goes_on_with_the_first_encoder(frame):
-    clf, parts = TableClassifier(Perceptron(shuffle=False)), [frame[:100], frame[100:]]
+    clf, parts = wm.TableClassifier(wm.Perceptron(shuffle=False)), [frame[:100], frame[100:]]
     assert parts[1]["job"].isin(["cook"]).any()
     parts[0] = parts[0].replace({"job": {"cook": "clerk"}})
-    twin = Perceptron(shuffle=False)
+    twin = wm.Perceptron(shuffle=False)
     for part in parts:
         clf.partial_fit(part, "pay")
         X = (part[["age", "hours"]] - parts[0][["age", "hours"]].mean()) / parts[0][
@@ -508,15 +508,17 @@ def test_learning_goes_on_with_the_first_encoder(frame):
 
 def test_the_learner_can_be_certified_on_encoded_rows(frame, fitted, tmp_path):
     fitted.save(tmp_path / "m.wm")
-    for clf in (fitted, widemargin.load(tmp_path / "m.wm")):
-        with pytest.raises(DataError, match=r"ask certify\(model.learner_, model.encode\(X\), y\)"):
-            widemargin.certify(clf, frame, frame["pay"])
+    for clf in (fitted, wm.load(tmp_path / "m.wm")):
+        with pytest.raises(
+            wm.DataError, match=r"ask certify\(model.learner_, model.encode\(X\), y\)"
+        ):
+            wm.certify(clf, frame, frame["pay"])
         X = clf.encode(frame)
         assert X.shape == (300, clf.encoder_.width)
         np.testing.assert_array_equal(clf.learner_.predict(X), clf.predict(frame))
-        told = widemargin.certify(clf.learner_, X, frame["pay"])
-        plain = Perceptron(fit_intercept="auto", random_state=0).fit(X, frame["pay"])
-        assert str(told) == str(widemargin.certify(plain, X, frame["pay"]))
+        told = wm.certify(clf.learner_, X, frame["pay"])
+        plain = wm.Perceptron(fit_intercept="auto", random_state=0).fit(X, frame["pay"])
+        assert str(told) == str(wm.certify(plain, X, frame["pay"]))
 
 
 def test_a_file_of_several_chunks_gives_the_bits_of_a_frame(folder):
@@ -528,7 +530,7 @@ def test_a_file_of_several_chunks_gives_the_bits_of_a_frame(folder):
     assert (folder / "large.csv").stat().st_size > 1 << 22  # the size of a chunk
     read_again = csv.read_csv("large.csv")
     file, own = (
-        TableClassifier(Perceptron(epochs=1, random_state=0)).fit(table, "kind")
+        wm.TableClassifier(wm.Perceptron(epochs=1, random_state=0)).fit(table, "kind")
         for table in ("large.csv", read_again)
     )
     np.testing.assert_array_equal(file.learner_.coef_, own.learner_.coef_)

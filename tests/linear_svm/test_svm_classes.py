@@ -1,13 +1,11 @@
 """Newton steps for all classes together: against plain numpy, LIBLINEAR, and as a part of a fit."""
 
-import json
-
 import numpy as np
 import pytest
 import scipy.sparse
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from interpreted import told_by_both
+from interpreted import assert_both_tell_the_same
 from sklearn.datasets import load_digits
 from sklearn.svm import LinearSVC
 
@@ -252,6 +250,4 @@ for squared in (False, True):
 
 
 def test_interpreted_is_compiled():
-    found = [map(json.loads, told.splitlines()) for told in told_by_both(SCRIPT)]
-    for one, other in zip(*found, strict=True):
-        np.testing.assert_allclose(one, other, rtol=1e-6, atol=1e-9)
+    assert_both_tell_the_same(SCRIPT, rtol=1e-6, atol=1e-9)

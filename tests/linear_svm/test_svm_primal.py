@@ -1,6 +1,5 @@
 """Newton steps for the weights of an SVM: against plain numpy, and as a part of a fit."""
 
-import json
 import warnings
 
 import numpy as np
@@ -8,7 +7,7 @@ import pytest
 import scipy.sparse
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from interpreted import told_by_both
+from interpreted import assert_both_tell_the_same
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC, LinearSVC
 from svm_problems import smooth, weighed_examples
@@ -226,6 +225,4 @@ for squared in (False, True):
 
 
 def test_interpreted_is_compiled():
-    found = [map(json.loads, told.splitlines()) for told in told_by_both(SCRIPT)]
-    for one, other in zip(*found, strict=True):
-        np.testing.assert_allclose(one, other, rtol=1e-6, atol=1e-9)
+    assert_both_tell_the_same(SCRIPT, rtol=1e-6, atol=1e-9)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -11,10 +11,12 @@ from widemargin.estimators.fitted import FittedClassifier
 from widemargin.estimators.multilabel import (
     is_multilabel,
     refuse_several_labels,
+    restore_multilabel,
 )
 from widemargin.estimators.validation import is_valid, validate_data
 from widemargin.models.explanation import Explanation
 from widemargin.models.linear import LinearModel
+from widemargin.models.multilabel import MultilabelModel
 from widemargin.threads import thread_count
 
 
@@ -23,6 +25,17 @@ class LinearAnswers(FittedClassifier):
 
     model_: LinearModel
     _each: list[Any]
+
+    def restore(self, model: LinearModel) -> Self:
+        """Adopt a model that was read from a file."""
+        if isinstance(model, MultilabelModel):
+            restore_multilabel(self, model)
+            return self
+        self.model_ = model
+        self.n_features_in_ = model.state.width
+        if model.feature_names is not None and not model.by_name:
+            self.feature_names_in_ = np.array(model.feature_names, dtype=object)
+        return self
 
     # Prediction
 

@@ -31,11 +31,9 @@ from widemargin.estimators.multilabel import (
     partial_fit_multilabel,
     refuse_several_labels,
     refuse_single_labels,
-    restore_multilabel,
 )
 from widemargin.estimators.validation import are_valid_labels, is_valid, validate_data
 from widemargin.models.linear import LinearModel, model_of
-from widemargin.models.multilabel import MultilabelModel
 from widemargin.models.threshold import kept_threshold
 from widemargin.online.fit import begin, check_classes, fit_linear, fit_more, make_room
 from widemargin.online.held_out import HeldOut
@@ -267,11 +265,9 @@ class LinearLearner(LinearAnswers):
 
     def restore(self, model: LinearModel) -> Self:
         """Adopt a model that was read from a file."""
-        if isinstance(model, MultilabelModel):
-            restore_multilabel(self, model)
+        super().restore(model)
+        if is_multilabel(self):
             return self
-        self.model_ = model
-        self.n_features_in_ = model.state.width
         self._rng = self._generator()
         if model.generator_state is not None:
             kind = getattr(np.random, model.generator_state["bit_generator"])
@@ -280,8 +276,6 @@ class LinearLearner(LinearAnswers):
         if model.by_name:
             self._features = NamedFeatures(model.feature_names or [])
             self.n_features_in_ = len(self._features.names)
-        elif model.feature_names is not None:
-            self.feature_names_in_ = np.array(model.feature_names, dtype=object)
         return self
 
     # Learned attributes

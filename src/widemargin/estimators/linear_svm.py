@@ -22,13 +22,11 @@ from widemargin.estimators.fitted import advise
 from widemargin.estimators.multilabel import (
     fit_multilabel,
     refuse_several_labels,
-    restore_multilabel,
 )
 from widemargin.estimators.validation import validate_data
 from widemargin.linear_svm.fit import DualStart, SVMSettings, TrainedSVM, fit_svm
 from widemargin.markup.words import several
 from widemargin.models.linear import LinearModel
-from widemargin.models.multilabel import MultilabelModel
 from widemargin.online.fit import check_classes
 from widemargin.parameters import changed, refuse_unused
 from widemargin.training.progress import watched
@@ -181,17 +179,6 @@ class LinearSVM(LinearAnswers):
         if found is None:
             raise AttributeError("this model has no certificate")
         return found
-
-    def restore(self, model: LinearModel) -> Self:
-        """Adopt a model that was read from a file."""
-        if isinstance(model, MultilabelModel):
-            restore_multilabel(self, model)
-            return self
-        self.model_ = model
-        self.n_features_in_ = model.state.width
-        if model.feature_names is not None:
-            self.feature_names_in_ = np.array(model.feature_names, dtype=object)
-        return self
 
     def _fit(
         self,

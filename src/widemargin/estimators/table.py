@@ -101,13 +101,8 @@ class TableClassifier(EncodedClassifier):
         vertical bar by the first lines.
     skip_bad : int
         Skip at most this many bad lines of files; one more is an error.
-    validation : float
-        Fraction of the examples that the default learner holds out, chosen by `random_state`. They
-        are only measured: the accuracy on them is in the last row of `history_`.
-    n_jobs : int or None
-        Threads for reading, encoding and the default learner; -1 means all cores.
-    random_state : int, Generator, RandomState or None
-        Seed of the default learner.
+    validation, n_jobs, random_state
+        As for `TextClassifier`.
 
     Attributes
     ----------

@@ -20,7 +20,7 @@ from widemargin.markup.html import Markup, facts, joined, page, section, table, 
 from widemargin.markup.words import several, short
 from widemargin.pages.ranking import ranked
 from widemargin.pages.reportable import Subject, exam_of, given_params, subject_of
-from widemargin.pages.sentences import sentence_sections
+from widemargin.pages.sentences import scores_of, sentence_sections
 from widemargin.pages.verdicts import meaning, verdict
 from widemargin.structured.examination import SentenceExam
 from widemargin.training.history import History
@@ -203,9 +203,7 @@ def _answers(measures: Measures) -> Markup:
     rows = [
         [
             short(measures.labels[i], _NAME),
-            f"{measures.precision[i]:.4f}",
-            f"{measures.recall[i]:.4f}",
-            f"{measures.f1[i]:.4f}",
+            *scores_of(measures, i),
             f"{each[i][0]:.3f} to {each[i][1]:.3f}",
             f"{int(measures.support[i]):,}",
         ]

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from widemargin.evaluate.measures import Measures
 from widemargin.markup.html import Markup, facts, joined, section, table, tag
 from widemargin.markup.trees import Arc, draw_tree
 from widemargin.markup.words import several, short
@@ -100,17 +101,16 @@ def _of(ratio: Ratio) -> str:
     return f"{ratio.right:,} of {ratio.wanted:,}"
 
 
+def scores_of(measures: Measures, i: int) -> list[str]:
+    """Precision, recall and F1 of a class, as cells of a table."""
+    return [f"{score[i]:.4f}" for score in (measures.precision, measures.recall, measures.f1)]
+
+
 def _tags(report: Report) -> Markup:
     measures = report.confusion
     order = np.argsort(-measures.support, kind="stable")[:_TAGS].tolist()
     rows = [
-        [
-            short(measures.labels[i], _NAME),
-            f"{measures.precision[i]:.4f}",
-            f"{measures.recall[i]:.4f}",
-            f"{measures.f1[i]:.4f}",
-            f"{int(measures.support[i]):,}",
-        ]
+        [short(measures.labels[i], _NAME), *scores_of(measures, i), f"{measures.support[i]:,}"]
         for i in order
     ]
     left = len(measures.labels) - len(order)

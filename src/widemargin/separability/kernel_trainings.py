@@ -33,10 +33,8 @@ def inspect_kernel_run(
     Parameters
     ----------
     model : KernelModel
-    X, y
-        The examples that it was trained on, in the order in which they were given.
-    data : Certificate or None
-        The certificate of the examples in feature space, for two classes.
+    X, y, data
+        As for `inspect_run` of a linear model, but the certificate is that in feature space.
     """
     known = begin_kernel_run(model)
     if len(model.classes) > 2:
