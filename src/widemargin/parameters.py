@@ -332,9 +332,10 @@ def changed(learner: Any) -> dict[str, Any]:
 
     Parameters are attributes of the same names, as in scikit-learn and dataclasses.
     """
+    kind: type = type(learner)
     return {
         name: getattr(learner, name)
-        for name, default in _defaults_of(learner.__class__).items()
+        for name, default in _defaults_of(kind).items()
         if not _equal(getattr(learner, name), default)
     }
 

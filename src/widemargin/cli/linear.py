@@ -9,6 +9,7 @@ from typing import Any
 import click
 import numpy as np
 
+from widemargin.cli.memory import give_back_large_arrays
 from widemargin.cli.row_trainer import RowTrainer, describe_accuracy
 from widemargin.cli.trainer import NOTHING, Job, Section
 from widemargin.cli.training_data import Examples, read_examples, read_held_out
@@ -31,10 +32,11 @@ _RULES = {"perceptron": "perceptron", "pa": "pa1", "logistic": "logistic"}
 #: In one pass over a stream the history has a row for this many examples.
 _EVERY = 100_000
 #: Bytes of examples from a pipe that are read at a time, ...
-_PIPED = 1 << 26
+_PIPED = 1 << 25
 #: ... and that are kept to be learned from last, unless --memory allows less. Not all of the memory
-#: is used: nothing is learned before it is full.
-_KEPT = 1 << 27
+#: is used: nothing is learned before it is full. With twice as much of both, a pipe of 2 GB took
+#: 725 MB in all; a pipe of any length is to take less than 500 MB.
+_KEPT = 1 << 26
 
 
 class LinearTrainer(RowTrainer):
@@ -92,6 +94,7 @@ class LinearTrainer(RowTrainer):
             raise click.UsageError(
                 "--class-weight needs all examples in memory: give more --memory, or a file"
             )
+        give_back_large_arrays()
         room = self.job.memory // 2
         piped = room if files.readable_again else min(room // 4, _PIPED)
         encoder = make_encoder(files, self.encoding)

@@ -244,7 +244,8 @@ def stacked(parts: list[Rows]) -> Rows:
     """Stack rows of the same width; the bias is that of the first."""
     if len(parts) == 1:
         return parts[0]
-    stack = Stack(len(parts))
+    stack = Stack()
+    stack.reserve(sum(part.stored.values.size for part in parts), sum(part.n for part in parts))
     for part in parts:
         stack.add(part)
     return stack.rows(parts[0].width)
@@ -267,6 +268,11 @@ class Stack:
         self._first: Rows | None = None
         self._values = self._indices = self._starts = np.empty(0)
         self._distinct = True
+        self._reserved = 0, 0
+
+    def reserve(self, values: int, rows: int) -> None:
+        """Say how many values and rows will come in all, so that exactly these find room."""
+        self._reserved = values, rows
 
     @property
     def nbytes(self) -> int:
@@ -302,12 +308,13 @@ class Stack:
             self._values, self._indices = values[:0], indices[:0]
             self._starts = np.zeros(1, np.uint64)
         filled, n = self._filled + len(values), self._n + rows
-        self._values = self._roomy(self._values, self._filled, filled)
+        known, lines = self._reserved
+        self._values = self._roomy(self._values, self._filled, filled, known)
         self._values[self._filled : filled] = values
         if len(ends):
-            self._indices = self._roomy(self._indices, self._filled, filled)
+            self._indices = self._roomy(self._indices, self._filled, filled, known)
             self._indices[self._filled : filled] = indices
-            self._starts = self._roomy(self._starts, self._n + 1, n + 1)
+            self._starts = self._roomy(self._starts, self._n + 1, n + 1, lines + 1)
             np.add(ends, np.uint64(self._filled), out=self._starts[self._n + 1 : n + 1])
         self._filled, self._n = filled, n
 
@@ -315,10 +322,12 @@ class Stack:
         """Mark one of the expected parts as complete."""
         self._added += 1
 
-    def _roomy(self, array: np.ndarray, used: int, needed: int) -> np.ndarray:
+    def _roomy(self, array: np.ndarray, used: int, needed: int, reserved: int) -> np.ndarray:
         """The array, or a longer copy of it."""
         if needed <= len(array):
             return array
+        if not len(array) and needed <= reserved:
+            return np.empty(reserved, array.dtype)
         # Enough for all parts if they are alike; memory that is never written is never allocated.
         expected = needed * self._parts * 5 // (4 * max(1, self._added)) if self._parts else 0
         longer = np.empty(max(expected, needed, 3 * len(array) // 2), array.dtype)

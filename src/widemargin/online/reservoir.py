@@ -14,7 +14,7 @@ import numpy as np
 
 from widemargin.data.datasets import size_of
 from widemargin.data.encode.labels import codes_of
-from widemargin.data.rows import Rows, stacked
+from widemargin.data.rows import Rows, Stack
 
 #: A batch of which a smaller share than this is kept is copied to make room, ...
 _FULL = 0.75
@@ -50,6 +50,15 @@ class _Kept:
             self.batch = self.rest()
             self.which = np.arange(self.batch.rows.n)
         return out
+
+    @property
+    def values(self) -> int:
+        """How many values the rows that are kept have."""
+        rows = self.batch.rows
+        if not rows.is_sparse:
+            return len(self.which) * rows.width
+        starts = rows.stored.starts
+        return int((starts[self.which + 1] - starts[self.which]).sum())
 
     def rest(self) -> Batch:
         """The rows that are kept."""
@@ -138,24 +147,37 @@ class Reservoir:
                 out.append(kept.give(places - (end - len(kept.which))))
         self._kept = [kept for kept in self._kept if len(kept.which)]
         if len(self._kept) > _MANY:
-            self._kept = [_Kept(joined([kept.rest() for kept in self._kept]))]
+            self._kept = [_Kept(_drained(self._kept))]
         return joined(out) if out else None
 
     def rest(self) -> Batch | None:
         """What is held at the end of the pipe."""
-        held, self._kept = [kept.rest() for kept in self._kept], []
-        return joined(held) if held else None
+        return _drained(self._kept) if self._kept else None
 
 
 def joined(batches: list[Batch]) -> Batch:
     """Several batches as one."""
-    if len(batches) == 1:
-        return batches[0]
-    width = max(batch.rows.width for batch in batches)
-    weights = None
-    if any(batch.weights is not None for batch in batches):
-        weights = np.concatenate(
-            [np.ones(one.rows.n) if one.weights is None else one.weights for one in batches]
-        )
-    rows = stacked([batch.rows.widened(width) for batch in batches])
-    return Batch(rows, np.concatenate([batch.codes for batch in batches]), weights)
+    return _drained([_Kept(batch) for batch in batches])
+
+
+def _drained(kept: list[_Kept]) -> Batch:
+    """All rows that are kept, as one batch.
+
+    The list is emptied meanwhile, so that only rows of one batch take room twice.
+    """
+    if len(kept) == 1:
+        return kept.pop().rest()
+    width = max(one.batch.rows.width for one in kept)
+    weighted = any(one.batch.weights is not None for one in kept)
+    stack, codes, weights = Stack(), [], []
+    stack.reserve(sum(one.values for one in kept), sum(len(one.which) for one in kept))
+    kept.reverse()
+    while kept:
+        part = kept.pop().rest()
+        stack.add(part.rows.widened(width))
+        codes.append(part.codes)
+        if weighted:
+            weights.append(np.ones(part.rows.n) if part.weights is None else part.weights)
+    return Batch(
+        stack.rows(width), np.concatenate(codes), np.concatenate(weights) if weighted else None
+    )
