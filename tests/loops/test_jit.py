@@ -278,7 +278,8 @@ def test_damaged_code_of_a_release_costs_a_compile_and_one_line(released, tmp_pa
     score, found, told = run_released(copy, tmp_path / "cache")
     assert (score, found, len(told)) == (9.5, 0, 1)
     score, found, told = run_released(copy, tmp_path / "cache")
-    assert (score, found, len(told)) == (9.5, 1, 1)
+    assert (score, found) == (9.5, 1)
+    assert len(told) <= 1  # none where the code of the user's folder is called directly
 
 
 @compiled_only

@@ -76,15 +76,18 @@ class Classes:
 
     def add(self, labels: Labels, source: str) -> None:
         """Add labels that may be new."""
-        met = labels.values[np.unique(labels.codes[labels.codes >= 0])]
+        met = labels.values[np.flatnonzero(np.bincount(labels.codes[labels.codes >= 0]))]
         if len(self.values) and (met.dtype.kind in "OUS") != (self.values.dtype.kind in "OUS"):
             raise DataError(
                 f"{source}: labels such as {met.tolist()[0]!r} do not mix with"
                 f" {self.values.tolist()[0]!r}"
             )
-        new = np.setdiff1d(met, self.values) if len(self.values) else np.unique(met)
+        if not len(self.values):
+            self.values = np.sort(met) if len(met) else self.values
+            return
+        new = np.setdiff1d(met, self.values, assume_unique=True)
         if len(new):
-            self.values = np.union1d(self.values, new) if len(self.values) else new
+            self.values = np.union1d(self.values, new)
 
     def codes(self, labels: Labels) -> np.ndarray:
         """The codes of labels; -1 for an unknown or missing label."""

@@ -142,8 +142,11 @@ class Rows:
         """
         which = np.linspace(0, self.n - 1, min(self.n, _SAMPLED)).astype(np.uint64)
         values = self.take(which).without_duplicates().stored.values
-        sizes = np.abs(values[values != 0.0])
-        middle = float(np.median(sizes)) if len(sizes) else 1.0
+        sizes = np.sort(np.abs(values[values != 0.0]))
+        if not len(sizes) or np.isnan(sizes[-1]):
+            return 1.0
+        # as np.median, which imports numpy.ma
+        middle = float(np.mean(sizes[(len(sizes) - 1) // 2 : len(sizes) // 2 + 1]))
         return 2.0 ** round(math.log2(middle)) if 0.0 < middle < math.inf else 1.0
 
     def take(self, which: np.ndarray) -> Rows:

@@ -85,11 +85,14 @@ class FromFiles:
         if first is None:
             raise DataError(f"{', '.join(self.files.paths)}: there are no examples")
         self.encoder.observe(first.raw)
+        observes = must_observe(self.encoder) and not isinstance(self.encoder, NumbersEncoder)
         if not self.files.readable_again:
             self._first, self._rest = [first], chunks
-        elif must_observe(self.encoder) and not isinstance(self.encoder, NumbersEncoder):
+        elif observes:
             for chunk in chunks:
                 self.encoder.observe(chunk.raw)
+        elif self.settings.shuffle is False:  # in this order the first epoch goes on with it
+            self._first, self._rest = [first], chunks
         rows = self._encode([first]).rows
         self._known = self.classes.values
         self.state = begin(rows, len(self._known), self.settings, rng)
@@ -170,7 +173,7 @@ class FromFiles:
         if self._rest is None:
             return self.files.chunks()
         first, rest = self._first, self._rest
-        self._first, self._rest = [], iter(())
+        self._first, self._rest = [], None if self.files.readable_again else iter(())
         return chain(first, rest)
 
     def _encode(self, chunks: list[Chunk]) -> Batch:
