@@ -40,7 +40,8 @@ class LinearSVM(LinearAnswers):
 
     It is solved by dual coordinate ascent: the step of `PassiveAggressive` on one example at a
     time, where each example also keeps its dual value. Where that would take many passes and there
-    are few features, Newton steps on w take over. Training stops when the duality gap is at most
+    are few features, Newton steps on w take over, for all classes together if rows are not sparse.
+    Training stops when the duality gap is at most
     `tol` times the objective: no weights can then be better by more than that.
 
     Parameters

@@ -35,6 +35,10 @@ _EASY = 3.0
 #: Where C times the mean squared length is above this, the problem is first solved for a smaller C,
 #: roughly (to this relative gap), and then for one that is this many times larger, and so on.
 _HARD, _ROUGH, _STRIDE = 1e4, 0.1, 30.0
+#: There are at most this many such stages: features of a huge scale are not the fault of C.
+_MOST_STAGES = 6
+#: Values whose squares are added up at once, in float64: 8 MB.
+_VALUES_AT_ONCE = 1 << 20
 #: Sparse rows are taken as a matrix if at least this fraction of it is not zero. Passes over a
 #: matrix with fewer values than that, and with at least so many features, read only those.
 _DENSE_FROM, _WIDE = 0.3, 64
@@ -70,13 +74,15 @@ def shareable(problem: BinarySVM, classes: int) -> bool:
         return False
     if 8 * classes * (width**2 + _NUMBERS * rows.n) > _ROOM:
         return False
-    return not (rows.is_sparse and rows.stored_values < _DENSE_FROM * rows.n * rows.width)
+    if rows.is_sparse and rows.stored_values < _DENSE_FROM * rows.n * rows.width:
+        return False
+    return bool(np.isfinite(problem.C * _squared_length(rows)))
 
 
 def _path(problem: BinarySVM) -> list[float]:
     """Return the parts of C to solve the problem for, one after another: the last is 1."""
-    factors = [1.0]
-    while problem.C * factors[0] * _squared_length(problem.rows) > _HARD:
+    hardness, factors = problem.C * _squared_length(problem.rows), [1.0]
+    while hardness * factors[0] > _HARD and len(factors) < _MOST_STAGES:
         factors.insert(0, factors[0] / _STRIDE)
     return factors
 
@@ -88,8 +94,11 @@ def easy(problem: BinarySVM) -> bool:
 
 def _squared_length(rows: Rows) -> float:
     """The mean squared length of a row, the constant feature included."""
-    values = rows.stored.values.ravel()
-    return float(np.dot(values, values)) / rows.n + rows.bias**2
+    values, total = rows.stored.values.ravel(), 0.0
+    for begin in range(0, len(values), _VALUES_AT_ONCE):
+        some = values[begin : begin + _VALUES_AT_ONCE].astype(np.float64, copy=False)
+        total += float(np.dot(some, some))
+    return total / rows.n + rows.bias**2
 
 
 def thinned(rows: Rows) -> Rows:
@@ -138,8 +147,9 @@ def solve_classes(
     for factor in _path(first):
         costs, tol = frozen(factor * shared.costs), first.tol if factor == 1.0 else _ROUGH
         caps = shared.caps if first.squared else costs
-        point = ClassesIterate(shared._replace(costs=costs, caps=caps), pulls, threads)
-        steps = iterate(point, tol)
+        with np.errstate(over="ignore", invalid="ignore"):  # what is not finite ends the steps
+            point = ClassesIterate(shared._replace(costs=costs, caps=caps), pulls, threads)
+        steps = _quietly(iterate(point, tol))
         while (
             not signal.stop and epochs < first.epochs and (whole := next(steps, None)) is not None
         ):
@@ -198,6 +208,16 @@ def _run_passes(
     return [ascent.state.alpha for ascent in ascents]
 
 
+def _quietly(steps: Iterator[bool]) -> Iterator[bool]:
+    """Take steps without warnings: a step that is not finite is the last of its class."""
+    while True:
+        with np.errstate(over="ignore", invalid="ignore"):
+            whole = next(steps, None)
+        if whole is None:
+            return
+        yield whole
+
+
 def _report(point: ClassesIterate, epochs: int, whole: bool, factor: float) -> SolverReport:
     """Tell how far the classes have come, all together, while the costs are a part of C.
 
@@ -251,5 +271,6 @@ def _go_on(
                 continue
             latest[c] = report.primal, report.dual
             mistakes, updates = mistakes + report.mistakes, updates + report.updates
-        primal, dual = (sum(figures) for figures in zip(*latest, strict=True))
-        yield SolverReport(epochs, 1.0, mistakes, updates, primal, dual)
+        if solvers:
+            primal, dual = (sum(figures) for figures in zip(*latest, strict=True))
+            yield SolverReport(epochs, 1.0, mistakes, updates, primal, dual)

@@ -6,8 +6,8 @@ Every class has a problem of its own, but all have the same examples:
 
 So the scores of a step are one matrix product for all classes, and so are the weights that the
 dual values make. Each class keeps the sum of x x' over its examples on the corner, and a step adds
-and takes away only the examples that came and went. Where many more examples are on
-the corner than there are features, the sum is taken over every m-th of them. How the corner is
+and takes away only the examples that came and went. While many more examples are
+on the corner than there are features, the sum is taken over every m-th of them. How the corner is
 smoothed and sharpened is described in `widemargin.linear_svm.newton_primal`.
 """
 
@@ -41,10 +41,13 @@ _ROWS_AT_ONCE = 4096
 #: if that takes at most this many multiplications (a few hundredths of a second); else a part of
 #: them that takes as much.
 _ENOUGH_ROWS, _CHEAP_SUM = 8, 5e8
+#: All are summed up, too, once no more than one in this many came or went: from then on a step adds
+#: and takes away few.
+_SETTLED = 8
 #: With at least this many features the sums are made of float32 products, which take half the
 #: time: they only make the direction of a step. Not if the sum can be this many times the identity
 #: that is added to it: then the rounding of float32 would be larger than that.
-_FLOAT32_FROM, _FLOAT32_UP_TO = 200, 1e6
+_FLOAT32_FROM, _FLOAT32_UP_TO = 200, 4e6
 
 
 class ClassesSVM(NamedTuple):
@@ -300,7 +303,7 @@ class _CornerSum:
             return self.G
         which = np.flatnonzero(inside)
         self.G[:] = 0.0
-        self.exact = count <= most
+        self.exact = count <= most or _SETTLED * len(flipped) <= count
         if self.exact:
             self._add(which, np.ones(count))
         else:
