@@ -123,10 +123,11 @@ def test_sorted_rows_that_are_not_shuffled(learner):
     write_sorted()
     asked = ("f.svm", "--learner", learner, "--epochs", "2")
     told = warned(*asked, "--shuffle", "no")
-    assert re.match(r"widemargin: \d+ rows in a row have the label -1: rows that are sorted", told)
+    assert re.match(r"warning: \d+ rows in a row have the label -1: rows that are sorted", told)
     assert told.count("\n") == 1
     assert warned(*asked, "--shuffle", "no", "--quiet") == ""
     assert warned(*asked) == ""
+    assert warned(*asked, "--shuffle", "no", "--folds", "2") == told
 
 
 def test_sorted_rows_that_are_read_once_and_not_shuffled():

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse
 
+from widemargin.cli.memory import give_back_large_arrays
 from widemargin.data.rows import Rows
 from widemargin.online.reservoir import Batch, Reservoir
 
@@ -75,3 +76,20 @@ def test_weights_are_kept_with_their_rows():
     reservoir.add(batch(0, 2), CLASSES, rng)
     reservoir.add(batch(2, 2, np.array([3.0, 4.0])), CLASSES, rng)
     assert reservoir.rest().weights.tolist() == [1.0, 1.0, 3.0, 4.0]
+
+
+def test_rows_that_are_joined_take_no_more_room_than_they_need():
+    rng, reservoir = np.random.default_rng(0), Reservoir(1 << 20)
+    for first, n in ((0, 5), (5, 40), (45, 3)):
+        reservoir.add(batch(first, n), CLASSES, rng)
+    rest = reservoir.rest()
+    assert numbers(rest) == list(range(48))
+    for array in rest.rows.stored:
+        if isinstance(array, np.ndarray):
+            base = array if array.base is None else array.base
+            assert base.size == array.size
+
+
+def test_large_arrays_are_given_back():
+    give_back_large_arrays()  # wherever this runs, it must not fail
+    assert np.ones(1 << 20).sum() == 1 << 20

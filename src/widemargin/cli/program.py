@@ -101,7 +101,9 @@ def _warnings_in_one_line() -> Iterator[None]:
         def show(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
             if not issubclass(category, DataWarning):
                 usual(message, category, *place, **more)
-            elif not click.get_current_context().params.get("quiet"):
+                return
+            context = click.get_current_context(silent=True)  # other threads have none
+            if context is None or not context.params.get("quiet"):
                 click.echo(f"widemargin: {message}", err=True)
 
         warnings.showwarning = show

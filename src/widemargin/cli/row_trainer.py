@@ -31,6 +31,7 @@ from widemargin.evaluate.intervals import wilson
 from widemargin.models.text_defaults import NGRAMS
 from widemargin.online.fit import check_classes
 from widemargin.online.held_out import usual_part
+from widemargin.online.label_runs import find_runs
 
 
 class RowTrainer(Trainer):
@@ -96,7 +97,8 @@ class RowTrainer(Trainer):
         data, job = found.data, self.job
         self.examples, self.rows = found, data.rows.n
         if not job.quiet:
-            for suspicion in suspect(data, found.encoder):
+            runs = find_runs(self.settings, data.codes, found.classes.values)
+            for suspicion in (*suspect(data, found.encoder), *([runs] if runs else [])):
                 click.echo(f"warning: {suspicion}", err=True)
         if "class_weight" in self.params:
             weights = weights_by_class(self.params["class_weight"], found.classes.values)

@@ -329,11 +329,12 @@ class Stack:
         """The array, or a longer copy of it."""
         if needed <= len(array):
             return array
-        if not len(array) and needed <= reserved:
-            return np.empty(reserved, array.dtype)
-        # Enough for all parts if they are alike; memory that is never written is never allocated.
-        expected = needed * self._parts * 5 // (4 * max(1, self._added)) if self._parts else 0
-        longer = np.empty(max(expected, needed, 3 * len(array) // 2), array.dtype)
+        size = reserved
+        if reserved < needed:
+            # Enough for all parts if they are alike; memory that is never written costs nothing.
+            expected = needed * self._parts * 5 // (4 * max(1, self._added)) if self._parts else 0
+            size = max(expected, needed, 3 * len(array) // 2)
+        longer = np.empty(size, array.dtype)
         longer[:used] = array[:used]
         return longer
 

@@ -23,6 +23,7 @@ from widemargin.kernel_machines.perceptron.settings import KernelSettings
 from widemargin.kernels.points import len_of
 from widemargin.models.kernel import KernelModel
 from widemargin.online.fit import check_classes
+from widemargin.online.label_runs import warn_of_runs
 from widemargin.online.mistake_log import Correction
 from widemargin.online.orders import Shuffle
 from widemargin.online.rules import Eta
@@ -175,6 +176,7 @@ class KernelPerceptron(KernelAnswers):
         held_out = None
         if (X_val is None) != (y_val is None):
             raise ValueError("give both X_val and y_val, or neither")
+        warn_of_runs(settings, codes, classes)
         if X_val is not None:
             held_out = HeldOutPoints(self._more(X_val), codes_of(y_val, classes))
         with (

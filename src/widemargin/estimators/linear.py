@@ -37,6 +37,7 @@ from widemargin.models.linear import LinearModel, model_of
 from widemargin.models.threshold import kept_threshold
 from widemargin.online.fit import begin, check_classes, fit_linear, fit_more, make_room
 from widemargin.online.held_out import HeldOut
+from widemargin.online.label_runs import warn_of_runs
 from widemargin.online.mistake_log import Correction
 from widemargin.online.rules import uses_of_rule
 from widemargin.online.settings import Settings
@@ -149,6 +150,8 @@ class LinearLearner(LinearAnswers):
             classes, codes = self._known_classes(y)
             state = self._state_for(rows, classes, settings).copy()
         check_classes(classes)
+        if not again:
+            warn_of_runs(settings, codes, classes)
         held_out = self._held_out(X_val, y_val, classes, rows.bias)
         task = partial(self._task, rows, codes, sample_weight, held_out, state)
         with (

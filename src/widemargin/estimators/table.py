@@ -24,7 +24,7 @@ from widemargin.data.readers.table_sources import in_memory, one_row, open_table
 from widemargin.data.reading import matrix_of
 from widemargin.data.rows import Rows
 from widemargin.errors import DataError
-from widemargin.estimators.encoded import EncodedClassifier, can_go_on, is_linear
+from widemargin.estimators.encoded import EncodedClassifier, can_go_on
 from widemargin.models.explanation import Explanation
 from widemargin.models.text_defaults import BESIDE, WHOLE, TextDefault
 from widemargin.parameters import Use, changed, refuse_unused
@@ -245,9 +245,10 @@ class TableClassifier(EncodedClassifier):
         assert data is not None
         return matrix_of(data.rows)
 
-    @available_if(is_linear)
     def explain(self, x: Any, top: int = 10) -> Explanation:
         """Return the columns that decided the prediction for one example, strongest first.
+
+        Of a kernel machine, they are rows of the training data.
 
         Parameters
         ----------

@@ -12,7 +12,7 @@ import numpy as np
 from widemargin.data.encode.encoder import Encoder
 from widemargin.data.encode.labels import plain_labels, typed_labels
 from widemargin.data.encode.registry import read_encoder, write_encoder
-from widemargin.data.readers.chunk import Vectors
+from widemargin.data.readers.chunk import is_raw
 from widemargin.data.rows import Rows
 from widemargin.errors import DataError
 from widemargin.kernels.blocks import block, check_values
@@ -111,7 +111,7 @@ class KernelModel:
 
     def points(self, X: Any) -> Points:
         """Convert examples to points; with an encoder, raw examples are encoded."""
-        if self.encoder is not None and isinstance(X, Vectors):
+        if self.encoder is not None and is_raw(X):
             X = self.encoder.encode(X, 0.0)
         if self.kernel.on_objects:
             return points_of(self.kernel, X)

@@ -13,7 +13,6 @@ from widemargin.errors import DataError
 from widemargin.online.columns import columns_for
 from widemargin.online.examples import InMemory
 from widemargin.online.held_out import HeldOut
-from widemargin.online.label_runs import warn_if_sorted
 from widemargin.online.learn import learn, learn_few
 from widemargin.online.orders import orders
 from widemargin.online.passes import Window
@@ -110,8 +109,6 @@ def fit_linear(
         which, held_out = frozen(train), HeldOut(rows, frozen(kept_back), codes[kept_back])
     which = to_learn_from(which, price)
     if state is None:
-        if settings.shuffle is False and settings.batch != "full":
-            warn_if_sorted(codes[which], classes)
         state = begin(rows, len(classes), settings, rng)
     examples = InMemory(rows, codes, settings.shuffle, which, price, first_row)
     history = learn(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from typing import Any
 
 import numpy as np
 
@@ -76,14 +77,31 @@ class LabelRuns:
         return self.longest > _SUSPICIOUS * max(1.0, math.log(n * (1.0 - q))) / -math.log(q)
 
 
-def warn_if_sorted(codes: np.ndarray, classes: np.ndarray) -> None:
-    """Warn of examples that are sorted by class and will be learned from in the order given."""
+def find_runs(settings: Any, codes: np.ndarray, classes: np.ndarray) -> str:
+    """What to say of examples that are sorted by class and learned from in that order, if so.
+
+    Parameters
+    ----------
+    settings : Settings, KernelSettings or others
+        How to learn; those without an order have nothing to say.
+    codes, classes : arrays
+        The labels are classes[codes].
+    """
+    as_given = getattr(settings, "shuffle", True) is False
+    if not as_given or getattr(settings, "batch", 1) == "full":
+        return ""
     runs = LabelRuns()
     runs.add(codes)
-    if runs.is_suspicious:
-        warnings.warn(
-            f"{runs.longest} rows in a row have the label {classes[runs.label]}: rows that are"
-            " sorted by class are learned badly unless they are shuffled, as they are by default",
-            DataWarning,
-            stacklevel=4,
-        )
+    if not runs.is_suspicious:
+        return ""
+    return (
+        f"{runs.longest} rows in a row have the label {classes[runs.label]}: rows that are sorted"
+        " by class are learned badly unless they are shuffled, as they are by default"
+    )
+
+
+def warn_of_runs(settings: Any, codes: np.ndarray, classes: np.ndarray) -> None:
+    """Warn of such examples; called by what the `fit` of an estimator calls."""
+    said = find_runs(settings, codes, classes)
+    if said:
+        warnings.warn(said, DataWarning, stacklevel=4)

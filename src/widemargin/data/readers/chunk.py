@@ -35,6 +35,12 @@ class Hashed(NamedTuple):
     # products (m, 8), for both factors
 
 
+def is_raw(examples: Any) -> bool:
+    """Whether these are the examples of a chunk, which only an encoder can make rows of."""
+    table = hasattr(examples, "column_names")  # of pyarrow, which need not be loaded
+    return table or isinstance(examples, (Vectors, Texts, Hashed))
+
+
 class Labels(NamedTuple):
     """The labels of some examples: values[codes]. An example without a label has code -1."""
 

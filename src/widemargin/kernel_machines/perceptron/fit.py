@@ -18,7 +18,6 @@ from widemargin.kernels.points import Points, points_of
 from widemargin.loops.linear.passes import Log
 from widemargin.models.kernel import KernelModel
 from widemargin.online.fit import prices, split
-from widemargin.online.label_runs import warn_if_sorted
 from widemargin.threads import thread_count
 from widemargin.training.checkpoints import Checkpoints
 from widemargin.training.history import History
@@ -103,8 +102,6 @@ def fit_kernel_perceptron(
         which = which[price[which] > 0.0]  # an example without weight is ignored
     if not len(which):
         raise DataError("there are no examples to learn from")
-    if settings.shuffle is False and before is None:
-        warn_if_sorted(codes[which], classes)
     task = KernelTask(
         kernel,
         points,
