@@ -1,6 +1,7 @@
 """Where machine code is kept: never stale, never fatal, never in a folder that others can write."""
 
 import io
+import json
 import os
 import pathlib
 import platform
@@ -10,12 +11,14 @@ import stat
 import subprocess
 import sys
 
+import llvmlite
 import numba
+import numpy
 import pytest
 
 import widemargin
 from widemargin.cli.warmup import forget_old_versions
-from widemargin.loops import compiling, inner, jit
+from widemargin.loops import compiling, inner, jit, places
 from widemargin.loops.processor import RELEASED, Processor
 from widemargin.loops.separability.nearest_point import nearest_pass
 
@@ -127,6 +130,19 @@ def test_images_in_a_folder_that_others_can_write_are_not_used(warm, folder):
     assert (score, len(told)) == (9.5, folder == "digest")
 
 
+def test_only_the_compiler_imports_numba():
+    """Every other module of the loops can be imported without it."""
+    folder = pathlib.Path(widemargin.__file__).parent / "loops"
+    names = []
+    for file in sorted(folder.rglob("*.py")):
+        parts = file.relative_to(folder).with_suffix("").parts
+        if parts[0] not in ("compiling", "inner") and "by_hand" not in parts:
+            names.append(".".join(("widemargin", "loops", *parts)).removesuffix(".__init__"))
+    program = "".join(f"import {name}\n" for name in names)
+    program += "import sys\nassert not {'numba', 'llvmlite'} & set(sys.modules)\n"
+    subprocess.run([sys.executable, "-c", program], check=True)
+
+
 @compiled_only
 @linux_only
 def test_settings_of_numba_are_asked_for_anew(warm):
@@ -230,6 +246,9 @@ def released(tmp_path_factory):
     (folder,) = digest_folders(root / "kept")
     shutil.copytree(folder, root / "widemargin" / "loops" / "compiled" / folder.name)
     (root / "widemargin" / "loops" / "compiled" / "made_with.txt").write_text("numba 0.1\n")
+    versions = {one.__name__: one.__version__ for one in (numba, llvmlite, numpy)}
+    fits = places.say_what_fits({folder.name: baseline.features}, versions)
+    (root / "widemargin" / "loops" / "compiled" / places.FITS).write_text(fits)
     return root
 
 
@@ -248,8 +267,34 @@ def test_the_machine_code_of_a_release_is_used_on_any_processor_that_can(release
 @compiled_only
 @linux_only
 def test_the_machine_code_of_a_release_is_called_without_numba(released, tmp_path):
-    assert run_released(released, tmp_path / "empty") == (9.5, 1, [])  # which folder fits
     assert run(tmp_path / "empty", DIRECT, PYTHONPATH=str(released)) == (9.5, 1, [])
+    assert not (tmp_path / "empty").exists()
+
+
+@compiled_only
+@linux_only
+@pytest.mark.parametrize(
+    ("fact", "wrong"),
+    [
+        ("sources", "0" * 64),
+        ("python", [3, 1]),
+        ("versions", {"numba": "0.1", "llvmlite": llvmlite.__version__, "numpy": "1"}),
+        ("versions", {"numba": "0.1", "llvmlite": "0.1", "numpy": numpy.__version__}),
+        ("folders", {"0" * 24: "+sse2"}),
+    ],
+)
+def test_what_does_not_fit_is_left_to_numba(monkeypatch, tmp_path, fact, wrong):
+    monkeypatch.setattr(places, "RELEASE", tmp_path)
+    versions = {one.__name__: one.__version__ for one in (numba, llvmlite, numpy)}
+    folders = {"unfit": "+sse2,+no_such_feature", "fit": RELEASED[-1].features}
+    content = places.say_what_fits(folders, versions)
+    for name in folders:
+        (tmp_path / name).mkdir()
+    (tmp_path / places.FITS).write_text(content)
+    assert places._find_released(False) == str(tmp_path / "fit")
+    assert places._find_released(True) == ""
+    (tmp_path / places.FITS).write_text(json.dumps({**json.loads(content), fact: wrong}))
+    assert places._find_released(False) == ""
 
 
 @compiled_only

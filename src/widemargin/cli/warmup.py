@@ -31,7 +31,7 @@ from widemargin.kernel_machines.perceptron.fit import fit_kernel_perceptron
 from widemargin.kernel_machines.perceptron.settings import KernelSettings
 from widemargin.kernel_machines.svm.fit import KernelSVMSettings, fit_kernel_svm
 from widemargin.linear_svm.fit import SVMSettings, fit_svm
-from widemargin.loops import direct
+from widemargin.loops import direct, places
 from widemargin.loops.jit import cache_folder, compile_quietly
 from widemargin.loops.kernel.panels import LONGEST
 from widemargin.models.linear import LinearModel
@@ -225,7 +225,7 @@ def forget_old_versions(current: pathlib.Path) -> None:
 
     Only folders that are named by a digest and hold no files but numba's and ours are taken.
     """
-    direct.forget_folders(current)
+    places.forget_folders(current)
     for other in current.parent.iterdir():
         if other == current or other.is_symlink() or not re.fullmatch("[0-9a-f]{24}", other.name):
             continue

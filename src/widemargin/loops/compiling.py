@@ -26,7 +26,7 @@ from numba.core.caching import CompileResultCacheImpl, FunctionCache
 from numba.core.runtime import rtsys
 from numba.core.sigutils import normalize_signature
 
-from widemargin.loops import direct
+from widemargin.loops import direct, places
 from widemargin.loops.inner import INNER, WHOLE, call_inside, keep_inside
 from widemargin.loops.jit import PLAIN, is_quiet, tell_numba
 from widemargin.loops.processor import RELEASED, Processor, this_processor
@@ -36,12 +36,12 @@ try:
 except ImportError:  # not on every system
     fcntl = None
 
-_RELEASE = direct.RELEASE
+_RELEASE = places.RELEASE
 
 
 def _digest(processor: Processor) -> str:
     """Name everything that the machine code depends on."""
-    digest = direct.digest_sources().copy()
+    digest = places.digest_sources().copy()
     for fact in (
         numba.__version__,
         numpy.__version__,
@@ -68,10 +68,10 @@ def _find_released() -> pathlib.Path | None:
 
 def _open_cache() -> tuple[pathlib.Path, str]:
     """Make the user's folder ready; where it is, and why it cannot be used, if it cannot."""
-    folder = direct.cache_root() / _digest(this_processor())
+    folder = places.cache_root() / _digest(this_processor())
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        if not direct.is_private(folder):
+        if not places.is_private(folder):
             return folder, "others can write to it"
         return folder, "" if os.access(folder, os.W_OK) else "it is read-only"
     except OSError as error:
@@ -114,8 +114,8 @@ class _Place(_InGivenFolder):
 def _folder_inside(file: str) -> str:
     """A name for the folder of a file of this package; empty for other files."""
     folder = pathlib.Path(file).resolve().parent
-    inside = folder.is_relative_to(direct.PACKAGE)
-    return "_".join(folder.relative_to(direct.PACKAGE).parts) if inside else ""
+    inside = folder.is_relative_to(places.PACKAGE)
+    return "_".join(folder.relative_to(places.PACKAGE).parts) if inside else ""
 
 
 class _Places(CompileResultCacheImpl):
@@ -256,7 +256,7 @@ _RELEASED = None if numba.config.DISABLE_JIT else _find_released()
 if _OBSTACLE and _RELEASED is None:
     _tell_not_kept()
 if _CACHE is not None or _RELEASED is not None:
-    direct.remember_folders(_RELEASED, _FOLDER, PLAIN)
+    places.remember_folders(_RELEASED, _FOLDER, PLAIN)
 
 
 def numba_options(options: dict[str, Any]) -> dict[str, Any]:

@@ -4,34 +4,24 @@ Beside numba's own files stands, for each loop and each kind of arguments, a fil
 an `Image` (see `loops/object_code.py`): `keep_image` writes it whenever numba compiles or loads a
 loop. A `Loop` asks for the file that fits its arguments and calls the code in it. If there is none,
 or if anything about it is unusual, it imports numba and has it find or compile the code.
-
-The folder of the files is named by facts that only numba and LLVM know, such as the name of the
-processor. `remember_folders` therefore writes them down under a name made of facts that can be had
-without them.
 """
 
 from __future__ import annotations
 
 import functools
 import hashlib
-import importlib.util
-import os
 import pathlib
 import pickle
-import platform
-import stat
 import sys
 import threading
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from widemargin.loops.object_code import Image, UnusualError, lay_out
+from widemargin.loops.places import Folders, replace_file
 
-PACKAGE = pathlib.Path(__file__).resolve().parent.parent
-#: What a release brings along: folders of machine code, and a line that says what they fit.
-RELEASE = PACKAGE / "loops" / "compiled"
 #: The beginning of a file, and how its name ends.
 _MAGIC, ENDING = b"widemargin loop 1\n", ".image"
 #: Whole numbers that numba takes for int64.
@@ -43,42 +33,6 @@ PATIENCE = 100_000
 #: Flags of numpy's arrays that make a type: C and Fortran order, writeable.
 _C, _F, _WRITEABLE = 0x1, 0x2, 0x400
 _PLAIN = {int: "int64", float: "float64", bool: "bool", type(None): "none"}
-
-
-def cache_root() -> pathlib.Path:
-    """The user's folder for machine code, of every version of widemargin."""
-    chosen = os.environ.get("WIDEMARGIN_CACHE")
-    if chosen:
-        return pathlib.Path(chosen)
-    home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
-    return pathlib.Path(home) / "widemargin"
-
-
-@functools.cache
-def digest_sources() -> Any:
-    """The digest of all loops, and of the rows that they read."""
-    digest = hashlib.sha256()
-    for source in [*sorted((PACKAGE / "loops").rglob("*.py")), PACKAGE / "data" / "rows.py"]:
-        digest.update(source.relative_to(PACKAGE).as_posix().encode())
-        digest.update(source.read_bytes())
-    return digest
-
-
-def is_private(folder: pathlib.Path) -> bool:
-    """Whether nobody but this user can put a file there: the files are pickles."""
-    found = folder.stat()
-    ours = not hasattr(os, "getuid") or found.st_uid == os.getuid()
-    return ours and not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
-
-
-def compiler_is_on() -> bool:
-    """Whether loops are compiled at all, as numba is told by NUMBA_DISABLE_JIT or its own file."""
-    if "numba" in sys.modules or os.path.exists(".numba_config.yaml"):
-        import numba
-
-        return not numba.config.DISABLE_JIT
-    chosen = os.environ.get("NUMBA_DISABLE_JIT", "")
-    return not (chosen.strip().isdigit() and int(chosen))
 
 
 # What the arguments of a call are, in words: the same for values as for numba's types.
@@ -146,96 +100,6 @@ def _name_type(kind: Any) -> str:
     raise UnusualError(f"an argument of type {kind}")
 
 
-# Where the files are.
-
-
-class Folders(NamedTuple):
-    """Folders of machine code that fit this machine: of the release, and of the user."""
-
-    released: str
-    user: str
-
-
-def _name_machine(plain: bool) -> str:
-    """Name what machine code depends on, as far as it can be told without numba and LLVM."""
-    digest = digest_sources().copy()
-    facts = [sys.version, np.__version__, platform.machine(), "plain" if plain else "by hand"]
-    facts += [f"{name}={os.environ[name]}" for name in sorted(os.environ) if name[:6] == "NUMBA_"]
-    for package in ("numba", "llvmlite"):
-        found = importlib.util.find_spec(package)
-        if found is None or found.origin is None:
-            raise UnusualError(f"{package} is not installed")
-        facts += [found.origin, str(os.stat(found.origin).st_mtime_ns)]
-        facts.append(pathlib.Path(found.origin).with_name("_version.py").read_text())
-    with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as lines:
-        wanted = ("vendor_id", "cpu family", "model", "stepping", "flags")
-        facts += [line for line in _first_processor(lines) if line.startswith(wanted)]
-    for fact in facts:
-        digest.update(fact.encode() + b"\0")
-    return str(digest.hexdigest()[:24])
-
-
-def _first_processor(lines: Any) -> list[str]:
-    """The lines about the first processor; its speed changes all the time and is not wanted."""
-    found = []
-    for line in lines:
-        if not line.strip():
-            break
-        found.append(line)
-    return found
-
-
-def _remembered_at(plain: bool) -> pathlib.Path:
-    return cache_root() / "known" / _name_machine(plain)
-
-
-def find_folders(plain: bool) -> Folders | None:
-    """The folders that an earlier run remembered; None if numba has to say which they are."""
-    if sys.platform != "linux" or not compiler_is_on() or "numba" in sys.modules:
-        return None
-    try:
-        place = _remembered_at(plain)
-        if not is_private(place.parent):
-            return None
-        released, user = place.read_text(encoding="utf-8").split("\n")
-        user_folder = cache_root() / user
-        usable = user and is_private(user_folder)
-        return Folders(
-            str(RELEASE / released) if released and (RELEASE / released).is_dir() else "",
-            str(user_folder) if usable else "",
-        )
-    except (OSError, ValueError, UnusualError):
-        return None
-
-
-def remember_folders(released: pathlib.Path | None, user: pathlib.Path, plain: bool) -> None:
-    """Write down for later runs where the code for this machine is, if the system lets us."""
-    if sys.platform != "linux":
-        return
-    try:
-        place = _remembered_at(plain)
-        place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        content = f"{released.name if released else ''}\n{user.name}"
-        if not place.is_file() or place.read_text(encoding="utf-8") != content:
-            _replace(place, content.encode())
-    except (OSError, UnusualError):
-        return  # the next run asks numba again
-
-
-def forget_folders(current: pathlib.Path) -> None:
-    """Forget where code was that is not in the current folder."""
-    for place in (current.parent / "known").glob("*"):
-        if place.is_file() and place.read_text(encoding="utf-8").split("\n")[-1] != current.name:
-            place.unlink(missing_ok=True)
-
-
-def _replace(place: pathlib.Path, content: bytes) -> None:
-    """Write a file at once."""
-    written = place.with_name(f"{place.name}.{os.getpid()}.{threading.get_ident()}.tmp")
-    written.write_bytes(content)
-    os.replace(written, place)
-
-
 # The files.
 
 
@@ -274,7 +138,7 @@ def keep_image(folder: pathlib.Path, reduced: tuple[Any, ...]) -> None:
         content = pickle.dumps((kinds, tuple(image)))
         pathlib.Path(place).parent.mkdir(mode=0o700, exist_ok=True)
         check = hashlib.sha256(content).digest()
-        _replace(pathlib.Path(place), _MAGIC + check + content)
+        replace_file(pathlib.Path(place), _MAGIC + check + content)
     except (UnusualError, OSError, AttributeError, ValueError):
         return  # numba finds its own files
 

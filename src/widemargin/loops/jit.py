@@ -15,7 +15,8 @@ import sys
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from widemargin.loops.direct import ENDING, Loop, compiler_is_on, find_folders
+from widemargin.loops.direct import ENDING, Loop
+from widemargin.loops.places import compiler_is_on, find_folders
 
 F = TypeVar("F", bound=Callable[..., Any])
 
