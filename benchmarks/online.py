@@ -230,48 +230,55 @@ def _figure_at_most(side: str, figure: str, most: float) -> Target:
 
 
 def _pipes(scratch: pathlib.Path, lines: int) -> Iterator[Side]:
-    """Send short lines through a pipe into `widemargin predict`; a start is not counted."""
-    for kind, line in (("svmlight", _svmlight), ("VW", _vw), ("labelled text", _labelled_text)):
+    """Send short lines through a pipe into `predict` and `update`; a start is not counted."""
+    for kind, (suffix, header, line) in _KINDS.items():
         rng = np.random.default_rng(0)
         text = b"".join(line(rng) for _ in range(min(lines, 10_000)))
-        data, model = scratch / f"{kind[0]}.txt", scratch / f"{kind[0]}.wm"
-        data.write_bytes(text)
-        run_command(["train", str(data), "--quiet", "--model", str(model)])
-
-        def send(process: subprocess.Popen[bytes], text: bytes = text) -> float:
-            used = _processor_seconds(process.pid)
-            for _ in range(max(1, lines // 10_000)):
-                process.stdin.write(text)
-            process.stdin.close()
-            _, status, usage = os.wait4(process.pid, 0)
-            process.returncode = os.waitstatus_to_exitcode(status)
-            assert process.returncode == 0
-            return usage.ru_utime + usage.ru_stime - used
-
-        def figures(
-            seconds: float, count: int = max(1, lines // 10_000) * text.count(b"\n")
-        ) -> dict[str, float]:
-            return {"lines per CPU second": count / seconds}
-
-        yield Side(
-            f"predict, {kind}",
-            "widemargin predict MODEL -",
-            send,
-            figures,
-            threads=None,
-            prepare=lambda repeat, model=model, text=text: _started(model, text),
+        times = max(1, lines // 10_000)
+        data, model = scratch / f"data.{suffix}", scratch / f"{suffix}.wm"
+        data.write_bytes(header + text)
+        online = ["--learner", "perceptron", "--quiet", "--force", "--model", str(model)]
+        run_command(["train", str(data), *online])
+        learned = ["--quiet", "--force", "--model", str(scratch / "learned.wm")]
+        yield _pipe(kind, ["predict", str(model), "-"], header, text, times)
+        yield _pipe(
+            kind, ["update", str(model), "-", "--predictions", *learned], header, text, times
         )
 
 
-def _started(model: pathlib.Path, text: bytes) -> subprocess.Popen[bytes]:
+def _pipe(kind: str, command: Sequence[str], header: bytes, text: bytes, times: int) -> Side:
+    """Send lines again and again into a command."""
+
+    def send(process: subprocess.Popen[bytes]) -> float:
+        used = _processor_seconds(process.pid)
+        for _ in range(times):
+            process.stdin.write(text)
+        process.stdin.close()
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        assert process.returncode == 0
+        return usage.ru_utime + usage.ru_stime - used
+
+    first = header + text[: text.index(b"\n") + 1]
+    return Side(
+        f"{command[0]}, {kind}",
+        f"widemargin {command[0]} MODEL -{' --predictions' * (command[0] == 'update')}",
+        send,
+        lambda seconds: {"lines per CPU second": times * text.count(b"\n") / seconds},
+        threads=None,
+        prepare=lambda repeat: _started(command, first),
+    )
+
+
+def _started(command: Sequence[str], first: bytes) -> subprocess.Popen[bytes]:
     """A process that has answered its first line."""
     process = subprocess.Popen(
-        [sys.executable, "-m", "widemargin", "predict", str(model), "-"],
+        [sys.executable, "-m", "widemargin", *command],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         bufsize=1 << 16,
     )
-    process.stdin.write(text[: text.index(b"\n") + 1])
+    process.stdin.write(first)
     process.stdin.flush()
     process.stdout.readline()
     # Nobody reads the other answers: a full pipe would hold the process up.
@@ -314,3 +321,26 @@ def _labelled_text(rng: np.random.Generator) -> bytes:
     columns = _columns(rng)
     label = "odd" if sum(columns) % 3 else "even"
     return f"{label}\t{' '.join(f'word{j}' for j in columns)}\n".encode()
+
+
+def _csv(rng: np.random.Generator) -> bytes:
+    size, colour, shape = rng.random(), rng.integers(0, 20), rng.integers(0, 20)
+    label = "odd" if (colour + shape) % 3 else "even"
+    return f"{label},{size:.2f},colour{colour},shape{shape}\n".encode()
+
+
+def _json_lines(rng: np.random.Generator) -> bytes:
+    label, size, colour, shape = _csv(rng).decode().strip().split(",")
+    return (
+        f'{{"label": "{label}", "size": {size}, "colour": "{colour}", "shape": "{shape}"}}\n'
+    ).encode()
+
+
+#: The kinds of lines: the end of a file's name, its header, and a random line.
+_KINDS: dict[str, tuple[str, bytes, Callable[[np.random.Generator], bytes]]] = {
+    "svmlight": ("svm", b"", _svmlight),
+    "VW": ("vw", b"", _vw),
+    "labelled text": ("txt", b"", _labelled_text),
+    "CSV": ("csv", b"label,size,colour,shape\n", _csv),
+    "JSON lines": ("jsonl", b"", _json_lines),
+}

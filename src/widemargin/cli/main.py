@@ -220,6 +220,12 @@ def explain(model: str, files: tuple[str, ...], row: int, top: int, **given: obj
     type=click.IntRange(1),
     help="Number of passes over the new examples (default: 1).",
 )
+@click.option(
+    "--predictions",
+    is_flag=True,
+    help="Print the prediction for each example before learning from it, line by line as they"
+    " come; examples without a label are only predicted. The result goes to standard error.",
+)
 @options.reading
 @click.option("--text", multiple=True, help="Tables: the column of texts.")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON object.")
@@ -227,9 +233,13 @@ def explain(model: str, files: tuple[str, ...], row: int, top: int, **given: obj
 def update(model: str, files: tuple[str, ...], target: str | None, **given: object) -> None:
     """Continue training MODEL on FILES, which may have new classes.
 
+    With --predictions, examples are learned from in the order in which they come, and a pipe (-) is
+    answered line by line. Whatever ends it, the model is saved.
+
     \b
-    Example:
+    Examples:
       widemargin update m.wm today.svm
+      tail -f clicks.vw | widemargin update m.wm - --predictions
     """
     from widemargin.cli.update import update as work
 

@@ -16,8 +16,10 @@ import numpy as np
 from widemargin.cli.ask import Question
 from widemargin.cli.linear import settings_of
 from widemargin.cli.options import refuse_to_overwrite
+from widemargin.cli.progressive import Progressive, refuse_predictions
 from widemargin.data.datasets import Classes, read_all
 from widemargin.errors import DataError, DataWarning
+from widemargin.markup.words import several
 from widemargin.models.kernel import KernelModel
 from widemargin.models.linear import LinearModel
 from widemargin.models.text_defaults import SAY_GOING_ON, go_on_online
@@ -30,7 +32,7 @@ def update(path: str, files: Sequence[str], target: str, given: Mapping[str, Any
     """Learn more; returns the exit code."""
     began = time.monotonic()
     refuse_to_overwrite(target, given["force"])
-    question = Question(path, files, given)
+    question = Question(path, files, given, live=given["predictions"])
     model, encoder = _updatable(path, question.model, question.encoder), question.encoder
     if given.get("text") and encoder.kind == "text":
         raise click.UsageError(
@@ -40,9 +42,12 @@ def update(path: str, files: Sequence[str], target: str, given: Mapping[str, Any
     rng = np.random.default_rng(model.params.get("random_state"))
     if model.generator_state is not None:
         rng.bit_generator.state = model.generator_state
-    classes = Classes(model.classes)
-    table = replace(question.files.options.table, need_label=True)
+    table = replace(question.files.options.table, need_label=not given["predictions"])
     question.files.options = replace(question.files.options, table=table)
+    if given["predictions"]:
+        refuse_predictions(path, settings, given)
+        return _answer_and_learn(Progressive(question, model, settings, rng), target, given, began)
+    classes = Classes(model.classes)
     data = read_all(question.files, encoder, classes, learn=True, observe=False)
     if data is None or np.any(data.codes < 0):
         raise DataError(f"{', '.join(files)}: every example needs a label to learn from")
@@ -89,17 +94,53 @@ def update(path: str, files: Sequence[str], target: str, given: Mapping[str, Any
     return 130 if watch.interrupted else 0
 
 
-def _tell(figures: Mapping[str, Any], learned: LinearModel) -> None:
+def _answer_and_learn(
+    progressive: Progressive, target: str, given: Mapping[str, Any], began: float
+) -> int:
+    """Answer each example before learning from it, and save the model whatever ends it."""
+    try:
+        progressive.run()
+    except DataError as error:
+        if not progressive.answered:
+            raise
+        progressive.result()[0].save(target)
+        done = several(progressive.answered, "example")
+        raise DataError(
+            f"{error}; the model learned from the {done} before and was saved to {target}"
+        ) from None
+    except BrokenPipeError:  # the reader has seen enough
+        progressive.result()[0].save(target)
+        raise
+    learned, more = progressive.result()
+    learned.save(target)
+    figures = {
+        "rows": progressive.counts.examples,
+        "epochs": 1,
+        "mistakes": more.mistakes,
+        **({"threshold": learned.threshold} if learned.threshold else {}),
+        "seconds": time.monotonic() - began,
+        "model": os.path.abspath(target),
+    }
+    if given["as_json"]:
+        click.echo(json.dumps(figures), err=True)
+    elif not given["quiet"]:
+        _tell(figures, learned, err=True)
+    return 130 if progressive.interrupted else 0
+
+
+def _tell(figures: Mapping[str, Any], learned: LinearModel, err: bool = False) -> None:
     """Say what was learned, and by which threshold the model decides."""
     epochs = figures["epochs"]
     click.echo(
         f"learned from {figures['rows']} more rows: {figures['mistakes']} mistakes in {epochs}"
-        f" epoch{'s' * (epochs != 1)}; model saved to {figures['model']}"
+        f" epoch{'s' * (epochs != 1)}; model saved to {figures['model']}",
+        err=err,
     )
     if learned.threshold:
         click.echo(
             f"threshold: {say_threshold(learned)}, as it was chosen before these rows were"
-            " learned from"
+            " learned from",
+            err=err,
         )
 
 

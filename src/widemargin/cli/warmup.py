@@ -37,7 +37,7 @@ from widemargin.loops.kernel.panels import LONGEST
 from widemargin.models.linear import LinearModel
 from widemargin.online.columns import Columns
 from widemargin.online.fit import fit_linear
-from widemargin.online.one_by_one import OneByOne
+from widemargin.online.one_by_one import AnswerThenLearn, OneByOne
 from widemargin.online.scores import scores
 from widemargin.online.settings import Settings
 from widemargin.online.state import State
@@ -129,13 +129,17 @@ def _certify() -> None:
 
 
 def _learn_one_by_one() -> None:
-    """Learn from a dict, with two classes and with more."""
+    """Learn from a dict, and from rows in turn with answers, with two classes and with more."""
+    rows = Rows.of(scipy.sparse.csr_matrix(np.ones((2, 1), np.float32)))
     for classes, joint in ((2, True), (3, True), (3, False)):
         W, features = np.zeros((1 if classes == 2 else classes, 2)), NamedFeatures(["a"])
         state = State.begin(W, "average", joint)
         ready = OneByOne(features, np.arange(classes), state, Settings(), 1.0, History())
         ready.learn({"a": 1.0}, 0)
         ready.predict({"a": 1.0})
+        state = State.begin(W.astype(np.float32), "average", joint)
+        turns = AnswerThenLearn(rows, state, Settings())
+        turns.run(slice(0, 2), np.arange(2), None, 0.0)
 
 
 def _learn_in_feature_space() -> None:

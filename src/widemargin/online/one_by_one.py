@@ -14,14 +14,16 @@ from widemargin.loops.jit import resolve
 from widemargin.loops.linear.one_example import (
     LEARNED,
     NEW_NAMES,
+    answer_and_learn,
     learn_jointly,
     learn_separately,
     predict_jointly,
     predict_separately,
 )
+from widemargin.loops.linear.passes import Tally
 from widemargin.loops.storage import Sparse
 from widemargin.online.fit import class_weights
-from widemargin.online.passes import explain_bad_score
+from widemargin.online.passes import ReadyRows, explain_bad_score
 from widemargin.online.settings import Settings
 from widemargin.online.state import State
 from widemargin.training.history import Epoch, History
@@ -79,8 +81,7 @@ class OneByOne:
                 self._codes.setdefault(type(label), {})[label] = code
         assert not isinstance(settings.class_weight, str)
         self._prices = class_weights(self._labels, settings.class_weight or {}).tolist()
-        average = float(settings.keep == "average")
-        self._numbers = np.array([*map(float, settings.step), bias, average, threshold])
+        self._numbers = numbers_of(settings, bias, threshold)
         row = history.epochs[-1] if history.epochs else Epoch(1, 0, 0, 0.0, None, None, 0.0)
         self._row = row
         self._totals = np.array([row.mistakes, row.updates, row.loss], np.float64)
@@ -201,6 +202,74 @@ class OneByOne:
         row = self._row._replace(mistakes=int(mistakes), updates=int(updates), loss=loss)
         self._history.epochs[-1:] = [row]
         self.ahead = False
+
+
+def numbers_of(settings: Settings, bias: float, threshold: float) -> np.ndarray:
+    """The numbers that the loops for single examples ask for."""
+    return np.array([*map(float, settings.step), bias, settings.keep == "average", threshold])
+
+
+class AnswerThenLearn:
+    """Predicts the class of each of some rows, and learns from it before the next is predicted.
+
+    What is learned is the same, to the bit, as in one pass over the rows in this order.
+
+    Parameters
+    ----------
+    rows : Rows
+        The examples.
+    state : State
+        The state, which keeps no log; it is changed in place.
+    settings : Settings
+        How to learn, one example at a time.
+    """
+
+    def __init__(self, rows: Rows, state: State, settings: Settings) -> None:
+        rows.check_finite()
+        rows.check_scale()
+        self._rows, self._state, self._settings, self._ready = rows, state, settings, ReadyRows()
+
+    def run(
+        self, which: slice, codes: np.ndarray, price: np.ndarray | None, threshold: float
+    ) -> tuple[np.ndarray, Tally]:
+        """Go through some of the rows.
+
+        Parameters
+        ----------
+        which : slice
+            Consecutive rows.
+        codes : array
+            The classes of all rows; -1 for those that are only predicted.
+        price : array or None
+            The cost of an error on each row; None: 1.
+        threshold : float
+            The score from which on the second of two classes is predicted.
+
+        Returns
+        -------
+        array, Tally
+            The classes that were predicted, and what was learned.
+        """
+        rows, state, settings = self._rows, self._state, self._settings
+        state.lay_out(rows.is_sparse)
+        ready = self._ready.rows(rows, state, settings.step)
+        order = rows.everything[which]
+        answers = np.empty(len(order), np.int64)
+        tally = answer_and_learn(
+            ready.stored,
+            frozen(codes.astype(np.int64)),
+            frozen(np.where(codes < 0, 0.0, 1.0 if price is None else price)),
+            order,
+            settings.step,
+            numbers_of(settings, rows.bias, threshold),
+            state.W,
+            state.U,
+            state.clock,
+            answers,
+        )
+        if tally.bad >= 0 or np.any(answers < 0):
+            explain_bad_score(rows, max(tally.bad, int(order[np.argmin(answers)])))
+        return answers, tally
 
 
 def one_row(values: np.ndarray, columns: np.ndarray, bias: float, width: int) -> Rows:

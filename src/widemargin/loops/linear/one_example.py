@@ -23,7 +23,15 @@ from __future__ import annotations
 import numpy as np
 
 from widemargin.loops.jit import jit
-from widemargin.loops.linear.passes import COUNT, SCALE, SEEN, Log, binary_pass, multiclass_pass
+from widemargin.loops.linear.passes import (
+    COUNT,
+    SCALE,
+    SEEN,
+    Log,
+    Tally,
+    binary_pass,
+    multiclass_pass,
+)
 from widemargin.loops.steps import REACH, Rule
 from widemargin.loops.storage import Sparse, dot, dots
 
@@ -94,32 +102,68 @@ def predict_separately(packed, columns, numbers, W, U, clock):
 
     It is in doubt if a value or a score is not finite.
     """
-    rows, i = one_row(packed, columns, numbers), np.uint64(0)
-    if len(W) > 1:
-        return best_of_several(packed, rows, numbers, W, U, clock)
     if not all_finite(packed):
         return -1
-    mean = dot(rows, i, U[0]) if numbers[MEAN] else 0.0
-    score = deployed_score(dot(rows, i, W[0]), mean, numbers, clock[0]) - numbers[THRESHOLD]
-    return -1 if not np.isfinite(score) else 1 if score >= 0.0 else 0
+    return label_of(one_row(packed, columns, numbers), np.uint64(0), numbers, W, U, clock)
 
 
 @jit()
 def predict_jointly(packed, columns, numbers, V, S, clock):
     """The class predicted for one example, after `learn_jointly`; -1 if that is in doubt."""
-    rows = one_row(packed, columns, numbers)
-    return best_of_several(packed, rows, numbers, V.T, S.T, clock)
+    if not all_finite(packed):
+        return -1
+    return label_of(one_row(packed, columns, numbers), np.uint64(0), numbers, V.T, S.T, clock)
+
+
+@jit()
+def answer_and_learn(rows, codes, prices, order, rule, numbers, W, U, clock, answers):
+    """Predict the class of each row, and then learn from it, before the next one is predicted.
+
+    W has one vector for two classes; otherwise the classes are learned together if they have one
+    clock, or else each against the rest. A row whose price is 0 is predicted, and not learned from.
+    Changes W, U, clock and answers, which has an entry for each row of `order`, in place.
+    """
+    log, y, signs = no_log(), codes, np.empty(len(codes), np.int8)
+    mistakes, updates, loss = 0, 0, 0.0
+    for j in range(len(order)):
+        i = order[j]
+        answers[j] = label_of(rows, i, numbers, W, U, clock)
+        if prices[i] == 0.0:
+            continue
+        one = order[j : j + 1]
+        if len(W) > 1 and len(clock) == 1:
+            tally = multiclass_pass(rows, y, prices, one, rule, W, U, clock[0], log)
+            mistakes, updates = mistakes + tally.mistakes, updates + tally.updates
+            loss += tally.loss
+            if tally.bad >= 0:
+                return Tally(mistakes, updates, loss, 0, np.int64(i))
+            continue
+        for k in range(len(W)):
+            signs[i] = 1 if codes[i] == (1 if len(W) == 1 else k) else -1
+            u = U[k] if len(U) else np.empty(0)
+            tally = binary_pass(rows, signs, prices, one, rule, W[k], u, clock[k], log)
+            mistakes, updates = mistakes + tally.mistakes, updates + tally.updates
+            loss += tally.loss / len(W)
+            if tally.bad >= 0:
+                return Tally(mistakes, updates, loss, 0, np.int64(i))
+    return Tally(mistakes, updates, loss, 0, -1)
 
 
 @jit(inline=True)
-def best_of_several(packed, rows, numbers, W, U, clock):
-    """The first of the classes with the best score; -1 if a number is not finite."""
-    if not all_finite(packed):
-        return -1
-    scores, means = np.empty(len(W)), np.zeros(len(W))
-    dots(rows, np.uint64(0), W, scores)
+def label_of(rows, i, numbers, W, U, clock):
+    """The class predicted for row i; -1 if a score is not finite.
+
+    Of two classes it is the second if the score reaches the threshold, of more the first with the
+    best score.
+    """
+    if len(W) == 1:
+        mean = dot(rows, i, U[0]) if numbers[MEAN] else 0.0
+        score = deployed_score(dot(rows, i, W[0]), mean, numbers, clock[0]) - numbers[THRESHOLD]
+        return -1 if not np.isfinite(score) else 1 if score >= 0.0 else 0
+    scores, means = np.empty(len(W), W.dtype), np.zeros(len(W))
+    dots(rows, i, W, scores)
     if numbers[MEAN]:
-        dots(rows, np.uint64(0), U, means)
+        dots(rows, i, U, means)
     best, top = -1, -np.inf
     for k in range(len(W)):
         score = deployed_score(scores[k], means[k], numbers, clock[min(k, len(clock) - 1)])
@@ -142,6 +186,7 @@ def all_finite(packed):
 @jit(inline=True)
 def deployed_score(score, mean, numbers, clock):
     """The score under the weights that predict, from those under the last weights and under u."""
+    score = np.float64(score)
     if numbers[MEAN]:
         return (score * clock[COUNT] - mean) / (clock[SEEN] + 1.0)
     return score * clock[SCALE]

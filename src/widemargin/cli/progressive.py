@@ -1,0 +1,180 @@
+"""`widemargin update --predictions`: answer each line, and then learn from it."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from types import FrameType
+from typing import Any
+
+import numpy as np
+
+from widemargin.cli.ask import Question
+from widemargin.data.datasets import Classes
+from widemargin.data.readers.chunk import Chunk, Labels
+from widemargin.data.rows import Rows
+from widemargin.errors import DataError
+from widemargin.models.linear import LinearModel
+from widemargin.models.threshold import kept_threshold
+from widemargin.online.fit import make_room, prices
+from widemargin.online.learn import distance_moved
+from widemargin.online.one_by_one import AnswerThenLearn
+from widemargin.online.settings import Settings
+from widemargin.training.history import Epoch, History
+from widemargin.training.run import Counts
+
+
+class Progressive:
+    """A model that answers each example before it learns from it, in the order in which they come.
+
+    Parameters
+    ----------
+    question : Question
+        The model's encoder and the examples. Those without a label are only answered.
+    model : LinearModel
+        The model, whose state is changed.
+    settings : Settings
+        How to learn.
+    rng : Generator
+        The model's random generator.
+
+    Attributes
+    ----------
+    interrupted : bool
+        Whether Ctrl-C ended it.
+    counts : Counts
+        What was learned; `answered` examples were answered.
+    """
+
+    def __init__(
+        self, question: Question, model: LinearModel, settings: Settings, rng: np.random.Generator
+    ) -> None:
+        self._question, self._model, self._settings, self._rng = question, model, settings, rng
+        self._classes, self._threshold = Classes(model.classes), model.threshold
+        self._before, self._began = model.state.last(), time.monotonic()
+        self._waiting = self.interrupted = False
+        self.counts, self.answered = Counts(), 0
+
+    def run(self) -> None:
+        """Answer and learn to the end of the examples, or to Ctrl-C."""
+        before = signal.signal(signal.SIGINT, self._note)
+        try:
+            for chunk in self._chunks():
+                labels = self._learn(chunk)
+                self.answered += len(labels)
+                sys.stdout.write("\n".join(labels) + "\n")
+                sys.stdout.flush()
+        finally:
+            signal.signal(signal.SIGINT, before)
+
+    def result(self) -> tuple[LinearModel, History]:
+        """The model as far as it has come, and the history of this update."""
+        state, counts = self._model.state, self.counts
+        row = Epoch(
+            1,
+            counts.mistakes,
+            counts.updates,
+            counts.mean_loss,
+            distance_moved(self._before, state),
+            None,
+            time.monotonic() - self._began,
+            counts.examples,
+        )
+        more = History([row], "interrupted" if self.interrupted else "epochs")
+        history = self._model.history.copy()
+        history.extend(more)
+        learned = replace(
+            self._model,
+            classes=self._classes.values,
+            keep=self._settings.keep,
+            history=history,
+            threshold=self._threshold,
+        )
+        return learned, more
+
+    def _note(self, number: int, frame: FrameType | None) -> None:
+        """Take down Ctrl-C. Only waiting ends at once: what was read is learned and answered."""
+        self.interrupted = True
+        if self._waiting:
+            raise KeyboardInterrupt
+
+    def _chunks(self) -> Iterator[Chunk]:
+        """The examples as they come."""
+        chunks = iter(self._question.files.chunks())
+        while not self.interrupted:
+            self._waiting = True
+            try:
+                chunk = next(chunks, None)
+            except KeyboardInterrupt:
+                return
+            finally:
+                self._waiting = False
+            if chunk is None:
+                return
+            yield chunk
+
+    def _learn(self, chunk: Chunk) -> list[str]:
+        """Answer the examples of a chunk and learn from them; the answers."""
+        options, encoder = self._question.files.options, self._question.encoder
+        rows = encoder.encode(self._question.raw(chunk), 0.0, options.threads, note=True)
+        rows = rows.with_bias(self._model.bias)
+        known = self._classes.values
+        make_room(self._model.state, known, known, rows, self._settings, self._rng)
+        rows = rows.widened(self._model.state.width)
+        turns = AnswerThenLearn(rows, self._model.state, self._settings)
+        answers: list[str] = []
+        labels, place = chunk.labels, 0
+        while place < chunk.n:
+            codes, new = np.full(chunk.n, -1), chunk.n
+            if labels is not None:
+                codes = self._classes.codes(labels)
+                strange = np.flatnonzero((labels.codes[place:] >= 0) & (codes[place:] < 0))
+                new = place + int(strange[0]) if len(strange) else chunk.n
+            # A label that is new is unknown until its line was answered.
+            end = min(new + 1, chunk.n)
+            answers += self._take(turns, slice(place, end), codes, chunk)
+            if new < chunk.n and labels is not None:
+                self._add_class(labels._replace(codes=labels.codes[new:end]), chunk.source, rows)
+                self._take(turns, slice(new, end), self._classes.codes(labels), chunk)
+            place = end
+        return answers
+
+    def _take(
+        self, turns: AnswerThenLearn, which: slice, codes: np.ndarray, chunk: Chunk
+    ) -> list[str]:
+        """Answer some examples and learn from them."""
+        values = self._classes.values
+        # Rows that have no class here are not learned from, so any price will do.
+        weight = self._settings.class_weight
+        price = prices(values, np.maximum(codes, 0), weight, chunk.weights, in_stream=True)
+        answers, tally = turns.run(which, codes, price, self._threshold)
+        counted = (codes[which] >= 0) & (True if price is None else price[which] > 0.0)
+        learned = int(np.count_nonzero(counted))
+        self.counts.add(learned, int(tally.mistakes), int(tally.updates), float(tally.loss))
+        return [str(label) for label in values[answers].tolist()]
+
+    def _add_class(self, label: Labels, source: str, rows: Rows) -> None:
+        """Make room for a label that is new."""
+        before = replace(self._model, classes=self._classes.values, threshold=self._threshold)
+        self._classes.add(label, source)
+        now = self._classes.values
+        make_room(self._model.state, before.classes, now, rows, self._settings, self._rng)
+        self._threshold = kept_threshold(before, now)
+
+
+def refuse_predictions(path: str, settings: Settings, given: Any) -> None:
+    """Raise an error if a model cannot answer and learn in turn."""
+    if given["epochs"] not in (None, 1):
+        raise DataError("--predictions: each example is learned from once; leave out --epochs")
+    if settings.keep == "vote":
+        raise DataError(
+            f"--predictions: {path} keeps all hypotheses for a vote, which is not counted anew"
+            " after each example; train with --keep average or last"
+        )
+    if settings.batch_size != 1:
+        raise DataError(
+            f"--predictions: {path} learns from several examples at once; train it with --batch 1"
+        )
