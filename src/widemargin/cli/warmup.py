@@ -101,6 +101,14 @@ def _learn_rows(matrix: Any, dtype: Any) -> None:
 def _learn_dense() -> None:
     for dtype in (np.float64, np.float32):
         _learn_rows(_MATRIX, dtype)
+        _separate_classes(dtype)
+
+
+def _separate_classes(dtype: Any) -> None:
+    """Fit an SVM of three classes, all together, to a matrix of mostly zeros."""
+    rows = Rows.of(np.tile(np.eye(70, dtype=dtype), (3, 1)))
+    codes = (np.arange(rows.n) % 3).astype(np.int64)
+    fit_svm(rows, np.arange(3), codes, SVMSettings(C=100.0), np.random.default_rng(0))
 
 
 def _learn_sparse() -> None:
