@@ -21,6 +21,7 @@ BENCHMARKS = (
     "linear_svm",
     "tuning",
     "kernel_svm",
+    "kernel_small",
     "kernel_perceptron",
     "freund_schapire",
     "chunking",
