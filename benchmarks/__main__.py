@@ -22,6 +22,7 @@ BENCHMARKS = (
     "dense_svm",
     "tuning",
     "kernel_svm",
+    "kernel_small",
     "kernel_perceptron",
     "freund_schapire",
     "chunking",

@@ -54,7 +54,7 @@ def compare(toy: bool, scratch: pathlib.Path) -> Comparison:
     for name in BINARY:
         made, told = _binary_sides(name, toy)
         sides += made
-        targets += [faster(made[0].name, made[1].name, 1.2)] if made else []
+        targets += [faster(made[0].name, made[1].name, 2.5)] if made else []
         data.append(told)
     return Comparison("RBF SVM, violation 1e-3 (P5)", "; ".join(data), tuple(sides), tuple(targets))
 

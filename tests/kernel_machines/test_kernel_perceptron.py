@@ -22,6 +22,8 @@ from widemargin import DataError, KernelPerceptron, ModelFileError, gram_matrix,
 from widemargin.cli.main import main
 from widemargin.kernel_machines.perceptron import budget, online
 from widemargin.kernels.strings import NGrams
+from widemargin.loops.kernel.feature_space import vote_together
+from widemargin.loops.linear.passes import Log
 
 
 @scikit_learn_checks(
@@ -206,6 +208,33 @@ def test_blocks_and_the_whole_matrix_learn_the_same(seed, shuffle, epochs, class
         np.testing.assert_array_equal(
             blocks.using(keep).decision_function(X), whole.using(keep).decision_function(K)
         )
+
+
+@given(st.integers(0, 10_000), st.integers(2, 6))
+@settings(max_examples=40, deadline=None)
+def test_joint_votes_go_to_the_first_best_of_every_hypothesis(seed, classes):
+    rng = np.random.default_rng(seed)
+    support, asked, entries = 5, 7, 30
+    K = rng.integers(-2, 3, (support, asked)).astype(float)
+    counts = np.sort(rng.integers(0, 12, entries)).astype(float)
+    log = Log(
+        rng.integers(0, support, entries).astype(np.uint64),
+        rng.integers(0, classes, entries).astype(np.uint64),
+        rng.integers(-1, 2, entries).astype(float),
+        counts,
+    )
+    expected, scores, before = np.zeros((classes, asked)), np.zeros((classes, asked)), 0.0
+    for example, label, amount, count in zip(*log, strict=True):
+        expected[np.argmax(scores, axis=0), np.arange(asked)] += count - before
+        before = count
+        scores[int(label)] += amount * K[int(example)]
+    S, U, votes = (np.zeros((classes, asked)) for _ in range(3))
+    last, cut = np.zeros(1), int(rng.integers(0, entries + 1))
+    for part in (slice(0, cut), slice(cut, entries)):
+        vote_together(K, Log(*(column[part] for column in log)), last, S, U, votes)
+    np.testing.assert_array_equal(votes, expected)
+    np.testing.assert_array_equal(S, scores)
+    assert last[0] == counts[-1]
 
 
 def test_the_vote_and_the_average_are_those_of_all_hypotheses():

@@ -8,6 +8,7 @@ import pathlib
 import pickle
 import signal
 import warnings
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -21,6 +22,7 @@ from scikit_learn_checks import NEARLY, scikit_learn_checks, unequal
 from scipy.optimize import minimize
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import log_loss
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
@@ -29,6 +31,7 @@ from widemargin.cli import main
 from widemargin.data.rows import Rows
 from widemargin.kernel_machines.svm.fit import KernelSVMSettings, fit_kernel_svm
 from widemargin.kernel_machines.svm.pairs import order_pairs, run_pairs
+from widemargin.kernel_machines.svm.probabilities import PairSigmoids, fit_pair_sigmoids
 from widemargin.kernel_machines.svm.row_cache import RowCache
 from widemargin.kernels.kernel import make_kernel
 from widemargin.kernels.points import points_of
@@ -342,6 +345,33 @@ def test_as_bits_or_as_vectors_the_answer_is_the_same(classes, dtype, monkeypatc
         np.testing.assert_allclose(scores, found[0][1], rtol=1e-5, atol=1e-5)
     for _, scores in found[1:3]:
         np.testing.assert_array_equal(scores, found[0][1])
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "poly"])
+def test_few_examples_at_once_or_in_rounds_the_answer_is_the_same(kernel, monkeypatch):
+    X, y = blobs(400, 3, 5, noise=1.5)
+    at_once = KernelSVM(C=3.0, tol=1e-5, kernel=kernel, gamma=0.3).fit(X, y)
+    monkeypatch.setattr("widemargin.kernel_machines.svm.working_set._SMALL", 0)
+    monkeypatch.setattr("widemargin.kernel_machines.svm.memory_plan._AT_ONCE", 0)
+    in_rounds = KernelSVM(C=3.0, tol=1e-5, kernel=kernel, gamma=0.3).fit(X, y)
+    assert at_once.certificate_.dual == pytest.approx(in_rounds.certificate_.dual, rel=1e-7)
+    assert at_once.certificate_.violation <= 1e-5
+    np.testing.assert_allclose(
+        at_once.model_.machine_scores(X), in_rounds.model_.machine_scores(X), atol=1e-3
+    )
+
+
+def test_members_come_and_go_without_mixing_up_their_kernel_values(monkeypatch):
+    X, y = blobs(600, 2, 4, noise=2.0)
+    monkeypatch.setattr("widemargin.kernel_machines.svm.working_set._SMALL", 0)
+    free = KernelSVM(C=0.3, gamma=0.3).fit(X, y)
+    monkeypatch.setattr("widemargin.kernel_machines.svm.working_set._ENOUGH", 140)
+    crowded = KernelSVM(C=0.3, gamma=0.3).fit(X, y)
+    for svm in (free, crowded):
+        assert svm.certificate_.violation <= 1e-3
+    assert crowded.certificate_.dual == pytest.approx(free.certificate_.dual, rel=1e-5)
+    theirs = SVC(C=0.3, gamma=0.3).fit(X, y)
+    np.testing.assert_allclose(crowded.decision_function(X), theirs.decision_function(X), atol=1e-2)
 
 
 # Memory, time, and going on
@@ -677,6 +707,59 @@ def test_a_function_is_given_back_to_a_file(tmp_path):
 
 def _product(x, z):
     return float(x @ z)
+
+
+@given(st.integers(0, 10_000), st.integers(3, 6))
+@settings(max_examples=30, deadline=None)
+def test_pairs_that_agree_are_coupled_to_the_probabilities_they_come_from(seed, classes):
+    p = np.random.default_rng(seed).dirichlet(np.ones(classes), size=9) * 0.98 + 0.02 / classes
+    pairs = list(combinations(range(classes), 2))
+    odds = np.stack([np.log(p[:, b] / p[:, a]) for a, b in pairs], axis=1)
+    sigmoids = PairSigmoids(np.full(len(pairs), -1.0), np.zeros(len(pairs)))
+    np.testing.assert_allclose(sigmoids.probabilities(-odds, classes), p, rtol=1e-6)
+
+
+def test_sigmoids_are_those_of_the_least_loss():
+    rng = np.random.default_rng(1)
+    codes, weights = np.arange(60) % 3, rng.random(60) + 0.5
+    scores = rng.normal(size=(60, 3))
+    for column, (a, b) in enumerate(combinations(range(3), 2)):
+        scores[:, column] += 1.0 * (codes == a) - 1.0 * (codes == b)
+    found = fit_pair_sigmoids(scores, codes, weights, 3)
+    for column, (a, b) in enumerate(combinations(range(3), 2)):
+        ours = (codes == a) | (codes == b)
+        s, first, w = scores[ours, column], codes[ours] == a, weights[ours]
+        high, low = (w[first].sum() + 1) / (w[first].sum() + 2), 1 / (w[~first].sum() + 2)
+        target = np.where(first, high, low)
+
+        def loss(at, s=s, w=w, target=target):
+            z = at[0] * s + at[1]
+            return w @ (target * np.logaddexp(0, z) + (1 - target) * np.logaddexp(0, -z))
+
+        best = minimize(loss, [0.0, 0.0], tol=1e-10)
+        assert loss((found.slopes[column], found.offsets[column])) <= best.fun + 1e-8
+        assert found.slopes[column] == pytest.approx(best.x[0], abs=1e-4)
+
+
+@pytest.mark.filterwarnings("ignore:The `probability` parameter:FutureWarning")
+def test_probabilities_of_many_classes_are_as_good_as_those_of_libsvm():
+    X, y = load_digits(return_X_y=True)
+    X, learned = X / 16.0, np.arange(len(y)) % 3 != 0
+    losses = []
+    for svm in (KernelSVM, SVC):
+        found = svm(C=10.0, probability=True, random_state=0).fit(X[learned], y[learned])
+        p = found.predict_proba(X[~learned])
+        np.testing.assert_allclose(p.sum(axis=1), 1.0)
+        losses.append(log_loss(y[~learned], p))
+    assert losses[0] <= 1.1 * losses[1]
+
+
+def test_a_class_of_one_example_has_no_probability():
+    X, y = blobs(30, 3)
+    y[y == 2] = 1
+    y[0] = 2
+    with pytest.raises(DataError, match="two examples of every class, found one of"):
+        KernelSVM(probability=True).fit(X, y)
 
 
 def test_probabilities_come_from_held_out_folds():

@@ -160,8 +160,8 @@ def _learn_in_feature_space() -> None:
         for way in (settings, replace(settings, multiclass="ovr"))[: k - 1]:
             model = fit_kernel_perceptron(X.astype(dtype), classes, y, way, rng)
             model.predict(X.astype(dtype))
-        # Longer rows are multiplied by BLAS, as all are on some processors.
-        for matrix in (X, np.pad(X, ((0, 0), (0, LONGEST)))):
+        # Longer rows are multiplied by BLAS, as all are on some processors; bits are counted.
+        for matrix in (X, np.pad(X, ((0, 0), (0, LONGEST))), X > 0.0):
             rows = Rows.of(matrix.astype(dtype))
             svm = fit_kernel_svm(rows, classes, y, KernelSVMSettings(kernel=kernel)).model
             svm.predict(rows)

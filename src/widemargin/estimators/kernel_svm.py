@@ -15,14 +15,16 @@ from sklearn.utils.validation import _check_sample_weight
 from widemargin.certificates.kernel_gap import KernelCertificate
 from widemargin.data.encode.labels import encode_labels
 from widemargin.data.rows import Rows
-from widemargin.errors import NotSeparableWarning
+from widemargin.errors import DataError, NotSeparableWarning
 from widemargin.estimators.fitted import advise
 from widemargin.estimators.kernel_answers import KernelAnswers
 from widemargin.kernel_machines.svm.fit import KernelSVMSettings, fit_kernel_svm
+from widemargin.kernel_machines.svm.probabilities import PairSigmoids, fit_pair_sigmoids
 from widemargin.kernel_machines.svm.solve import KernelDualStart
 from widemargin.models.kernel_svm import KernelSVMModel
 from widemargin.online.fit import check_classes
 from widemargin.parameters import changed, refuse_unused
+from widemargin.threads import thread_count
 from widemargin.training.progress import watched
 
 
@@ -84,8 +86,9 @@ class KernelSVM(KernelAnswers):
         Start from the dual values of the last fit on the same examples and labels, to continue
         after a deadline or Ctrl-C, or with another C.
     probability : bool
-        Whether to provide `predict_proba`: scikit-learn's sigmoid calibration on five held-out
-        folds.
+        Whether to provide `predict_proba`: sigmoids fitted to the scores of five held-out folds.
+        With pairs of classes there is one for every pair, and the probabilities of the classes are
+        those that agree best with them, as in LIBSVM.
     n_jobs : int or None
         Number of threads, each with one BLAS thread. The result does not depend on it.
     random_state : int, Generator or None
@@ -208,6 +211,10 @@ class KernelSVM(KernelAnswers):
         self._fitted()
         if vars(self).get("_calibrated") is None:
             raise AttributeError("a loaded model has no probabilities: files do not store them")
+        if isinstance(self._calibrated, PairSigmoids):
+            model = self._fitted()
+            scores = model.machine_scores(self._to_ask(X), thread_count(self.n_jobs))
+            return self._calibrated.probabilities(scores, len(model.classes))
         return self._calibrated.predict_proba(X)
 
     @property
@@ -288,5 +295,33 @@ class KernelSVM(KernelAnswers):
             seed = int(seed.integers(2**31))
         folds = StratifiedKFold(max(2, min(5, fewest)), shuffle=True, random_state=seed)
         alone = clone(self).set_params(probability=False, warm_start=False, progress=False)
+        if self._fitted().pairs:
+            self._calibrated = self._calibrate_pairs(alone, folds, X, y, sample_weight)
+            return
         self._calibrated = CalibratedClassifierCV(alone, method="sigmoid", cv=folds, ensemble=False)
         self._calibrated.fit(X, y, sample_weight)
+
+    def _calibrate_pairs(
+        self, alone: Self, folds: Any, X: Any, y: np.ndarray, sample_weight: np.ndarray | None
+    ) -> PairSigmoids:
+        """Fit a sigmoid for every pair of classes to the scores of held-out folds."""
+        from sklearn.model_selection import cross_val_predict
+
+        classes, codes = encode_labels(y)
+        if np.min(np.bincount(codes)) < folds.get_n_splits():
+            alone_in_it = classes[np.argmin(np.bincount(codes))]
+            raise DataError(
+                f"probability=True needs at least two examples of every class, found one of"
+                f" {alone_in_it!r}; leave it out or set probability=False"
+            )
+        alone.set_params(decision_function_shape="ovo")
+        weights = np.ones(len(y)) if sample_weight is None else sample_weight
+        scores = cross_val_predict(
+            alone,
+            X,
+            y,
+            cv=folds,
+            method="decision_function",
+            params=None if sample_weight is None else {"sample_weight": sample_weight},
+        )
+        return fit_pair_sigmoids(scores, codes, weights, len(classes))

@@ -12,7 +12,13 @@ from widemargin.kernel_machines.svm.problem import (
     KernelSVMProblem,
     TwoClassMachine,
 )
-from widemargin.kernel_machines.svm.row_cache import Buffers, RowCache
+from widemargin.kernel_machines.svm.row_cache import (
+    Buffers,
+    GivenRows,
+    RowCache,
+    refuse_not_finite,
+)
+from widemargin.kernels.blocks import block
 from widemargin.parameters import parse_bytes
 
 # Chosen by hand; benchmarks/RESULTS.md (section "kernel_svm") gives times measured with these
@@ -26,6 +32,9 @@ _FEWEST_ROWS = 256
 #: A problem that shares its rows with no other rarely needs one again: it keeps this many before it
 #: replaces old ones, because fresh memory costs more than computing those few again.
 _KEPT_ROWS = 512
+#: Pairs of no more examples in all classes take their kernel values from one matrix of all, up to
+#: 32 MB in float64: many small products take longer.
+_AT_ONCE = 2048
 #: The smallest number of landmarks.
 _FEWEST_LANDMARKS = 16
 
@@ -89,12 +98,19 @@ class RowCaches:
         self.buffers = [Buffers(problem.points.dtype) for _ in range(plan.workers)]
         self.threads = problem.threads if plan.workers == 1 else 1
         self._shared: dict[int | None, RowCache] = {}
+        points, few = problem.points, problem.points.n <= _AT_ONCE
+        self._gram: np.ndarray | None = None
+        if few and problem.pairs and plan.kind == "full" and problem.kernel.by_products:
+            self._gram = block(problem.kernel, points, points)
+            refuse_not_finite(problem.kernel, self._gram, points, points)
 
     def sources(self, machine: TwoClassMachine, worker: int) -> list[RowSource]:
         """Return where the kernel rows of a machine come from."""
         if machine.second is None:
             cache = self._within(None, slice(0, self.problem.points.n))
             return [RowSource(0, cache.A.n, [(cache, 0, cache.A.n)])]
+        if self._gram is not None:
+            return self._given(self._gram, machine, worker)
         first = self._within(machine.first, self.problem.span(machine.first))
         second = self._within(machine.second, self.problem.span(machine.second))
         m, n = first.A.n, first.A.n + second.A.n
@@ -102,6 +118,16 @@ class RowCaches:
             RowSource(0, m, [(first, 0, m), (self._between(first, second, worker, 0), m, n)]),
             RowSource(m, n, [(self._between(second, first, worker, 1), 0, m), (second, m, n)]),
         ]
+
+    def _given(self, K: np.ndarray, machine: TwoClassMachine, worker: int) -> list[RowSource]:
+        """Return the rows of a machine from the matrix of all kernel values."""
+        assert machine.second is not None
+        spans = [self.problem.span(machine.first), self.problem.span(machine.second)]
+        m, n = int(self.problem.sizes[machine.first]), sum(s.stop - s.start for s in spans)
+        rows = self.buffers[worker].get("given", n, n)
+        for one, to in zip(spans, (slice(0, m), slice(m, n)), strict=True):
+            rows[to, :m], rows[to, m:] = K[one, spans[0]], K[one, spans[1]]
+        return [RowSource(0, n, [(GivenRows(rows), 0, n)])]
 
     def _within(self, c: int | None, span: slice) -> RowCache:
         """Return values between the examples of one class, or of all, shared by all machines."""

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from widemargin.kernel_machines.svm.row_cache import RowCache
+from widemargin.kernel_machines.svm.row_cache import GivenRows, RowCache
 from widemargin.loops.svm.smo import error_extremes, update_errors
 from widemargin.threads import run_all
 
@@ -27,7 +27,7 @@ class RowSource(NamedTuple):
 
     start: int
     end: int
-    caches: Sequence[tuple[RowCache, int, int]]
+    caches: Sequence[tuple[RowCache | GivenRows, int, int]]
 
 
 @dataclass(frozen=True)

@@ -25,6 +25,16 @@ _TILES_PER_TASK = 8
 _COLUMNS_PER_TASK = 64 * PANEL
 
 
+def refuse_not_finite(kernel: Kernel, K: np.ndarray, A: Points, B: Points) -> None:
+    """Raise an error that names the first pair of examples whose value is not finite."""
+    if kernel.name not in ("linear", "poly", "precomputed"):
+        return  # kernels of distances are always finite
+    with np.errstate(over="ignore", invalid="ignore"):
+        suspect = not np.isfinite(K.sum())  # it is not finite if any value is not
+    if suspect:
+        check_values(K, A, B)
+
+
 class RowCache:
     """Kernel values between some examples and others: the rows that were needed last.
 
@@ -119,13 +129,19 @@ class RowCache:
         for start, B in tiles:
             K = tile[: A.n * B.n].reshape(A.n, B.n)
             block(self.kernel, A, B, out=K)
-            # The sum is not finite if any value is not. (Kernels of distances are always finite.)
-            if self.kernel.name in ("linear", "poly", "precomputed"):
-                with np.errstate(over="ignore", invalid="ignore"):
-                    suspect = not np.isfinite(K.sum())
-                if suspect:
-                    check_values(K, A, B)
+            refuse_not_finite(self.kernel, K, A, B)
             store_tile(K, self.store, slots, np.uint64(start))
+
+
+class GivenRows:
+    """Kernel rows that are all at hand: what a `RowCache` offers to those who read rows."""
+
+    def __init__(self, store: np.ndarray) -> None:
+        self.store = store
+
+    def fetch(self, which: np.ndarray) -> np.ndarray:
+        """Return the slots of these examples."""
+        return which.astype(np.uint64)
 
 
 class Buffers:

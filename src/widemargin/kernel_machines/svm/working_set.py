@@ -25,6 +25,9 @@ from widemargin.threads import run_all, split
 #: A round optimises the working set until its violation is this fraction of that of all examples,
 #: but not below the second, a fraction of the tolerance.
 _INNER_TOL, _FINEST_TOL = 0.1, 0.5
+#: All examples of a problem that has no more are members from the first round on, and optimised as
+#: exactly as wanted at once: rounds would take longer than the kernel values they spare.
+_SMALL = 512
 #: The largest number of SMO steps per round: about a tenth of a second, so that deadlines are kept.
 _STEPS = 50_000
 #: A working set of more members than this drops those that are not expected to change again. Its
@@ -103,8 +106,10 @@ class WorkingSet:
         )
 
     def _first(self) -> np.ndarray:
-        """Return the first members: examples of both signs, evenly spread."""
+        """Return the first members: all if they are few, else some of both signs, evenly spread."""
         problem = self.state.problem
+        if problem.n <= min(_SMALL, self.most):
+            return np.flatnonzero(problem.cost > 0.0)
         few = min(self.joining, self.most // 2)
         chosen = []
         for sign in (1, -1):
@@ -190,7 +195,8 @@ class WorkingSet:
         for part, whole in zip(parts, wholes, strict=True):
             part[:count] = whole[who]
         beta = parts[2]
-        tol = max(_INNER_TOL * violation, _FINEST_TOL * problem.tol)
+        rough = 0.0 if problem.n <= min(_SMALL, self.most) else _INNER_TOL * violation
+        tol = max(rough, _FINEST_TOL * problem.tol)
         longest = _LONGEST_STEP / max(float(np.max(problem.diagonal[who])), 1e-300)
         # Contiguous arrays: compiled loops are slow on others.
         work = self._work[: 6 * width].reshape(6, width)

@@ -132,20 +132,44 @@ def vote_each(K, log, last, S, U, votes):
 
 @jit()
 def vote_together(K, log, last, S, U, votes):
-    """As `vote_each`, for classes that were learned together: a vote goes to the first best."""
+    """As `vote_each`, for classes that were learned together: a vote goes to the first best.
+
+    Remembers who is the best of each example, its score, and since when: a correction of another
+    class changes that only by overtaking. So most entries cost no look at the other classes.
+    """
+    n = S.shape[1]
+    best, top, since = np.empty(n, np.int64), np.empty(n), np.full(n, last[0])
+    for i in range(n):
+        best[i] = _first_best(S, i)
+        top[i] = S[best[i], i]
     for e in range(len(log.example)):
-        k, a, c = log.label[e], log.amount[e], log.count[e]
-        survival = c - last[0]
+        k, a, c = np.int64(log.label[e]), log.amount[e], log.count[e]
         last[0] = c
-        if survival > 0.0:
-            for i in range(S.shape[1]):
-                best = 0
-                for r in range(1, len(S)):
-                    if S[r, i] > S[best, i]:
-                        best = r
-                votes[best, i] += survival
         s, u, x = S[k], U[k], K[log.example[e]]
         b = a * c
-        for i in range(len(s)):
+        for i in range(n):
             s[i] += a * x[i]
             u[i] += b * x[i]
+        for i in range(n):
+            before = best[i]
+            if before == k:
+                if s[i] < top[i]:
+                    best[i] = _first_best(S, i)
+                top[i] = S[best[i], i]
+            elif s[i] > top[i] or (s[i] == top[i] and k < before):
+                best[i], top[i] = k, s[i]
+            if best[i] != before:
+                votes[before, i] += c - since[i]
+                since[i] = c
+    for i in range(n):
+        votes[best[i], i] += last[0] - since[i]
+
+
+@jit(inline=True)
+def _first_best(S, i):
+    """The class with the largest score of example i: the first of equals."""
+    best = 0
+    for r in range(1, len(S)):
+        if S[r, i] > S[best, i]:
+            best = r
+    return best

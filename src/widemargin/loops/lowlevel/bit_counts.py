@@ -11,7 +11,7 @@ def count_bits(x):
     """The number of bits of a uint32 that are set.
 
     By hand, because numba has no such instruction: values of the Gaussian kernel of rows of 123
-    bits are made at 1,500 million per second, with the plain function at 27 million.
+    bits are made at 670 to 1,240 million per second, with the plain function at 38 million.
     """
     count = _0
     while x != _0:
