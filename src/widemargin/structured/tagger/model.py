@@ -223,9 +223,16 @@ class TaggerModel:
         found = columns_of_sentence(words, columns, self.templates.columns.inputs)
         return self.templates.columns.read(found), np.array([0, len(words)], np.uint64)
 
-    def codes(self, corpus: Corpus, n_jobs: int | None = None) -> np.ndarray:
-        """The tags of all tokens of a corpus, as indices into `tags`."""
-        tokens = self.templates.columns.read(word_columns(corpus))
+    def codes(
+        self, corpus: Corpus, n_jobs: int | None = None, words: Tokens | None = None
+    ) -> np.ndarray:
+        """The tags of all tokens of a corpus, as indices into `tags`.
+
+        `words`, if they were read before, serve a tagger that needs no other columns.
+        """
+        tokens = words
+        if tokens is None or self.templates.columns.inputs:
+            tokens = self.templates.columns.read(word_columns(corpus))
         starts = frozen(corpus.starts.astype(np.uint64))
         labels = np.empty(tokens.n, np.uint32)
         W, D, _ = self._weights
