@@ -259,6 +259,11 @@ class Tagger(StructuredEstimator):
             raise DataError(f"{corpus.source}: there is no token to learn from")
         if column == corpus.names[0]:
             raise DataError(f"{corpus.source}: the words themselves cannot be the tags")
+        if set(corpus.column(column)) == {"_"}:
+            raise DataError(
+                f"{corpus.source}: the column {column!r} is '_' everywhere, so there is nothing to"
+                f" learn; choose another ({', '.join(corpus.names[1:])})"
+            )
         if corpus.format == "conllu":
             return []
         names = corpus.names[1:]
