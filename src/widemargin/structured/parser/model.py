@@ -34,6 +34,7 @@ from widemargin.structured.parser.search import TreeSearch, largest_of, refuse_t
 from widemargin.structured.parser.treebank import Places, hash_tags, lay_out, read_forms
 from widemargin.structured.parser.trees import Attachment, measure_trees
 from widemargin.structured.sentences import corpus_of, is_one_sentence, place_in_sentence
+from widemargin.structured.sparse_rows import pack_rows, unpack_rows
 from widemargin.structured.tagger.model import TaggerModel
 from widemargin.threads import run_all, split, thread_count
 from widemargin.training.history import History
@@ -339,7 +340,7 @@ class ParserModel:
         write_model_file(path, *self.contents())
 
     def contents(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-        """The model as arrays and a description. Rows without weights are left out."""
+        """The model as arrays and a description. Weights of zero are left out."""
         arrays = {
             "kind": self.actions.kind,
             "of": self.actions.of,
@@ -350,8 +351,7 @@ class ParserModel:
         scored = self.system == "arc-hybrid"
         used = {"W": self.search.packed if scored else self.W, "V": self.search.packed_labels}
         for name, table in used.items():
-            rows = np.flatnonzero(largest_of(table)).astype(np.uint32)
-            arrays |= {name: table[rows], f"{name}.rows": rows}
+            arrays |= pack_rows(name, table)
         taggers = []
         for k, tagger in enumerate(self.taggers):
             parts, described = tagger.contents(names=False)
@@ -363,6 +363,7 @@ class ParserModel:
             "system": self.system,
             "beam": self.beam,
             "rows": [len(self.W), len(self.V)],
+            "shapes": [list(self.W.shape), list(self.V.shape)],
             "largest": [float(largest_of(table).max()) for table in (self.W, self.V)],
             "features": self.features,
             "label_features": self.label_features,
@@ -380,12 +381,14 @@ class ParserModel:
     def of(cls, arrays: dict[str, np.ndarray], about: dict[str, Any]) -> ParserModel:
         """Undo `contents`."""
         tables = []
-        for name, size, largest in zip("WV", about["rows"], about["largest"], strict=True):
-            saved = arrays[name]
+        for k, (name, largest) in enumerate(zip("WV", about["largest"], strict=True)):
+            if name in arrays:  # before format 4
+                saved = np.zeros((about["rows"][k], *arrays[name].shape[1:]), arrays[name].dtype)
+                saved[arrays[f"{name}.rows"]] = arrays[name]
+            else:
+                saved = unpack_rows(name, arrays, about["shapes"][k])
             unit = largest / LARGEST_WHOLE if saved.dtype == np.int16 else 1.0
-            table = np.zeros((size, *saved.shape[1:]), np.float32)
-            table[arrays[f"{name}.rows"]] = saved * np.float32(unit)
-            tables.append(table)
+            tables.append(saved * np.float32(unit))
         taggers = []
         for k, described in enumerate(about["taggers"]):
             start = f"tagger{k}."
