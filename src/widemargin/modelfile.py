@@ -32,7 +32,7 @@ from widemargin.errors import ModelFileError
 
 Model = TypeVar("Model")
 #: Written to every file. Files of a higher format are rejected.
-FORMAT = 3
+FORMAT = 4
 _SEAL, _SEAL_BYTES = "sha256", 32
 #: Types of numbers, as safetensors calls them.
 KINDS = {

@@ -279,6 +279,9 @@ def test_what_a_smaller_model_costs_is_told(folder):
     assert told["before_smaller"] == 1.0
     assert told["after_smaller"] == told["accuracy"] == 0.5
     assert "smaller_on" not in json.loads(run(*TAGGER, "chunks.txt", "--json").output)
+    assert told["weights"] < told["weights_before_smaller"]
+    said = run(*TAGGER, "plain.txt", "--prune", "0", "--model", "m.wm").stdout
+    assert "; --prune 0 makes nothing smaller" in said
 
 
 def test_options_reach_the_tagger(folder):

@@ -1,7 +1,7 @@
 """Model files of older formats, with the answers that the version gave that wrote them.
 
-`old/` holds those of widemargin 0.1 (format 1), `old/2` those of format 2. Run by a Python that has
-such a version installed, this file makes them anew:
+`old/` holds those of widemargin 0.1 (format 1), `old/2` and `old/3` those of formats 2 and 3. Run
+by a Python that has such a version installed, this file makes them anew:
 
     python tests/models/old_models.py [FOLDER]
 """
@@ -20,7 +20,7 @@ from widemargin.structured.tasks import Tagging
 
 OLD = pathlib.Path(__file__).parent / "old"
 #: Where the files of each format are.
-FOLDERS = {1: OLD, 2: OLD / "2"}
+FOLDERS = {1: OLD, 2: OLD / "2", 3: OLD / "3"}
 X = np.random.default_rng(0).integers(-3, 4, (12, 3)).astype(float)
 COLOURS = np.array(["red", "green", "blue"])[np.arange(12) % 3]
 TEXTS = ["good film", "bad film", "a good good day", "a bad bad day", "day of the film"]

@@ -165,7 +165,7 @@ def test_models_of_older_formats_answer_as_they_did(name, form):
 def test_a_file_says_its_format_and_who_wrote_it(tmp_path):
     widemargin.load(OLD / "perceptron.wm").save(tmp_path / "new.wm")
     _, about = read_model_file(tmp_path / "new.wm")
-    assert (about["format"], about["widemargin"]) == (3, widemargin.__version__)
+    assert (about["format"], about["widemargin"]) == (4, widemargin.__version__)
 
 
 def test_a_model_of_a_newer_version_says_so(tmp_path, monkeypatch):

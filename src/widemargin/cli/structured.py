@@ -15,6 +15,7 @@ from widemargin.data.readers.corpus import Corpus
 from widemargin.online.held_out import usual_part
 from widemargin.parameters import Use
 from widemargin.structured.cross_validation import cross_validate_sentences
+from widemargin.structured.parser.model import ParserModel
 from widemargin.structured.parser.parser import Parser, uses_of_parser
 from widemargin.structured.report import Report, measure_parser, measure_tagger
 from widemargin.structured.sentences import split_sentences
@@ -151,7 +152,21 @@ class SentenceTrainer(Trainer):
             "after_smaller": after[name],
         }
         line = f"what the smaller model costs: {name} {before[name]:.4f} -> {after[name]:.4f}"
-        return Section(figures, [f"{line} on the {where} sentences"])
+        lines = [f"{line} on the {where} sentences"]
+        if self.given.get("prune") is not None:
+            whole, kept = map(_count_weights, (self.whole, model))
+            figures |= {"weights_before_smaller": whole, "weights": kept}
+            lines.append(f"weights left: {kept:,} of {whole:,}")
+            if kept == whole:
+                least = f"--prune {self.given['prune']:g}"
+                lines[-1] += f"; {least} makes nothing smaller, as all features have larger weights"
+        return Section(figures, lines)
+
+
+def _count_weights(model: Any) -> int:
+    """How many weights of a tagger or parser are not zero."""
+    tables = (model.W, model.V) if isinstance(model, ParserModel) else (model.W,)
+    return sum(int(np.count_nonzero(table)) for table in tables)
 
 
 class TaggerTrainer(SentenceTrainer):

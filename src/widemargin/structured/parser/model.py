@@ -30,10 +30,11 @@ from widemargin.parameters import check_not_negative
 from widemargin.structured.parser.buffers import LARGEST_WHOLE
 from widemargin.structured.parser.explanations import NamedSentence, margins_of_heads
 from widemargin.structured.parser.features import features_of
-from widemargin.structured.parser.search import TreeSearch, largest_of
-from widemargin.structured.parser.treebank import Places, hash_tags, lay_out
+from widemargin.structured.parser.search import TreeSearch, largest_of, refuse_too_long
+from widemargin.structured.parser.treebank import Places, hash_tags, lay_out, read_forms
 from widemargin.structured.parser.trees import Attachment, measure_trees
 from widemargin.structured.sentences import corpus_of, is_one_sentence, place_in_sentence
+from widemargin.structured.sparse_rows import pack_rows, unpack_rows
 from widemargin.structured.tagger.model import TaggerModel
 from widemargin.threads import run_all, split, thread_count
 from widemargin.training.history import History
@@ -152,21 +153,28 @@ class ParserModel:
 
     def tag(self, corpus: Corpus, n_jobs: int | None = None) -> dict[str, list[str]]:
         """The tags of a corpus by column: the parser's own, or those in the corpus."""
-        if not self.taggers:
-            return {name: corpus.column(name) for name in self.columns}
-        found = {}
-        for name, tagger in zip(self.columns, self.taggers, strict=True):
-            tags = np.array(tagger.tags, object)
-            found[name] = tags[tagger.codes(corpus, n_jobs)].tolist()
-        return found
+        return self._read(corpus, n_jobs)[0]
 
     def lay_out(self, corpus: Corpus, n_jobs: int | None = None) -> Sentences:
         """Sentences with tags in the form that the loops read."""
-        return self._rows(corpus, self.tag(corpus, n_jobs))
+        return self._read(corpus, n_jobs)[1]
 
-    def _rows(self, corpus: Corpus, tags: dict[str, list[str]]) -> Sentences:
-        hashed = [hash_tags(tags[name]) for name in self.columns]
-        return lay_out(corpus, (hashed[0], hashed[-1]))
+    def _read(self, corpus: Corpus, n_jobs: int | None) -> tuple[dict[str, list[str]], Sentences]:
+        """The tags of a corpus by column, and its sentences as the loops read them.
+
+        Words are read once for all taggers and for the parser.
+        """
+        refuse_too_long(corpus, self.system)
+        tokens = read_forms(corpus)
+        tags, hashed = {}, []
+        if not self.taggers:
+            tags = {name: corpus.column(name) for name in self.columns}
+            hashed = [hash_tags(tags[name]) for name in self.columns]
+        for name, tagger in zip(self.columns, self.taggers, strict=False):
+            codes = tagger.codes(corpus, n_jobs, tokens)
+            tags[name] = np.array(tagger.tags, object)[codes].tolist()
+            hashed.append(hash_tags(tagger.tags)[codes])
+        return tags, lay_out(corpus, (hashed[0], hashed[-1]), tokens)
 
     def find_trees(self, sentences: Sentences, threads: int = 1) -> tuple[np.ndarray, np.ndarray]:
         """Heads and labels (their codes) for the rows of sentences."""
@@ -251,9 +259,8 @@ class ParserModel:
 
     def _named(self, words: Sequence[str], tags: dict[str, Sequence[str]]) -> NamedSentence:
         corpus = self._corpus_of_one(words, tags)
-        found = self.tag(corpus)
+        found, rows = self._read(corpus, None)
         columns = [found[name] for name in self.columns]
-        rows = self._rows(corpus, found)
         return NamedSentence(self.search, self.labels, corpus.words, columns, rows)
 
     def predict(self, sentences: Any, n_jobs: int | None = None) -> Trees:
@@ -267,8 +274,8 @@ class ParserModel:
             Number of threads; -1 for one per core. The trees do not depend on it.
         """
         corpus = self._corpus_of(sentences)
-        tags = self.tag(corpus, n_jobs)
-        heads, codes = self.find_trees(self._rows(corpus, tags), thread_count(n_jobs))
+        tags, read = self._read(corpus, n_jobs)
+        heads, codes = self.find_trees(read, thread_count(n_jobs))
         rows = Places.of(corpus.starts).rows
         names = np.array(self.labels, object)
         return Trees(heads[rows].astype(np.int64), names[codes[rows]].tolist(), tags)
@@ -333,7 +340,7 @@ class ParserModel:
         write_model_file(path, *self.contents())
 
     def contents(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-        """The model as arrays and a description. Rows without weights are left out."""
+        """The model as arrays and a description. Weights of zero are left out."""
         arrays = {
             "kind": self.actions.kind,
             "of": self.actions.of,
@@ -344,8 +351,7 @@ class ParserModel:
         scored = self.system == "arc-hybrid"
         used = {"W": self.search.packed if scored else self.W, "V": self.search.packed_labels}
         for name, table in used.items():
-            rows = np.flatnonzero(largest_of(table)).astype(np.uint32)
-            arrays |= {name: table[rows], f"{name}.rows": rows}
+            arrays |= pack_rows(name, table)
         taggers = []
         for k, tagger in enumerate(self.taggers):
             parts, described = tagger.contents(names=False)
@@ -357,6 +363,7 @@ class ParserModel:
             "system": self.system,
             "beam": self.beam,
             "rows": [len(self.W), len(self.V)],
+            "shapes": [list(self.W.shape), list(self.V.shape)],
             "largest": [float(largest_of(table).max()) for table in (self.W, self.V)],
             "features": self.features,
             "label_features": self.label_features,
@@ -374,12 +381,14 @@ class ParserModel:
     def of(cls, arrays: dict[str, np.ndarray], about: dict[str, Any]) -> ParserModel:
         """Undo `contents`."""
         tables = []
-        for name, size, largest in zip("WV", about["rows"], about["largest"], strict=True):
-            saved = arrays[name]
+        for k, (name, largest) in enumerate(zip("WV", about["largest"], strict=True)):
+            if name in arrays:  # before format 4
+                saved = np.zeros((about["rows"][k], *arrays[name].shape[1:]), arrays[name].dtype)
+                saved[arrays[f"{name}.rows"]] = arrays[name]
+            else:
+                saved = unpack_rows(name, arrays, about["shapes"][k])
             unit = largest / LARGEST_WHOLE if saved.dtype == np.int16 else 1.0
-            table = np.zeros((size, *saved.shape[1:]), np.float32)
-            table[arrays[f"{name}.rows"]] = saved * np.float32(unit)
-            tables.append(table)
+            tables.append(saved * np.float32(unit))
         taggers = []
         for k, described in enumerate(about["taggers"]):
             start = f"tagger{k}."

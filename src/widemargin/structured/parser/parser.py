@@ -41,6 +41,7 @@ from widemargin.structured.parser.features import (
     compile_templates,
 )
 from widemargin.structured.parser.model import SYSTEMS, ParserModel, Tree, Trees
+from widemargin.structured.parser.search import refuse_too_long
 from widemargin.structured.parser.stages import Stages
 from widemargin.structured.parser.training import (
     ArcTraining,
@@ -199,6 +200,7 @@ class Parser(StructuredEstimator):
         corpus = corpus_of(sentences)
         if not corpus.tokens:
             raise DataError(f"{corpus.source}: there is no sentence to learn from")
+        refuse_too_long(corpus, self.system)
         columns = self._columns(corpus)
         rng = np.random.default_rng(self.random_state)
         corpus, held_out = self._hold_out(corpus, rng)

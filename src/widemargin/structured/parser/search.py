@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from widemargin.data.readers.corpus import Corpus
 from widemargin.data.rows import frozen
 from widemargin.errors import DataError
 from widemargin.loops.trees.arcs import find_arc_features, parse_arcs, parse_without_each
@@ -132,11 +133,6 @@ class TreeSearch:
                     sentences, chosen, W, templates, self.actions, own, room, heads, labels
                 )
         else:
-            if longest > _LONGEST_CHART:
-                raise DataError(
-                    f"a sentence has {longest} words, but {self.system!r} takes at most"
-                    f" {_LONGEST_CHART}; use system='arc-hybrid', or shorter sentences"
-                )
             parse_arcs(sentences, chosen, *self.arc_search(longest), heads)
             for i in chosen:
                 labels[starts[i] : starts[i + np.uint64(1)]] = len(self.actions.kind)
@@ -233,6 +229,17 @@ class TreeSearch:
         allowed = self.allowed[int(own.counts[0])].astype(bool)
         scores = np.where(allowed, room.scores[0, : len(allowed)], -np.inf)
         return Looked(room.ids, own.nodes, own.counts), scores
+
+
+def refuse_too_long(corpus: Corpus, system: str) -> None:
+    """Refuse sentences that are too long for a search that scores every arc."""
+    long = np.flatnonzero(corpus.lengths > _LONGEST_CHART)
+    if system != "arc-hybrid" and len(long):
+        where, words = corpus.where(int(corpus.starts[long[0]])), corpus.lengths[long[0]]
+        raise DataError(
+            f"{where}: the sentence has {words} words, but {system!r} takes at most"
+            f" {_LONGEST_CHART}; use system='arc-hybrid', or shorter sentences"
+        )
 
 
 def _size(sentences: Sentences, i: int) -> int:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from widemargin.data.encode.tokens import TokenColumns
+from widemargin.data.encode.tokens import TokenColumns, Tokens
 from widemargin.data.readers.corpus import Corpus
 from widemargin.data.rows import frozen
 from widemargin.errors import DataError
@@ -36,7 +36,12 @@ class Places(NamedTuple):
         return cls(rows, (starts + 2 * np.arange(len(starts))).astype(np.uint64))
 
 
-def lay_out(corpus: Corpus, tags: Sequence[np.ndarray]) -> Sentences:
+def read_forms(corpus: Corpus) -> Tokens:
+    """The words of a corpus as the loops read them."""
+    return _FORMS.read({"word": word_columns(corpus)["word"]})
+
+
+def lay_out(corpus: Corpus, tags: Sequence[np.ndarray], forms: Tokens | None = None) -> Sentences:
     """Turn the tokens of a corpus into rows, without trees.
 
     Parameters
@@ -45,16 +50,18 @@ def lay_out(corpus: Corpus, tags: Sequence[np.ndarray]) -> Sentences:
         The words.
     tags : two arrays of uint64
         The tags of all tokens, as returned by `hash_tags`.
+    forms : Tokens, optional
+        What `read_forms` gives, if it is known.
     """
     places = Places.of(corpus.starts)
-    forms = _FORMS.hashed(_FORMS.read({"word": word_columns(corpus)["word"]}))
+    hashed = _FORMS.hashed(read_forms(corpus) if forms is None else forms)
     columns = np.empty((int(places.starts[-1]), len(COLUMNS)), np.uint64)
     columns[places.starts[:-1].astype(np.int64)] = key_of("the root")
     columns[places.starts[1:].astype(np.int64) - 1] = key_of("no word")
-    columns[places.rows, 0] = forms[:, 0]
+    columns[places.rows, 0] = hashed[:, 0]
     columns[places.rows, 1] = tags[0]
     columns[places.rows, 2] = tags[1]
-    columns[places.rows, 3] = forms[:, 1]
+    columns[places.rows, 3] = hashed[:, 1]
     nothing = frozen(np.empty(0, np.uint32))
     return Sentences(frozen(columns), frozen(places.starts), nothing, nothing)
 

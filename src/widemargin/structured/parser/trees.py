@@ -103,8 +103,8 @@ def measure_trees(
 ) -> Attachment:
     """UAS and LAS as in the CoNLL 2018 evaluation, for given tokens.
 
-    All tokens count, including punctuation. Only the part of a label before the colon counts,
-    unless `subtypes` is set.
+    The right heads must form trees. All tokens count, including punctuation. Only the part of a
+    label before the colon counts, unless `subtypes` is set.
 
     Parameters
     ----------
@@ -115,7 +115,9 @@ def measure_trees(
     labels : list of str
         The predicted labels.
     """
-    same_head = np.asarray(heads) == heads_of(answers)
+    right_heads = heads_of(answers)
+    check_trees(answers, right_heads)
+    same_head = np.asarray(heads) == right_heads
     right = answers.column("deprel")
     names = set(right) | set(labels)
     counted = {name: name if subtypes else name.partition(":")[0] for name in names}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Callable
 from functools import cached_property
 from typing import Any
@@ -13,6 +14,8 @@ from widemargin.data.encode.tokens import Tokens
 from widemargin.loops.sequences.templates import note_first
 from widemargin.modelfile import pack_strings, unpack_strings
 
+#: How hard names are compressed: 1 is the quickest.
+_LEVEL = 1
 #: Gives the names of some rows, by their positions.
 Make = Callable[[np.ndarray], list[str]]
 
@@ -55,8 +58,14 @@ class FeatureNames:
         return self._found.get(name)
 
     def pack(self, rows: np.ndarray) -> dict[str, np.ndarray]:
-        """The names of rows as arrays for a file."""
-        return pack_strings("names", [name or "" for name in self.of(rows)])
+        """The names of rows as arrays for a file, compressed: templates and words come again."""
+        packed = pack_strings("names", [name or "" for name in self.of(rows)])
+        packed["names.sizes"] = np.diff(packed.pop("names.ends"), prepend=0).astype(np.uint32)
+        pieces = {name: zlib.compress(part.tobytes(), _LEVEL) for name, part in packed.items()}
+        lengths = [part.nbytes for part in packed.values()]
+        return {name: np.frombuffer(piece, np.uint8) for name, piece in pieces.items()} | {
+            "names.lengths": np.array(lengths, np.int64)
+        }
 
     def renumbered(self, kept: np.ndarray) -> FeatureNames:
         """The names of some rows, which are now rows 1, 2, ..."""
@@ -100,7 +109,7 @@ class FeatureNames:
     @classmethod
     def stored(cls, rows: np.ndarray, arrays: dict[str, np.ndarray]) -> FeatureNames:
         """Names from a file."""
-        return cls(lambda: (rows, _chooser(unpack_strings("names", arrays))))
+        return cls(lambda: (rows, _chooser(_unpack_names(arrays))))
 
     def __getstate__(self) -> dict[str, Any]:
         rows, make = self._prepared
@@ -108,6 +117,23 @@ class FeatureNames:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self._prepare = lambda: (state["rows"], _chooser(state["names"]))
+
+
+def _unpack_names(arrays: dict[str, np.ndarray]) -> list[str]:
+    """Undo `FeatureNames.pack`; before format 4 names were not compressed."""
+    if "names.sizes" not in arrays:
+        return unpack_strings("names", arrays)
+    parts = [
+        zlib.decompressobj().decompress(arrays[name].tobytes(), length)
+        for name, length in zip(
+            ("names.bytes", "names.sizes"), arrays["names.lengths"].tolist(), strict=True
+        )
+    ]
+    content, sizes = (
+        np.frombuffer(part, kind) for part, kind in zip(parts, (np.uint8, np.uint32), strict=True)
+    )
+    ends = np.cumsum(sizes, dtype=np.int64)
+    return unpack_strings("names", {"names.bytes": content, "names.ends": ends})
 
 
 def _chooser(names: list[str]) -> Make:

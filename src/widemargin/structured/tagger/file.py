@@ -12,20 +12,26 @@ from widemargin.data.rows import frozen
 from widemargin.loops.sequences.tagging import Lexicon
 from widemargin.loops.sequences.templates import Index
 from widemargin.modelfile import pack_strings, pack_value, unpack_strings, unpack_value
+from widemargin.structured.sparse_rows import (
+    pack_flags,
+    pack_rows,
+    packed_rows,
+    unpack_flags,
+    unpack_rows,
+)
 from widemargin.structured.tagger.feature_names import FeatureNames
 from widemargin.training.history import History
 
 
 def pack_tagger(model: Any, names: bool = True) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-    """The arrays and the description for a file. Empty rows are left out."""
+    """The arrays and the description for a file. Weights of zero are left out."""
     R = model.features
-    rows = np.flatnonzero(np.any(model.W[:R], axis=1)).astype(np.uint32)
-    W = np.concatenate([model.W[rows], model.W[R:]])
+    W = pack_rows("W", model.W.astype(np.float16) if model.half else model.W)
+    rows = packed_rows("W", W, len(model.W))
+    rows = rows[rows < R]
     arrays: dict[str, Any] = {
-        "W": W.astype(np.float16) if model.half else W,
-        "rows": rows,
-        "index.keys": model.index.keys,
-        "index.rows": model.index.rows,
+        **W,
+        **_pack_index(model.index),
         "lexicon.keys": model.lexicon.keys,
         "lexicon.rows": model.lexicon.rows,
         "lexicon.masks": model.lexicon.masks,
@@ -41,6 +47,8 @@ def pack_tagger(model: Any, names: bool = True) -> tuple[dict[str, np.ndarray], 
         "learner": "Tagger",
         "templates": model.templates.written,
         "features": R,
+        "shape": list(model.W.shape),
+        "index": len(model.index.keys) or len(model.index.rows),
         "shift": int(model.index.shift),
         "order": model.order,
         "beam": model.beam,
@@ -59,20 +67,20 @@ def pack_tagger(model: Any, names: bool = True) -> tuple[dict[str, np.ndarray], 
 
 def unpack_tagger(arrays: dict[str, np.ndarray], about: dict[str, Any]) -> dict[str, Any]:
     """Undo `pack_tagger`: the fields of a `TaggerModel`."""
-    saved, rows = arrays["W"].astype(np.float32), arrays["rows"]
-    W = np.zeros((about["features"] + len(saved) - len(rows), saved.shape[1]), np.float32)
-    W[rows] = saved[: len(rows)]
-    W[about["features"] :] = saved[len(rows) :]
+    if "rows" in arrays:  # before format 4
+        W, rows = _unpack_dense(arrays, about["features"])
+        where = arrays["index.keys"], arrays["index.rows"]
+    else:
+        W = unpack_rows("W", arrays, about["shape"]).astype(np.float32, copy=False)
+        rows = packed_rows("W", arrays, about["shape"][0])
+        rows = rows[rows < about["features"]]
+        where = _unpack_index(arrays, about["index"])
     certificate = about["certificate"]
     return {
         "tags": unpack_strings("tags", arrays),
         "templates": Templates(about["templates"]),
         "W": W,
-        "index": Index(
-            np.uint64(about["shift"]),
-            frozen(arrays["index.keys"]),
-            frozen(arrays["index.rows"]),
-        ),
+        "index": Index(np.uint64(about["shift"]), *map(frozen, where)),
         "lexicon": Lexicon(*(frozen(arrays[f"lexicon.{name}"]) for name in Lexicon._fields)),
         "allowed": arrays["allowed"].astype(bool),
         "order": about["order"],
@@ -88,6 +96,40 @@ def unpack_tagger(arrays: dict[str, np.ndarray], about: dict[str, Any]) -> dict[
         "temperature": about.get("temperature", 1.0),  # files of 0.1 have none
         "known": arrays["known"],
     }
+
+
+def _unpack_dense(arrays: dict[str, np.ndarray], features: int) -> tuple[np.ndarray, np.ndarray]:
+    """The weights of a file whose rows are whole, and which rows of features it has."""
+    saved, rows = arrays["W"].astype(np.float32), arrays["rows"]
+    W = np.zeros((features + len(saved) - len(rows), saved.shape[1]), np.float32)
+    W[rows] = saved[: len(rows)]
+    W[features:] = saved[len(rows) :]
+    return W, rows
+
+
+def _pack_index(index: Index) -> dict[str, np.ndarray]:
+    """The arrays of an index without what is empty: a bit says which places are taken.
+
+    Without keys the rows that are taken are 1, 2, 3 and so on, and need not be stored.
+    """
+    taken = index.keys != 0 if len(index.keys) else index.rows != 0
+    packed = {"index.taken": pack_flags(taken), "index.keys": index.keys[index.keys != 0]}
+    if len(index.keys):
+        packed["index.rows"] = index.rows[taken]
+    return packed
+
+
+def _unpack_index(arrays: dict[str, np.ndarray], size: int) -> tuple[np.ndarray, np.ndarray]:
+    """Undo `_pack_index`: the keys and the rows."""
+    taken = unpack_flags(arrays["index.taken"], size)
+    keys, rows = np.zeros(0, np.uint64), np.zeros(size, np.uint32)
+    if "index.rows" in arrays:
+        keys = np.zeros(size, np.uint64)
+        keys[taken] = arrays["index.keys"]
+        rows[taken] = arrays["index.rows"]
+    else:
+        rows[taken] = np.arange(1, np.count_nonzero(taken) + 1)
+    return keys, rows
 
 
 def _certificate_numbers(certificate: RunCertificate | None) -> dict[str, Any] | None:

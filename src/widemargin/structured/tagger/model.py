@@ -26,7 +26,7 @@ from widemargin.loops.sequences.tagging import (
     score_all_labels,
     tag_sentences,
 )
-from widemargin.loops.sequences.templates import Index
+from widemargin.loops.sequences.templates import Index, enter_keys
 from widemargin.modelfile import (
     read_model_file,
     restore,
@@ -228,9 +228,16 @@ class TaggerModel:
         found = columns_of_sentence(words, columns, self.templates.columns.inputs)
         return self.templates.columns.read(found), np.array([0, len(words)], np.uint64)
 
-    def codes(self, corpus: Corpus, n_jobs: int | None = None) -> np.ndarray:
-        """The tags of all tokens of a corpus, as indices into `tags`."""
-        tokens = self.templates.columns.read(word_columns(corpus))
+    def codes(
+        self, corpus: Corpus, n_jobs: int | None = None, words: Tokens | None = None
+    ) -> np.ndarray:
+        """The tags of all tokens of a corpus, as indices into `tags`.
+
+        `words`, if they were read before, serve a tagger that needs no other columns.
+        """
+        tokens = words
+        if tokens is None or self.templates.columns.inputs:
+            tokens = self.templates.columns.read(word_columns(corpus))
         starts = frozen(corpus.starts.astype(np.uint64))
         labels = np.empty(tokens.n, np.uint32)
         W, D, _ = self._weights
@@ -522,11 +529,17 @@ class TaggerModel:
         place = np.zeros(R, np.uint32)
         place[kept] = np.arange(1, len(kept) + 1, dtype=np.uint32)
         W = np.concatenate([np.zeros((1, self.W.shape[1]), np.float32), self.W[kept], self.W[R:]])
-        rows = place[index.rows] if len(index.rows) else place
+        keys, rows = index.keys, place[index.rows] if len(index.rows) else place
+        if len(keys):  # a smaller dictionary, without the features that are left out
+            old_keys, old_rows = frozen(np.where(rows != 0, keys, np.uint64(0))), frozen(rows)
+            keys = np.zeros(1 << (2 * len(kept) + 1).bit_length(), np.uint64)
+            rows = np.zeros(len(keys), np.uint32)
+            enter_keys(old_keys, old_rows, keys, rows)
         names = self.names
         if names is not None:
             names = names.renumbered(kept)
-        return replace(self, W=W, index=index._replace(rows=frozen(rows)), names=names)
+        where = Index(index.shift, frozen(keys), frozen(rows))
+        return replace(self, W=W, index=where, names=names)
 
     def rounded(self) -> TaggerModel:
         """The same model with all weights rounded to 16 bits, which halves the file.

@@ -240,6 +240,11 @@ class Tagger(StructuredEstimator):
                 f"{corpus.source}: {only}{column!r} holds the words; the tags must be in another"
                 " column between blanks or tabs"
             )
+        if set(corpus.column(column)) == {"_"}:
+            raise DataError(
+                f"{corpus.source}: the column {column!r} is '_' everywhere, so there is nothing to"
+                f" learn; choose another ({', '.join(corpus.names[1:])})"
+            )
         if corpus.format == "conllu":
             return []
         names = corpus.names[1:]
