@@ -154,7 +154,8 @@ class Rows:
         if not self.is_sparse:
             values = frozen(self.stored.values[which])
             return Rows(Dense(values, self.stored.bias), len(which), self.width)
-        first, end = self.stored.starts[which], self.stored.starts[which + np.uint64(1)]
+        which = which.astype(np.int64)
+        first, end = self.stored.starts[which], self.stored.starts[which + 1]
         starts = np.zeros(len(which) + 1, np.uint64)
         np.cumsum(end - first, out=starts[1:])
         places = np.arange(starts[-1], dtype=np.uint64)
