@@ -1,0 +1,53 @@
+"""Rows that are taken, and rows that store a column twice, as scipy sees them."""
+
+import numpy as np
+import pytest
+import scipy.sparse
+
+from widemargin.data.rows import Rows
+
+
+@pytest.mark.parametrize("index", [np.int64, np.uint64, np.uint32])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_taken_rows_are_those_of_scipy(index, dtype):
+    matrix = scipy.sparse.random(20, 9, density=0.3, format="csr", dtype=dtype, random_state=0)
+    which = np.array([3, 0, 19, 3, 7], index)
+    taken = Rows.of(matrix, bias=0.5).take(which)
+    expected = Rows.of(matrix[which.astype(np.int64)], bias=0.5)
+    assert (taken.n, taken.width, taken.bias) == (5, 9, 0.5)
+    for found, wanted in zip(taken.stored[:3], expected.stored[:3], strict=True):
+        assert np.array_equal(found, wanted)
+    assert np.array_equal(taken.to_matrix().toarray(), matrix[which.astype(np.int64)].toarray())
+    assert Rows.of(matrix).take(which[:0]).n == 0
+
+
+@pytest.mark.parametrize(
+    ("starts", "columns", "is_sorted"),
+    [
+        ([0, 2, 4], [0, 3, 0, 1], True),
+        ([0, 2, 4], [0, 3, 3, 4], True),
+        ([0, 0, 4, 4], [0, 1, 2, 3], True),
+        ([0, 2, 4], [3, 0, 0, 1], False),
+        ([0, 2, 4], [0, 1, 2, 2], False),
+        ([0, 0], [], True),
+        ([0], [], True),
+    ],
+)
+def test_sorted_columns_are_told_as_scipy_tells_them(starts, columns, is_sorted):
+    parts = (np.ones(len(columns)), np.array(columns, np.int32), np.array(starts))
+    matrix = scipy.sparse.csr_matrix(parts, shape=(len(starts) - 1, 5))
+    assert bool(matrix.has_canonical_format) is is_sorted
+    rows = Rows.of(matrix)
+    assert rows._is_sorted() is is_sorted
+    assert np.array_equal(rows.without_duplicates().to_matrix().toarray(), matrix.toarray())
+
+
+@pytest.mark.parametrize("count", [1, 2, 5, 6])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_the_typical_value_is_nearest_to_the_median(count, dtype):
+    values = np.random.default_rng(count).normal(size=(1, count)).astype(dtype) * 30
+    median = float(np.median(np.abs(values)))
+    assert Rows.of(values).typical_value() == 2.0 ** round(np.log2(median))
+    values[0, 0] = np.nan
+    assert Rows.of(values).typical_value() == 1.0
+    assert Rows.of(np.zeros((3, 2))).typical_value() == 1.0
