@@ -209,7 +209,7 @@ def test_what_was_learned_is_saved_before_a_bad_line_is_refused(tmp_path):
     process.stdin.close()
     told = process.stderr.read().decode()
     assert process.wait(60) == 1
-    for part in ("line 9", "the 8 examples before", "copy.wm"):
+    for part in ("<stdin>:9:5", "the 8 examples before", "copy.wm"):
         assert part in told
     learn_line_by_line(tmp_path, suffix, header, lines)
     assert_same_model(tmp_path / "copy.wm", tmp_path / "slow.wm")

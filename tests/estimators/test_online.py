@@ -347,3 +347,50 @@ def test_labels_in_other_forms_are_learned_as_before(rows):
     words = np.array(["no", "yes"])[y]
     learner = Perceptron().partial_fit(X, words).partial_fit(X[:2], ["maybe", "no"])
     assert learner.classes_.tolist() == ["maybe", "no", "yes"]
+
+
+@every_learner
+def test_names_that_are_not_known_are_left_out_until_they_are_learned(make, classes):
+    dicts, labels, _, _ = examples(80, classes)
+    asked, alone = learned(make(), dicts, labels), learned(make(), dicts, labels)
+    for x, y in zip(dicts[:20], labels, strict=False):
+        more = {"before": 2.0, **x, "after": -1.0}
+        assert asked.predict_one({**x, "never": 3.0}) == asked.predict_one(x)
+        asked.predict_one(more)  # whose names are not known the first time, and known later
+        asked.learn_one(more, y)
+        alone.learn_one(more, y)
+        assert asked.predict_one(more) == alone.predict_one(dict(more))
+    assert asked.predict_one({"never": 1.0}) == alone.predict_one({})
+    assert_same(asked, alone)
+
+
+def test_a_name_becomes_known_beside_a_string():
+    learner = learned(Perceptron(keep="last"), [{"a": 1.0}, {"a": -1.0}] * 4, ["yes", "no"] * 4)
+    assert learner.predict_one({"a": 3.0, "b": 9.0}) == "yes"
+    for _ in range(5):
+        learner.learn_one({"b": 1.0, "kind": "x"}, "no")
+    assert learner.predict_one({"a": 3.0}) == "yes"
+    assert learner.predict_one({"a": 3.0, "b": 9.0}) == "no"
+
+
+def test_a_value_that_is_refused_leaves_its_new_name_out():
+    learner = learned(Perceptron(), [{"a": 1.0}, {"a": -1.0}], ["yes", "no"])
+    with pytest.raises(DataError, match="'b'"):
+        learner.learn_one({"b": np.nan}, "yes")
+    assert learner.n_features_in_ == 1
+    assert learner.learn_one({"c": 1.0}, "yes").n_features_in_ == 2
+
+
+@pytest.mark.parametrize("threshold", [-20.0, 0.5, 20.0])
+def test_a_threshold_decides_about_dicts_as_about_rows(threshold):
+    dicts, labels, X, y = examples(80, 2)
+    stream = learned(Perceptron(), dicts, labels).with_threshold(threshold)
+    rows = Perceptron()
+    for i in range(len(X)):
+        rows.partial_fit(X[i : i + 1], y[i : i + 1])
+    rows = rows.with_threshold(threshold)
+    assert [stream.predict_one(x) for x in dicts] == rows.predict(X).tolist()
+    # Where it goes on learning, the threshold is kept.
+    rows.partial_fit(X[:1], y[:1])
+    learned(stream, dicts[:1], labels[:1])
+    assert [stream.predict_one(x) for x in dicts] == rows.predict(X).tolist()

@@ -14,7 +14,8 @@ from widemargin.loops.jit import resolve
 from widemargin.loops.linear.one_example import (
     LEARNED,
     NEW_NAMES,
-    answer_and_learn,
+    answer_and_learn_jointly,
+    answer_and_learn_separately,
     learn_jointly,
     learn_separately,
     predict_jointly,
@@ -255,7 +256,9 @@ class AnswerThenLearn:
         ready = self._ready.rows(rows, state, settings.step)
         order = rows.everything[which]
         answers = np.empty(len(order), np.int64)
-        tally = answer_and_learn(
+        jointly = state.joint and len(state.W) > 1
+        loop = answer_and_learn_jointly if jointly else answer_and_learn_separately
+        tally = loop(
             ready.stored,
             frozen(codes.astype(np.int64)),
             frozen(np.where(codes < 0, 0.0, 1.0 if price is None else price)),

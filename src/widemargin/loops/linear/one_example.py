@@ -116,37 +116,53 @@ def predict_jointly(packed, columns, numbers, V, S, clock):
 
 
 @jit()
-def answer_and_learn(rows, codes, prices, order, rule, numbers, W, U, clock, answers):
+def answer_and_learn_separately(rows, codes, prices, order, rule, numbers, W, U, clock, answers):
     """Predict the class of each row, and then learn from it, before the next one is predicted.
 
-    W has one vector for two classes; otherwise the classes are learned together if they have one
-    clock, or else each against the rest. A row whose price is 0 is predicted, and not learned from.
-    Changes W, U, clock and answers, which has an entry for each row of `order`, in place.
+    Two classes, or each of more against the rest. A row whose price is 0 is predicted, and not
+    learned from. Changes W, U, clock and answers, which has an entry for each row of `order`, in
+    place.
     """
-    log, y, signs = no_log(), codes, np.empty(len(codes), np.int8)
-    mistakes, updates, loss = 0, 0, 0.0
+    log, signs = no_log(), np.empty(len(codes), np.int8)
+    mistakes, updates, bad, total = 0, 0, -1, 0.0
     for j in range(len(order)):
         i = order[j]
         answers[j] = label_of(rows, i, numbers, W, U, clock)
         if prices[i] == 0.0:
             continue
-        one = order[j : j + 1]
-        if len(W) > 1 and len(clock) == 1:
-            tally = multiclass_pass(rows, y, prices, one, rule, W, U, clock[0], log)
-            mistakes, updates = mistakes + tally.mistakes, updates + tally.updates
-            loss += tally.loss
-            if tally.bad >= 0:
-                return Tally(mistakes, updates, loss, 0, np.int64(i))
-            continue
         for k in range(len(W)):
             signs[i] = 1 if codes[i] == (1 if len(W) == 1 else k) else -1
             u = U[k] if len(U) else np.empty(0)
+            one = order[j : j + 1]
             tally = binary_pass(rows, signs, prices, one, rule, W[k], u, clock[k], log)
-            mistakes, updates = mistakes + tally.mistakes, updates + tally.updates
-            loss += tally.loss / len(W)
+            mistakes += tally.mistakes
+            updates += tally.updates
+            total += tally.loss / len(W)
             if tally.bad >= 0:
-                return Tally(mistakes, updates, loss, 0, np.int64(i))
-    return Tally(mistakes, updates, loss, 0, -1)
+                bad = tally.bad
+        if bad >= 0:
+            break
+    return Tally(mistakes, updates, total, 0, bad)
+
+
+@jit()
+def answer_and_learn_jointly(rows, codes, prices, order, rule, numbers, W, U, clock, answers):
+    """As `answer_and_learn_separately`, all classes together."""
+    log = no_log()
+    mistakes, updates, bad, total = 0, 0, -1, 0.0
+    for j in range(len(order)):
+        answers[j] = label_of(rows, order[j], numbers, W, U, clock)
+        if prices[order[j]] == 0.0:
+            continue
+        one = order[j : j + 1]
+        tally = multiclass_pass(rows, codes, prices, one, rule, W, U, clock[0], log)
+        mistakes += tally.mistakes
+        updates += tally.updates
+        total += tally.loss
+        if tally.bad >= 0:
+            bad = tally.bad
+            break
+    return Tally(mistakes, updates, total, 0, bad)
 
 
 @jit(inline=True)
@@ -186,10 +202,10 @@ def all_finite(packed):
 @jit(inline=True)
 def deployed_score(score, mean, numbers, clock):
     """The score under the weights that predict, from those under the last weights and under u."""
-    score = np.float64(score)
+    last = np.float64(score)
     if numbers[MEAN]:
-        return (score * clock[COUNT] - mean) / (clock[SEEN] + 1.0)
-    return score * clock[SCALE]
+        return (last * clock[COUNT] - mean) / (clock[SEEN] + 1.0)
+    return last * clock[SCALE]
 
 
 @jit(inline=True)
