@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from widemargin.kernel_machines.svm.pair_problem import KernelUpdate, PairState
-from widemargin.kernel_machines.svm.row_cache import Buffers
+from widemargin.kernel_machines.svm.row_cache import Buffers, GivenRows
 from widemargin.loops.svm.smo import (
     LANES,
     copy_rows,
@@ -25,8 +25,8 @@ from widemargin.threads import run_all, split
 #: A round optimises the working set until its violation is this fraction of that of all examples,
 #: but not below the second, a fraction of the tolerance.
 _INNER_TOL, _FINEST_TOL = 0.1, 0.5
-#: All examples of a problem that has no more are members from the first round on, and optimised as
-#: exactly as wanted at once: rounds would take longer than the kernel values they spare.
+#: If all kernel values are at hand, no more examples than these are members from the first round,
+#: and optimised as exactly as wanted at once: rounds would only take time.
 _SMALL = 512
 #: The largest number of SMO steps per round: about a tenth of a second, so that deadlines are kept.
 _STEPS = 50_000
@@ -69,6 +69,9 @@ class WorkingSet:
         self.state, self.joining, self.most = state, joining, max(2, min(most, n))
         self.members, self._begun = np.empty(0, np.int64), False
         self._held = np.zeros(n, np.bool_)
+        rows = [cache for source in state.problem.sources for cache, *_ in source.caches]
+        given = all(isinstance(one, GivenRows) for one in rows)
+        self._at_once = given and n <= min(_SMALL, self.most)
         self._rows: list[_MemberRows] = []
         self._up, self._down = np.empty(n, np.uint64), np.empty(n, np.uint64)
         # Never a power of two: rows at such distances compete for few lines of the cache.
@@ -108,7 +111,7 @@ class WorkingSet:
     def _first(self) -> np.ndarray:
         """Return the first members: all if they are few, else some of both signs, evenly spread."""
         problem = self.state.problem
-        if problem.n <= min(_SMALL, self.most):
+        if self._at_once:
             return np.flatnonzero(problem.cost > 0.0)
         few = min(self.joining, self.most // 2)
         chosen = []
@@ -195,7 +198,7 @@ class WorkingSet:
         for part, whole in zip(parts, wholes, strict=True):
             part[:count] = whole[who]
         beta = parts[2]
-        rough = 0.0 if problem.n <= min(_SMALL, self.most) else _INNER_TOL * violation
+        rough = 0.0 if self._at_once else _INNER_TOL * violation
         tol = max(rough, _FINEST_TOL * problem.tol)
         longest = _LONGEST_STEP / max(float(np.max(problem.diagonal[who])), 1e-300)
         # Contiguous arrays: compiled loops are slow on others.
