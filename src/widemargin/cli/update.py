@@ -39,9 +39,7 @@ def update(path: str, files: Sequence[str], target: str, given: Mapping[str, Any
             "the model was trained on fastText or label<TAB>text: update it with the same"
         )
     settings = settings_of(model, epochs=given["epochs"] or 1, validation=0.0, start="zero")
-    rng = np.random.default_rng(model.params.get("random_state"))
-    if model.generator_state is not None:
-        rng.bit_generator.state = model.generator_state
+    rng = _generator_of(model)
     table = replace(question.files.options.table, need_label=not given["predictions"])
     question.files.options = replace(question.files.options, table=table)
     if given["predictions"]:
@@ -92,6 +90,14 @@ def update(path: str, files: Sequence[str], target: str, given: Mapping[str, Any
     elif not given["quiet"]:
         _tell(figures, learned)
     return 130 if watch.interrupted else 0
+
+
+def _generator_of(model: LinearModel) -> np.random.Generator:
+    """The random generator as the model's training left it."""
+    rng = np.random.default_rng(model.params.get("random_state"))
+    if model.generator_state is not None:
+        rng.bit_generator.state = model.generator_state
+    return rng
 
 
 def _answer_and_learn(

@@ -144,14 +144,13 @@ class LinearLearner(LinearAnswers):
         rows = settings.extend(Rows.of(X), self.model_.bias if again else None)
         if sample_weight is not None:
             sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64)
-        rng = self._rng if again else self._generator()
-        state = None
+        rng, state = self._rng if again else self._generator(), None
         if again:
             classes, codes = self._known_classes(y)
             state = self._state_for(rows, classes, settings).copy()
-        check_classes(classes)
-        if not again:
+        else:
             warn_of_runs(settings, codes, classes)
+        check_classes(classes)
         held_out = self._held_out(X_val, y_val, classes, rows.bias)
         task = partial(self._task, rows, codes, sample_weight, held_out, state)
         with (

@@ -26,7 +26,7 @@ from widemargin.loops.sequences.tagging import (
     score_all_labels,
     tag_sentences,
 )
-from widemargin.loops.sequences.templates import Index, enter_keys
+from widemargin.loops.sequences.templates import Index
 from widemargin.modelfile import (
     read_model_file,
     restore,
@@ -48,7 +48,12 @@ from widemargin.structured.tagger.feature_names import FeatureNames
 from widemargin.structured.tagger.file import pack_tagger, unpack_tagger
 from widemargin.structured.tagger.lattice import Lattice
 from widemargin.structured.tagger.named_weights import NamedWeights, Weight, transition_weights
-from widemargin.structured.tagger.weights import Answering, answering, transition_rows
+from widemargin.structured.tagger.weights import (
+    Answering,
+    answering,
+    compact_index,
+    transition_rows,
+)
 from widemargin.threads import run_all, thread_count
 from widemargin.training.history import History
 
@@ -525,21 +530,10 @@ class TaggerModel:
 
     def _compact(self, kept: np.ndarray) -> TaggerModel:
         """Keep only some rows of features; all others share row 0, which is empty."""
-        R, index = self.features, self.index
-        place = np.zeros(R, np.uint32)
-        place[kept] = np.arange(1, len(kept) + 1, dtype=np.uint32)
+        R = self.features
         W = np.concatenate([np.zeros((1, self.W.shape[1]), np.float32), self.W[kept], self.W[R:]])
-        keys, rows = index.keys, place[index.rows] if len(index.rows) else place
-        if len(keys):  # a smaller dictionary, without the features that are left out
-            old_keys, old_rows = frozen(np.where(rows != 0, keys, np.uint64(0))), frozen(rows)
-            keys = np.zeros(1 << (2 * len(kept) + 1).bit_length(), np.uint64)
-            rows = np.zeros(len(keys), np.uint32)
-            enter_keys(old_keys, old_rows, keys, rows)
-        names = self.names
-        if names is not None:
-            names = names.renumbered(kept)
-        where = Index(index.shift, frozen(keys), frozen(rows))
-        return replace(self, W=W, index=where, names=names)
+        names = None if self.names is None else self.names.renumbered(kept)
+        return replace(self, W=W, index=compact_index(self.index, kept, R), names=names)
 
     def rounded(self) -> TaggerModel:
         """The same model with all weights rounded to 16 bits, which halves the file.

@@ -6,7 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from widemargin.data.rows import frozen
 from widemargin.loops.lowlevel.vectors import aligned
+from widemargin.loops.sequences.templates import Index, enter_keys
 
 #: The largest 16-bit integer.
 _LARGEST = 32767
@@ -75,3 +77,16 @@ def answering(W: np.ndarray, allowed: np.ndarray, labels: int, order: int) -> An
         return Answering(same, transition_table(same, allowed, labels, order), 1.0)
     T = whole[len(W) - transition_rows(labels, order) :].astype(np.float32)
     return Answering(whole, transition_table(T, allowed, labels, order), unit)
+
+
+def compact_index(index: Index, kept: np.ndarray, features: int) -> Index:
+    """An index of `features` rows for the rows that are kept, which follow the empty row 0."""
+    place = np.zeros(features, np.uint32)
+    place[kept] = np.arange(1, len(kept) + 1, dtype=np.uint32)
+    keys, rows = index.keys, place[index.rows] if len(index.rows) else place
+    if len(keys):  # a smaller dictionary, without the features that are left out
+        old_keys, old_rows = frozen(np.where(rows != 0, keys, np.uint64(0))), frozen(rows)
+        keys = np.zeros(1 << (2 * len(kept) + 1).bit_length(), np.uint64)
+        rows = np.zeros(len(keys), np.uint32)
+        enter_keys(old_keys, old_rows, keys, rows)
+    return Index(index.shift, frozen(keys), frozen(rows))
