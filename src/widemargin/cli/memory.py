@@ -6,8 +6,8 @@ import contextlib
 import ctypes
 import sys
 
-#: Arrays of at least this many bytes are given back; smaller ones are cheaper to keep. On a pipe of
-#: 1.5 GB, this costs a tenth of the processor's time (1 MB: a third, and saves 15 MB more).
+#: Arrays of at least this many bytes are given back; smaller ones are cheaper to keep: on a pipe of
+#: 1.5 GB, this cost a tenth of the processor's time in a single run, and half of this size more.
 _LARGE = 1 << 21
 #: The number of the parameter in glibc's malloc.h.
 _M_MMAP_THRESHOLD = -3
