@@ -673,6 +673,7 @@ def crowd(name, rows, seed=0):
         for label, js, xs in zip(labels, columns, values, strict=True):
             cells = dict(zip(js.tolist(), xs.tolist(), strict=True))
             file.write(f"{label} " + " ".join(f"{j}:0.{x:02}" for j, x in cells.items()) + "\n")
+        file.write("1 1:1\n-1 1:1\n" * 20)  # for few rows in many columns, noise is not enough
 
 
 def wait_for(path, process):
@@ -691,7 +692,7 @@ def everything(model):
 
 
 def test_ctrl_c_saves_what_was_learned_so_far():
-    crowd("f.svm", 2000)
+    crowd("f.svm", 1960)
     words = ["--epochs", "100000000", "--checkpoint", "points", "--checkpoint-every", "0.01"]
     process = start("train", "f.svm", "--model", "m.wm", *words)
     wait_for("points/checkpoint.wm", process)
@@ -785,6 +786,8 @@ def test_every_example_of_the_help_runs():
         pathlib.Path(f"{name}.jsonl").write_bytes(reviews)
         pathlib.Path(f"{name}.jsonl.xz").write_bytes(lzma.compress(reviews))
     rows = "".join(f"{i % 7},{'yes' if i % 7 > 4 else 'no'}\n" for i in range(100))
+    pathlib.Path("clicks.vw").write_text("1 | price:2 red\n-1 | price:1 blue\n" * 5)
+    run("train", "clicks.vw", "--model", "clicks.wm", "--quiet")
     pathlib.Path("fraud.csv").write_text(f"amount,fraud\n{rows}")
     for name in ("train", "dev", "test", "new"):
         pathlib.Path(f"{name}.conllu").write_text(treebank(), encoding="utf-8")

@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from widemargin.data.readers.conll import CONLLU, read_conll
@@ -249,7 +249,7 @@ def test_other_complaints():
         read("a O\n", columns=["a", "b", "c"])
     with pytest.raises(DataError, match="sentence 1: 2 cells in 'word', 1 in 'tag'"):
         Corpus.of([["a", "b"]], [["X"]])
-    with pytest.raises(DataError, match="give a list of words"):
+    with pytest.raises(DataError, match="give a list of strings"):
         Corpus.of(["a b"])
     with pytest.raises(DataError, match="sentence 2: 'word' holds 3, of type int"):
         Corpus.of([["a"], [3]])
@@ -410,6 +410,10 @@ def test_attachment_is_that_of_the_conll_evaluation(tokens):
     found, guessed = sentence(1)
     guessed = [label.replace(":x", ":y") for label in guessed]
     corpus = read(tree(heads, labels), format="conllu")
+    try:
+        check_trees(corpus, heads_of(corpus))
+    except DataError:
+        assume(False)
     measured = measure_trees(corpus, found, guessed)
     uas = sum(a == b for a, b in zip(heads, found, strict=True))
     las = sum(

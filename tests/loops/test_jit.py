@@ -332,6 +332,7 @@ def test_a_release_that_does_not_fit_says_what_it_was_made_with(tmp_path, monkey
     (tmp_path / "made_with.txt").write_text("numba 0.1\n")
     monkeypatch.setattr(compiling, "_RELEASE", tmp_path)
     monkeypatch.setattr(compiling, "_told", False)
+    monkeypatch.setattr(jit, "_quiet", False)  # another test may have run `warmup`
     jit.tell_compiling(always=True)
     assert capsys.readouterr().err.startswith("the machine code of this release is for numba 0.1; ")
 
@@ -351,6 +352,7 @@ def test_compiling_is_told_once_on_a_terminal(terminal, tmp_path, monkeypatch):
     said.isatty = lambda: terminal
     monkeypatch.setattr(sys, "stderr", said)
     monkeypatch.setattr(compiling, "_told", False)
+    monkeypatch.setattr(jit, "_quiet", False)  # another test may have run `warmup`
     monkeypatch.setattr(compiling, "_CACHE", tmp_path)
 
     @jit.jit()
@@ -364,6 +366,7 @@ def test_compiling_is_told_once_on_a_terminal(terminal, tmp_path, monkeypatch):
 
 def test_a_quiet_command_says_nothing_of_compiling(monkeypatch, capsys):
     monkeypatch.setattr(compiling, "_told", False)
+    monkeypatch.setattr(jit, "_quiet", False)  # another test may have run `warmup`
     monkeypatch.setattr(jit, "_quiet", False)
     jit.compile_quietly()
     jit.tell_compiling(always=True)

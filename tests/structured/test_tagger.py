@@ -782,7 +782,7 @@ def test_a_wrong_parameter_is_named(params):
         ([], [], "no token"),
         ([["a", "b"]], [["X"]], "sentence 1"),
         ([["a"], ["b"]], [["X"]], "sentences"),
-        (["a b"], [["X", "Y"]], "list of words"),
+        (["a b"], [["X", "Y"]], "list of strings"),
         ([["a", 3]], [["X", "Y"]], "sentence 1"),
         ([["a"]], [[1]], "sentence 1"),
         ([[("a", "b", "c", "d")]], [["X"]], "columns"),

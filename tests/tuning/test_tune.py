@@ -184,7 +184,7 @@ def test_sample_weights_take_part(tmp_path):
         (["v.svm", "--folds", "4", "--stream"], "needs all examples in memory"),
         (["v.svm", "--nested"], "--nested has no effect without --tune"),
         (["v.svm", "--tune", "--epochs", "3"], "nothing to search"),
-        (["v.svm", "--learner", "tagger", "--folds", "3"], "not an option of the learner tagger"),
+        (["v.svm", "--learner", "tagger", "--tune"], "not an option of the learner tagger"),
         (["v.svm", "--folds", "4000"], "must be a whole number from 2 to 200"),
     ],
 )

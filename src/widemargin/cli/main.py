@@ -239,7 +239,7 @@ def update(model: str, files: tuple[str, ...], target: str | None, **given: obje
     \b
     Examples:
       widemargin update m.wm today.svm
-      tail -f clicks.vw | widemargin update m.wm - --predictions
+      cat clicks.vw | widemargin update clicks.wm - --predictions --quiet
     """
     from widemargin.cli.update import update as work
 

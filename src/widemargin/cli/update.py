@@ -25,6 +25,7 @@ from widemargin.models.linear import LinearModel
 from widemargin.models.text_defaults import SAY_GOING_ON, go_on_online
 from widemargin.models.threshold import kept_threshold, say_threshold
 from widemargin.online.fit import fit_linear, make_room
+from widemargin.training.history import History
 from widemargin.training.progress import watched
 
 
@@ -64,14 +65,12 @@ def update(path: str, files: Sequence[str], target: str, given: Mapping[str, Any
             first_row=before,
             watch=watch,
         )
-    history = model.history.copy()
-    history.extend(more)
     learned = replace(
         model,
         classes=classes.values,
         state=state,
         keep=settings.keep,
-        history=history,
+        history=_with_more(model.history, more),
         generator_state=rng.bit_generator.state,
         threshold=kept_threshold(model, classes.values),
     )
@@ -90,6 +89,13 @@ def update(path: str, files: Sequence[str], target: str, given: Mapping[str, Any
     elif not given["quiet"]:
         _tell(figures, learned)
     return 130 if watch.interrupted else 0
+
+
+def _with_more(history: History, more: History) -> History:
+    """A history that goes on with more epochs."""
+    history = history.copy()
+    history.extend(more)
+    return history
 
 
 def _generator_of(model: LinearModel) -> np.random.Generator:

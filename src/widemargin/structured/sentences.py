@@ -19,6 +19,19 @@ BESIDE = ("pos", "chunk")
 _NOT_IN_TEMPLATES = str.maketrans("[]|", "()/")
 
 
+class TagLists(list[list[str]]):
+    """Lists of tags, one per sentence, which NumPy takes for one object each.
+
+    So scikit-learn can concatenate those of several folds (`cross_val_predict`).
+    """
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        found = np.empty(len(self), object)
+        for place, tags in enumerate(self):
+            found[place] = tags
+        return found if dtype is None else found.astype(dtype)
+
+
 def corpus_of(given: Any, tags: Any = None, beside: Sequence[str] = BESIDE) -> Corpus:
     """Sentences as a corpus; tags, if given, become its column "tag".
 

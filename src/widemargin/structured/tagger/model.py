@@ -35,6 +35,7 @@ from widemargin.modelfile import (
 from widemargin.models.explanation import Explanation, explanation_of
 from widemargin.parameters import check_not_negative, check_positive, check_whole
 from widemargin.structured.sentences import (
+    TagLists,
     columns_of_sentence,
     corpus_of,
     is_one_sentence,
@@ -68,19 +69,6 @@ class Answer(NamedTuple):
 
     tags: list[str]
     score: float
-
-
-class TagLists(list[list[str]]):
-    """Lists of tags, one per sentence, which NumPy takes for one object each.
-
-    So scikit-learn can concatenate those of several folds (`cross_val_predict`).
-    """
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-        found = np.empty(len(self), object)
-        for place, tags in enumerate(self):
-            found[place] = tags
-        return found if dtype is None else found.astype(dtype)
 
 
 @dataclass(frozen=True, eq=False)
