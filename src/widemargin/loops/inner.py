@@ -21,6 +21,7 @@ from __future__ import annotations
 import contextlib
 import gc
 from collections.abc import Iterator
+from inspect import signature
 from types import CodeType
 from typing import Any
 
@@ -36,6 +37,9 @@ class _Whole(JITCodeLibrary):
 
     def _optimize_functions(self, ll_module: Any) -> None:
         """Optimise what the module defines, one function after the other."""
+        if "llvm_module" in signature(self._codegen._function_pass_manager).parameters:  # 0.61
+            super()._optimize_functions(ll_module)
+            return
         ll_module.data_layout = self._codegen._data_layout
         manager, builder = self._codegen._function_pass_manager()
         for function in ll_module.functions:
