@@ -57,6 +57,7 @@ class Progressive:
         self._before, self._began = model.state.last(), time.monotonic()
         self._waiting = self.interrupted = False
         self.counts, self.answered = Counts(), 0
+        self.labelled = self.right = 0
 
     def run(self) -> None:
         """Answer and learn to the end of the examples, or to Ctrl-C."""
@@ -140,7 +141,16 @@ class Progressive:
                 self._add_class(labels._replace(codes=labels.codes[new:end]), chunk.source, rows)
                 self._take(turns, slice(new, end), self._classes.codes(labels), chunk)
             place = end
+        self._compare(answers, labels)
         return answers
+
+    def _compare(self, answers: list[str], labels: Labels | None) -> None:
+        """Count the answers that were right, of the examples that have a label."""
+        if labels is not None:
+            names = [str(label) for label in labels.values.tolist()]
+            for answer, code in zip(answers, labels.codes.tolist(), strict=True):
+                self.labelled += code >= 0
+                self.right += code >= 0 and answer == names[code]
 
     def _take(
         self, turns: AnswerThenLearn, which: slice, codes: np.ndarray, chunk: Chunk

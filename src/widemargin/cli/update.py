@@ -125,10 +125,12 @@ def _answer_and_learn(
         raise
     learned, more = progressive.result()
     learned.save(target)
+    labelled = progressive.labelled
     figures = {
         "rows": progressive.counts.examples,
         "epochs": 1,
         "mistakes": more.mistakes,
+        **({"accuracy": progressive.right / labelled} if labelled else {}),
         **({"threshold": learned.threshold} if learned.threshold else {}),
         "seconds": time.monotonic() - began,
         "model": os.path.abspath(target),
@@ -137,6 +139,9 @@ def _answer_and_learn(
         click.echo(json.dumps(figures), err=True)
     elif not given["quiet"]:
         _tell(figures, learned, err=True)
+        if labelled:
+            right = figures["accuracy"]
+            click.echo(f"accuracy of the answers: {right:.4f} on {labelled} rows", err=True)
     return 130 if progressive.interrupted else 0
 
 
