@@ -249,3 +249,14 @@ def test_what_cannot_answer_and_learn_in_turn_is_refused(tmp_path, trained, aske
     (tmp_path / "more.svm").write_text("".join(lines))
     refused = run_shell(tmp_path, "update", "m.wm", "more.svm", "--predictions", *asked, code=1)
     assert told in refused.stderr
+
+
+def test_update_says_how_many_of_its_answers_were_right(tmp_path):
+    train_online(tmp_path, "svmlight")
+    lines = training("svmlight").splitlines(keepends=True)[:40]
+    flipped = [line.replace("1 ", "-1 ", 1) if line.startswith("1") else line for line in lines]
+    (tmp_path / "new.svm").write_text("".join(flipped))
+    ran = run_shell(tmp_path, "update", "m.wm", "new.svm", "--predictions", "--json")
+    answers = ran.stdout.split()
+    right = sum(a == line.split()[0] for a, line in zip(answers, flipped, strict=True))
+    assert json.loads(ran.stderr)["accuracy"] == right / len(flipped)
