@@ -856,7 +856,7 @@ def test_rows_of_a_sorted_pipe_are_all_counted_and_warned_of(folder):
     process = start("train", "-", "--memory", "200kB", "--model", "m.wm")
     out, err = process.communicate(sorted_vectors(300_000), timeout=120)
     assert process.returncode == 0, err
-    assert re.search(r"warning: \d+ rows in a row had the label -?1", err)
+    assert re.search(r"warning: \d+ consecutive rows had the label -?1", err)
     assert "<stdin>: 300000 rows" in out
     assert "accuracy before learning" not in out  # it would be that of a guess
 

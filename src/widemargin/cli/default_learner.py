@@ -26,7 +26,7 @@ _USUAL, _FOR_TEXTS, _PIECEWISE = "perceptron", "svm", "pa"
 _POSSIBLE = frozenset().union(
     *(LEARNERS[name].options for name in (_USUAL, _FOR_TEXTS, _PIECEWISE))
 )
-#: Options that mean the default learner for texts even though an SVM does not have them.
+#: Options that the default learner for texts accepts even though an SVM does not have them.
 _ALSO = {"memory", "stream"}
 
 
@@ -53,7 +53,7 @@ def make_trainer(
         return _reading(_trainer(_USUAL, given, typed, job), files)
     other = _other_option(typed)
     if other is not None:
-        _say(f"with {other}, a perceptron learns; without it, an SVM learns texts")
+        _say(f"{other} selects a perceptron; without it, texts are learned by an SVM")
         return _reading(_trainer(_USUAL, given, typed, job), files)
     return _text_trainer(files, given, typed, job)
 
@@ -91,7 +91,7 @@ def _reading(trainer: Trainer, files: Files, found: Examples | None = None) -> T
 
 
 def _with(given: Mapping[str, Any], default: TextDefault) -> dict[str, Any]:
-    """The options, with the defaults for texts where nothing else was said."""
+    """The options, with the defaults for texts where they were not given."""
     usual = {**default.parameters, "idf": default.idf}
     unsaid = {name: value for name, value in usual.items() if given.get(name) is None}
     return {**given, **unsaid}
