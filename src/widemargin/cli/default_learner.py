@@ -69,7 +69,7 @@ def _text_trainer(
     if found is not None:
         unlimited = {name: how for name, how in typed.items() if name not in _ALSO}
         return _reading(_trainer(_FOR_TEXTS, whole, unlimited, job), files, found)
-    _say(f"the examples are not all in memory: {SAY_PIECEWISE} (--learner and --idf decide it)")
+    _say(f"the examples are not all in memory: {SAY_PIECEWISE} (choose with --learner and --idf)")
     pieces = _with(given, PIECEWISE)
     if not files.readable_again:
         pieces["epochs"] = None  # a pipe is read once

@@ -95,7 +95,7 @@ def _find_tellers(matrix: Any, codes: np.ndarray, encoder: TableEncoder) -> Iter
 
 
 def _share_predicted(block: Any, kind: str, codes: np.ndarray, half: np.ndarray) -> float:
-    """The share of labels that a column predicts, learned on half of the rows and tested on half."""
+    """The share of labels that a column predicts, learned from half of the rows, on the others."""
     rows, columns, values = _entries(block)
     if kind == "category":
         found = np.zeros(block.shape[0], np.int64)
