@@ -11,6 +11,7 @@ import sys
 import time
 
 import pytest
+from interpreted import told_by_both
 from noisy_files import noisy_treebank, noisy_vectors, write_noisy_files
 from shell import run
 
@@ -117,6 +118,23 @@ def test_a_parser_takes_one_or_two_columns_of_tags(words):
 
 
 # The report
+
+
+@each_learner
+def test_with_the_compiler_off_models_are_saved_and_reported_the_same(learner, folder):
+    """Loops then count with numpy's integers, which JSON does not take."""
+    write_noisy_files(folder, rows=12, sentences=2)
+    script = (
+        "import json\nfrom shell import run_shell\n"
+        "from widemargin.modelfile import read_model_file\n"
+        f"told = json.loads(run_shell({str(folder)!r}, *{COMMANDS[learner]!r}, '--json').stdout)\n"
+        "epochs = read_model_file(told['model'])[1]['history']['epochs']\n"
+        "counts = [row[:3] for row in epochs]\n"
+        "print(json.dumps([told['epochs'], told['stopped'], counts]))"
+    )
+    compiled, interpreted = told_by_both(script)
+    assert compiled == interpreted
+    assert compiled.startswith("[")
 
 
 @each_learner
