@@ -240,7 +240,7 @@ def test_what_was_learned_is_saved_when_it_is_ended(tmp_path, end):
     ("trained", "asked", "told"),
     [
         ((), ("--epochs", "2"), "leave out --epochs"),
-        (("--keep", "vote"), (), "keeps all hypotheses for a vote"),
+        (("--keep", "vote"), (), "votes with all its hypotheses"),
         (("--batch", "5"), (), "several examples at once"),
     ],
 )
