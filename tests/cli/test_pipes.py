@@ -5,10 +5,10 @@ import random
 import select
 import signal
 import subprocess
-import sys
 
 import numpy as np
 import pytest
+from forked import Program
 from shell import run_shell
 
 from widemargin.models.linear import load_model
@@ -41,8 +41,8 @@ def training(format):
 
 def start(folder, command):
     """Start the program with pipes for its input and its output."""
-    return subprocess.Popen(
-        [sys.executable, "-m", "widemargin", *command],
+    return Program(
+        *command,
         cwd=folder,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,

@@ -19,6 +19,7 @@ import time
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from forked import Program
 from shell import run
 from sklearn.metrics import accuracy_score, f1_score
 from small_language import treebank
@@ -34,7 +35,7 @@ PROGRAM = [sys.executable, "-m", "widemargin"]
 def start(*words, **options):
     """A command as a process of its own, with pipes."""
     pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
-    return subprocess.Popen([*PROGRAM, *map(str, words)], text=True, **{**pipes, **options})
+    return Program(*words, text=True, **{**pipes, **options})
 
 
 @pytest.fixture(autouse=True)
@@ -706,7 +707,7 @@ def test_ctrl_c_saves_what_was_learned_so_far():
 
 WAYS = {
     "in memory": ["--epochs", "40"],
-    "from files": ["--stream", "--memory", "1KB", "--epochs", "2"],
+    "from files": ["--stream", "--memory", "3MB", "--epochs", "3"],
     "vote": ["--keep", "vote", "--epochs", "6"],
 }
 

@@ -4,12 +4,13 @@ import gzip
 import io
 import json
 import re
-import subprocess
 import sys
 from dataclasses import replace
+from subprocess import PIPE
 
 import numpy as np
 import pytest
+from forked import Program
 from shell import run
 from sklearn.model_selection import KFold, cross_val_score
 from small_language import treebank
@@ -44,8 +45,10 @@ def read(text):
 
 def ask(text, *words):
     """What a command prints that is given a text to read."""
-    program = [sys.executable, "-m", "widemargin", *words]
-    return subprocess.run(program, input=text, capture_output=True, text=True, check=True).stdout
+    with Program(*words, stdin=PIPE, stdout=PIPE, stderr=PIPE, text=True) as process:
+        told, errors = process.communicate(text)
+    assert process.returncode == 0, errors
+    return told
 
 
 @pytest.fixture(autouse=True)

@@ -11,6 +11,7 @@ import sys
 import time
 
 import pytest
+from forked import Program
 from interpreted import told_by_both
 from noisy_files import noisy_treebank, noisy_vectors, write_noisy_files
 from shell import run
@@ -184,7 +185,7 @@ RESUMED = {
 
 def kill_at_a_checkpoint(words, seconds):
     """Start a training and kill it a moment after it has written its first checkpoint."""
-    process = subprocess.Popen([sys.executable, "-m", "widemargin", *words])
+    process = Program(*words)
     while not glob.glob("points/*.wm") and process.poll() is None:
         time.sleep(0.002)
     time.sleep(seconds)
