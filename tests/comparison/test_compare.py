@@ -200,7 +200,7 @@ def test_words_for_a_pair_that_only_its_own_interval_tells_apart():
     told = Comparison(entries, pairs, 80, 2, ["x", "y"], 8, 1).words()
     said = next(line for line in told if "probably" in line)
     assert said.startswith(f"Near (by {pair.low:.4f} to {pair.high:.4f}) is probably worse")
-    assert f"of {len(pairs)} pairs" in said
+    assert f"among {len(pairs)} pairs" in said
 
 
 def test_one_learner_is_no_comparison(data):
