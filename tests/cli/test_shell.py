@@ -19,7 +19,7 @@ import time
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from forked import Program
+from forked import Forked
 from shell import run
 from sklearn.metrics import accuracy_score, f1_score
 from small_language import treebank
@@ -35,7 +35,7 @@ PROGRAM = [sys.executable, "-m", "widemargin"]
 def start(*words, **options):
     """A command as a process of its own, with pipes."""
     pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
-    return Program(*words, text=True, **{**pipes, **options})
+    return Forked("-m", "widemargin", *words, text=True, **{**pipes, **options})
 
 
 @pytest.fixture(autouse=True)

@@ -11,7 +11,7 @@ import sys
 import time
 
 import pytest
-from forked import Program
+from forked import Forked
 from interpreted import told_by_both
 from noisy_files import noisy_treebank, noisy_vectors, write_noisy_files
 from shell import run
@@ -185,7 +185,7 @@ RESUMED = {
 
 def kill_at_a_checkpoint(words, seconds):
     """Start a training and kill it a moment after it has written its first checkpoint."""
-    process = Program(*words)
+    process = Forked("-m", "widemargin", *words)
     while not glob.glob("points/*.wm") and process.poll() is None:
         time.sleep(0.002)
     time.sleep(seconds)
