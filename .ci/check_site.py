@@ -1,9 +1,9 @@
 """Check the documentation that was built: `python .ci/check_site.py FOLDER`.
 
-Every link and anchor leads somewhere, nothing is fetched from elsewhere, and the search knows the
-names that people look for. If there is a browser, pages are opened at the width of a phone and of a
-desk, in light and in dark: no error on the console, nothing that sticks out, text that can be read,
-and a search that finds the page of a name.
+Every link and anchor leads somewhere, every page is a few clicks from the start, nothing is fetched
+from elsewhere, and the search knows the names that people look for. If there is a browser, pages
+are opened at the width of a phone and of a desk, in light and in dark: no error on the console,
+nothing that sticks out, text that can be read, and a search that finds the page of a name.
 """
 
 from __future__ import annotations
@@ -43,6 +43,9 @@ SEARCHED = {
 #: How many results somebody looks at.
 FIRST = 10
 WIDTHS = (400, 1400)
+#: The folders of what people read, and in how many clicks each page of them can be reached.
+CONTENTS = {"start", "guide", "lectures", "gallery", "reference"}
+CLICKS = 3
 #: The least contrast of text and ground (WCAG 2.1, level AA).
 CONTRAST = 4.5
 
@@ -98,6 +101,21 @@ def broken_links(pages: dict[pathlib.Path, Page]) -> list[str]:
                 if anchor not in pages[target].anchors and anchor != "top":
                     found.append(f"{path}: {link} has no such anchor")
     return found
+
+
+def too_far(pages: dict[pathlib.Path, Page], start: pathlib.Path) -> list[str]:
+    """Pages that cannot be reached from the first one in a few clicks."""
+    reached = {start}
+    for _ in range(CLICKS):
+        links = {(page, link) for page in reached for link in pages[page].links}
+        paths = {(page, urllib.parse.urlsplit(link).path) for page, link in links}
+        reached |= {(page.parent / urllib.parse.unquote(path)).resolve() for page, path in paths}
+        reached &= pages.keys()
+    return [
+        f"{path}: is more than {CLICKS} clicks from the start"
+        for path in pages.keys() - reached
+        if path.relative_to(start.parent).parts[0] in CONTENTS
+    ]
 
 
 def unknown_to_search(folder: pathlib.Path) -> list[str]:
@@ -209,6 +227,7 @@ def main() -> int:
     folder = pathlib.Path(sys.argv[1])
     pages = read_pages(folder)
     wrong = broken_links(pages) + unknown_to_search(folder)
+    wrong += too_far(pages, (folder / "index.html").resolve())
     if shutil.which("chromium") and shutil.which("chromedriver"):
         wrong += seen_in_browser(folder)
     else:

@@ -105,7 +105,7 @@ def test_shell_examples(page, tmp_path):
 @each_page
 def test_no_example_is_hidden_from_the_tests(page):
     """Blocks in lists are indented, and so are not run."""
-    assert not re.search(r"^\s+```(python|console)", page.read_text(encoding="utf-8"), re.M)
+    assert not re.search(r"^[ \t]+```(python|console)", page.read_text(encoding="utf-8"), re.M)
 
 
 @each_page
