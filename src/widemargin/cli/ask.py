@@ -27,7 +27,7 @@ _FORMATS: dict[str, tuple[str, ...]] = {
     "vw": ("vw",),
 }
 #: Learners of sentences, and the commands that ask what they learned.
-SENTENCE_LEARNERS = {"Tagger": "tag", "Parser": "parse"}
+SENTENCE_LEARNERS = {"Tagger": "tag", "Parser": "parse", "Tokenizer": "tokenize"}
 #: The learner of tasks that somebody wrote.
 TASK_LEARNER = "StructuredPerceptron"
 #: Texts that are no tables.

@@ -124,6 +124,12 @@ LEARNERS = {
         ),
         frozenset({*_SENTENCES, *_CHECKPOINTS, "columns", "half", "threads", "calibrate"}),
     ),
+    "tokenizer": Learner(
+        "Tokenizer",
+        "widemargin.cli.tokenizer:TokenizerTrainer",
+        ("epochs", "C", "patience", "max_seconds"),
+        frozenset(),
+    ),
     "parser": Learner(
         "Parser",
         "widemargin.cli.structured:ParserTrainer",

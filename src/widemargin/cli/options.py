@@ -188,6 +188,15 @@ _ENCODING = [
         " examples are in memory; words not seen in training then count for nothing).",
     ),
 ]
+encoded = _ENCODED
+threads = click.option(
+    "--threads", type=click.IntRange(1), help="Number of threads (default: one per core)."
+)
+tokenizer = click.option(
+    "--tokenizer",
+    metavar="TOKENIZER",
+    help="Read raw text, and cut it into sentences and words with this model.",
+)
 _ASKING = [
     click.option(
         "--format",
@@ -195,9 +204,7 @@ _ASKING = [
         help="Format of the files (default: recognised by their names or first lines).",
     ),
     _ENCODED,
-    click.option(
-        "--threads", type=click.IntRange(1), help="Number of threads (default: one per core)."
-    ),
+    threads,
 ]
 
 

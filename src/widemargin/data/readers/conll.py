@@ -96,7 +96,7 @@ def _parse(
     encoding: str,
     plain: bool,
 ) -> Corpus:
-    text = content if isinstance(content, str) else _decode(content, source, encoding)
+    text = content if isinstance(content, str) else decode(content, source, encoding)
     if format is None:
         among = (*CORPORA, "text") if plain else tuple(CORPORA)
         format = format_of(source, text[: 1 << 14].encode("utf-8", "replace"), among)
@@ -110,7 +110,8 @@ def _parse(
     return _parse_text(text, source)
 
 
-def _decode(content: bytes, source: str, encoding: str) -> str:
+def decode(content: bytes, source: str, encoding: str) -> str:
+    """The text of a file; an error names the line that is not in this encoding."""
     try:
         return content.decode(encoding)
     except LookupError:

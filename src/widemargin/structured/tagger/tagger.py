@@ -347,7 +347,9 @@ class Tagger(StructuredEstimator):
             order=self.order,
             scheme=scheme,
             given_scheme=given_scheme,
-            params={name: _plain(value) for name, value in self.get_params(deep=False).items()},
+            params={
+                name: plain_value(value) for name, value in self.get_params(deep=False).items()
+            },
         )
 
     def _labels(self, cells: list[str], corpus: Corpus) -> tuple[np.ndarray, list[str], str | None]:
@@ -511,7 +513,7 @@ class Tagger(StructuredEstimator):
         self._fitted().save(path, names)
 
 
-def _plain(value: Any) -> Any:
+def plain_value(value: Any) -> Any:
     """A parameter in a form that can be saved: validation examples are not kept."""
     return value if isinstance(value, (str, int, float, dict, list, type(None))) else None
 
