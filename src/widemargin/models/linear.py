@@ -77,6 +77,13 @@ class LinearModel:
     threshold : float
         With two classes: the least score for which the second is predicted. It is subtracted from
         all scores, so that the sign of `decision_function` is always the prediction.
+
+    Examples
+    --------
+    >>> from widemargin import Perceptron
+    >>> model = Perceptron(random_state=0).fit([[0, 1], [1, 0]], ["a", "b"]).model_
+    >>> model.learner, model.classes.tolist(), model.predict([[2, 0]]).tolist()
+    ('Perceptron', ['a', 'b'], ['b'])
     """
 
     classes: np.ndarray
@@ -432,6 +439,16 @@ def load_model(path: str | os.PathLike[str]) -> Any:
     ------
     ModelFileError
         If the file is not a model, is damaged, or was written by a newer version.
+
+    This is the plain model; `widemargin.load` returns the learner around it.
+
+    Examples
+    --------
+    >>> from widemargin import LinearSVM, load_model
+    >>> LinearSVM().fit([[0, 1], [1, 0]], ["a", "b"]).save("small.wm")
+    >>> model = load_model("small.wm")
+    >>> type(model).__name__, model.predict([[2, 0]]).tolist()
+    ('LinearModel', ['b'])
     """
     return model_of(path, *read_model_file(path))
 

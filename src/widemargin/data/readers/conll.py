@@ -65,6 +65,15 @@ def read_conll(
     DataError
         If a line has too few or too many columns, is not in this encoding, or has a wrong token
         number; the message names the file and the line.
+
+    Examples
+    --------
+    >>> import pathlib
+    >>> from widemargin.structured import read_conll
+    >>> _ = pathlib.Path("tiny.conll").write_text("dogs NOUN\\nbark VERB\\n\\nit NOUN\\n")
+    >>> corpus = read_conll("tiny.conll", columns=["word", "pos"])
+    >>> len(corpus), corpus[0].words, corpus[0].column("pos")
+    (2, ['dogs', 'bark'], ['NOUN', 'VERB'])
     """
     if hasattr(source, "read"):
         name = str(getattr(source, "name", "sentences"))
