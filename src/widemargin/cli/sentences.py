@@ -19,7 +19,7 @@ from widemargin.modelfile import read_model_file, restore
 
 _FORMATS = (*CORPORA, "text")
 #: Options of commands that also ask other models, but not of sentences.
-_OF_TABLES = ("label", "header", "delimiter", "text", "skip_bad")
+_OF_TABLES = ("label", "header", "delimiter", "decimal", "text", "skip_bad")
 
 
 def load_sentence_model(path: str, wanted: str | None = None) -> Any:
