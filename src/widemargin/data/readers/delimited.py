@@ -34,7 +34,8 @@ def find_delimiter(head: bytes, decimal: str = ".") -> str:
     """What separates the cells of a CSV file that begins with these bytes.
 
     It is a character that occurs equally often in each of the first lines, preferably the comma
-    (unless all commas are, or may be, decimal commas); else the most frequent one in the first line.
+    (unless all commas are, or may be, decimal commas); else the most frequent one in the first
+    line.
 
     Examples
     --------
