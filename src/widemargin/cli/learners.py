@@ -26,6 +26,7 @@ READING_ROWS = {
         "weight",
         "header",
         "delimiter",
+        "decimal",
         "skip_bad",
         "text",
         "columns",
@@ -123,6 +124,12 @@ LEARNERS = {
             *("shuffle", "templates", "dictionary", "committee", "beam"),
         ),
         frozenset({*_SENTENCES, *_CHECKPOINTS, "columns", "half", "threads", "calibrate"}),
+    ),
+    "tokenizer": Learner(
+        "Tokenizer",
+        "widemargin.cli.tokenizer:TokenizerTrainer",
+        ("epochs", "C", "patience", "max_seconds"),
+        frozenset(),
     ),
     "parser": Learner(
         "Parser",

@@ -108,6 +108,7 @@ def test(model: str, files: tuple[str, ...], **given: object) -> None:
 @click.argument("model")
 @click.argument("files", nargs=-1)
 @options.asking
+@options.tokenizer
 @click.option(
     "--column", help="Column to write the tags in (default: the column that was learned)."
 )
@@ -156,6 +157,7 @@ def tag(model: str, files: tuple[str, ...], **given: object) -> None:
 @click.argument("model")
 @click.argument("files", nargs=-1)
 @options.asking
+@options.tokenizer
 @click.option(
     "--margins",
     is_flag=True,
@@ -170,8 +172,37 @@ def parse(model: str, files: tuple[str, ...], **given: object) -> None:
     Examples:
       widemargin parse en.wm new.conllu > parsed.conllu
       echo "Time flies like an arrow" | widemargin parse en.wm
+      widemargin parse en.wm letters.txt --tokenizer words.wm > letters.conllu
     """
     from widemargin.cli.annotate import parse as work
+
+    work(model, files, given)
+
+
+@main.command()
+@click.argument("model")
+@click.argument("files", nargs=-1)
+@options.encoded
+@options.threads
+@click.option(
+    "--write",
+    type=click.Choice(["conllu", "text"]),
+    default="conllu",
+    help="CoNLL-U, or text: one sentence per line, words separated by spaces (default: conllu).",
+)
+def tokenize(model: str, files: tuple[str, ...], **given: object) -> None:
+    """Cut the raw text of FILES, or of standard input, into sentences and words.
+
+    MODEL is a tokenizer: train --learner tokenizer learns one from a treebank in CoNLL-U. An empty
+    line ends a paragraph, and so a sentence. MISC tells where each token is (TokenRange=0:4), and
+    whether no space follows it (SpaceAfter=No).
+
+    \b
+    Examples:
+      widemargin tokenize words.wm letters.txt > letters.conllu
+      echo "Dr. No? I don't know." | widemargin tokenize words.wm --write text
+    """
+    from widemargin.cli.tokenizer import tokenize as work
 
     work(model, files, given)
 

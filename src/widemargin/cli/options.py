@@ -121,6 +121,12 @@ _READING = [
         " first lines).",
     ),
     click.option(
+        "--decimal",
+        type=click.Choice([".", ","]),
+        default=".",
+        help="CSV and TSV: the decimal sign of numbers (default: a point).",
+    ),
+    click.option(
         "--skip-bad",
         type=click.IntRange(0),
         default=0,
@@ -188,6 +194,15 @@ _ENCODING = [
         " examples are in memory; words not seen in training are then ignored).",
     ),
 ]
+encoded = _ENCODED
+threads = click.option(
+    "--threads", type=click.IntRange(1), help="Number of threads (default: one per core)."
+)
+tokenizer = click.option(
+    "--tokenizer",
+    metavar="TOKENIZER",
+    help="Read raw text, and cut it into sentences and words with this model.",
+)
 _ASKING = [
     click.option(
         "--format",
@@ -195,9 +210,7 @@ _ASKING = [
         help="Format of the files (default: recognised by their names or first lines).",
     ),
     _ENCODED,
-    click.option(
-        "--threads", type=click.IntRange(1), help="Number of threads (default: one per core)."
-    ),
+    threads,
 ]
 
 
@@ -263,6 +276,7 @@ _OF_TABLES = {
     "weight",
     "header",
     "delimiter",
+    "decimal",
     "text",
     "columns",
     "drop",
@@ -305,6 +319,7 @@ def read_options(given: Mapping[str, Any], **table: Any) -> Any:
         "weight": given.get("weight"),
         "header": given.get("header"),
         "delimiter": _delimiter(given.get("delimiter")),
+        "decimal": given.get("decimal") or ".",
         "first": 1,
     }
     listed = ("text", "columns", "drop", "categories")

@@ -31,7 +31,7 @@ def report(path: str, files: Sequence[str], target: str, given: Mapping[str, Any
     exam: Any = None
     if learner_of(path) in SENTENCE_LEARNERS:
         refuse_table_options()
-        model = load_sentence_model(path)
+        model = load_sentence_model(path, "Tagger", "Parser")
         if files:
             corpus = read_sentences(files, given)
             threads = thread_count(given.get("threads") or -1)

@@ -38,7 +38,7 @@ class SentenceTrainer(Trainer):
         What learns.
     corpus : Corpus
         The sentences to learn from.
-    held_out : Corpus or None
+    held_out : Corpus, or paragraphs for a tokenizer, or None
         Sentences that the model is measured on, and that may stop the training.
     whole : TaggerModel or ParserModel
         What was learned, before features were dropped and weights rounded.
@@ -47,7 +47,7 @@ class SentenceTrainer(Trainer):
     shows_size = True
     fitted: Any
     corpus: Corpus
-    held_out: Corpus | None = None
+    held_out: Any = None
     whole: Any
 
     def __init__(self, learner: str, given: Mapping[str, Any], job: Job) -> None:
@@ -117,8 +117,13 @@ class SentenceTrainer(Trainer):
         told = ", ".join(f"{count} {what}" for what, count in figures.items())
         lines = [f"{self.corpus.source}: {told}"]
         if self.held_out is not None and self.job.valid is None:
-            lines.append(f"held out: {len(self.held_out):,} of {len(self.corpus):,} sentences")
+            held_out = self.count_sentences(self.held_out)
+            lines.append(f"held out: {held_out:,} of {len(self.corpus):,} sentences")
         return Section(figures, lines)
+
+    def count_sentences(self, held_out: Any) -> int:
+        """How many sentences are held out."""
+        return len(held_out)
 
     def describe_result(self, model: Any) -> Section:
         """Nothing: its history says it all."""

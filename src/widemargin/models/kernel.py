@@ -69,6 +69,14 @@ class KernelModel:
         As in `LinearModel`.
     R : float
         The length of the longest training example in feature space.
+
+    Examples
+    --------
+    >>> from widemargin import KernelPerceptron
+    >>> learner = KernelPerceptron(kernel="poly", degree=2, keep="last", shuffle=False, epochs=100)
+    >>> model = learner.fit([[0, 0], [0, 1], [1, 0], [1, 1]], [0, 1, 1, 0]).model_
+    >>> str(model.kernel), model.support.index.tolist()
+    ('(x.z + 1)^2', [0, 1, 2, 3])
     """
 
     classes: np.ndarray

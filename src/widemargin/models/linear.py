@@ -28,8 +28,6 @@ from widemargin.modelfile import (
     write_model_file,
 )
 from widemargin.models.explanation import Explanation, Reason
-from widemargin.models.kernel import KernelModel
-from widemargin.models.kernel_svm import KernelSVMModel
 from widemargin.models.threshold import say_threshold
 from widemargin.online.scores import best_class, deployed_scores, votes_on
 from widemargin.online.state import KEEPS, State
@@ -77,6 +75,13 @@ class LinearModel:
     threshold : float
         With two classes: the least score for which the second is predicted. It is subtracted from
         all scores, so that the sign of `decision_function` is always the prediction.
+
+    Examples
+    --------
+    >>> from widemargin import Perceptron
+    >>> model = Perceptron(random_state=0).fit([[0, 1], [1, 0]], ["a", "b"]).model_
+    >>> model.learner, model.classes.tolist(), model.predict([[2, 0]]).tolist()
+    ('Perceptron', ['a', 'b'], ['b'])
     """
 
     classes: np.ndarray
@@ -416,12 +421,24 @@ def _multilabel(arrays: dict[str, np.ndarray], about: dict[str, Any]) -> Any:
     return MultilabelModel.of(arrays, about)
 
 
+def _kernel(arrays: dict[str, np.ndarray], about: dict[str, Any]) -> Any:
+    from widemargin.models.kernel import KernelModel  # a linear model starts sooner without it
+
+    return KernelModel.of(arrays, about)
+
+
+def _kernel_svm(arrays: dict[str, np.ndarray], about: dict[str, Any]) -> Any:
+    from widemargin.models.kernel_svm import KernelSVMModel
+
+    return KernelSVMModel.of(arrays, about)
+
+
 #: Maps the kind of model named in a file to the function that restores it.
 _KINDS: dict[str, Callable[..., Any]] = {
     "linear": LinearModel.of,
     "multilabel": _multilabel,
-    "kernel": KernelModel.of,
-    "kernel svm": KernelSVMModel.of,
+    "kernel": _kernel,
+    "kernel svm": _kernel_svm,
 }
 
 
@@ -432,6 +449,16 @@ def load_model(path: str | os.PathLike[str]) -> Any:
     ------
     ModelFileError
         If the file is not a model, is damaged, or was written by a newer version.
+
+    This is the plain model; `widemargin.load` returns the learner around it.
+
+    Examples
+    --------
+    >>> from widemargin import LinearSVM, load_model
+    >>> LinearSVM().fit([[0, 1], [1, 0]], ["a", "b"]).save("small.wm")
+    >>> model = load_model("small.wm")
+    >>> type(model).__name__, model.predict([[2, 0]]).tolist()
+    ('LinearModel', ['b'])
     """
     return model_of(path, *read_model_file(path))
 
