@@ -105,10 +105,7 @@ def test(model: str, files: tuple[str, ...], **given: object) -> None:
 
 
 @main.command()
-@click.argument("model")
-@click.argument("files", nargs=-1)
 @options.asking
-@options.tokenizer
 @click.option(
     "--column", help="Column to write the tags in (default: the column that was learned)."
 )
@@ -154,10 +151,7 @@ def tag(model: str, files: tuple[str, ...], **given: object) -> None:
 
 
 @main.command()
-@click.argument("model")
-@click.argument("files", nargs=-1)
 @options.asking
-@options.tokenizer
 @click.option(
     "--margins",
     is_flag=True,
