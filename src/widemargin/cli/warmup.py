@@ -205,6 +205,10 @@ def _tag() -> None:
         model.marginals(["a"])
         model.n_best(["a"], 1)
         model.margins(["a"])
+    numbers = [[{"size": 2.0}, {"size": -2.0}]]
+    model = Tagger(bits=8, epochs=1).fit(numbers, [["X", "Y"]]).model_
+    model.explain(numbers[0], 0)
+    model.margins(numbers)
 
 
 def _parse() -> None:
