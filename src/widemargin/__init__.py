@@ -54,6 +54,7 @@ if TYPE_CHECKING:  # for type checkers and editors; when run, names load on firs
     from widemargin.structured import StructuredPerceptron
     from widemargin.structured.parser.parser import Parser
     from widemargin.structured.tagger.tagger import Tagger
+    from widemargin.structured.tokenizer.tokenizer import Tokenizer
     from widemargin.training.history import History
 
 __version__ = "0.2.0"
@@ -78,6 +79,7 @@ _HOMES = {
     "Perceptron": "widemargin.estimators",
     "StructuredPerceptron": "widemargin.structured",
     "Tagger": "widemargin.structured.tagger.tagger",
+    "Tokenizer": "widemargin.structured.tokenizer.tokenizer",
     "TableClassifier": "widemargin.estimators",
     "TextClassifier": "widemargin.estimators",
     "animate": "widemargin.plots",
@@ -135,6 +137,7 @@ __all__ = [
     "TableClassifier",
     "Tagger",
     "TextClassifier",
+    "Tokenizer",
     "animate",
     "boolean_network",
     "certify",

@@ -34,8 +34,8 @@ from widemargin.online.state import KEEPS, State
 from widemargin.parameters import check_choice
 from widemargin.training.history import History
 
-#: To look up the column of a value costs about as much as to make this many weights, which are kept
-#: for later questions.
+#: Looking up the column of a value costs about as much as making this many weights, which are kept
+#: for later predictions.
 _LOOK_UPS = 16
 #: More weights than this are not made for columns that never occurred.
 _FEW_WEIGHTS = 1 << 24
@@ -73,8 +73,15 @@ class LinearModel:
     encoder : Encoder or None
         Converts raw examples, such as texts, to rows.
     threshold : float
-        With two classes: the score from which on the second one is predicted. It is subtracted from
+        With two classes: the least score for which the second is predicted. It is subtracted from
         all scores, so that the sign of `decision_function` is always the prediction.
+
+    Examples
+    --------
+    >>> from widemargin import Perceptron
+    >>> model = Perceptron(random_state=0).fit([[0, 1], [1, 0]], ["a", "b"]).model_
+    >>> model.learner, model.classes.tolist(), model.predict([[2, 0]]).tolist()
+    ('Perceptron', ['a', 'b'], ['b'])
     """
 
     classes: np.ndarray
@@ -131,13 +138,13 @@ class LinearModel:
 
     @cached_property
     def _deployed(self) -> dict[Any, tuple[np.ndarray, np.ndarray]]:
-        """The deployed weights in the forms that were asked for, see `_weights_for`."""
+        """The deployed weights in the forms that were needed so far, see `_weights_for`."""
         return {}
 
     def _weights_for(self, rows: Rows, everywhere: bool) -> tuple[np.ndarray, np.ndarray]:
         """The deployed weights for such rows, of all columns if they are wanted, and the divisor.
 
-        They are kept: to make them costs more than to answer a few rows.
+        They are kept: making them costs more than scoring a few rows.
         """
         form = rows.dtype, rows.is_sparse, everywhere
         if form not in self._deployed:
@@ -442,6 +449,16 @@ def load_model(path: str | os.PathLike[str]) -> Any:
     ------
     ModelFileError
         If the file is not a model, is damaged, or was written by a newer version.
+
+    This is the plain model; `widemargin.load` returns the learner around it.
+
+    Examples
+    --------
+    >>> from widemargin import LinearSVM, load_model
+    >>> LinearSVM().fit([[0, 1], [1, 0]], ["a", "b"]).save("small.wm")
+    >>> model = load_model("small.wm")
+    >>> type(model).__name__, model.predict([[2, 0]]).tolist()
+    ('LinearModel', ['b'])
     """
     return model_of(path, *read_model_file(path))
 

@@ -110,6 +110,9 @@ class Files:
         delimiter = self.options.table.delimiter
         if delimiter is not None and self.format not in DELIMITED:
             raise ValueError(f"delimiter={delimiter!r} has no effect for {self.format} files")
+        decimal = self.options.table.decimal
+        if decimal != "." and self.format not in DELIMITED:
+            raise ValueError(f"decimal={decimal!r} has no effect for {self.format} files")
         labelled = self.format == "labelled-text"
         self._header = HeaderLine(self.options.table.header) if labelled else None
         if self.format == "parquet" and not is_utf8(self.options.encoding):
