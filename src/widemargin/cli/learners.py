@@ -44,7 +44,7 @@ _KERNEL = ("kernel", "degree", "gamma", "coef0", "sigma")
 
 
 class Learner(NamedTuple):
-    """What `--learner` may say.
+    """A learner that `--learner` can name.
 
     Attributes
     ----------
@@ -145,7 +145,7 @@ def learners_with(option: str) -> list[str]:
 
 
 def refuse_others(name: str, typed: Mapping[str, str], files: Collection[str]) -> None:
-    """Refuse options that the learner does not take, or that say how to read files without any.
+    """Refuse options that the learner does not take, or that have no effect without files.
 
     Parameters
     ----------

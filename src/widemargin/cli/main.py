@@ -115,22 +115,25 @@ def test(model: str, files: tuple[str, ...], **given: object) -> None:
 @click.option(
     "--write",
     type=click.Choice(["conll", "conllu"]),
-    help="Format in which to write plain text (default: conll).",
+    help="Output format for plain text (default: conll).",
 )
 @click.option(
-    "--margins", is_flag=True, help="Also print how far each tag leads the next best one."
+    "--margins",
+    is_flag=True,
+    help="Also print the margin of each tag: how far its score leads the next best.",
 )
 @click.option("--proba", is_flag=True, help="Also print the probability of each tag.")
 @click.option(
     "--temperature",
     type=float,
-    help="The scale of the scores for --proba; the lower, the more certain (default: that of"
-    " the model, which is 1 unless it was trained with --calibrate).",
+    help="What scores are divided by for --proba; the lower, the more certain (default: the"
+    " model's, which is 1 unless it was trained with --calibrate).",
 )
 @click.option(
     "--calibrate",
     metavar="FILE",
-    help="Tagged sentences, not those learned from, to choose the temperature for --proba by.",
+    help="Tagged sentences that were not learned from, to which the temperature for --proba is"
+    " fitted.",
 )
 def tag(model: str, files: tuple[str, ...], **given: object) -> None:
     """Print the sentences of FILES, or of standard input, with the tags that MODEL predicts.
@@ -155,7 +158,11 @@ def tag(model: str, files: tuple[str, ...], **given: object) -> None:
 @click.argument("files", nargs=-1)
 @options.asking
 @options.tokenizer
-@click.option("--margins", is_flag=True, help="Also print how certain each head is.")
+@click.option(
+    "--margins",
+    is_flag=True,
+    help="Also print the margin of each head: how far its score leads the next best.",
+)
 def parse(model: str, files: tuple[str, ...], **given: object) -> None:
     """Print the sentences of FILES, or of standard input, with the trees that MODEL predicts.
 
@@ -254,8 +261,9 @@ def explain(model: str, files: tuple[str, ...], row: int, top: int, **given: obj
 @click.option(
     "--predictions",
     is_flag=True,
-    help="Print the prediction for each example before learning from it, line by line as they"
-    " come; examples without a label are only predicted. The result goes to standard error.",
+    help="Print the prediction for each example before learning from it, line by line as the"
+    " examples arrive; those without a label are only predicted. The summary goes to standard"
+    " error.",
 )
 @options.reading
 @click.option("--text", multiple=True, help="Tables: the column of texts.")
@@ -264,8 +272,8 @@ def explain(model: str, files: tuple[str, ...], row: int, top: int, **given: obj
 def update(model: str, files: tuple[str, ...], target: str | None, **given: object) -> None:
     """Continue training MODEL on FILES, which may have new classes.
 
-    With --predictions, examples are learned from in the order in which they come, and a pipe (-) is
-    answered line by line. Whatever ends it, the model is saved.
+    With --predictions, examples are learned from in the order in which they arrive, and each line
+    of a pipe (-) is answered at once. The model is saved even if the command is interrupted.
 
     \b
     Examples:
@@ -285,7 +293,7 @@ def update(model: str, files: tuple[str, ...], target: str | None, **given: obje
 def convert(source: str, target: str, **given: object) -> None:
     """Convert SOURCE into TARGET.
 
-    A widemargin model becomes a LIBLINEAR model and the other way round. Examples become a cache,
+    A widemargin model becomes a LIBLINEAR model, and the other way round. Examples become a cache,
     which `widemargin train` maps into memory instead of parsing text.
 
     \b
@@ -305,13 +313,13 @@ def convert(source: str, target: str, **given: object) -> None:
 @options.encoding
 @options.kernels
 @click.option("--no-bias", is_flag=True, help="Consider only hyperplanes through the origin.")
-@click.option("--margin", type=float, help="Ask for a margin of at least this size.")
+@click.option("--margin", type=float, help="Require a margin of at least this size.")
 @click.option(
     "--tol",
     type=float,
     default=1e-6,
     show_default=True,
-    help="Relative precision of the margin.",
+    help="Relative precision of the largest margin.",
 )
 @click.option(
     "--multiclass",
@@ -321,13 +329,13 @@ def convert(source: str, target: str, **given: object) -> None:
     help="With several classes: separate them in pairs, or each from the rest.",
 )
 @click.option("--max-seconds", type=float, help="Give up after about this many seconds.")
-@click.option("--verify", is_flag=True, help="Check the proof once more, in exact arithmetic.")
+@click.option("--verify", is_flag=True, help="Check the proof again, in exact arithmetic.")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON object.")
 def certify(files: tuple[str, ...], **given: object) -> None:
     """Decide, with proof, whether a hyperplane separates the classes in FILES.
 
-    With --kernel, the question is asked in its feature space, where only hyperplanes through the
-    origin count, as for a kernel perceptron.
+    With --kernel, the hyperplane is sought in the kernel's feature space, through the origin, as a
+    kernel perceptron's is.
 
     \b
     Examples:
@@ -366,12 +374,13 @@ def report(model: str, files: tuple[str, ...], output: str, **given: object) -> 
 @click.option(
     "--learners",
     help="Learners to compare, separated by commas: svm, pa, ... as in train, or names from the"
-    " table such as 'voted perceptron' (default: all but a kernel SVM that takes too long).",
+    " table such as 'voted perceptron' (default: all, but no kernel SVM where it would take too"
+    " long).",
 )
 @options.count("--folds", "Number of folds of the cross-validation.", default=5, least=2)
 @options.count(
     "--repeats",
-    "Number of times the cross-validation is repeated, with other folds.",
+    "Number of times to repeat the cross-validation, each with different folds.",
     default=2,
     least=1,
 )
@@ -379,7 +388,7 @@ def report(model: str, files: tuple[str, ...], output: str, **given: object) -> 
 @options.count("--epochs", "Number of epochs of the online learners.", default=10, least=1)
 @options.count("--seed", "Random seed.", default=0)
 @click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON object.")
-@click.option("-o", "--output", "--report", "page", help="Also write an HTML page with this name.")
+@click.option("-o", "--output", "--report", "page", help="Also write an HTML page to this file.")
 @options.reading
 @options.encoding
 def compare(files: tuple[str, ...], **given: object) -> None:
@@ -417,7 +426,7 @@ def completion(shell: str) -> None:
 @main.command()
 @click.option("--quiet", is_flag=True, help="Print nothing but errors.")
 def warmup(quiet: bool) -> None:
-    """Compile every loop now, so that no later run has to wait for it."""
+    """Compile all loops now, so that no later run has to wait for the compiler."""
     from widemargin.cli.warmup import warmup as work
 
     work(quiet)

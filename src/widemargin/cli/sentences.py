@@ -19,7 +19,7 @@ from widemargin.modelfile import read_model_file, restore
 from widemargin.threads import thread_count
 
 _FORMATS = (*CORPORA, "text")
-#: Options of commands that also ask other models, but not of sentences.
+#: Options that apply to other models, but not to those of sentences.
 _OF_TABLES = ("label", "header", "delimiter", "text", "skip_bad")
 
 
@@ -43,14 +43,14 @@ def load_sentence_model(path: str, *wanted: str) -> Any:
 
 
 def refuse_table_options() -> None:
-    """Refuse options on the command line that only tables and vectors have."""
+    """Refuse options on the command line that apply only to tables and vectors."""
     for name, written in options.typed_options().items():
         if name in _OF_TABLES:
             raise click.UsageError(f"{written} has no effect for taggers and parsers")
 
 
 def read_questions(files: Sequence[str], given: Mapping[str, Any], plain: bool) -> Corpus:
-    """Read sentences to ask a model about: from a pipe, text with one sentence per line.
+    """Read sentences for a model to answer; a pipe is text with one sentence per line.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ def read_sentences(files: Sequence[str], given: Mapping[str, Any], plain: bool =
     given : dict
         What was given on the command line: format and encoding.
     plain : bool
-        Whether what has no columns is text, one sentence per line.
+        Whether input without columns is text, one sentence per line.
     """
     format = given.get("format")
     if format is not None and format not in _FORMATS:

@@ -21,7 +21,7 @@ from widemargin.structured.task_file import task_named_in
 from widemargin.structured.tokenizer.model import TokenizerModel
 from widemargin.threads import thread_count
 
-#: Kinds of errors that are shown, and classes of which all confusions fit a terminal.
+#: The number of errors shown, and the most classes whose confusion table fits a terminal.
 _ERRORS, _CLASSES = 10, 20
 #: What figures are called.
 TITLES = {

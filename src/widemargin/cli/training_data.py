@@ -104,13 +104,13 @@ def read_held_out(path: str, reading: ReadOptions, encoder: Any, classes: Classe
 
 
 def held_out_part(data: Encoded, part: float, seed: int) -> Encoded:
-    """The examples that a learner holds out, which are its first random choice."""
+    """The examples that a learner holds out; choosing them is its first random choice."""
     _, which = split(data.codes, part, np.random.default_rng(seed))
     return replace(data, rows=data.rows.take(which), codes=data.codes[which])
 
 
 def answered_right(model: LinearModel | KernelModel, data: Encoded) -> np.ndarray:
-    """Which of the examples a model gets right; one whose label is no class is never right."""
+    """Which examples a model gets right; an example whose label is not a class is never right."""
     answers = model.classes[np.maximum(data.codes, 0)]
     return (model.predict(rows_for(model, data.rows)) == answers) & (data.codes >= 0)
 

@@ -36,8 +36,8 @@ from widemargin.online.state import KEEPS, State
 from widemargin.parameters import check_choice
 from widemargin.training.history import History
 
-#: To look up the column of a value costs about as much as to make this many weights, which are kept
-#: for later questions.
+#: Looking up the column of a value costs about as much as making this many weights, which are kept
+#: for later predictions.
 _LOOK_UPS = 16
 #: More weights than this are not made for columns that never occurred.
 _FEW_WEIGHTS = 1 << 24
@@ -75,7 +75,7 @@ class LinearModel:
     encoder : Encoder or None
         Converts raw examples, such as texts, to rows.
     threshold : float
-        With two classes: the score from which on the second one is predicted. It is subtracted from
+        With two classes: the least score for which the second is predicted. It is subtracted from
         all scores, so that the sign of `decision_function` is always the prediction.
 
     Examples
@@ -140,13 +140,13 @@ class LinearModel:
 
     @cached_property
     def _deployed(self) -> dict[Any, tuple[np.ndarray, np.ndarray]]:
-        """The deployed weights in the forms that were asked for, see `_weights_for`."""
+        """The deployed weights in the forms that were needed so far, see `_weights_for`."""
         return {}
 
     def _weights_for(self, rows: Rows, everywhere: bool) -> tuple[np.ndarray, np.ndarray]:
         """The deployed weights for such rows, of all columns if they are wanted, and the divisor.
 
-        They are kept: to make them costs more than to answer a few rows.
+        They are kept: making them costs more than scoring a few rows.
         """
         form = rows.dtype, rows.is_sparse, everywhere
         if form not in self._deployed:

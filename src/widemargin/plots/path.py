@@ -19,7 +19,7 @@ from widemargin.plots.display import Display
 from widemargin.plots.hypotheses import Hypothesis, hypotheses
 from widemargin.plots.views import Features, View, examples_of, make_view, names_of
 
-#: At most this many lines are drawn; more would be a grey cloud.
+#: At most this many lines are drawn; more would only blur.
 _LINES = 60
 #: An animation has at most this many frames; some in the middle are left out.
 _FRAMES = 120

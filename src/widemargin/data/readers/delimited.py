@@ -33,8 +33,8 @@ _HEADER_NAMES = ("label", "class", "target")
 def find_delimiter(head: bytes) -> str:
     """What separates the cells of a CSV file that begins with these bytes.
 
-    A sign that comes equally often in each of the first lines does, the comma if it is one of them
-    (but not if all commas may be those of decimals); else the most frequent sign of the first line.
+    It is a character that occurs equally often in each of the first lines, preferably the comma
+    (unless all commas may be decimal commas); else the most frequent one in the first line.
 
     Examples
     --------
