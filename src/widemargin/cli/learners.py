@@ -26,6 +26,7 @@ READING_ROWS = {
         "weight",
         "header",
         "delimiter",
+        "decimal",
         "skip_bad",
         "text",
         "columns",

@@ -121,6 +121,12 @@ _READING = [
         " first lines).",
     ),
     click.option(
+        "--decimal",
+        type=click.Choice([".", ","]),
+        default=".",
+        help="CSV and TSV: the decimal sign of numbers (default: a point).",
+    ),
+    click.option(
         "--skip-bad",
         type=click.IntRange(0),
         default=0,
@@ -270,6 +276,7 @@ _OF_TABLES = {
     "weight",
     "header",
     "delimiter",
+    "decimal",
     "text",
     "columns",
     "drop",
@@ -312,6 +319,7 @@ def read_options(given: Mapping[str, Any], **table: Any) -> Any:
         "weight": given.get("weight"),
         "header": given.get("header"),
         "delimiter": _delimiter(given.get("delimiter")),
+        "decimal": given.get("decimal") or ".",
         "first": 1,
     }
     listed = ("text", "columns", "drop", "categories")

@@ -66,6 +66,7 @@ class Program(click.Group):
         finally:
             gc.set_threshold(*collected_after)
         if standalone_mode:
+            gc.freeze()  # at its end, Python would look for garbage in all that there is
             sys.exit(code if isinstance(code, int) else 0)
 
     def invoke(self, ctx: click.Context) -> None:

@@ -20,7 +20,7 @@ from widemargin.threads import thread_count
 
 _FORMATS = (*CORPORA, "text")
 #: Options that apply to other models, but not to those of sentences.
-_OF_TABLES = ("label", "header", "delimiter", "text", "skip_bad")
+_OF_TABLES = ("label", "header", "delimiter", "decimal", "text", "skip_bad")
 
 
 #: Where the models of sentences are at home, by learner.

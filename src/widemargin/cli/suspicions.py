@@ -6,12 +6,14 @@ Both questions are asked of a few thousand rows, so that they cost next to nothi
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from widemargin.data.datasets import Encoded
-from widemargin.data.encode.table import TableEncoder
+
+if TYPE_CHECKING:  # it takes its time to import, and few files are tables
+    from widemargin.data.encode.table import TableEncoder
 
 #: Rows that are looked at, ...
 _ROWS = 5000
@@ -43,7 +45,7 @@ def suspect(data: Encoded, encoder: Any) -> Iterator[str]:
     which = np.arange(0, data.rows.n, step)
     matrix, codes = data.rows.take(which).to_matrix(), data.codes[which]
     yield from _find_scales(matrix, encoder)
-    if isinstance(encoder, TableEncoder):
+    if encoder.kind == "table":
         yield from _find_tellers(matrix, codes, encoder)
 
 

@@ -62,7 +62,17 @@ GROUPS = (
         "Files of rows",
         _ROWS,
         (
-            *("label", "header", "delimiter", "text", "columns", "drop", "categories", "scale"),
+            *(
+                "label",
+                "header",
+                "delimiter",
+                "decimal",
+                "text",
+                "columns",
+                "drop",
+                "categories",
+                "scale",
+            ),
             *("interactions", "zero_based", "double"),
             *("ngrams", "analyzer", "bits", "weighting", "idf"),
             *("skip_bad", "threads", "memory", "stream", "cache"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,10 +14,12 @@ from widemargin.data.digits import read_digits
 from widemargin.data.encode.labels import encode_labels
 from widemargin.data.readers.files import Files, ReadOptions
 from widemargin.data.rows import Rows
-from widemargin.models.kernel import KernelModel
 from widemargin.models.linear import LinearModel
 from widemargin.online.fit import split
 from widemargin.online.held_out import USUAL_PART
+
+if TYPE_CHECKING:  # a linear learner starts sooner without it
+    from widemargin.models.kernel import KernelModel
 
 #: The part of the embedded data set that is only used to measure.
 _OF_DIGITS = 0.2

@@ -28,8 +28,6 @@ from widemargin.modelfile import (
     write_model_file,
 )
 from widemargin.models.explanation import Explanation, Reason
-from widemargin.models.kernel import KernelModel
-from widemargin.models.kernel_svm import KernelSVMModel
 from widemargin.models.threshold import say_threshold
 from widemargin.online.scores import best_class, deployed_scores, votes_on
 from widemargin.online.state import KEEPS, State
@@ -423,12 +421,24 @@ def _multilabel(arrays: dict[str, np.ndarray], about: dict[str, Any]) -> Any:
     return MultilabelModel.of(arrays, about)
 
 
+def _kernel(arrays: dict[str, np.ndarray], about: dict[str, Any]) -> Any:
+    from widemargin.models.kernel import KernelModel  # a linear model starts sooner without it
+
+    return KernelModel.of(arrays, about)
+
+
+def _kernel_svm(arrays: dict[str, np.ndarray], about: dict[str, Any]) -> Any:
+    from widemargin.models.kernel_svm import KernelSVMModel
+
+    return KernelSVMModel.of(arrays, about)
+
+
 #: Maps the kind of model named in a file to the function that restores it.
 _KINDS: dict[str, Callable[..., Any]] = {
     "linear": LinearModel.of,
     "multilabel": _multilabel,
-    "kernel": KernelModel.of,
-    "kernel svm": KernelSVMModel.of,
+    "kernel": _kernel,
+    "kernel svm": _kernel_svm,
 }
 
 
