@@ -25,7 +25,7 @@ from widemargin.linear_svm.interior_point import QuadraticProgram, solve_qp
 from widemargin.linear_svm.newton_dual import DualBlock, maximise_block
 from widemargin.linear_svm.policy import StepPolicy
 from widemargin.linear_svm.problem import BinarySVM, StopSignal
-from widemargin.loops.svm.dual import dual_pass, joint_pass
+from widemargin.loops.svm.dual import dual_pass
 from widemargin.online.orders import stirred
 
 LOSSES = ("hinge", "squared_hinge")
@@ -114,38 +114,6 @@ def test_a_pass_is_the_textbooks(form, squared, dtype):
     np.testing.assert_allclose(w[:-1], expected, rtol=1e-9, atol=1e-9)
     assert found.gap == pytest.approx(gap)
     assert not asleep.any()
-
-
-@both_forms
-def test_a_joint_pass_makes_every_example_as_good_as_it_can_be(form):
-    rng = np.random.default_rng(0)
-    X, y, C = rng.normal(size=(30, 4)), rng.integers(0, 3, 30), 0.5
-    rows = Rows.of(form(X), bias=1.0)
-    W = np.asfortranarray(np.zeros((3, 5))) if rows.is_sparse else np.zeros((3, 5))
-    alpha, q, asleep = np.zeros((30, 3)), np.full(30, -1.0), np.zeros(30, np.uint8)
-    Z = np.column_stack([X, np.ones(30)])
-
-    def dual(a):
-        return a[np.arange(30), y].sum() - np.sum((a.T @ Z) ** 2) / 2
-
-    for i in list(range(30)) * 2:
-        before = dual(alpha)
-        order = frozen(np.array([i], np.uint64))
-        args = (rows.stored, frozen(y), frozen(np.empty(0)), order, C, np.inf)
-        found = joint_pass(*args, W, alpha, q, asleep)
-        assert dual(alpha) - before == pytest.approx(found.gain, abs=1e-12)
-        np.testing.assert_allclose(W, alpha.T @ Z, atol=1e-12)
-        assert abs(alpha[i].sum()) < 1e-12
-        assert alpha[i, y[i]] <= C
-        assert np.all(np.delete(alpha[i], y[i]) <= 0.0)
-        for _ in range(20):  # no other choice for this example is better
-            other = alpha.copy()
-            step = -rng.exponential(0.1, 3)
-            step[y[i]] = 0.0
-            other[i] = np.minimum(alpha[i] + step, 0.0)
-            other[i, y[i]] = min(C, 0.0 - np.delete(other[i], y[i]).sum())
-            if abs(other[i].sum()) < 1e-12:
-                assert dual(other) <= dual(alpha) + 1e-12
 
 
 @pytest.mark.parametrize("n", [0, 1, 5, 2048, 2049, 10_000])
