@@ -276,6 +276,20 @@ def test_the_dual_never_falls(loss):
         assert state.dual == pytest.approx(objectives(Z, y, costs, loss != "hinge", state.alpha)[1])
 
 
+def test_passes_that_would_not_end_are_replaced_by_an_interior_point_method():
+    X, y = cancer()
+    empty = frozen(np.empty(0))
+    problem = BinarySVM(Rows.of(X), frozen(y.astype(np.int8)), empty, 1e4, tol=1e-6, epochs=300)
+    ascent, policy = DualAscent(problem, np.random.default_rng(0)), StepPolicy(problem)
+    ascent.epochs = 150
+    for gap, endless in ((0.5**10, False), (0.99, True)):  # how fast the gap falls from here
+        for power in range(6):
+            ascent.estimate.replace(0.5 * gap**power)
+        assert (policy._choose(ascent) is policy.interior_point) == endless
+    ascent.epochs = 50  # too early to tell
+    assert not policy._endless(ascent)
+
+
 # Peers
 
 

@@ -27,7 +27,7 @@ _DENSE_FROM = 0.1
 _SHARE = 0.4
 #: Only examples take part in them whose right class is not ahead of all others by this much, or
 #: whose dual values are not zero.
-_FAR = 2.0
+_FAR = 1.25
 
 
 def solve_joint(

@@ -192,6 +192,11 @@ class JointIterate:
             if trouble or not np.all(np.isfinite(z)):
                 return None
             return U.T @ (X * z[:, None]) - g
+        if k == 2:  # the weights of one class are those of the other, with the other sign
+            H = X.T @ X
+            H.flat[:: len(H) + 1] += 1.0
+            d = solve_scaled(H, -g[0])
+            return None if d is None else np.stack([d, -d])
         d = solve_scaled(_hessian(X, U), -g.ravel())
         return None if d is None else d.reshape(g.shape)
 
