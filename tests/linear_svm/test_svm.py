@@ -276,6 +276,22 @@ def test_the_dual_never_falls(loss):
         assert state.dual == pytest.approx(objectives(Z, y, costs, loss != "hinge", state.alpha)[1])
 
 
+def test_a_fit_that_ends_early_keeps_the_best_that_was_measured(monkeypatch):
+    rng = np.random.default_rng(0)
+    X, gaps = rng.normal(size=(80, 3)) * np.array([1.0, 1e3, 1e5]), []
+    plain = DualAscent.measure
+
+    def spied(ascent):
+        gaps.append(plain(ascent)[2].gap)
+        return plain(ascent)
+
+    monkeypatch.setattr(DualAscent, "measure", spied)
+    with pytest.warns(ConvergenceWarning):
+        svm = LinearSVM(C=1e6, epochs=60, random_state=0).fit(X, rng.integers(0, 2, 80))
+    assert len(gaps) > 1
+    assert svm.certificate_.gap == min(gaps)
+
+
 def test_passes_that_would_not_end_are_replaced_by_an_interior_point_method():
     X, y = cancer()
     empty = frozen(np.empty(0))
