@@ -72,6 +72,7 @@ class Supervisor:
                 raise DataError("the processes that answer ended at once; see above")
             return self._watch(listening)
         finally:
+            listening.close()  # nobody else is accepted, so nobody waits in vain
             self._stop_all()
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
@@ -167,9 +168,7 @@ class Supervisor:
             _kill(process, STOP)
         until = time.monotonic() + self._settings.grace + 1.0
         while processes and time.monotonic() < until:
-            for process in processes:
-                if os.waitpid(process, os.WNOHANG)[0]:
-                    processes.discard(process)
+            processes -= {one for one in processes if os.waitpid(one, os.WNOHANG)[0]}
             time.sleep(0.01)
         for process in processes:
             _kill(process, signal.SIGKILL)

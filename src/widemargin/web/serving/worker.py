@@ -139,7 +139,7 @@ class Worker:
             settings.workers,
         )
         server = await loop.create_server(
-            lambda: Connection(app, self._connections), sock=listening.dup()
+            lambda: Connection(app, self._connections), sock=listening
         )
         ready()
         looking = asyncio.ensure_future(self._look_after())
