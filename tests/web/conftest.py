@@ -1,7 +1,7 @@
 """Models of every kind, and a server of them."""
 
 import pytest
-from tests.web.serving_models import save_all
+from serving_models import save_all
 
 
 @pytest.fixture(scope="session")
@@ -22,7 +22,7 @@ def models(folder):
 @pytest.fixture
 def serve(models):
     """Starts servers without sockets, and closes them."""
-    from tests.web.talking import Server
+    from talking import Server
 
     started = []
 

@@ -1,9 +1,9 @@
 """Small models of every kind, as files."""
 
 import numpy as np
-from tests.shell import run_shell
-from tests.small_language import made_corpus
-from tests.tagged_sentences import SENTENCES, TAGS
+from shell import run_shell
+from small_language import made_corpus
+from tagged_sentences import SENTENCES, TAGS
 
 import widemargin
 from widemargin.structured.parser.parser import Parser

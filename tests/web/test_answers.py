@@ -4,9 +4,9 @@ import json
 
 import numpy as np
 import pytest
-from tests.shell import run_shell
-from tests.tagged_sentences import SENTENCES
-from tests.web.serving_models import KINDS, PETS, TEXTS, clouds
+from serving_models import KINDS, PETS, TEXTS, clouds
+from shell import run_shell
+from tagged_sentences import SENTENCES
 
 import widemargin
 
@@ -165,7 +165,7 @@ def test_trees(serve, folder):
         ("texts", TEXTS[1]),
         ("table", {"weight": 3, "food": "fish"}),
         ("named", {"size": 1, "colour": "red"}),
-        ("strings", "win"),
+        ("strings", TEXTS[1]),
         ("vw", "| win money"),
         ("tagger", SENTENCES[0]),
         ("parser", ["the", "dog", "sees", "a", "cat", "."]),
@@ -214,7 +214,7 @@ def test_every_answer_names_the_digest(serve, models):
 
 def test_requests_together_are_answered_as_alone(serve):
     """Many connections ask at once; one of them asks nonsense."""
-    from tests.web.talking import request
+    from talking import request
 
     server = serve("texts", "table", "vectors")
     asked = [("texts", text) for text in TEXTS] + [("vectors", x.tolist()) for x in X[:6]]

@@ -4,7 +4,7 @@ import json
 import time
 
 import pytest
-from tests.web.talking import answers, request
+from talking import answers, request
 
 TOKEN = "0123456789abcdef"
 JSON = "application/json"
@@ -51,7 +51,13 @@ BAD = [
     ("table", JSON, b'{"colour": "red"}', 422, "none of the columns that the model needs"),
     ("table", JSON, b'{"weight": [1]}', 422, "the cell of 'weight' is a list"),
     ("table", JSON, b'{"weight": "heavy"}', 422, "column 'weight' holds strings"),
-    ("table", "application/x-ndjson", b'{"weight": 1}\n{"weight": }\n', 422, "body:2"),
+    (
+        "table",
+        "application/x-ndjson",
+        b'{"weight": 1, "indoor": true, "food": "a"}\n{"weight": }\n',
+        422,
+        "body:2",
+    ),
     ("table", "text/csv", b"weight,indoor,food\n1,true\n", 422, "body:2"),
     ("named", JSON, b'{"size": null}', 422, "the feature 'size' is null"),
     ("tagger", JSON, b"[1]", 422, "example 1 is not a list of words"),

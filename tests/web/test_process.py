@@ -13,7 +13,7 @@ import threading
 import time
 
 import pytest
-from tests.web.serving_models import KINDS, TEXTS
+from serving_models import KINDS, TEXTS
 
 import widemargin
 

@@ -4,7 +4,7 @@ import json
 import os
 
 import pytest
-from tests.web.talking import answers, request
+from talking import answers, request
 
 from widemargin.web.serving.highlights import highlights
 

@@ -169,8 +169,8 @@ def only_chunk(chunks: list[Chunk]) -> Any:
     """The examples of a body that a reader has read in one piece."""
     if not chunks:
         raise DataError(f"{SOURCE}: there are no examples")
-    assert len(chunks) == 1  # bodies are smaller than a block
-    return chunks[0]
+    (chunk,) = chunks
+    return chunk
 
 
 def told(explanation: Explanation) -> dict[str, Any]:

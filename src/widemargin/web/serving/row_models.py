@@ -135,7 +135,9 @@ class RowsModel(Askable):
 
     def _chunk(self, body: bytes, parse: Parse) -> Chunk:
         """Lines of a body as a reader of files reads them."""
-        blocks = lines_of(io.BytesIO(body), SOURCE)
+        if body and not body.endswith(b"\n"):
+            body += b"\n"
+        blocks = lines_of(io.BytesIO(body), SOURCE, len(body) + 1)  # in one piece
         return only_chunk(list(chunks_of(blocks, parse, Patience(0))))
 
 
@@ -487,8 +489,8 @@ class TableModel(RowsModel):
     def from_body(self, body: bytes, format: str) -> Examples:
         """A table, as the reader of files reads it."""
         assert is_table(format)
-        chunks = list(read_table(io.BytesIO(body), SOURCE, format, self._reading))
-        chunk = only_chunk(chunks)
+        whole = len(body) + 1  # in one piece
+        chunk = only_chunk(list(read_table(io.BytesIO(body), SOURCE, format, self._reading, whole)))
         return Examples("", [chunk.raw], chunk.n, False)
 
     def raw(self, form: str, items: list[Any]) -> Any:
