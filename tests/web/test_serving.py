@@ -25,6 +25,13 @@ def test_requests_on_one_connection_are_answered_in_order(serve):
     assert ids == ["first", "second", "third", "fourth"]
 
 
+def test_nonsense_after_a_request_is_refused_after_its_answer(serve):
+    server = serve("texts")
+    found = server.say(request("POST", "/predict", b'"a"', JSON) + b"nonsense\r\n\r\n", 2)
+    assert [status for status, *_ in found] == [200, 400]
+    assert server.app.under_way == 0
+
+
 def test_requests_in_pieces(serve):
     server = serve("texts")
     connection, wire = server.connect()

@@ -46,11 +46,14 @@ def browser():
     from selenium import webdriver
 
     options = webdriver.ChromeOptions()
-    for word in ("--headless=new", "--no-sandbox", "--disable-gpu", "--window-size=400,900"):
+    for word in ("--headless=new", "--no-sandbox", "--disable-gpu"):
         options.add_argument(word)
     options.binary_location = CHROMIUM
     options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
     opened = webdriver.Chrome(options, webdriver.ChromeService(DRIVER))
+    # A window cannot be as narrow as a telephone.
+    metrics = {"width": 400, "height": 900, "deviceScaleFactor": 1, "mobile": True}
+    opened.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
     yield opened
     opened.quit()
 

@@ -257,15 +257,15 @@ class Connection(asyncio.Protocol):
     # Ending
 
     def _end(self, answer: Answer) -> None:
-        """Refuse what is being read, and end; requests before it get no answer."""
+        """Refuse what is being read, after the requests before it were answered, and end."""
         if self._ended:
             return
-        self._ended = True
+        self._ended, self._keep = True, False
         request = self._request or Request("-", b"-", b"", {}, self._client, monotonic())
-        self._request = None
-        self._tell(request, answer)
-        self._transport.write(answer.encode(request, close=True))
-        self._linger()
+        self._request, self._began = None, 0.0
+        self._waiting.append((request, answer))
+        if self._asked is None:
+            self._next()
 
     def _linger(self) -> None:
         """Close once the client has had time to read: to close at once may destroy the answer."""

@@ -95,6 +95,14 @@ class SentenceModel(Askable):
             return items[0]
         return Corpus.of({name: [item[name] for item in items] for name in ("word", *self.beside)})
 
+    def _one_sentence(self, examples: Examples) -> Corpus:
+        """The sentence to explain, as a corpus of one."""
+        only_one(examples)
+        corpus = self.corpus(examples.form, examples.items)
+        if not corpus.tokens:
+            raise DataError(f"{SOURCE}: the sentence has no words")
+        return corpus
+
     def check(self, want: Want) -> None:
         """Refuse what this model cannot tell."""
 
@@ -157,19 +165,15 @@ class TaggerAsked(SentenceModel):
 
     def explain(self, examples: Examples, top: int, token: int | None) -> dict[str, Any]:
         """The tags of a sentence with their margins, and the features that decided one of them."""
-        only_one(examples)
-        corpus = self.corpus(examples.form, examples.items)
-        sentence = corpus[0]
-        if not len(sentence):
-            raise DataError(f"{SOURCE}: the sentence has no words")
+        corpus = self._one_sentence(examples)
         margins = self.model.flat_margins(corpus)
-        place = self._place(len(sentence), token, margins)
+        place = self._place(corpus.tokens, token, margins)
         return {
-            "words": list(sentence),
+            "words": corpus.words,
             "tags": self.model.flat_tags(corpus),
             "margins": [finite(margin) for margin in margins.tolist()],
             "token": place + 1,
-            **told(self.model.explain(sentence, place, top)),
+            **told(self.model.explain(corpus[0], place, top)),
         }
 
     def describe(self) -> dict[str, Any]:
@@ -213,15 +217,11 @@ class ParserAsked(SentenceModel):
 
     def explain(self, examples: Examples, top: int, token: int | None) -> dict[str, Any]:
         """The tree of a sentence, and the features that gave one word its head and label."""
-        only_one(examples)
-        corpus = self.corpus(examples.form, examples.items)
-        sentence = corpus[0]
-        if not len(sentence):
-            raise DataError(f"{SOURCE}: the sentence has no words")
+        corpus = self._one_sentence(examples)
         trees, margins = self.model.predict(corpus), self.model.flat_margins(corpus)
-        place = self._place(len(sentence), token, margins)
+        place = self._place(corpus.tokens, token, margins)
         tags = {name: trees.tags[name] for name in self.beside}
-        words = list(sentence)
+        words = corpus.words
         return {
             "words": words,
             "heads": trees.heads.tolist(),

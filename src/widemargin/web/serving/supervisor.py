@@ -32,7 +32,9 @@ _BEGIN = 30.0
 _SHORT = 1.0
 #: Generations of workers that may overlap: a retired one ends within seconds.
 _GENERATIONS = 4
-_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGCHLD, signal.SIGHUP)
+#: What ends the server: a command, Ctrl-C, and a terminal that is closed.
+_ENDS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+_SIGNALS = (*_ENDS, signal.SIGCHLD)
 
 
 class Supervisor:
@@ -63,7 +65,7 @@ class Supervisor:
         return self._models
 
     def run(self, listening: socket.socket) -> int:
-        """Serve until SIGTERM or Ctrl-C; returns the signal."""
+        """Serve until a signal; returns it."""
         before = signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
         try:
             gc.collect()
@@ -79,10 +81,10 @@ class Supervisor:
     def _watch(self, listening: socket.socket) -> int:
         while True:
             found = signal.sigtimedwait(_SIGNALS, _LOOK)
-            if found is not None and found.si_signo in (signal.SIGTERM, signal.SIGINT):
+            if found is not None and found.si_signo in _ENDS:
                 return found.si_signo
             self._reap(listening)
-            if found is None or found.si_signo == signal.SIGHUP:
+            if found is None:
                 self._look_at_files(listening)
 
     # Workers
