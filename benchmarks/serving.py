@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import json
 import os
 import pathlib
@@ -67,8 +68,8 @@ def compare(toy: bool, scratch: pathlib.Path) -> Comparison:
     for task in tasks:
         for connections in _CONNECTIONS:
             ours, peer = f"{task.name}, {connections}", f"FastAPI, {task.name}, {connections}"
-            sides.append(_side(ours, task.ours, task, connections))
-            sides.append(_side(peer, task.peer, task, connections, "fastapi"))
+            sides.append(_side(ours, task, connections))
+            sides.append(_side(peer, task, connections, "fastapi"))
             if connections > 1:
                 targets.append(faster(ours, peer, 3.0))
         crowd = f"{task.name}, twice the capacity"
@@ -133,7 +134,7 @@ def _vectors(toy: bool, scratch: pathlib.Path) -> _Task:
     X, y = load_digits(return_X_y=True)
     widemargin.OnlineLogistic(random_state=0).fit(X, y).save(scratch / "vectors.wm")
     pipeline = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000)).fit(X, y)
-    asked = X.tolist() * (1 if toy else 6)
+    asked = X.tolist() * (1 if toy else 3)
     return _task(
         "vectors",
         f"vectors: {len(asked):,} digits of {X.shape[1]} numbers, ten classes, logistic regression",
@@ -195,6 +196,8 @@ class _Running:
 
     def stop(self) -> None:
         """End it."""
+        if self._process.poll() is not None:
+            return
         self._process.send_signal(signal.SIGTERM)
         try:
             self._process.wait(15)
@@ -216,42 +219,42 @@ def _figures(load: Load) -> dict[str, float]:
     }
 
 
-def _side(
-    name: str, command: list[str], task: _Task, connections: int, package: str = "widemargin"
-) -> Side:
-    """All questions, over some connections; only asking is timed."""
-    running: list[_Running] = []
+_servers: dict[tuple[str, str], _Running] = {}
 
-    def prepare(repeat: int) -> _Running:
-        running.append(_Running(command, task.bodies[package]))
-        return running[-1]
+
+def _server(task: _Task, package: str) -> _Running:
+    """The server of a task, which stays until all is measured: idle, it disturbs nobody."""
+    key = task.ours[-1], package
+    if key not in _servers:
+        command = task.ours if package == "widemargin" else task.peer
+        _servers[key] = _Running(command, task.bodies[package])
+        atexit.register(_servers[key].stop)
+    return _servers[key]
+
+
+def _side(name: str, task: _Task, connections: int, package: str = "widemargin") -> Side:
+    """All questions, over some connections; only asking is timed."""
 
     def work(server: _Running) -> Load:
         return ask_in_turn(server.port, server.requests, connections, _CLIENT_CORE)
 
     def figures(load: Load) -> Mapping[str, float]:
-        while running:
-            running.pop().stop()
         if load.lost or set(load.statuses) != {200}:
             raise RuntimeError(f"{name}: {load.lost} lost, {load.statuses}")
         return _figures(load)
 
-    shown = " ".join(
-        ["widemargin", *command[3:4], "MODEL"]
-        if package == "widemargin"
-        else ["uvicorn", "app:app", *command[6:]]
-    )
-    return Side(name, shown, work, figures, package, prepare=prepare)
+    ours = "widemargin serve MODEL"
+    shown = ours if package == "widemargin" else f"uvicorn app:app {' '.join(task.peer[6:])}"
+    return Side(name, shown, work, figures, package, prepare=lambda repeat: _server(task, package))
 
 
 def _crowd(name: str, task: _Task) -> Side:
     """Twice as many questions a second as can be answered."""
-    running: list[_Running] = []
 
     def prepare(repeat: int) -> tuple[_Running, float]:
-        running.append(_Running(task.ours, task.bodies["widemargin"]))
-        load = ask_in_turn(running[-1].port, running[-1].requests, 64, _CLIENT_CORE)
-        return running[-1], len(load.accepted) / load.seconds
+        server = _server(task, "widemargin")
+        load = ask_in_turn(server.port, server.requests, 64, _CLIENT_CORE)
+        return server, len(load.accepted) / load.seconds
 
     def work(found: tuple[_Running, float]) -> Load:
         server, capacity = found
@@ -259,8 +262,6 @@ def _crowd(name: str, task: _Task) -> Side:
         return ask_at_rate(server.port, requests, _CROWD, _CLIENT_CORE, _TIMES * capacity)
 
     def figures(load: Load) -> Mapping[str, float]:
-        while running:
-            running.pop().stop()
         shed = sum(load.statuses.get(status, 0) for status in (429, 503))
         other = sum(load.statuses.values()) - shed - load.statuses.get(200, 0)
         return {**_figures(load), "shed": shed, "lost": load.lost + other}

@@ -418,7 +418,7 @@ def completion(shell: str) -> None:
     show_default=True,
     help="Time limit of a request.",
 )
-@options.count("--max-requests", "Most requests under way in one process.", default=256, least=1)
+@options.count("--max-requests", "Most requests under way in one process.", default=128, least=1)
 @options.count("--max-connections", "Most connections to one process.", default=1024, least=1)
 @click.option(
     "--wait-ms",

@@ -26,7 +26,8 @@ MOMENT = 0.002
 #: Most bytes of bodies in one block, so that a block ends soon: a linear model reads 100 MB of text
 #: a second.
 BLOCK = 1 << 18
-#: How much of the estimated seconds per byte the last block tells.
+#: How much a block that took longer than expected adds to what is expected of the next; one that
+#: took less is believed at once. So what is fast is not sent to the thread because of one delay.
 _RECENT = 0.2
 
 
@@ -127,9 +128,9 @@ class Answering:
                 elif left <= 0.0:
                     self._waiting += block
                 else:
-                    began = time.perf_counter()
-                    self._deliver(block, answers_of(block), began)
-                    left -= time.perf_counter() - began
+                    found, seconds = timed_answers(block)
+                    self._deliver(block, found, seconds)
+                    left -= seconds
         if self._waiting:
             self._schedule(0.0)
         self._begin_large()
@@ -144,26 +145,23 @@ class Answering:
             block = [question for question in self._large.pop(0) if not question.dropped]
             if not block:
                 continue
-            self._busy, began = True, time.perf_counter()
-            future = self._loop.run_in_executor(self._thread, answers_of, block)
+            self._busy = True
+            future = self._loop.run_in_executor(self._thread, timed_answers, block)
 
-            def finish(found: Any, block: list[Question] = block, began: float = began) -> None:
+            def finish(found: Any, block: list[Question] = block) -> None:
                 self._busy = False
-                self._deliver(block, found.result(), began)
+                self._deliver(block, *found.result())
                 self._begin_large()
 
             future.add_done_callback(finish)
 
     def _deliver(
-        self, block: list[Question], found: list[list[str] | BaseException], began: float
+        self, block: list[Question], found: list[list[str] | BaseException], seconds: float
     ) -> None:
         """Hand out the answers of a block, and learn how long such questions take."""
-        seconds = time.perf_counter() - began
         pace = seconds / max(1, sum(question.size for question in block))
-        before = self._pace.get(_key(block))
-        if before is not None:
-            pace = before + _RECENT * (pace - before)
-        self._pace[_key(block)] = pace
+        before = self._pace.get(_key(block), pace)
+        self._pace[_key(block)] = min(pace, before + _RECENT * (pace - before))
         self._counters.add("batches")
         for question, answer in zip(block, found, strict=True):
             if not isinstance(answer, BaseException):
@@ -200,6 +198,12 @@ def _attempt(work: Callable[[], Any]) -> Any:
         return work()
     except BaseException as error:  # told to whoever asked
         return error
+
+
+def timed_answers(block: list[Question]) -> tuple[list[list[str] | BaseException], float]:
+    """The predictions for each question of a block, and the seconds of work that they took."""
+    began = time.thread_time()
+    return answers_of(block), time.thread_time() - began
 
 
 def answers_of(block: list[Question]) -> list[list[str] | BaseException]:
