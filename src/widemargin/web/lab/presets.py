@@ -16,6 +16,7 @@ class Preset(NamedTuple):
     points: list[list[float]]
     classes: list[int]
     learners: list[dict[str, Any]]
+    frame: list[float] | None = None  # left, right, bottom, top; None: as the points need it
 
 
 def _perceptron(**settings: Any) -> dict[str, Any]:
@@ -86,6 +87,7 @@ def presets() -> list[Preset]:
             [[float(value) for value in point[:2]] + [point[2]] for point in six],
             two,
             [_perceptron(fit_intercept=False)],
+            [-4.0, 4.0, -4.0, 4.0],
         ),
         Preset(
             "eight",

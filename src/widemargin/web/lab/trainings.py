@@ -43,7 +43,7 @@ from widemargin.web.lab.replay import (
     weights_along,
 )
 from widemargin.web.lab.script import SVM_TOL
-from widemargin.web.lab.verdicts import certified, run_of, verdict_of
+from widemargin.web.lab.verdicts import certified, finite, run_of, verdict_of
 
 #: Seconds for one training. What the lab allows takes far less; a page never waits longer.
 _SECONDS = 3.0
@@ -213,14 +213,14 @@ def _svm(choice: Choice, placed: Placed, frame: Sequence[float], watch: Watch) -
             {
                 "passes": len(trained.history),
                 "weights": W.tolist(),
-                "primal": found.primal,
-                "dual": found.dual,
-                "gap": found.gap,
+                "primal": finite(found.primal),
+                "dual": finite(found.dual),
+                "gap": finite(found.gap),
                 "support": found.support.tolist() if found.alpha is not None else [],
-                "margin": None if found.margin is None else list(found.margin),
+                "margin": None if found.margin is None else [*map(finite, found.margin)],
             }
         )
-        if trained.history.stopped != "epochs":
+        if len(trained.history) < epochs:  # it needed no more
             break
     assert trained is not None
     data = certified(placed, bias=True)
@@ -257,9 +257,9 @@ def _kernel_svm(
         "on_grid": packed(scores[len(placed.X) :].T, np.float32),
         "frame": list(frame),
         "grid": GRID,
-        "primal": found.primal,
-        "dual": found.dual,
-        "gap": found.gap,
+        "primal": finite(found.primal),
+        "dual": finite(found.dual),
+        "gap": finite(found.gap),
         "stopped": model.history.stopped,
         "certificate": verdict_of(data, placed),
     }

@@ -24,8 +24,8 @@ export class Card {
     this.charts = element("div", { class: "charts" });
     this.root = element("section", { class: "card", "aria-label": `Learner ${number + 1}` },
       element("div", { class: "head" }, this.select, this.about, this.other),
-      element("div", { class: "stage" }, this.canvas, this.caption),
-      element("div", { class: "side" }, this.settings, this.notices, this.numbers, this.charts));
+      element("div", { class: "stage" }, this.canvas, this.caption, this.notices, this.numbers),
+      element("div", { class: "side" }, this.settings, this.charts));
     this.plane = new Plane(this.canvas);
     this.figures = {};
   }

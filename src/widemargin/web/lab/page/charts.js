@@ -78,6 +78,7 @@ export function drawMistakes(canvas, made, total, bound) {
   ctx.fillRect(left, 8, x(made) - left, 18);
   if (fits) curve(ctx, [[x(bound), 4], [x(bound), 31]], c.ink, 2);
   drawText(ctx, `${made}`, Math.max(12, x(made)), 40, c.bad, { size: 12, align: "center", bold: true });
+  if (!fits && bound !== null) drawText(ctx, `(R/γ)² = ${figure(bound, 3)} is far to the right`, right, 40, c.soft, { size: 11, align: "right" });
   if (fits && x(bound) - x(made) > 30) drawText(ctx, `(R/γ)² = ${figure(bound, 3)}`, x(bound), 40, c.ink, { size: 11, align: "right" });
 }
 
@@ -139,10 +140,10 @@ export function drawEpochs(canvas, epochs, now) {
 /** The objective of an SVM and the bound on it, pass by pass. */
 export function drawGap(canvas, passes, p) {
   const room = begin(canvas), { ctx, c } = room;
-  const first = passes[0], high = Math.max(...passes.map((one) => one.primal).filter(Number.isFinite), first.dual);
-  const low = Math.min(...passes.map((one) => one.dual), high);
+  const high = Math.max(...passes.flatMap((one) => [one.primal, one.dual]).filter(Number.isFinite));
+  const low = Math.min(...passes.map((one) => one.dual ?? high), high);
   const { x, y, top, bottom } = axes(room, passes.length, high, low);
-  const points = (name) => passes.map((one, i) => [x(i + 1), y(Math.min(high, one[name]))]);
+  const points = (name) => passes.map((one, i) => [x(i + 1), y(one[name] ?? high)]);
   curve(ctx, points("primal"), c.bad, 2.2);
   curve(ctx, points("dual"), c.accent, 2.2);
   const at = x(Math.min(Math.max(p, 1), passes.length));

@@ -25,13 +25,13 @@ class Lab {
     this.setup = setup;
     Object.assign(this, { points: [], labels: [-1, 1], learners: [], frame: [-4, 4, -4, 4], position: 0, preset: "", story: "" });
     Object.assign(this, { tool: 1, cursor: null, picked: -1, hovered: -1, version: 0, linked: true, verdict: null, runs: [] });
-    this.shown = { regions: true, trail: true, arrows: true, verdict: true, bound: false };
+    this.shown = { regions: true, trail: true, arrows: true, verdict: true, bound: true };
     this.cards = [];
     this.undone = [];
     this.timings = { frames: [], verdicts: [] };
     this.length = 0;
     this.runs = [];
-    this.asking = new Latest("verdict", (told, body, since) => this.#judged(told, since), (error) => this.fail(error));
+    this.asking = new Latest("verdict", (told, body, since) => this.#take(told, body, since), (error) => this.fail(error));
     this.learning = new Latest("learn", (told, body) => this.#learned(told, body), (error) => this.fail(error));
     this.player = new Player(this);
     this.runId = 0;
@@ -40,8 +40,8 @@ class Lab {
   // What is shown
 
   view() {
-    const { points, frame, position, shown, verdict, version, cursor, picked, hovered, labels } = this;
-    return { points, frame, p: position, shown, verdict, version, cursor, picked, hovered, labels };
+    const { points, judged, frame, position, shown, verdict, version, cursor, picked, hovered, labels } = this;
+    return { points, judged, frame, p: position, shown, verdict, version, cursor, picked, hovered, labels };
   }
 
   redraw() {
@@ -125,11 +125,11 @@ class Lab {
   #ask() {
     const first = this.learners[0], values = first && valuesOf(this.learnerOf(first.learner), first.settings);
     const bias = values?.fit_intercept ?? true;
-    this.asking.want({ points: this.points, classes: this.labels, bias });
+    this.asking.want({ points: [...this.points], classes: this.labels, bias });
   }
 
-  #judged({ verdict }, since) {
-    this.verdict = verdict;
+  #take({ verdict }, { points }, since) {
+    [this.verdict, this.judged] = [verdict, points];
     this.judgedSince = since;
     tellVerdict(verdict, this.labels);
     this.redraw();
@@ -222,26 +222,29 @@ class Lab {
 
   load(preset) {
     this.learners = structuredClone(preset.learners);
-    this.adoptPoints(structuredClone(preset.points), preset.classes, { preset: preset.name, story: `${preset.title}. ${preset.about}` });
+    this.adoptPoints(structuredClone(preset.points), preset.classes, { preset: preset.name, story: `${preset.title}. ${preset.about}`, frame: preset.frame });
     this.wanted = preset.name === "six" ? 0 : "end";
   }
 
-  adoptPoints(points, labels, { preset, story }) {
+  adoptPoints(points, labels, { preset, story, frame }) {
     if (!this.learners.length) this.learners = [{ learner: "perceptron", settings: {} }];
-    this.restore({ points, classes: [...labels], learners: this.learners, frame: frameAround(points), position: "end", preset, story });
+    this.restore({ points, classes: [...labels], learners: this.learners, frame: frame ?? frameAround(points), position: "end", preset, story });
   }
 
   restore(state) {
     for (const one of state.learners) if (!this.learnerOf(one.learner)) throw new Error(`there is no learner ${one.learner}`);
     this.player.pause();
     this.remember();
-    const { points, classes, learners, frame, position, linked, preset, story } = state;
+    const { points, classes, learners, frame, position, linked, preset, story, shown, speed } = state;
     Object.assign(this, { points, labels: classes, learners, frame, preset: preset ?? "", story: story ?? "" });
     const order = (one) => ORDER.map((name) => one.settings?.[name]).join();
     this.linked = linked ?? (learners.length < 2 || order(learners[0]) === order(learners[1]));
     this.wanted = position;
     this.tool = Math.min(1, classes.length - 1);
     [this.cursor, this.picked, this.hovered, this.visited] = [null, -1, -1, undefined];
+    for (const name of Object.keys(this.shown)) this.shown[name] = shown?.[name] ?? this.shown[name];
+    if (speed) this.player.setSpeed(speed);
+    drawShown(this);
     by("about").textContent = this.story;
     for (const button of by("presets").children) button.setAttribute("aria-pressed", String(button.dataset.preset === this.preset));
     this.#configure();

@@ -50,8 +50,8 @@ export class Plane {
     if (training && shown.trail) this.#trail(ctx, training, p, target !== null);
     drawCertificate(ctx, this, view);
     if (training) this.#boundary(ctx, training, weights, field, p, c);
-    if (training?.solved) this.#support(ctx, training, p, view.points, c);
-    if (training && !training.solved) this.#looked(ctx, training, p, view.points, c);
+    if (training?.solved) this.#support(ctx, training, p, training.points, c);
+    if (training && !training.solved) this.#looked(ctx, training, p, training.points, c);
     this.#points(ctx, view, c, target !== null);
     if (training?.linear && !training.solved && shown.arrows) this.#arrows(ctx, training, p, view, c);
     if (view.cursor) this.#cursor(ctx, view, c);
@@ -59,20 +59,14 @@ export class Plane {
 
   #axes(ctx, c) {
     const [l, r, b, t] = this.frame;
-    ctx.lineWidth = 1;
-    const few = this.size < 420 ? 4 : 6;
+    const few = this.size < 420 ? 4 : 6, [across, up] = [ticks(l, r, few), ticks(b, t, few)];
+    const look = (value) => { ctx.lineWidth = 1; ctx.strokeStyle = faded(c.soft, value === 0 ? 0.6 : 0.16); };
+    for (const x of across) { look(x); line(ctx, this.x(x), 0, this.x(x), this.size); }
+    for (const y of up) { look(y); line(ctx, 0, this.y(y), this.size, this.y(y)); }
     const onX = Math.min(this.size - 10, Math.max(10, this.y(0) + 10));
     const onY = Math.min(this.size - 14, Math.max(14, this.x(0) - 12));
-    for (const x of ticks(l, r, few)) {
-      ctx.strokeStyle = x === 0 ? faded(c.soft, 0.55) : faded(c.soft, 0.13);
-      line(ctx, this.x(x), 0, this.x(x), this.size);
-      if (x !== 0) drawText(ctx, figure(x), this.x(x), onX, c.soft, { size: 10, align: "center" });
-    }
-    for (const y of ticks(b, t, few)) {
-      ctx.strokeStyle = y === 0 ? faded(c.soft, 0.55) : faded(c.soft, 0.13);
-      line(ctx, 0, this.y(y), this.size, this.y(y));
-      if (y !== 0) drawText(ctx, figure(y), onY, this.y(y), c.soft, { size: 10, align: "center" });
-    }
+    for (const x of across) if (x !== 0) drawText(ctx, figure(x), this.x(x), onX, c.soft, { size: 10, align: "center" });
+    for (const y of up) if (y !== 0) drawText(ctx, figure(y), onY, this.y(y), c.soft, { size: 10, align: "center" });
   }
 
   #regions(ctx, training, weights, field) {
@@ -172,9 +166,8 @@ export class Plane {
     to.strokeStyle = faded(c.ink, 0.17);
     to.lineWidth = 1;
     if (training.linear) {
-      const segments = [];
-      for (let j = from; j < k; j++) segments.push(...this.#oldLines(training, j));
-      this.#strokeEach(to, segments);
+      if (from === 0) this.drawn = new Set();
+      for (let j = from; j < k; j++) this.#strokeNew(to, this.#oldLines(training, j));
     } else if (training.two && training.walk) {
       if (!alone && this.walkKey !== key) [this.walkKey, this.walk] = [key, training.walk()];
       const walk = alone ? training.walk() : this.walk;
@@ -186,14 +179,13 @@ export class Plane {
     ctx.drawImage(this.trail, 0, 0, this.size, this.size);
   }
 
-  /** Lines that lie on each other get darker, so each is a stroke of its own. */
-  #strokeEach(ctx, segments) {
-    for (const [p, q] of segments) {
-      ctx.beginPath();
-      ctx.moveTo(this.x(p[0]), this.y(p[1]));
-      ctx.lineTo(this.x(q[0]), this.y(q[1]));
-      ctx.stroke();
-    }
+  /** Lines that were drawn before, as in a cycle, are not drawn again: they would get darker. */
+  #strokeNew(ctx, segments) {
+    const fresh = segments.filter((segment) => {
+      const key = segment.flat().map((value) => Math.round(value / (this.frame[1] - this.frame[0]) * 2000)).join();
+      return !this.drawn.has(key) && this.drawn.add(key);
+    });
+    for (const segment of fresh) this.#segments(ctx, [segment]);
   }
 
   /** Of several classes, the line between the two that a correction was about. */
@@ -301,7 +293,7 @@ export class Plane {
       const [x, y] = tip(w);
       if (w[0] || w[1]) {
         const name = (training.two ? "w" : `w ${view.labels[training.classes[v]]}`) + (scale < 1 ? ` × ${figure(scale, 2)}` : "");
-        drawText(ctx, name, x + 7, y - 8, colour, { bold: true });
+        drawText(ctx, name, Math.min(x + 7, this.size - 8 - 6.5 * name.length), y - 8, colour, { bold: true });
       }
     });
   }

@@ -11,12 +11,19 @@ export class Player {
     const speeds = by("speed");
     for (const one of SPEEDS) speeds.append(new Option(`${one}/s`, one, one === this.speed, one === this.speed));
     speeds.onchange = () => { this.speed = Number(speeds.value); };
+    this.speeds = speeds;
     const wire = { first: () => this.go(0), back: () => this.go(lab.position - 1), step: () => this.go(lab.position + 1), last: () => this.go(lab.length), play: () => this.toggle() };
     for (const [id, act] of Object.entries(wire)) by(id).onclick = act;
     by("position").oninput = () => this.go(Number(by("position").value));
     by("mistake").onchange = () => this.toMistake(Number(by("mistake").value));
     by("mistake-on").onclick = () => this.nextMistake();
     by("mistake-back").onclick = () => this.previousMistake();
+  }
+
+  setSpeed(speed) {
+    if (!SPEEDS.includes(speed)) return;
+    this.speed = speed;
+    this.speeds.value = speed;
   }
 
   /** Whose mistakes are counted: those of the first learner that makes any. */
@@ -85,7 +92,7 @@ export class Player {
   /** Bring the controls up to date. */
   show() {
     const { lab, training } = this, steps = lab.cards.map((card) => card.training).find((one) => one?.run.order);
-    by("play").textContent = this.playing ? "❚❚" : "▶";
+    by("play").querySelector("path").setAttribute("d", this.playing ? "M6 5h4v14H6zM14 5h4v14h-4z" : "M7 4v16l13-8z");
     by("play").setAttribute("aria-label", this.playing ? "Pause" : "Play");
     const slider = by("position");
     slider.max = lab.length;

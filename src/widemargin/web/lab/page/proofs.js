@@ -5,8 +5,9 @@ import { colours, drawText, faded, figure } from "./marks.js";
 
 /** Draw the certificate of the points, and the figures of the mistake bound. */
 export function drawCertificate(ctx, plane, view) {
-  const { verdict, shown, points } = view;
-  if (!verdict) return;
+  const { verdict, shown, judged: points } = view;
+  // It is about lines; of a kernel's feature space there is nothing to draw on the plane.
+  if (!verdict || (view.training && !view.training.linear)) return;
   for (const one of verdict.parts ?? [verdict]) {
     if (one.verdict === "separable") {
       if (shown.verdict && one.separator && one.margin) drawSeparator(ctx, plane, one);
@@ -50,7 +51,9 @@ function drawWidth(ctx, plane, unit, distance, words, colour, along) {
   ctx.moveTo(plane.x(foot[0]), plane.y(foot[1]));
   ctx.lineTo(plane.x(tip[0]), plane.y(tip[1]));
   ctx.stroke();
-  drawText(ctx, words, (plane.x(foot[0]) + plane.x(tip[0])) / 2 + 7, (plane.y(foot[1]) + plane.y(tip[1])) / 2, colour, { bold: true });
+  const [x, y] = [(plane.x(foot[0]) + plane.x(tip[0])) / 2 + 7, (plane.y(foot[1]) + plane.y(tip[1])) / 2];
+  const clear = (value, room) => Math.max(8, Math.min(plane.size - room, value));
+  drawText(ctx, words, clear(x, 8 + 7 * words.length), clear(y, 10), colour, { bold: true });
 }
 
 function drawSeparator(ctx, plane, one) {

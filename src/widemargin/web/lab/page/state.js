@@ -4,8 +4,8 @@ const FORMAT = 1;
 
 /** The parts of the lab that a link restores. */
 export function snapshot(lab) {
-  const { points, labels, learners, frame, position, linked, preset, story } = lab;
-  return { format: FORMAT, points, classes: labels, learners, frame, position, linked, preset, story };
+  const { points, labels, learners, frame, position, linked, preset, story, shown, player } = lab;
+  return { format: FORMAT, points, classes: labels, learners, frame, position, linked, preset, story, shown, speed: player.speed };
 }
 
 export function toFragment(state) {

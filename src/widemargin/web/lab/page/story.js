@@ -78,16 +78,22 @@ function ofPass(training, p) {
   const pass = training.pass(p);
   if (!pass) return ["The start: all weights are 0. Press → for the first pass over the examples."];
   const done = Math.min(p, training.length) === training.length;
-  const parts = [`After ${pass.passes} pass${pass.passes === 1 ? "" : "es"}: objective ${figure(pass.primal, 5)}, at most ${figure(100 * pass.gap, 2)} % above the optimum. `];
+  const parts = [`After ${pass.passes} pass${pass.passes === 1 ? "" : "es"}: ${worth(pass)} `];
   if (pass.margin && pass.margin[0] > 0) parts.push(`It separates with margin ${figure(pass.margin[0])}. `);
   parts.push(`${pass.support.length} support vectors (ringed).`);
   if (done) parts.push(` The training ends here: ${whyStopped(training.run.stopped)}.`);
   return parts;
 }
 
+/** The objective, and how far from the optimum it can be at most. */
+function worth({ primal, gap }) {
+  if (primal === null) return "no separator yet.";
+  return `objective ${figure(primal, 5)}, at most ${figure(100 * gap, 2)} % above the optimum.`;
+}
+
 function ofSolution(training) {
   const { run } = training;
-  return [`Solved: objective ${figure(run.primal, 5)}, at most ${figure(100 * run.gap, 2)} % above the optimum. ${run.support.length} support vectors (ringed).`];
+  return [`Solved: ${worth(run)} ${run.support.length} support vectors (ringed).`];
 }
 
 /** The facts beside the plane: [name, value]. */
@@ -111,6 +117,10 @@ export function facts(training, p, labels) {
       found.push([`${times}(R/γ)²`, `${figure(known.bound, 4)}, with R = ${figure(known.R)} and γ = ${figure(known.gamma[0])}`]);
     }
     else if (known.hinge_bound !== null) found.push(["bound", `${figure(known.hinge_bound, 4)}, from the hinge loss of the last weights`]);
+  }
+  if (!training.linear && training.run.certificate) {
+    const { verdict, margin } = training.run.certificate;
+    found.push(["feature space", verdict + (verdict === "separable" && margin ? `, margin ${figure(margin[0])}` : "")]);
   }
   const right = training.rightAt?.(p);
   if (right !== null && right !== undefined) found.push(["right now", `${right} of ${training.points.length} points`]);
