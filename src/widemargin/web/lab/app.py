@@ -114,10 +114,9 @@ class _Lab:
 
     def verdict(self, given: Answer, watch: Watch) -> Answer:
         """Whether a line separates the classes."""
-        placed, bias = read_points(given), given.get("bias", True)
-        if not isinstance(bias, bool):
-            raise DataError(f"bias={bias!r} must be true or false")
-        return {"verdict": verdict_of(certified(placed, bias), placed)}
+        placed = read_points(given)
+        bias, measured = _switch(given, "bias"), _switch(given, "margin")
+        return {"verdict": verdict_of(certified(placed, bias, measured=measured), placed)}
 
     def learn(self, given: Answer, watch: Watch) -> Answer:
         """Train the learners of the page on its points."""
@@ -140,6 +139,14 @@ class _Lab:
     def python(self, given: Answer, watch: Watch) -> Answer:
         """The program that repeats what is shown."""
         return {"program": program(_choices(given), read_points(given))}
+
+
+def _switch(given: Answer, name: str) -> bool:
+    """Something that is true or false; true unless it is given."""
+    value = given.get(name, True)
+    if not isinstance(value, bool):
+        raise DataError(f"{name}={value!r:.40} must be true or false")
+    return value
 
 
 def _choices(given: Answer) -> list[Choice]:

@@ -109,7 +109,9 @@ _KERNEL = (
     Field("kernel", "Kernel", "rbf", (("rbf", "Gaussian (RBF)"), ("poly", "polynomial"))),
     Field("degree", "Degree", 2, low=1, high=8, scale="whole", needs=("kernel", "poly")),
     Field("gamma", "γ", 1.0, low=0.01, high=100.0, scale="log"),
-    Field("coef0", "Constant term", 1.0, low=0.0, high=10.0, scale="plain", needs=("kernel", "poly")),
+    Field(
+        "coef0", "Constant term", 1.0, low=0.0, high=10.0, scale="plain", needs=("kernel", "poly")
+    ),
 )
 _FREE = Field(
     "bias", "Bias", "free", (("free", "free"), ("regularised", "penalised like the weights"))
@@ -134,7 +136,11 @@ LEARNERS = (
                 "rule",
                 "Step",
                 "pa1",
-                (("pa", "unbounded (PA)"), ("pa1", "at most C (PA-I)"), ("pa2", "softened (PA-II)")),
+                (
+                    ("pa", "unbounded (PA)"),
+                    ("pa1", "at most C (PA-I)"),
+                    ("pa2", "softened (PA-II)"),
+                ),
             ),
             _C._replace(title="Aggressiveness C"),
             _SHUFFLE,
@@ -170,7 +176,9 @@ LEARNERS = (
         "LinearSVM",
         (
             _C,
-            Field("loss", "Loss", "hinge", (("hinge", "hinge"), ("squared_hinge", "squared hinge"))),
+            Field(
+                "loss", "Loss", "hinge", (("hinge", "hinge"), ("squared_hinge", "squared hinge"))
+            ),
             _FREE,
         ),
         "A wide margin at a price: each example inside it costs C times how far it falls short.",
@@ -229,8 +237,7 @@ def choose(given: Any) -> Choice:
     if not isinstance(settings, dict) or set(settings) - set(known):
         raise DataError(f"the settings of {name} are {', '.join(known)}, found {settings!r:.200}")
     values = {
-        field.name: field.check(settings.get(field.name, field.default))
-        for field in learner.fields
+        field.name: field.check(settings.get(field.name, field.default)) for field in learner.fields
     }
     return Choice(learner, values)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import socket
 import threading
 from collections.abc import Sequence
 from typing import Any, Self
@@ -44,6 +45,8 @@ class Lab:
         from widemargin.web.security import Hosts, Tokens, new_token
 
         self._socket = listen("127.0.0.1", port)
+        # Otherwise the end of an answer waits up to 40 ms until its beginning is acknowledged.
+        self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         token, number = new_token(), self._socket.getsockname()[1]
         hosts = Hosts("127.0.0.1", number)
         guard = Guard(make_app(table), hosts, Tokens([token]), framed)

@@ -105,9 +105,7 @@ def train(
     return {**common, "classes": placed.present.tolist(), "values": dict(choice.values), **told}
 
 
-def _online(
-    choice: Choice, placed: Placed, frame: Sequence[float], watch: Watch
-) -> dict[str, Any]:
+def _online(choice: Choice, placed: Placed, frame: Sequence[float], watch: Watch) -> dict[str, Any]:
     """A linear learner that looks at one example, or batch, after the other."""
     params = _limited(choice, placed)
     seed = params.pop("random_state")
@@ -150,9 +148,7 @@ def _online(
     }
 
 
-def _kernel(
-    choice: Choice, placed: Placed, frame: Sequence[float], watch: Watch
-) -> dict[str, Any]:
+def _kernel(choice: Choice, placed: Placed, frame: Sequence[float], watch: Watch) -> dict[str, Any]:
     """A kernel perceptron: its scores are the running sums of kernel values."""
     _limit_kernel(placed)
     params = _limited(choice, placed)

@@ -3,15 +3,17 @@
 export class Refused extends Error {}
 
 /** Ask once; an answer that is no success becomes an error with the server's words. */
-export async function ask(path, body) {
+export async function ask(path, body, signal = null) {
   const how = body === undefined ? {} : {
+    signal,
     method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body),
   };
   for (let tries = 0; ; tries++) {
     let answer;
     try {
       answer = await fetch(path, how);
-    } catch {
+    } catch (error) {
+      if (signal?.aborted) throw error;
       throw new Refused("The lab does not answer: was it ended?");
     }
     if (answer.status === 429 && tries < 20) { // another page is being served
@@ -25,32 +27,48 @@ export async function ask(path, body) {
   }
 }
 
-/** Asks for one thing at a time; of what is wanted meanwhile, only the newest is asked for. */
-export class Latest {
-  constructor(path, then, failed) {
-    Object.assign(this, { path, then, failed, busy: false, waiting: null });
+/**
+ * Asks for one thing at a time. Of what is wanted meanwhile, only the newest of each kind is kept,
+ * and the kinds that were named first come first: what is under way gives way to them.
+ */
+export class Desk {
+  constructor(kinds, failed) {
+    this.kinds = kinds; // name: {path, then}, the most urgent first
+    this.names = Object.keys(kinds);
+    this.failed = failed;
+    this.waiting = new Map();
+    this.now = null;
   }
 
-  want(body, since = performance.now()) {
-    this.waiting = { body, since };
-    if (!this.busy) this.#next();
+  want(name, body, since = performance.now()) {
+    this.waiting.set(name, { body, since });
+    const rank = (one) => this.names.indexOf(one);
+    if (!this.now) this.#next();
+    else if (rank(name) <= rank(this.now.name)) {
+      // Closing the connection stops the work behind it.
+      if (!this.waiting.has(this.now.name)) this.waiting.set(this.now.name, this.now.wanted);
+      this.now.abort.abort();
+    }
   }
 
-  get idle() { return !this.busy && this.waiting === null; }
+  drop(name) { this.waiting.delete(name); }
+
+  get idle() { return !this.now && this.waiting.size === 0; }
 
   async #next() {
-    const { body, since } = this.waiting;
-    this.waiting = null;
-    this.busy = true;
+    const name = this.names.find((one) => this.waiting.has(one));
+    const wanted = this.waiting.get(name), abort = new AbortController();
+    this.waiting.delete(name);
+    this.now = { name, wanted, abort };
+    const { path, then } = this.kinds[name];
     try {
-      const told = await ask(this.path, body);
-      // What was moved meanwhile is another question; this answer is out of date.
-      if (this.waiting === null) this.then(told, body, since);
+      const told = await ask(path, wanted.body, abort.signal);
+      if (!abort.signal.aborted && !this.waiting.has(name)) then(told, wanted.body, wanted.since);
     } catch (error) {
-      this.failed(error);
+      if (!abort.signal.aborted) this.failed(error);
     }
-    this.busy = false;
-    if (this.waiting) this.#next();
+    this.now = null;
+    if (this.waiting.size) this.#next();
   }
 }
 

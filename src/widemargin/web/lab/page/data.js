@@ -108,7 +108,7 @@ export function tellVerdict(verdict, labels) {
 
 function wordsOf(one, short) {
   if (one.verdict === "separable") {
-    const found = [`margin ${figure(one.margin?.[0] ?? null, 5)}`];
+    const found = [one.margin ? `margin ${figure(one.margin[0], 5)}` : "separable"];
     if (!short) {
       if (one.constant && one.extended) found.push(`extended margin γ = ${figure(one.extended[0])}, R = ${figure(one.R)}`);
       if (one.bound !== null) found.push(`a perceptron makes at most ${Math.floor(one.bound)} mistakes`);

@@ -1,6 +1,6 @@
 // The lab: what is shown, who hears of changes, and the loop that draws.
 
-import { ask, Latest } from "./api.js";
+import { ask, Desk } from "./api.js";
 import { Card } from "./card.js";
 import { valuesOf } from "./controls.js";
 import { drawPresets, drawShown, drawTools, showSample, tellVerdict, wireTable } from "./data.js";
@@ -31,8 +31,11 @@ class Lab {
     this.timings = { frames: [], verdicts: [] };
     this.length = 0;
     this.runs = [];
-    this.asking = new Latest("verdict", (told, body, since) => this.#take(told, body, since), (error) => this.fail(error));
-    this.learning = new Latest("learn", (told, body) => this.#learned(told, body), (error) => this.fail(error));
+    this.desk = new Desk({
+      verdict: { path: "verdict", then: (told, body, since) => this.#judged(told, body, since) },
+      margin: { path: "verdict", then: (told, body) => this.#measured(told, body) },
+      learn: { path: "learn", then: (told, body) => this.#learned(told, body) },
+    }, (error) => this.fail(error));
     this.player = new Player(this);
     this.runId = 0;
   }
@@ -54,10 +57,6 @@ class Lab {
       for (const card of this.cards) card.draw(view);
       this.player.show();
       this.#note("frames", performance.now() - began);
-      if (this.judgedSince) {
-        this.#note("verdicts", performance.now() - this.judgedSince);
-        this.judgedSince = null;
-      }
     });
   }
 
@@ -125,12 +124,23 @@ class Lab {
   #ask() {
     const first = this.learners[0], values = first && valuesOf(this.learnerOf(first.learner), first.settings);
     const bias = values?.fit_intercept ?? true;
-    this.asking.want({ points: [...this.points], classes: this.labels, bias });
+    this.desk.drop("margin");
+    this.desk.want("verdict", { points: [...this.points], classes: this.labels, bias, margin: false });
   }
 
-  #take({ verdict }, { points }, since) {
+  /** A verdict; its margin is measured next, and the last one stays drawn until then. */
+  #judged({ verdict }, body, since) {
+    if (verdict?.verdict !== this.verdict?.verdict || verdict?.verdict !== "separable") this.#show(verdict, body.points);
+    this.#note("verdicts", performance.now() - since);
+    if (verdict && (verdict.parts || verdict.verdict !== "not separable")) {
+      this.desk.want("margin", { ...body, margin: true });
+    }
+  }
+
+  #measured({ verdict }, { points }) { this.#show(verdict, points); }
+
+  #show(verdict, points) {
     [this.verdict, this.judged] = [verdict, points];
-    this.judgedSince = since;
     tellVerdict(verdict, this.labels);
     this.redraw();
   }
@@ -146,7 +156,10 @@ class Lab {
 
   #learnSoon(wait) {
     clearTimeout(this.soon);
-    this.soon = setTimeout(() => this.learning.want(structuredClone(this.question())), wait);
+    this.soon = setTimeout(() => {
+      this.soon = null;
+      this.desk.want("learn", structuredClone(this.question()));
+    }, wait);
   }
 
   #learned({ runs }, asked) {
@@ -279,7 +292,7 @@ class Lab {
     const p = this.position;
     return {
       ...snapshot(this), length: this.length, playing: this.player.playing,
-      idle: this.asking.idle && this.learning.idle && !this.drawing && this.wanted === undefined,
+      idle: this.desk.idle && !this.soon && !this.drawing && this.wanted === undefined,
       verdict: this.verdict,
       shown: this.cards.map(({ training, words, told }) => training && {
         learner: training.run.learner, words, figures: told,
