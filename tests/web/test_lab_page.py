@@ -11,14 +11,15 @@ import pytest
 
 pytest.importorskip("starlette", reason="the lab needs starlette")
 webdriver = pytest.importorskip("selenium.webdriver", reason="the page is driven by selenium")
-if not (shutil.which("chromium") and shutil.which("chromedriver")):
-    pytest.skip("there is no browser: chromium and chromedriver", allow_module_level=True)
-
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.keys import Keys
 
 import widemargin
 
+pytestmark = pytest.mark.skipif(
+    not (shutil.which("chromium") and shutil.which("chromedriver")),
+    reason="there is no browser: install chromium and chromedriver",
+)
 WIDTHS = (400, 1400)
 SIX = np.array([[-1, 2], [1, 0], [1, 1], [-1, 0], [-1, -2], [1, -1]], dtype=float)
 SIX_LABELS = np.array([-1, 1, 1, -1, -1, 1])
@@ -376,7 +377,7 @@ def test_everything_can_be_reached_by_tab_and_has_a_name(page):
     nameless = page.execute_script("""
       return [...document.querySelectorAll("button, select, input, canvas[tabindex]")]
         .filter((one) => one.offsetParent !== null)
-        .filter((one) => !(one.textContent.trim() || one.getAttribute("aria-label") || one.labels?.length))
+        .filter((one) => !one.textContent.trim() && !one.ariaLabel && !one.labels?.length)
         .map((one) => one.outerHTML.slice(0, 80))""")
     assert nameless == []
     assert (

@@ -14,8 +14,8 @@ pytest.importorskip("starlette", reason="the lab needs starlette")
 
 import widemargin
 from widemargin.web.lab import app as lab_app
-from widemargin.web.lab.trainings import Stopped
-from widemargin.web.lab.work import Busy, OneAtATime
+from widemargin.web.lab.trainings import StoppedError
+from widemargin.web.lab.work import BusyError, OneAtATime
 
 SIX = [[-1, 2, 0], [1, 0, 1], [1, 1, 1], [-1, 0, 0], [-1, -2, 0], [1, -1, 1]]
 TWO = {"points": [[0, 0, 0], [1, 1, 1]], "classes": [-1, 1]}
@@ -186,7 +186,7 @@ def test_closing_the_page_stops_the_work(running, monkeypatch):
         while not watch():
             time.sleep(0.005)
         ended.set()
-        raise Stopped
+        raise StoppedError
 
     monkeypatch.setattr(lab_app, "train", endless)
     parts = urllib.parse.urlsplit(running.url)
@@ -244,7 +244,7 @@ def test_one_at_a_time():
 
         tasks = [asyncio.create_task(turns.run(work, stays)) for _ in range(2)]
         await asyncio.sleep(0.05)
-        with pytest.raises(Busy):
+        with pytest.raises(BusyError):
             await turns.run(work, stays)
         gate.set()
         assert len(set(await asyncio.gather(*tasks))) == 1

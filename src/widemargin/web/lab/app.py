@@ -24,9 +24,9 @@ from widemargin.web.lab.points import MOST_POINTS, read_frame, read_points
 from widemargin.web.lab.presets import presets
 from widemargin.web.lab.samples import Table, sample
 from widemargin.web.lab.script import program
-from widemargin.web.lab.trainings import MOST_STEPS, Stopped, Watch, train
+from widemargin.web.lab.trainings import MOST_STEPS, StoppedError, Watch, train
 from widemargin.web.lab.verdicts import certified, verdict_of
-from widemargin.web.lab.work import Busy, OneAtATime
+from widemargin.web.lab.work import BusyError, OneAtATime
 
 #: A thousand points with 17 digits each are 45 kB.
 _MOST_BYTES = 1 << 18
@@ -98,10 +98,10 @@ class _Lab:
                 told = await self.turns.run(
                     lambda stop: _text(_checked(work, given, stop)), lambda: _leaving(request)
                 )
-            except Busy:
+            except BusyError:
                 told = _text({"error": "the lab is busy: try again"})
                 return Response(told, 429, {"Retry-After": "1"}, "application/json")
-            except Stopped:
+            except StoppedError:
                 return Response(status_code=_CLOSED)
             except (DataError, ValueError, TypeError) as error:
                 return JSONResponse({"error": str(error)}, 422)

@@ -54,7 +54,7 @@ class Placed:
 
 
 def read_points(given: Any) -> Placed:
-    """Check the points that the page sends: `{"points": [[x, y, class], ...], "classes": [...]}`."""
+    """Check what the page sends: `{"points": [[x, y, class], ...], "classes": [label, ...]}`."""
     points, labels = given.get("points"), given.get("classes", [-1, 1])
     _check_labels(labels)
     if not isinstance(points, list) or len(points) > MOST_POINTS:

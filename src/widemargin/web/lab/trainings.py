@@ -55,7 +55,7 @@ GRID = 41
 _PASSES = (1, 2, 3, 4, 5, 6, 8, 10, 13, 17, 22, 30, 40, 55, 75, 100, 150, 250, 500, 1000)
 
 
-class Stopped(Exception):
+class StoppedError(Exception):
     """The page that asked has gone."""
 
 
@@ -70,9 +70,9 @@ class Watch:
         return self.stop.is_set()
 
     def look(self) -> None:
-        """Raise `Stopped` if the page has gone."""
+        """Raise `StoppedError` if the page has gone."""
         if self.stop.is_set():
-            raise Stopped
+            raise StoppedError
 
 
 def train(

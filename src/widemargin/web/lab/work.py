@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 
-class Busy(Exception):
+class BusyError(Exception):
     """One is at work and one waits: this one is turned away."""
 
 
@@ -36,7 +36,7 @@ class OneAtATime:
             Returns when the one who asked has gone.
         """
         if self._inside >= 2:
-            raise Busy
+            raise BusyError
         self._inside += 1
         stop = threading.Event()
         self._stops.add(stop)
