@@ -5,16 +5,16 @@ import json
 import shutil
 import time
 import warnings
+import xml.etree.ElementTree as ElementTree
 
 import numpy as np
 import pytest
 
+import widemargin
+
 pytest.importorskip("starlette", reason="the lab needs starlette")
 webdriver = pytest.importorskip("selenium.webdriver", reason="the page is driven by selenium")
-from selenium.webdriver.common.action_chains import ActionChains
-from selenium.webdriver.common.keys import Keys
-
-import widemargin
+ActionChains, Keys = webdriver.ActionChains, webdriver.Keys
 
 pytestmark = pytest.mark.skipif(
     not (shutil.which("chromium") and shutil.which("chromedriver")),
@@ -283,8 +283,6 @@ def test_a_broken_link_is_told(page, running):
 def test_pictures(page):
     load(page, "xor")
     drawing = page.execute_script("return lab.svg()")
-    import xml.etree.ElementTree as ElementTree
-
     root = ElementTree.fromstring(drawing.encode())
     assert len(list(root.iter("{http://www.w3.org/2000/svg}path"))) > 40
     picture = page.execute_async_script(

@@ -168,7 +168,7 @@ def test_limits(running):
 
 
 def test_no_traceback_leaves(running, monkeypatch, capfd):
-    def fail(*_):
+    def fail(*_, **__):
         raise RuntimeError("a secret")
 
     monkeypatch.setattr(lab_app, "certified", fail)

@@ -103,7 +103,7 @@ class _Lab:
                 return Response(told, 429, {"Retry-After": "1"}, "application/json")
             except StoppedError:
                 return Response(status_code=_CLOSED)
-            except (DataError, ValueError, TypeError) as error:
+            except (DataError, ValueError) as error:
                 return JSONResponse({"error": str(error)}, 422)
             except Exception:  # what goes wrong is told here, and not to the page
                 traceback.print_exc(file=sys.stderr)

@@ -18,6 +18,8 @@ const by = (id) => document.getElementById(id);
 const ORDER = ["shuffle", "random_state"];
 /** Milliseconds without a movement after which learners are trained again. */
 const REST = 30;
+/** Milliseconds that drawing waits for the verdict. */
+const PATIENCE = 12;
 const UNDONE = 100;
 
 class Lab {
@@ -118,7 +120,10 @@ class Lab {
     this.version++;
     this.#ask();
     this.#learnSoon(dragging ? REST : 0);
-    this.redraw();
+    // The verdict is usually here before the next frame is due: both are then drawn together, and
+    // drawing does not delay it.
+    clearTimeout(this.drawSoon);
+    this.drawSoon = setTimeout(() => this.redraw(), PATIENCE);
   }
 
   #ask() {
@@ -132,6 +137,7 @@ class Lab {
   #judged({ verdict }, body, since) {
     if (verdict?.verdict !== this.verdict?.verdict || verdict?.verdict !== "separable") this.#show(verdict, body.points);
     this.#note("verdicts", performance.now() - since);
+    this.redraw();
     if (verdict && (verdict.parts || verdict.verdict !== "not separable")) {
       this.desk.want("margin", { ...body, margin: true });
     }
