@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import socket
 import threading
+import warnings
 from collections.abc import Sequence
 from typing import Any, Self
 
@@ -44,6 +45,8 @@ class Lab:
         from widemargin.web.running import Running, address_of, listen
         from widemargin.web.security import Hosts, Tokens, new_token
 
+        # What a training warns of is told on the page.
+        warnings.filterwarnings("ignore", module=r"widemargin\.web\.lab\.trainings")
         self._socket = listen("127.0.0.1", port)
         # Otherwise the end of an answer waits up to 40 ms until its beginning is acknowledged.
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

@@ -53,7 +53,7 @@ function number(field, value, changed) {
 
 /** A slider of powers of ten, in twentieths. */
 function slider(field, value, changed) {
-  const shown = element("output", {}, figure(value, 3));
+  const shown = element("span", { class: "value" }, figure(value, 3));
   const input = element("input", {
     type: "range", min: Math.log10(field.low), max: Math.log10(field.high), step: 0.05, value: Math.log10(value),
     oninput: () => {
