@@ -108,7 +108,7 @@ _TIES = Field(
 _KERNEL = (
     Field("kernel", "Kernel", "rbf", (("rbf", "Gaussian (RBF)"), ("poly", "polynomial"))),
     Field("degree", "Degree", 2, low=1, high=8, scale="whole", needs=("kernel", "poly")),
-    Field("gamma", "γ", 1.0, low=0.01, high=100.0, scale="log"),
+    Field("gamma", "γ of the kernel", 1.0, low=0.01, high=100.0, scale="log"),
     Field(
         "coef0", "Constant term", 1.0, low=0.0, high=10.0, scale="plain", needs=("kernel", "poly")
     ),

@@ -7,6 +7,7 @@ import socket
 import threading
 import warnings
 from collections.abc import Sequence
+from importlib.util import find_spec
 from typing import Any, Self
 
 from widemargin.web.lab.samples import Table, make_table
@@ -17,16 +18,11 @@ _HEIGHT = 900
 
 def _needed() -> None:
     """Raise an error that says how to install what the lab needs."""
-    try:
-        import starlette
-        import uvicorn
-    except ImportError:
+    if not (find_spec("starlette") and find_spec("uvicorn")):
         raise ImportError(
-            "the lab needs starlette and uvicorn, which are not installed:"
+            "the lab needs starlette and uvicorn, which are not both installed:"
             " pip install 'widemargin[lab]'"
-        ) from None
-    assert starlette is not None
-    assert uvicorn is not None
+        )
 
 
 class Lab:

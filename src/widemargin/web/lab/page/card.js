@@ -96,14 +96,14 @@ export class Card {
     const { training, figures } = this;
     if (!training) return;
     const made = training.mistakesAt(p), { known } = training.run;
-    if (figures.bound) drawMistakes(figures.bound.canvas, made, training.mistakes.length, known.bound);
+    if (figures.bound) drawMistakes(figures.bound.canvas, made, training.mistakes.length, known.bound, training.two ? "(R/γ)²" : "2 (R/γ)²");
     if (figures.along) {
       const all = known.progress.length, now = Math.round(made * this.progress.length / all);
       drawInequality(figures.along.canvas, this.progress, 0, now);
       drawInequality(figures.square.canvas, this.progress, 1, now);
     }
     if (figures.votes) {
-      const i = hovered >= 0 ? hovered : Math.max(0, training.example(p));
+      const i = hovered >= 0 && hovered < training.points.length ? hovered : Math.max(0, training.example(p));
       const shares = drawVotes(figures.votes.canvas, training, p, i, labels);
       figures.votes.title.textContent = `Votes on example ${i + 1}, early to late. ${shares}`;
     }

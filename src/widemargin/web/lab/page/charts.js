@@ -65,10 +65,10 @@ export function drawInequality(canvas, progress, which, now) {
 }
 
 /** Mistakes so far beside the most that the theorem allows. */
-export function drawMistakes(canvas, made, total, bound) {
+export function drawMistakes(canvas, made, total, bound, name) {
   const { ctx, width, c } = begin(canvas);
-  const fits = bound !== null && bound <= 40 * Math.max(1, total);
-  const most = Math.max(fits ? bound : 0, total, 1), left = 4, right = width - 8;
+  const fits = bound <= 100 * Math.max(1, total);
+  const most = Math.max(fits ? bound : 5 * total, total, 1), left = 4, right = width - 8;
   const x = (value) => left + (right - left) * value / most;
   ctx.fillStyle = c.faint;
   ctx.fillRect(left, 8, right - left, 18);
@@ -78,8 +78,8 @@ export function drawMistakes(canvas, made, total, bound) {
   ctx.fillRect(left, 8, x(made) - left, 18);
   if (fits) curve(ctx, [[x(bound), 4], [x(bound), 31]], c.ink, 2);
   drawText(ctx, `${made}`, Math.max(12, x(made)), 40, c.bad, { size: 12, align: "center", bold: true });
-  if (!fits && bound !== null) drawText(ctx, `(R/γ)² = ${figure(bound, 3)} is far to the right`, right, 40, c.soft, { size: 11, align: "right" });
-  if (fits && x(bound) - x(made) > 30) drawText(ctx, `(R/γ)² = ${figure(bound, 3)}`, x(bound), 40, c.ink, { size: 11, align: "right" });
+  if (!fits) drawText(ctx, `${name} = ${figure(bound, 3)} is far to the right`, right, 40, c.soft, { size: 11, align: "right" });
+  if (fits && x(bound) - x(made) > 30) drawText(ctx, `${name} = ${figure(bound, 3)}`, x(bound), 40, c.ink, { size: 11, align: "right" });
 }
 
 /** Every hypothesis so far, as wide as its votes and as high as its score on one example. */
@@ -115,6 +115,10 @@ function votesOn(training, k, i) {
   const scores = training.linear ? null : new Array(training.vectors).fill(0);
   return (j) => {
     let now = scores;
+    if (training.linear && training.two) {
+      const [x, y] = training.points[i], { W } = training, lead = W[3 * j] * x + W[3 * j + 1] * y + W[3 * j + 2];
+      return { code: training.classes[lead >= 0 ? 1 : 0], lead };
+    }
     if (training.linear) now = training.scoresOfPoint(j, i);
     else for (const { row, label, amount } of training.corrections(j)) {
       now[label] += amount * training.K[training.place.get(row) * training.points.length + i];

@@ -167,7 +167,9 @@ export class Plane {
     to.lineWidth = 1;
     if (training.linear) {
       if (from === 0) this.drawn = new Set();
-      for (let j = from; j < k; j++) this.#strokeNew(to, this.#oldLines(training, j));
+      const fresh = [];
+      for (let j = from; j < k; j++) fresh.push(...this.#newLines(this.#oldLines(training, j)));
+      if (fresh.length) this.#segments(to, fresh);
     } else if (training.two && training.walk) {
       if (!alone && this.walkKey !== key) [this.walkKey, this.walk] = [key, training.walk()];
       const walk = alone ? training.walk() : this.walk;
@@ -180,12 +182,14 @@ export class Plane {
   }
 
   /** Lines that were drawn before, as in a cycle, are not drawn again: they would get darker. */
-  #strokeNew(ctx, segments) {
-    const fresh = segments.filter((segment) => {
-      const key = segment.flat().map((value) => Math.round(value / (this.frame[1] - this.frame[0]) * 2000)).join();
+  #newLines(segments) {
+    const [left, right, bottom] = this.frame, unit = 4000 / (right - left);
+    return segments.filter(([p, q]) => {
+      // The four coordinates in quarters of a dot, as one whole number.
+      let key = 0;
+      for (const [x, y] of [p, q]) key = (key * 4001 + Math.round((x - left) * unit)) * 4001 + Math.round((y - bottom) * unit);
       return !this.drawn.has(key) && this.drawn.add(key);
     });
-    for (const segment of fresh) this.#segments(ctx, [segment]);
   }
 
   /** Of several classes, the line between the two that a correction was about. */
