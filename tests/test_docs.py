@@ -10,6 +10,7 @@ import pathlib
 import pkgutil
 import re
 import shlex
+import sys
 
 import pytest
 from shell import run_shell
@@ -86,13 +87,8 @@ def test_examples_in_docstrings(name, tmp_path, monkeypatch):
     with contextlib.redirect_stdout(said):
         failures, _ = doctest.testmod(importlib.import_module(name), optionflags=FLAGS)
     assert not failures, said.getvalue()
-
-
-def test_public_names_have_docstrings_with_examples():
-    for name in ("Perceptron", "PassiveAggressive", "OnlineLogistic", "KernelPerceptron"):
-        assert ">>>" in getattr(widemargin, name).__doc__
-    for name in widemargin.__all__:
-        assert getattr(widemargin, name).__doc__, name
+    if "matplotlib.pyplot" in sys.modules:
+        sys.modules["matplotlib.pyplot"].close("all")
 
 
 @each_page
@@ -104,6 +100,12 @@ def test_shell_examples(page, tmp_path):
         assert program == "widemargin"
         said = run_shell(tmp_path, *words).stdout
         assert Checker().check_output(wanted.strip(), said.strip(), FLAGS), said
+
+
+@each_page
+def test_no_example_is_hidden_from_the_tests(page):
+    """Blocks in lists are indented, and so are not run."""
+    assert not re.search(r"^[ \t]+```(python|console)", page.read_text(encoding="utf-8"), re.M)
 
 
 @each_page

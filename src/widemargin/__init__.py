@@ -54,6 +54,7 @@ if TYPE_CHECKING:  # for type checkers and editors; when run, names load on firs
     from widemargin.structured import StructuredPerceptron
     from widemargin.structured.parser.parser import Parser
     from widemargin.structured.tagger.tagger import Tagger
+    from widemargin.structured.tokenizer.tokenizer import Tokenizer
     from widemargin.training.history import History
     from widemargin.web.lab.start import lab
 
@@ -79,6 +80,7 @@ _HOMES = {
     "Perceptron": "widemargin.estimators",
     "StructuredPerceptron": "widemargin.structured",
     "Tagger": "widemargin.structured.tagger.tagger",
+    "Tokenizer": "widemargin.structured.tokenizer.tokenizer",
     "TableClassifier": "widemargin.estimators",
     "TextClassifier": "widemargin.estimators",
     "animate": "widemargin.plots",
@@ -137,6 +139,7 @@ __all__ = [
     "TableClassifier",
     "Tagger",
     "TextClassifier",
+    "Tokenizer",
     "animate",
     "boolean_network",
     "certify",

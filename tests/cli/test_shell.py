@@ -19,6 +19,7 @@ import time
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from forked import Program
 from shell import run
 from sklearn.metrics import accuracy_score, f1_score
 from small_language import treebank
@@ -34,7 +35,7 @@ PROGRAM = [sys.executable, "-m", "widemargin"]
 def start(*words, **options):
     """A command as a process of its own, with pipes."""
     pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
-    return subprocess.Popen([*PROGRAM, *map(str, words)], text=True, **{**pipes, **options})
+    return Program(*words, text=True, **{**pipes, **options})
 
 
 @pytest.fixture(autouse=True)
@@ -706,7 +707,7 @@ def test_ctrl_c_saves_what_was_learned_so_far():
 
 WAYS = {
     "in memory": ["--epochs", "40"],
-    "from files": ["--stream", "--memory", "1KB", "--epochs", "2"],
+    "from files": ["--stream", "--memory", "3MB", "--epochs", "3"],
     "vote": ["--keep", "vote", "--epochs", "6"],
 }
 
@@ -856,7 +857,7 @@ def test_rows_of_a_sorted_pipe_are_all_counted_and_warned_of(folder):
     process = start("train", "-", "--memory", "200kB", "--model", "m.wm")
     out, err = process.communicate(sorted_vectors(300_000), timeout=120)
     assert process.returncode == 0, err
-    assert re.search(r"warning: \d+ rows in a row had the label -?1", err)
+    assert re.search(r"warning: \d+ consecutive rows had the label -?1", err)
     assert "<stdin>: 300000 rows" in out
     assert "accuracy before learning" not in out  # it would be that of a guess
 

@@ -11,6 +11,8 @@ import sys
 import time
 
 import pytest
+from forked import Program
+from interpreted import told_by_both
 from noisy_files import noisy_treebank, noisy_vectors, write_noisy_files
 from shell import run
 
@@ -120,6 +122,23 @@ def test_a_parser_takes_one_or_two_columns_of_tags(words):
 
 
 @each_learner
+def test_with_the_compiler_off_models_are_saved_and_reported_the_same(learner, folder):
+    """Loops then count with numpy's integers, which JSON does not take."""
+    write_noisy_files(folder, rows=12, sentences=2)
+    script = (
+        "import json\nfrom shell import run_shell\n"
+        "from widemargin.modelfile import read_model_file\n"
+        f"told = json.loads(run_shell({str(folder)!r}, *{COMMANDS[learner]!r}, '--json').stdout)\n"
+        "epochs = read_model_file(told['model'])[1]['history']['epochs']\n"
+        "counts = [row[:3] for row in epochs]\n"
+        "print(json.dumps([told['epochs'], told['stopped'], counts]))"
+    )
+    compiled, interpreted = told_by_both(script)
+    assert compiled == interpreted
+    assert compiled.startswith("[")
+
+
+@each_learner
 def test_one_report_for_every_learner(learner):
     words = [*COMMANDS[learner], "--valid", COMMANDS[learner][1]]
     found = json.loads(run(*words, "--json").stdout)
@@ -166,7 +185,7 @@ RESUMED = {
 
 def kill_at_a_checkpoint(words, seconds):
     """Start a training and kill it a moment after it has written its first checkpoint."""
-    process = subprocess.Popen([sys.executable, "-m", "widemargin", *words])
+    process = Program(*words)
     while not glob.glob("points/*.wm") and process.poll() is None:
         time.sleep(0.002)
     time.sleep(seconds)

@@ -81,7 +81,7 @@ class Pass:
 
 
 class ReadyRows:
-    """Makes rows ready for the passes, and remembers the last ones: most have many epochs."""
+    """Makes rows ready for the passes, and keeps the last ones: most are used in many epochs."""
 
     def __init__(self) -> None:
         self._before: tuple[Any, ...] = ()

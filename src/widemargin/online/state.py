@@ -63,7 +63,7 @@ class State:
         columns: Columns | None = None,
         own: bool = False,
     ) -> State:
-        """Start learning from weights W, which are copied unless `own` says that nobody has them.
+        """Start learning from weights W, which are copied unless `own` says they are unshared.
 
         Parameters
         ----------
@@ -144,7 +144,7 @@ class State:
 
     def distance_from(self, before: np.ndarray) -> float | None:
         """How far the last weights are from earlier ones; None if those had other classes."""
-        if self.columns is not None:  # those that came later had the weight 0
+        if self.columns is not None:  # columns that were added later had the weight 0
             before = resized(before, self.W.shape[1] - 1)
         if before.shape != self.W.shape:
             return None

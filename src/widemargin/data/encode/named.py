@@ -1,4 +1,4 @@
-"""Examples as dicts: named features, whose columns are numbered as the names come."""
+"""Examples as dicts: named features, whose columns are numbered in order of appearance."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ import numpy as np
 
 from widemargin.errors import DataError
 
-#: What packing raises if an example is not as simple as most: it has a string, or an object that is
-#: no number. `NamedFeatures.convert` then looks at each feature.
+#: What packing raises if an example is less simple than most: a value is a string, or an object
+#: that is not a number. `NamedFeatures.convert` then looks at each feature.
 UNUSUAL = (TypeError, OverflowError, struct.error)
 #: The column of a name that is not known.
 NOWHERE = 2**32 - 1
 
-#: Where the values of examples with the same names, in the same order, belong: the names, the bytes
-#: of their columns, and the function that makes bytes of as many values.
+#: Shared by examples with the same names in the same order: the names, their columns as bytes, and
+#: the function that packs as many values into bytes.
 Layout = tuple[tuple[str, ...], bytes, Callable[..., bytes]]
 
 
 class _Columns(dict[str, int]):
-    """The column of each name; of one that is not known, NOWHERE."""
+    """The column of each name; NOWHERE for an unknown one."""
 
     def __missing__(self, name: str) -> int:
         return NOWHERE
@@ -65,7 +65,7 @@ class NamedFeatures:
         return names, pack_columns(*found), pack_values
 
     def add_all(self, names: Iterable[str]) -> None:
-        """Give those of the names a column that have none."""
+        """Give every name that has no column one."""
         columns = self.columns
         new = [name for name in names if name not in columns]
         columns.update(zip(new, range(len(columns), len(columns) + len(new)), strict=True))
@@ -82,7 +82,7 @@ class NamedFeatures:
             Whether new names get a column; otherwise they are left out.
         """
         try:
-            # Neither strings nor numbers that are not finite pass: they are for the loop below.
+            # Strings and numbers that are not finite do not pass: the loop below handles them.
             if math.isfinite(sum(x.values())):
                 return self._convert_numbers(x, learn)
         except (TypeError, ValueError, OverflowError):
