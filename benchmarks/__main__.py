@@ -34,6 +34,7 @@ BENCHMARKS = (
     "startup",
     "growth",
     "online",
+    "serving",
 )
 
 
