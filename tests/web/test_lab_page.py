@@ -246,6 +246,26 @@ def test_points_by_mouse_and_by_keys(page):
     assert len(state(page)["points"]) == 6
 
 
+def test_points_by_touch(page):
+    box = page.execute_script(
+        "const {canvas} = lab.cards[0]; canvas.scrollIntoView();"
+        "const box = canvas.getBoundingClientRect(); return [box.left + 1, box.top + 1]"
+    )
+
+    def finger(kind, x, y):
+        px, py = place(page, x, y)
+        touched = [] if kind == "touchEnd" else [{"x": box[0] + px, "y": box[1] + py}]
+        page.execute_cdp_cmd("Input.dispatchTouchEvent", {"type": kind, "touchPoints": touched})
+
+    page.execute_cdp_cmd("Emulation.setTouchEmulationEnabled", {"enabled": True})
+    for kind, x, y in (("touchStart", 2, 3), ("touchMove", 3, 3), ("touchEnd", 3, 3)):
+        finger(kind, x, y)
+    page.execute_cdp_cmd("Emulation.setTouchEmulationEnabled", {"enabled": False})
+    now = state(page)
+    assert len(now["points"]) == 7
+    assert np.allclose(now["points"][6][:2], [3, 3], atol=0.06)
+
+
 def test_a_third_class(page):
     page.execute_script("lab.addClass()")
     focus(page, "canvas.plane")

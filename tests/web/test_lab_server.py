@@ -2,9 +2,13 @@
 
 import http.client
 import json
+import signal
 import socket
+import subprocess
+import sys
 import threading
 import time
+import types
 import urllib.parse
 
 import numpy as np
@@ -262,6 +266,31 @@ def test_a_lab_can_be_closed_and_shown():
     lab.close()
     with pytest.raises(OSError):
         ask(lab)
+
+
+def test_the_command_prints_the_address_and_ends_with_ctrl_c(tmp_path):
+    table = tmp_path / "pets.csv"
+    table.write_text("legs,weight,pet\n4,5.5,cat\n4,20,dog\n4,4.5,cat\n3,18,dog\n")
+    words = [sys.executable, "-m", "widemargin", "lab", str(table), "--no-browser"]
+    told = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        line = told.stdout.readline()
+        assert line.startswith("The lab is at http://127.0.0.1:")
+        lab = types.SimpleNamespace(url=line.split()[-1])
+        status, headers, _ = ask(lab)
+        assert status == 200
+        assert "frame-ancestors 'none'" in headers["Content-Security-Policy"]
+        about = json.loads(ask(lab, "setup")[2])["table"]
+        assert about == {"source": str(table), "names": ["legs", "weight"], "rows": 4}
+        shown = json.loads(ask(lab, "sample", {"columns": [0, 1], "standardised": False})[2])
+        assert shown["points"][0] == [4, 5.5, 0]
+        assert shown["classes"] == ["cat", "dog"]
+        told.send_signal(signal.SIGINT)
+        assert told.wait(30) == 0
+        assert "Traceback" not in told.stderr.read()
+    finally:
+        told.kill()
+        told.communicate()
 
 
 def test_wrong_use():
