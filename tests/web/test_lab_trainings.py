@@ -304,7 +304,7 @@ def test_own_examples():
     known = {(float(f"{x:.6g}"), int(x > 5)) for x in X[:, 0]}
     assert rows <= {(round(x, 6), code) for x, code in known}
     told = sample(table, {"columns": None})
-    assert "+0.71 a" in told["story"]
+    assert "+0.70 a +0.70 d" in told["story"]
     assert "of the variance" in told["story"]
     assert isinstance(read_points(told), Placed)
     with pytest.raises(DataError, match="two different numbers"):

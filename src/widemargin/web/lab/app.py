@@ -24,8 +24,8 @@ from widemargin.web.lab.points import MOST_POINTS, read_frame, read_points
 from widemargin.web.lab.presets import presets
 from widemargin.web.lab.samples import Table, sample
 from widemargin.web.lab.script import program
-from widemargin.web.lab.trainings import MOST_STEPS, StoppedError, Watch, train
-from widemargin.web.lab.verdicts import certified, verdict_of
+from widemargin.web.lab.trainings import MOST_STEPS, PATIENCE, StoppedError, Watch, train
+from widemargin.web.lab.verdicts import certified, compile_certify, verdict_of
 from widemargin.web.lab.work import BusyError, OneAtATime
 
 #: A thousand points with 17 digits each are 45 kB.
@@ -61,7 +61,7 @@ class _Lab:
     """What the routes share: the files of the page, the user's examples, the turns of work."""
 
     def __init__(self, table: Table | None) -> None:
-        self.table, self.turns = table, OneAtATime()
+        self.table, self.turns, self.compiled = table, OneAtATime(), False
         folder = resources.files("widemargin.web.lab") / "page"
         # All that can be asked for: no path is made of what a request says.
         self._files = {file.name: file.read_bytes() for file in folder.iterdir() if file.is_file()}
@@ -116,7 +116,11 @@ class _Lab:
         """Whether a line separates the classes."""
         placed = read_points(given)
         bias, measured = _switch(given, "bias"), _switch(given, "margin")
-        return {"verdict": verdict_of(certified(placed, bias, measured=measured), placed)}
+        if not self.compiled:
+            compile_certify()
+            self.compiled = True
+        found = certified(placed, bias, measured=measured, seconds=PATIENCE)
+        return {"verdict": verdict_of(found, placed)}
 
     def learn(self, given: Answer, watch: Watch) -> Answer:
         """Train the learners of the page on its points."""

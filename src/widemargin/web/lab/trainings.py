@@ -45,8 +45,9 @@ from widemargin.web.lab.replay import (
 from widemargin.web.lab.script import SVM_TOL
 from widemargin.web.lab.verdicts import certified, finite, run_of, verdict_of
 
-#: Seconds for one training. What the lab allows takes far less; a page never waits longer.
-_SECONDS = 3.0
+#: Seconds for one training, and for one certificate. What the lab allows takes far less, once the
+#: loops are compiled; a page never waits longer.
+_SECONDS, PATIENCE = 3.0, 1.0
 #: Steps that a page replays: each has its hypothesis, 24 bytes and more.
 MOST_STEPS = 20_000
 #: A grid of this many places a side is drawn for boundaries that are not lines.
@@ -55,15 +56,21 @@ GRID = 41
 _PASSES = (1, 2, 3, 4, 5, 6, 8, 10, 13, 17, 22, 30, 40, 55, 75, 100, 150, 250, 500, 1000)
 
 
+#: The kinds of trainings whose loops are compiled, or were found compiled.
+_COMPILED: set[tuple[str, bool, bool]] = set()
+
+
 class StoppedError(Exception):
     """The page that asked has gone."""
 
 
 class Watch:
-    """Ends a training when nobody waits for it any more."""
+    """Ends a training when nobody waits for it any more, or after some seconds."""
 
-    def __init__(self, stop: threading.Event) -> None:
+    def __init__(self, stop: threading.Event, limited: bool = True) -> None:
         self.stop = stop
+        self.seconds = _SECONDS if limited else None
+        self.patience = PATIENCE if limited else None
 
     def __call__(self, moment: Moment | None = None) -> bool:
         """Whether to stop; called between pieces of work."""
@@ -99,6 +106,11 @@ def train(
         "svm": _svm,
         "kernel svm": _kernel_svm,
     }[choice.learner.kind]
+    kind = (choice.learner.kind, len(placed.present) > 2, choice.values.get("batch") == 1)
+    if kind not in _COMPILED:
+        # Compiling takes longer than a page may wait for a training, so it comes before.
+        work(choice, _tiny(len(placed.present)), frame, Watch(watch.stop, limited=False))
+        _COMPILED.add(kind)
     told = work(choice, placed, frame, watch)
     watch.look()
     common = {"learner": choice.learner.name, "kind": choice.learner.kind}
@@ -113,7 +125,7 @@ def _online(choice: Choice, placed: Placed, frame: Sequence[float], watch: Watch
         params["rule"] = "logistic"
     if params["start"] not in ("zero", "random") and len(placed.present) > 2:
         raise DataError("a given start is for two classes; start at zero or at random")
-    settings = Settings(**{**params, "keep": "vote", "max_seconds": _SECONDS})
+    settings = Settings(**{**params, "keep": "vote", "max_seconds": watch.seconds})
     settings.check()
     rows = settings.extend(Rows.of(placed.X))
     rng = np.random.default_rng(seed)
@@ -132,7 +144,7 @@ def _online(choice: Choice, placed: Placed, frame: Sequence[float], watch: Watch
     model = LinearModel(
         placed.classes, state, "vote", settings.rule, rows.bias, params=params, history=history
     )
-    data = certified(placed, bool(settings.fit_intercept))
+    data = certified(placed, bool(settings.fit_intercept), seconds=watch.patience)
     known = inspect_run(model, placed.X, placed.y, data if isinstance(data, Certificate) else None)
     return {
         **_told_steps(choice, made, order, placed, history),
@@ -153,7 +165,7 @@ def _kernel(choice: Choice, placed: Placed, frame: Sequence[float], watch: Watch
     _limit_kernel(placed)
     params = _limited(choice, placed)
     seed = params.pop("random_state")
-    settings = KernelSettings(**{**params, "keep": "vote", "max_seconds": _SECONDS})
+    settings = KernelSettings(**{**params, "keep": "vote", "max_seconds": watch.seconds})
     rng = np.random.default_rng(seed)
     model = fit_kernel_perceptron(
         placed.X, placed.classes, placed.codes, settings, rng, watch=watch
@@ -168,7 +180,7 @@ def _kernel(choice: Choice, placed: Placed, frame: Sequence[float], watch: Watch
     order = joined_orders(epochs, round(model.count) - 1)
     places = np.vstack([placed.X, grid_of(frame, GRID)])
     values = block(model.kernel, model.support, model.points(places))
-    data = certified(placed, bias=False, kernel=model.kernel)
+    data = certified(placed, False, model.kernel, seconds=watch.patience)
     known = inspect_kernel_run(
         model, placed.X, placed.y, data if isinstance(data, Certificate) else None
     )
@@ -195,7 +207,7 @@ def _svm(choice: Choice, placed: Placed, frame: Sequence[float], watch: Watch) -
     passes: list[dict[str, Any]] = []
     trained: TrainedSVM | None = None
     for epochs in _PASSES:
-        settings = SVMSettings(**params, epochs=epochs, tol=SVM_TOL, max_seconds=_SECONDS)
+        settings = SVMSettings(**params, epochs=epochs, tol=SVM_TOL, max_seconds=watch.seconds)
         settings.check()
         rows = Rows.of(placed.X, bias=settings.constant)
         trained = fit_svm(
@@ -219,7 +231,7 @@ def _svm(choice: Choice, placed: Placed, frame: Sequence[float], watch: Watch) -
         if len(trained.history) < epochs:  # it needed no more
             break
     assert trained is not None
-    data = certified(placed, bias=True)
+    data = certified(placed, True, seconds=watch.patience)
     return {
         "passes": passes,
         "stopped": trained.history.stopped,
@@ -234,7 +246,7 @@ def _kernel_svm(
 ) -> dict[str, Any]:
     """A kernel SVM: one solution, as scores on a grid."""
     _limit_kernel(placed)
-    settings = KernelSVMSettings(**choice.params, max_seconds=_SECONDS)
+    settings = KernelSVMSettings(**choice.params, max_seconds=watch.seconds)
     trained = fit_kernel_svm(
         Rows.of(placed.X, bias=0.0), placed.classes, placed.codes, settings, watch=watch
     )
@@ -245,7 +257,7 @@ def _kernel_svm(
     scores = scores.reshape(len(places), -1)
     found = model.certificate
     assert found is not None
-    data = certified(placed, bias=False, kernel=model.kernel)
+    data = certified(placed, False, model.kernel, seconds=watch.patience)
     return {
         "support": model.support.index.tolist(),
         "alpha": np.abs(model.coef).max(axis=1).tolist(),
@@ -259,6 +271,13 @@ def _kernel_svm(
         "stopped": model.history.stopped,
         "certificate": verdict_of(data, placed),
     }
+
+
+def _tiny(classes: int) -> Placed:
+    """A few points of so many classes, two of each."""
+    codes = np.repeat(np.arange(classes), 2)
+    X = np.stack([np.arange(2.0 * classes), codes % 2 + 0.5 * np.arange(2 * classes)], axis=1)
+    return Placed(X, list(range(classes)), np.arange(classes), codes)
 
 
 def _told_steps(

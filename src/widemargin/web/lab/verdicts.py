@@ -11,21 +11,34 @@ from widemargin.certificates.certificate import Bracket, Certificate, RunCertifi
 from widemargin.separability.examples import certify_examples
 from widemargin.web.lab.points import Placed
 
-#: Seconds that the page waits for a verdict; the certificate is then "undecided".
-_PATIENCE = 1.0
 
-
-def certified(placed: Placed, bias: bool, kernel: Any = None, measured: bool = True) -> Any:
+def certified(
+    placed: Placed,
+    bias: bool,
+    kernel: Any = None,
+    *,
+    measured: bool = True,
+    seconds: float | None = None,
+) -> Any:
     """The certificate of the points, or of every pair of classes; None for fewer than two.
 
-    To measure the margin takes several times as long as the verdict alone.
+    To measure the margin takes several times as long as the verdict alone. After so many seconds
+    the certificate is "undecided".
     """
     if len(placed.present) < 2:
         return None
     how: dict[str, Any] = {"bias": bias} if kernel is None else {"kernel": kernel}
     if not measured:
         how["tol"] = None
-    return certify_examples(placed.X, placed.codes, max_seconds=_PATIENCE, **how)
+    return certify_examples(placed.X, placed.codes, max_seconds=seconds, **how)
+
+
+def compile_certify() -> None:
+    """Let `certify` compile what it needs, on points that can be separated and on others."""
+    X = np.array([[-1.0, 2.0], [1.0, 0.0], [1.0, 1.0], [-1.0, 0.0], [-1.0, -2.0], [1.0, -1.0]])
+    for y in ([0, 1, 1, 0, 0, 1], [0, 1, 0, 1, 0, 1]):
+        for bias in (True, False):
+            certify_examples(X, y, bias=bias)
 
 
 def verdict_of(found: Any, placed: Placed) -> dict[str, Any] | None:

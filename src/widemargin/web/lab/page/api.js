@@ -1,5 +1,8 @@
 // Talking to the library behind the page. All addresses are relative, so that they carry the token.
 
+/** Milliseconds after which the page says that it waits. */
+const SLOW = 1500;
+
 export class Refused extends Error {}
 
 /** Ask once; an answer that is no success becomes an error with the server's words. */
@@ -32,10 +35,10 @@ export async function ask(path, body, signal = null) {
  * and the kinds that were named first come first: what is under way gives way to them.
  */
 export class Desk {
-  constructor(kinds, failed) {
+  constructor(kinds, failed, slow) {
     this.kinds = kinds; // name: {path, then}, the most urgent first
     this.names = Object.keys(kinds);
-    this.failed = failed;
+    Object.assign(this, { failed, slow });
     this.waiting = new Map();
     this.now = null;
   }
@@ -60,6 +63,7 @@ export class Desk {
     const wanted = this.waiting.get(name), abort = new AbortController();
     this.waiting.delete(name);
     this.now = { name, wanted, abort };
+    const slow = setTimeout(this.slow, SLOW);
     const { path, then } = this.kinds[name];
     try {
       const told = await ask(path, wanted.body, abort.signal);
@@ -67,6 +71,7 @@ export class Desk {
     } catch (error) {
       if (!abort.signal.aborted) this.failed(error);
     }
+    clearTimeout(slow);
     this.now = null;
     if (this.waiting.size) this.#next();
   }

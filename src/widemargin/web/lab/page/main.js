@@ -37,7 +37,7 @@ class Lab {
       verdict: { path: "verdict", then: (told, body, since) => this.#judged(told, body, since) },
       margin: { path: "verdict", then: (told, body) => this.#measured(told, body) },
       learn: { path: "learn", then: (told, body) => this.#learned(told, body) },
-    }, (error) => this.fail(error));
+    }, (error) => this.fail(error), () => this.fail(new Error("Working. At the first use of a learner its loops are compiled, which takes some seconds.")));
     this.player = new Player(this);
     this.runId = 0;
   }
