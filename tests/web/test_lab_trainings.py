@@ -20,6 +20,7 @@ from widemargin.web.lab.script import program
 from widemargin.web.lab.trainings import MOST_STEPS, StoppedError, Watch, train
 from widemargin.web.lab.verdicts import certified, verdict_of
 
+pytestmark = pytest.mark.filterwarnings("ignore::widemargin.NotSeparableWarning")
 FRAME = (-4.0, 4.0, -4.0, 4.0)
 PRESETS = {preset.name: preset for preset in presets()}
 
