@@ -6,6 +6,7 @@ It needs chromium and chromedriver, and the extras `lab` and `docs`.
 from __future__ import annotations
 
 import base64
+import io
 import pathlib
 import shutil
 import sys
@@ -39,6 +40,8 @@ def main() -> int:
 
 def _picture(browser: Any, url: str) -> bytes:
     """The page with the preset, as a PNG of few colours."""
+    from PIL import Image
+
     width, height = SIZE
     metrics = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
     browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
@@ -50,7 +53,11 @@ def _picture(browser: Any, url: str) -> bytes:
     _wait(browser)
     browser.execute_script("lab.player.go(arguments[0])", STEPS)
     _wait(browser)
-    return base64.b64decode(browser.execute_cdp_cmd("Page.captureScreenshot", {})["data"])
+    shown = base64.b64decode(browser.execute_cdp_cmd("Page.captureScreenshot", {})["data"])
+    room = io.BytesIO()
+    few = Image.open(io.BytesIO(shown)).convert("RGB").quantize(256, Image.Quantize.FASTOCTREE)
+    few.save(room, format="png", optimize=True)
+    return room.getvalue()
 
 
 def _wait(browser: Any) -> None:

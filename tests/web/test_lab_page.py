@@ -16,13 +16,15 @@ pytest.importorskip("starlette", reason="the lab needs starlette")
 webdriver = pytest.importorskip("selenium.webdriver", reason="the page is driven by selenium")
 ActionChains, Keys = webdriver.ActionChains, webdriver.Keys
 
-pytestmark = pytest.mark.skipif(
-    not (shutil.which("chromium") and shutil.which("chromedriver")),
-    reason="there is no browser: install chromium and chromedriver",
-)
+pytestmark = [
+    pytest.mark.skipif(
+        not (shutil.which("chromium") and shutil.which("chromedriver")),
+        reason="there is no browser: install chromium and chromedriver",
+    ),
+    pytest.mark.filterwarnings("ignore::widemargin.NotSeparableWarning"),
+]
 WIDTHS = (400, 1400)
 SIX = np.array([[-1, 2], [1, 0], [1, 1], [-1, 0], [-1, -2], [1, -1]], dtype=float)
-SIX_LABELS = np.array([-1, 1, 1, -1, -1, 1])
 
 
 @pytest.fixture(scope="module")
