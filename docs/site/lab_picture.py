@@ -55,7 +55,12 @@ def _picture(browser: Any, url: str) -> bytes:
     _wait(browser)
     shown = base64.b64decode(browser.execute_cdp_cmd("Page.captureScreenshot", {})["data"])
     room = io.BytesIO()
-    few = Image.open(io.BytesIO(shown)).convert("RGB").quantize(256, Image.Quantize.FASTOCTREE)
+    whole = Image.open(io.BytesIO(shown)).convert("RGB")
+    # Half of the palette for what is frequent, such as shades, and half for colours of all kinds.
+    often, all_over = whole.quantize(128), whole.quantize(128, Image.Quantize.FASTOCTREE)
+    both = Image.new("P", (1, 1))
+    both.putpalette([*often.getpalette()[:384], *all_over.getpalette()[:384]])
+    few = whole.quantize(palette=both, dither=Image.Dither.FLOYDSTEINBERG)
     few.save(room, format="png", optimize=True)
     return room.getvalue()
 
