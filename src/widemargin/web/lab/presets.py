@@ -68,24 +68,27 @@ def _corners() -> list[list[float]]:
     return _mixed(_labelled(same, same * [1, -1]), 4)
 
 
-def presets() -> list[Preset]:
-    """All presets, in the order in which the page shows them."""
-    wide = _labelled(*_clouds(1, 18, (-1.9, -1.2), (1.8, 1.5), spread=0.6))
-    three = _labelled(*_clouds(6, 14, (-2.0, -1.2), (2.0, -1.0), (0.0, 2.0), spread=0.62))
-    crossing = _labelled(*_clouds(8, 20, (1.0, 0.8), (-1.0, -0.4), spread=0.75))
+#: The labels of two classes, as in the lectures.
+_TWO = [-1, 1]
+
+
+def _whole(points: list[list[int]]) -> list[list[float]]:
+    """Points in whole numbers, as the page writes them."""
+    return [[float(x), float(y), code] for x, y, code in points]
+
+
+def _of_lectures() -> list[Preset]:
+    """The worked example and the problem set."""
     six = [[-1, 2, 0], [1, 0, 1], [1, 1, 1], [-1, 0, 0], [-1, -2, 0], [1, -1, 1]]
     eight = [[1, 1, 1], [1, 3, 1], [2, 1, 1], [2, 2, 1], [-1, -1, 0], [-1, -3, 0]]
     eight += [[-2, -1, 0], [-2, -2, 0]]
-    hard, soft = {"learner": "hard-svm"}, {"learner": "soft-svm", "settings": {"C": 0.1}}
-    poly = {"learner": "kernel-perceptron", "settings": {"kernel": "poly", "degree": 2}}
-    two = [-1, 1]
     return [
         Preset(
             "six",
             "The lecture's six points",
             "The worked example: three mistakes, then w = (3, 1) separates all six.",
-            [[float(value) for value in point[:2]] + [point[2]] for point in six],
-            two,
+            _whole(six),
+            _TWO,
             [_perceptron(fit_intercept=False)],
             [-4.0, 4.0, -4.0, 4.0],
         ),
@@ -93,16 +96,23 @@ def presets() -> list[Preset]:
             "eight",
             "The problem set",
             "Eight points: other starts and steps lead to other separators.",
-            [[float(value) for value in point[:2]] + [point[2]] for point in eight],
-            two,
+            _whole(eight),
+            _TWO,
             [_perceptron(start="random"), _perceptron(start="random", random_state=3, eta=0.1)],
         ),
+    ]
+
+
+def _of_margins() -> list[Preset]:
+    """Classes that lines separate, with more and with less room."""
+    wide = _labelled(*_clouds(1, 18, (-1.9, -1.2), (1.8, 1.5), spread=0.6))
+    return [
         Preset(
             "wide",
             "A wide margin",
             "Far apart: few mistakes, and a small bound.",
             _mixed(wide, 7),
-            two,
+            _TWO,
             [_perceptron()],
         ),
         Preset(
@@ -110,15 +120,30 @@ def presets() -> list[Preset]:
             "A narrow margin",
             "Nearly touching: the bound is large, and more mistakes are made.",
             _narrow(),
-            two,
+            _TWO,
             [_perceptron(epochs=100), {"learner": "hard-svm"}],
         ),
+        Preset(
+            "outlier",
+            "An outlier",
+            "One point near the other class: the hard margin obeys it, the soft one need not.",
+            [*_mixed(wide, 7), [0.6, 0.45, 0]],
+            _TWO,
+            [{"learner": "hard-svm"}, {"learner": "soft-svm", "settings": {"C": 0.1}}],
+        ),
+    ]
+
+
+def _of_kernels() -> list[Preset]:
+    """Classes that no line separates, and a kernel does."""
+    poly = {"learner": "kernel-perceptron", "settings": {"kernel": "poly", "degree": 2}}
+    return [
         Preset(
             "xor",
             "Exclusive or",
             "No line separates it: the perceptron runs in a cycle, a quadratic kernel does not.",
             _corners(),
-            two,
+            _TWO,
             [_perceptron(epochs=30), poly],
         ),
         Preset(
@@ -126,26 +151,32 @@ def presets() -> list[Preset]:
             "Rings",
             "One class around the other: a matter for a Gaussian kernel.",
             _rings(),
-            two,
+            _TWO,
             [
                 {"learner": "kernel-perceptron", "settings": {"gamma": 0.5}},
                 {"learner": "kernel-svm", "settings": {"gamma": 0.5}},
             ],
         ),
-        Preset(
-            "outlier",
-            "An outlier",
-            "One point near the other class: the hard margin obeys it, the soft one need not.",
-            [*_mixed(wide, 7), [0.6, 0.45, 0]],
-            two,
-            [hard, soft],
-        ),
+    ]
+
+
+def presets() -> list[Preset]:
+    """All presets, in the order in which the page shows them."""
+    wide, narrow, outlier = _of_margins()
+    crossing = _labelled(*_clouds(8, 20, (1.0, 0.8), (-1.0, -0.4), spread=0.75))
+    three = _labelled(*_clouds(6, 14, (-2.0, -1.2), (2.0, -1.0), (0.0, 2.0), spread=0.62))
+    return [
+        *_of_lectures(),
+        wide,
+        narrow,
+        *_of_kernels(),
+        outlier,
         Preset(
             "sorted",
             "A sorted order",
             "One class first, then the other: a pass in this order ends badly, a shuffled one not.",
             crossing,
-            two,
+            _TWO,
             [_perceptron(epochs=1), _perceptron(epochs=1, shuffle="rows")],
         ),
         Preset(
