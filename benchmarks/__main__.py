@@ -29,6 +29,7 @@ BENCHMARKS = (
     "chunking",
     "pos",
     "sequences",
+    "tokenizing",
     "parsing",
     "separability",
     "startup",
