@@ -211,7 +211,7 @@ class Choice(NamedTuple):
 
     @property
     def params(self) -> dict[str, Any]:
-        """The parameters of the estimator: those that have an effect and are not its default."""
+        """The parameters of the estimator that have an effect."""
         values = dict(self.values)
         start = [values.pop(name, 0.0) for name in ("start_w1", "start_w2", "start_b")]
         if values.get("start") == "given":

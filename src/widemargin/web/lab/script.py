@@ -4,15 +4,27 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import fields
 from typing import Any
 
 from widemargin.errors import DataError
+from widemargin.kernel_machines.perceptron.settings import KernelSettings
+from widemargin.kernel_machines.svm.fit import KernelSVMSettings
+from widemargin.linear_svm.fit import SVMSettings
+from widemargin.online.settings import Settings
 from widemargin.web.lab.learners import Choice
 from widemargin.web.lab.points import Placed
 
 #: What the lab asks of a linear SVM: weights that are right in all digits that it shows.
 SVM_TOL = 1e-6
 _NAMES = ("learner", "second")
+#: Where the defaults of the estimators are.
+_SETTINGS: dict[str, Any] = {
+    "online": Settings,
+    "kernel": KernelSettings,
+    "svm": SVMSettings,
+    "kernel svm": KernelSVMSettings,
+}
 
 
 def program(choices: Sequence[Choice], placed: Placed) -> str:
@@ -48,7 +60,12 @@ def _fitted(name: str, choice: Choice) -> list[str]:
         params = {"keep": "vote", **params}  # all hypotheses are kept
     if choice.learner.kind == "svm":
         params |= {"tol": SVM_TOL, "random_state": 0}
-    given = ", ".join(f"{key}={_value(value)}" for key, value in params.items())
+    usual = {field.name: field.default for field in fields(_SETTINGS[choice.learner.kind])}
+    given = ", ".join(
+        f"{key}={_value(value)}"
+        for key, value in params.items()
+        if key not in usual or value != usual[key]
+    )
     lines = [*_wrapped(f"{name} = {choice.learner.estimator}(", given), f"{name}.fit(X, y)"]
     if steps:
         lines += [

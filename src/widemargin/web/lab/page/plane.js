@@ -6,7 +6,6 @@ import { colours, drawArrow, drawMarker, drawText, faded, figure, markerSize, pa
 
 /** More contours than this are not drawn at once behind a kernel's boundary. */
 const MOST_CONTOURS = 60;
-const GRID = 41;
 
 export class Plane {
   constructor(canvas) {
@@ -43,7 +42,7 @@ export class Plane {
     ctx.fillStyle = c.paper;
     ctx.fillRect(0, 0, this.size, this.size);
     const { training, p, shown } = view;
-    const field = training?.field(p, view.frame, GRID) ?? null;
+    const field = training?.field(p, view.frame) ?? null;
     const weights = training?.weights(p) ?? null;
     if (training && shown.regions) this.#regions(ctx, training, weights, field);
     this.#axes(ctx, c);
@@ -65,8 +64,9 @@ export class Plane {
     for (const y of up) { look(y); line(ctx, 0, this.y(y), this.size, this.y(y)); }
     const onX = Math.min(this.size - 10, Math.max(10, this.y(0) + 10));
     const onY = Math.min(this.size - 14, Math.max(14, this.x(0) - 12));
-    for (const x of across) if (x !== 0) drawText(ctx, figure(x), this.x(x), onX, c.soft, { size: 10, align: "center" });
-    for (const y of up) if (y !== 0) drawText(ctx, figure(y), onY, this.y(y), c.soft, { size: 10, align: "center" });
+    const inside = (place) => place > 9 && place < this.size - 9;
+    for (const x of across) if (x !== 0 && inside(this.x(x))) drawText(ctx, figure(x), this.x(x), onX, c.soft, { size: 10, align: "center" });
+    for (const y of up) if (y !== 0 && inside(this.y(y))) drawText(ctx, figure(y), onY, this.y(y), c.soft, { size: 10, align: "center" });
   }
 
   #regions(ctx, training, weights, field) {
@@ -112,7 +112,7 @@ export class Plane {
   #image(ctx, field, of) {
     const { side, values, vectors, frame } = field, size = side * side;
     this.image.width = this.image.height = side;
-    const small = this.image.getContext("2d"), data = small.createImageData(side, side);
+    const small = this.image.getContext("2d"), data = small.createImageData(side, side), bytes = data.data;
     const shades = of.map(parts);
     let scale = 0;
     for (let g = 0; g < size; g++) scale += Math.abs(values[g]);
@@ -127,7 +127,8 @@ export class Plane {
         for (let v = 1; v < vectors; v++) if (values[v * size + g] > values[code * size + g]) code = v;
         alpha = 46;
       }
-      data.data.set([...shades[code], alpha], 4 * g);
+      const [red, green, blue] = shades[code], at = 4 * g;
+      bytes[at] = red; bytes[at + 1] = green; bytes[at + 2] = blue; bytes[at + 3] = alpha;
     }
     small.putImageData(data, 0, 0);
     const half = (frame[1] - frame[0]) / (side - 1) / 2;

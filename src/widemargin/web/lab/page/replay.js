@@ -4,6 +4,9 @@
 import { unpack } from "./api.js";
 import { gridPlaces } from "./geometry.js";
 
+/** Places along the sides of grids. */
+const SIDES = [201, 141, 101, 71, 41];
+
 /** The number of entries of an ascending list that are at most a value. */
 function upTo(list, value, from = 0) {
   let low = from, high = list.length;
@@ -192,9 +195,11 @@ export class LinearSteps extends Steps {
     };
   }
 
-  field(p, frame, side) {
+  /** The votes on a grid, the finer the fewer hypotheses vote: about two million votes in all. */
+  field(p, frame) {
     if (this.keep !== "vote") return null;
-    const key = frame.join();
+    const side = SIDES.find((one) => one * one * (this.at(p) + 1) * this.vectors <= 2e6) ?? SIDES.at(-1);
+    const key = [...frame, side].join();
     if (this.placesKey !== key) [this.placesKey, this.places] = [key, gridPlaces(frame, side)];
     return { frame, side, values: this.votes(p, this.places, key), vectors: this.vectors };
   }
