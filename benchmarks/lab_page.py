@@ -2,8 +2,8 @@
 
 Two figures, both measured in the page itself: the milliseconds from a moved point to the new
 verdict, with 200 points, and the milliseconds of script per frame, with 500 points and 1,000
-hypotheses, while a training is played and when it jumps to its thousandth hypothesis. Headless drawing is done
-by the processor, so nothing else should run meanwhile.
+hypotheses, while a training is played and when it jumps to its thousandth hypothesis. Headless
+drawing is done by the processor, so nothing else should run meanwhile.
 """
 
 from __future__ import annotations
