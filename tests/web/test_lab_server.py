@@ -2,6 +2,7 @@
 
 import http.client
 import json
+import pathlib
 import signal
 import socket
 import subprocess
@@ -17,6 +18,7 @@ import pytest
 pytest.importorskip("starlette", reason="the lab needs starlette")
 
 import widemargin
+from widemargin.cli import lab as cli_lab
 from widemargin.web.lab import app as lab_app
 from widemargin.web.lab.trainings import StoppedError
 from widemargin.web.lab.work import BusyError, OneAtATime
@@ -291,6 +293,24 @@ def test_the_command_prints_the_address_and_ends_with_ctrl_c(tmp_path):
     finally:
         told.kill()
         told.communicate()
+
+
+def test_the_token_is_not_on_the_command_line_of_a_browser(monkeypatch):
+    """Others on the machine can read that line, but not the file that it names."""
+    seen = []
+
+    def look(address):
+        path = pathlib.Path(urllib.parse.urlsplit(address).path)
+        seen.append((address, path.stat().st_mode & 0o077, path.read_text()))
+
+    monkeypatch.setattr(cli_lab.webbrowser, "open", look)
+    monkeypatch.setattr(cli_lab.Lab, "run", lambda lab: 0)
+    cli_lab.lab(None, {"port": 0, "browser": True})
+    ((address, others, text),) = seen
+    assert address.startswith("file:")
+    assert others == 0
+    assert "url=http://127.0.0.1:" in text
+    assert not pathlib.Path(urllib.parse.urlsplit(address).path).exists()
 
 
 def test_wrong_use():

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import pathlib
+import tempfile
 import webbrowser
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import click
@@ -27,9 +30,21 @@ def lab(path: str | None, given: Mapping[str, Any]) -> None:
         raise click.ClickException(str(error)) from None
     click.echo(f"The lab is at {running.url}")
     click.echo("Press Ctrl-C to end it.", err=True)
-    if given["browser"]:
-        webbrowser.open(running.url)
-    running.run()
+    with _opened(running.url) if given["browser"] else contextlib.nullcontext():
+        running.run()
+
+
+@contextlib.contextmanager
+def _opened(url: str) -> Iterator[None]:
+    """Open an address in a browser, by way of a file that only this user can read.
+
+    Everybody on a machine can see what a program was started with, and so would see the token.
+    """
+    with tempfile.NamedTemporaryFile("w", suffix=".html", encoding="utf-8") as file:
+        file.write(f'<meta http-equiv="refresh" content="0; url={url}">\n')
+        file.flush()
+        webbrowser.open(pathlib.Path(file.name).as_uri())
+        yield
 
 
 def _table(path: str, given: Mapping[str, Any]) -> Table:
