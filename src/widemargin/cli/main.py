@@ -402,6 +402,36 @@ def compare(files: tuple[str, ...], **given: object) -> None:
 
 
 @main.command()
+@click.argument("file", required=False)
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=0,
+    help="Port to listen at, on 127.0.0.1 only (default: any that is free).",
+)
+@click.option(
+    "--browser/--no-browser",
+    default=True,
+    help="Whether to open the page in a browser (default: yes).",
+)
+@options.reading
+def lab(file: str | None, **given: object) -> None:
+    """Open a page on which to place points and watch learners learn, step by step.
+
+    With FILE, its examples can be shown: two of their columns, or a projection. The page is served
+    to this machine only, at an address that nobody can guess. Needs pip install 'widemargin[lab]'.
+
+    \b
+    Examples:
+      widemargin lab
+      widemargin lab iris.csv --label species
+    """
+    from widemargin.cli.lab import lab as work
+
+    work(file, given)
+
+
+@main.command()
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def completion(shell: str) -> None:
     """Print a script that makes SHELL complete commands and options.
