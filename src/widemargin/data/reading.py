@@ -139,6 +139,16 @@ def stream(
     ------
     X, y
         The examples of a chunk, in the order of the files; with `return_weight`, also the weights.
+
+    Examples
+    --------
+    >>> import pathlib, widemargin
+    >>> _ = pathlib.Path("tiny.svm").write_text("+1 1:1\\n-1 1:-1\\n+1 1:2\\n-1 1:-3\\n")
+    >>> learner = widemargin.Perceptron(random_state=0)
+    >>> for X, y in widemargin.stream("tiny.svm", n_features=1):
+    ...     learner = learner.partial_fit(X, y, classes=[-1, 1])
+    >>> learner.predict([[1], [-1]]).tolist()
+    [1, -1]
     """
     reading = {"format": format, "encoding": encoding, "dtype": dtype, "skip_bad": skip_bad}
     _check_weight(columns, return_weight)

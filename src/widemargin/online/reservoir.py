@@ -37,14 +37,14 @@ class Batch(NamedTuple):
 
 
 class _Kept:
-    """Rows of one batch that are kept; those that are gone take room until there are many."""
+    """Rows of one batch that are kept; those removed take room until there are many."""
 
     def __init__(self, batch: Batch) -> None:
         self.batch = batch
         self.which = np.arange(batch.rows.n)
 
     def give(self, gone: np.ndarray) -> Batch:
-        """Hand out some of the rows, which are then kept no longer."""
+        """Remove some of the rows, and return them."""
         out = self.batch.take(self.which[gone])
         self.which = np.delete(self.which, gone)
         if len(self.which) < _FULL * self.batch.rows.n:
@@ -116,7 +116,7 @@ class Reservoir:
         return self._give(np.sort(self._rng.permutation(self.seen)[self._capacity :]))
 
     def _rename(self, classes: np.ndarray) -> None:
-        """Follow labels that have got new codes."""
+        """Recode the labels after new ones have changed the codes."""
         if len(self._classes) and len(self._classes) < len(classes):
             renamed = codes_of(self._classes, classes)
             for kept in self._kept:
@@ -124,7 +124,7 @@ class Reservoir:
         self._classes = classes
 
     def _turned_away(self, before: int, count: int) -> np.ndarray:
-        """Which rows go: of those that were held, and of `count` new ones after `before` others.
+        """Which rows leave: of those held, and of `count` new ones that follow `before` others.
 
         The row after t others takes a random place among t + 1; those beyond the capacity do not
         exist.
@@ -133,13 +133,15 @@ class Reservoir:
         place = self._rng.integers(0, before + 1 + np.arange(count))
         taken = np.flatnonzero(place < self._capacity)
         stays = np.arange(self._capacity)
-        stays[place[taken]] = self._capacity + taken  # of several the last one stays
+        stays[place[taken]] = (
+            self._capacity + taken
+        )  # where several take the same place, the last one stays
         gone = np.ones(self._capacity + count, bool)
         gone[stays] = False
         return np.flatnonzero(gone)
 
     def _give(self, gone: np.ndarray) -> Batch | None:
-        """Hand out rows by their places among all that are held, in ascending order."""
+        """Remove rows by their places among all that are held, given in ascending order."""
         ends = np.cumsum([len(kept.which) for kept in self._kept])
         cuts = np.searchsorted(gone, ends[:-1])
         out = []

@@ -33,9 +33,9 @@ _HEADER_NAMES = ("label", "class", "target")
 def find_delimiter(head: bytes, decimal: str = ".") -> str:
     """What separates the cells of a CSV file that begins with these bytes.
 
-    A sign that comes equally often in each of the first lines does, the comma if it is one of them
-    (but not if all commas are, or may be, those of decimals); else the most frequent sign of the
-    first line.
+    It is a character that occurs equally often in each of the first lines, preferably the comma
+    (unless all commas are, or may be, decimal commas); else the most frequent one in the first
+    line.
 
     Examples
     --------

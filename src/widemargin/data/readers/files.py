@@ -187,7 +187,8 @@ class Files:
     def read(self, ranges: Sequence[Range]) -> Iterator[Chunk]:
         """Read some ranges, in any order; the lines of chunks count from the first of them."""
         threads = self.options.threads
-        return chunks_of(ranges, self._parse, self.patience, threads, self._header)
+        copies = self.format == "svmlight"
+        return chunks_of(ranges, self._parse, self.patience, threads, self._header, copies)
 
     def _ranges(self, path: str, size: int | None = None) -> list[Range] | None:
         if path in self._opened or not is_seekable(path) or not self._can_be_cut(path):

@@ -238,7 +238,7 @@ class TableChunks:
         if n >= _MANY and 2 * distinct > n:
             raise DataError(
                 f"{self.source}: column {column!r} has {distinct} different labels in {n}"
-                " examples; say which column has the classes (label)"
+                " examples; name the column that holds the classes (label)"
             )
 
     def _already(self) -> str:

@@ -588,7 +588,18 @@ def share_right(found: Sequence[str], right: Sequence[str]) -> float:
 
 
 def load_tagger(path: str | os.PathLike[str]) -> TaggerModel:
-    """Read a tagger from its file."""
+    """Read a tagger from its file.
+
+    This is the plain model; `widemargin.load` returns the `Tagger` around it.
+
+    Examples
+    --------
+    >>> from widemargin.structured import Tagger, load_tagger
+    >>> Tagger(bits=10).fit([["dogs", "bark"]], [["NOUN", "VERB"]]).save("tiny.wm")
+    >>> model = load_tagger("tiny.wm")
+    >>> [str(tag) for tag in model.tags]
+    ['NOUN', 'VERB']
+    """
     arrays, about = read_model_file(path)
     if about.get("learner") != "Tagger":
         raise ModelFileError(f"{path}: is not a tagger but a {about.get('learner')}")

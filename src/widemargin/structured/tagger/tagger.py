@@ -355,7 +355,9 @@ class Tagger(StructuredEstimator):
             order=self.order,
             scheme=scheme,
             given_scheme=given_scheme,
-            params={name: _plain(value) for name, value in self.get_params(deep=False).items()},
+            params={
+                name: plain_value(value) for name, value in self.get_params(deep=False).items()
+            },
             numbers=rows_of_numbers(encoded),
         )
 
@@ -520,7 +522,7 @@ class Tagger(StructuredEstimator):
         self._fitted().save(path, names)
 
 
-def _plain(value: Any) -> Any:
+def plain_value(value: Any) -> Any:
     """A parameter in a form that can be saved: validation examples are not kept."""
     return value if isinstance(value, (str, int, float, dict, list, type(None))) else None
 
