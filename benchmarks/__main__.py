@@ -13,6 +13,7 @@ from benchmarks.report import machine, section, tables, update
 #: The modules with a comparison, in the order of the results file.
 BENCHMARKS = (
     "files",
+    "large_file",
     "epoch",
     "multiclass",
     "text",
@@ -29,11 +30,13 @@ BENCHMARKS = (
     "chunking",
     "pos",
     "sequences",
+    "tokenizing",
     "parsing",
     "separability",
     "startup",
     "growth",
     "online",
+    "serving",
 )
 
 

@@ -569,3 +569,15 @@ def test_interpreted_is_compiled():
     found = [map(json.loads, told.splitlines()) for told in told_by_both(SCRIPT)]
     for one, other in zip(*found, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.parametrize("bias", ["free", "regularised"])
+def test_hard_margin_of_corners_in_whole_numbers(bias):
+    """Their pulls cancel out exactly: v = 0 once divided by zero."""
+    shape = np.array([[1.0, 1], [2, 1], [1, 2]])
+    same = np.vstack([shape, -shape])
+    X, y = np.vstack([same, same * [1, -1]]), np.repeat([0, 1], 6)
+    order = np.random.default_rng(4).permutation(12)
+    with pytest.warns(NotSeparableWarning, match="no separator"):
+        svm = LinearSVM(C=np.inf, bias=bias, tol=1e-6, random_state=0).fit(X[order], y[order])
+    assert svm.certificate_.separates is False

@@ -75,7 +75,7 @@ def _compile_part(name: str) -> None:
     """Compile one of the parts, in a process of its own."""
     compile_quietly()
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # so few examples are not learned well
+        warnings.simplefilter("ignore")  # convergence warnings: the examples are too few
         PARTS[name]()
 
 
@@ -133,7 +133,7 @@ def _learn_wide() -> None:
 
 
 def _certify() -> None:
-    """Prove that tiny sets are separable, or are not, by each way of the cascade."""
+    """Prove that tiny sets are separable, or are not, by each stage of the cascade."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, 5))
     sparse = scipy.sparse.csr_matrix(X * (rng.random(X.shape) < 0.2))
@@ -145,7 +145,7 @@ def _certify() -> None:
 
 
 def _learn_one_by_one() -> None:
-    """Learn from a dict, and from rows in turn with answers, with two classes and with more."""
+    """Learn from a dict, and from rows that are answered in turn, of two and of three classes."""
     rows = Rows.of(scipy.sparse.csr_matrix(np.ones((2, 1), np.float32)))
     for classes, joint in ((2, True), (3, True), (3, False)):
         W, features = np.zeros((1 if classes == 2 else classes, 2)), NamedFeatures(["a"])
@@ -213,6 +213,10 @@ def _tag() -> None:
         model.marginals(["a"])
         model.n_best(["a"], 1)
         model.margins(["a"])
+    numbers = [[{"size": 2.0}, {"size": -2.0}]]
+    model = Tagger(bits=8, epochs=1).fit(numbers, [["X", "Y"]]).model_
+    model.explain(numbers[0], 0)
+    model.margins(numbers)
 
 
 def _parse() -> None:

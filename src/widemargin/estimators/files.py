@@ -61,6 +61,14 @@ def load(
     ------
     ModelFileError
         If the file is not a model, is truncated or modified, or was written by a newer version.
+
+    Examples
+    --------
+    >>> import widemargin
+    >>> widemargin.Perceptron(random_state=0).fit([[0, 1], [1, 0]], ["a", "b"]).save("small.wm")
+    >>> learner = widemargin.load("small.wm")
+    >>> learner.predict([[2, 0]]).tolist()
+    ['b']
     """
     arrays, about = read_model_file(path)
     if about.get("learner") == Tagger.__name__:
