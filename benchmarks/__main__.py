@@ -21,6 +21,7 @@ BENCHMARKS = (
     "many_classes",
     "linear_svm",
     "dense_svm",
+    "joint_svm",
     "tuning",
     "kernel_svm",
     "kernel_small",
@@ -29,11 +30,13 @@ BENCHMARKS = (
     "chunking",
     "pos",
     "sequences",
+    "tokenizing",
     "parsing",
     "separability",
     "startup",
     "growth",
     "online",
+    "serving",
 )
 
 

@@ -56,6 +56,7 @@ if TYPE_CHECKING:  # for type checkers and editors; when run, names load on firs
     from widemargin.structured.tagger.tagger import Tagger
     from widemargin.structured.tokenizer.tokenizer import Tokenizer
     from widemargin.training.history import History
+    from widemargin.web.lab.start import lab
 
 __version__ = "0.2.0"
 
@@ -89,6 +90,7 @@ _HOMES = {
     "compare": "widemargin.comparison",
     "curves": "widemargin.evaluate.ranking",
     "gram_matrix": "widemargin.kernels.gram",
+    "lab": "widemargin.web.lab.start",
     "load": "widemargin.estimators",
     "load_model": "widemargin.models.linear",
     "plot_bound": "widemargin.plots",
@@ -145,6 +147,7 @@ __all__ = [
     "compare",
     "curves",
     "gram_matrix",
+    "lab",
     "load",
     "load_model",
     "losses",

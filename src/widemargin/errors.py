@@ -40,7 +40,7 @@ class DataWarning(UserWarning):
     ...     warnings.simplefilter("always")
     ...     _ = Perceptron(shuffle=False).fit(X, y)  # sorted by class, and not shuffled
     >>> print(caught[0].category.__name__, caught[0].message)
-    DataWarning 1500 rows in a row have the label 0: rows that are sorted by class are learned ...
+    DataWarning 1500 consecutive rows have the label 0: rows sorted by class are learned ...
     """
 
 

@@ -490,9 +490,14 @@ def test_inspect_says_what_a_model_is():
     said = run("inspect", "m.wm", "--top", "5").stdout
     assert said.startswith("m.wm: LinearSVM, squared_hinge rule, last kept\n2 classes: ham, spam\n")
     assert "4096 features, hashed from texts (word, 1- to 2-grams)" in said
+    assert "nan" not in said
     best = re.search(r"^spam +(.*)$", said, re.M)[1]
     assert len(best.split(", ")) == 5
     assert any(word in best for word in WORDS["spam"])
+    run("train", "f.txt", "--valid", "0.2", "--model", "v.wm", "--bits", "12", "--quiet")
+    said, history = run("inspect", "v.wm").stdout, widemargin.load_model("v.wm").history
+    assert f"\nheld-out score after epoch {len(history)}: {history['held_out'][-1]:.4f}\n" in said
+    assert "nan" not in said
     figures = json.loads(run("inspect", "m.wm", "--top", "5", "--json").stdout)
     assert figures["classes"] == ["ham", "spam"]
     assert figures["features"] == 4096

@@ -113,7 +113,11 @@ def show_history(history: History) -> None:
     else:
         _chart("mistakes", history, history["mistakes"], "{:.0f}")
     scores = history["held_out"]
-    if np.any(np.isfinite(scores)):
+    measured = np.flatnonzero(np.isfinite(scores))
+    if len(measured) == 1:  # an SVM is measured once, when it is solved
+        at = history.epochs[measured[0]].epoch
+        click.echo(f"held-out score after epoch {at}: {scores[measured[0]]:.4f}")
+    elif len(measured):
         _chart("held out", history, scores, "{:.4f}", best=history.best)
 
 

@@ -86,7 +86,7 @@ class OneByOne:
         row = history.epochs[-1] if history.epochs else Epoch(1, 0, 0, 0.0, None, None, 0.0)
         self._row = row
         self._totals = np.array([row.mistakes, row.updates, row.loss], np.float64)
-        self._layout = features.layout(())
+        self._layout = self._nothing = features.layout(())
         self._learn: Callable[..., int] = self._learn_first
         self._predict: Callable[..., int] = self._predict_first
         self._hold()
@@ -118,7 +118,7 @@ class OneByOne:
     def _make_room(self) -> None:
         """Extend the weights to new names, by twice as many: growing costs less than learning."""
         self._known = len(self._names)
-        self._layout = self.features.layout(())  # a name in it may have got a column meanwhile
+        self._layout = self._nothing  # a name in it may have got a column meanwhile
         if self._known > self.state.width:
             self.state.widen(2 * self._known)
             self._hold()
@@ -138,9 +138,11 @@ class OneByOne:
         self.ahead = True
         try:
             names, (known, columns, pack) = tuple(x), self._layout
-            if names != known:
-                self._layout = _, columns, pack = self.features.layout(names)
-            packed = pack(*x.values())
+            if names == known:
+                packed = pack(*x.values())
+            else:
+                packed, self._layout = self.features.layout_of(x, names)
+                columns = self._layout[1]
         except UNUSUAL:
             packed, columns = self._convert(x, learn=True)
         new_names = len(self._names) > self._known

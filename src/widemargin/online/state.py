@@ -149,15 +149,17 @@ class State:
         if before.shape != self.W.shape:
             return None
         squares = (
-            np.sum(np.square(self._last(part) - before[:, part], dtype=float))
+            np.square(self._last(part) - before[:, part], dtype=float).sum()
             for part in _parts(self.W)
         )
         return math.sqrt(sum(squares))
 
     def _last(self, part: slice) -> np.ndarray:
         """The last weights of some columns."""
-        W, scale = self.W[:, part], self.clock[:, [SCALE]]
-        return W if np.all(scale == 1.0) else (W * scale).astype(W.dtype)
+        W = self.W[:, part]
+        if self.clock[:, SCALE].tolist() == [1.0] * len(self.clock):
+            return W
+        return (W * self.clock[:, [SCALE]]).astype(W.dtype)
 
     def pass_over(self, examples: int) -> None:
         """Count examples without learning, as when only one class is known."""

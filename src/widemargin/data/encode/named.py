@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from operator import itemgetter
 from typing import Any
@@ -63,6 +63,33 @@ class NamedFeatures:
         columns = self.columns
         found = itemgetter(*names)(columns) if len(names) > 1 else map(columns.__getitem__, names)
         return names, pack_columns(*found), pack_values
+
+    def layout_of(self, x: Mapping[str, Any], names: tuple[str, ...]) -> tuple[bytes, Layout]:
+        """The values of an example as bytes, and the layout of its names; new ones are added.
+
+        Nothing is added if a value is no number, or not finite: both are errors, see `UNUSUAL`.
+        """
+        pack_columns, pack_values = _packers(len(names))
+        values = pack_values(*x.values())
+        found: Any = [*map(self.columns.get, names)]
+        if None in found:
+            if not math.isfinite(sum(x.values())):
+                self.convert(x)  # an error if a value is not finite
+            found = self._number_new(names, found)
+        return values, (names, pack_columns(*found), pack_values)
+
+    def _number_new(self, names: tuple[str, ...], found: list[int | None]) -> Iterable[int]:
+        """Give those of the names a column that have none; the columns of all."""
+        new: Sequence[str] = names
+        if found.count(None) < len(found):
+            new = [name for name, column in zip(names, found, strict=True) if column is None]
+        numbers = range(len(self.names), len(self.names) + len(new))
+        self.columns.update(zip(new, numbers, strict=True))
+        self.names += new
+        if new is names:
+            return numbers
+        each = iter(numbers)
+        return [next(each) if column is None else column for column in found]
 
     def add_all(self, names: Iterable[str]) -> None:
         """Give every name that has no column one."""
