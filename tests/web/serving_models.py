@@ -47,6 +47,8 @@ def save_all(folder):
         folder / "strings.wm"
     )
     widemargin.Tagger(epochs=3, random_state=0).fit(SENTENCES, TAGS).save(folder / "tagger.wm")
+    dicts = [[{"lower": word, "length": len(word)} for word in words] for words in SENTENCES]
+    widemargin.Tagger(epochs=3, random_state=0).fit(dicts, TAGS).save(folder / "dicts.wm")
     Parser(epochs=2, random_state=0).fit(made_corpus(40)).save(folder / "parser.wm")
     lines = [
         f"{label} " + " ".join(f"{j + 1}:{value:.4g}" for j, value in enumerate(x))

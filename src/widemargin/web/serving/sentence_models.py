@@ -11,7 +11,7 @@ import numpy as np
 from widemargin.data.readers.conll import read_conll
 from widemargin.data.readers.corpus import Corpus
 from widemargin.errors import DataError
-from widemargin.structured.sentences import feature_columns
+from widemargin.structured.sentences import corpus_of
 from widemargin.web.serving.askable import Askable, Want, finite, only_one, plain_json, told
 from widemargin.web.serving.bodies import SOURCE, Examples, Refused
 
@@ -29,20 +29,26 @@ class SentenceModel(Askable):
     @property
     def _by_features(self) -> bool:
         """Whether tokens are dicts of features."""
-        return any(name.endswith(":") for name in self.beside)
+        return any(name.endswith(":") for name in self.beside) or bool(self._numbers)
+
+    @property
+    def _numbers(self) -> dict[str, int]:
+        """The features of dicts that are numbers."""
+        return getattr(self.model, "numbers", {})
 
     def from_json(self, value: Any) -> Examples:
         """A sentence: a string, a list of words, or an object of columns; or a list of such."""
+        form = "features" if self._by_features else "sentences"
         if self._is_one(value):
-            return Examples("sentences", [self._columns(value, "")], 1, True)
+            return Examples(form, [self._sentence(value, "")], 1, True)
         if not isinstance(value, list):
             raise DataError(f"{SOURCE}: found {type(value).__name__}, where a sentence is needed")
         found = []
         for place, item in enumerate(value):
             if not self._is_one(item):
                 raise DataError(f"{SOURCE}: example {place + 1} is not a list of words")
-            found.append(self._columns(item, f"example {place + 1}: "))
-        return Examples("sentences", found, len(found), False)
+            found.append(self._sentence(item, f"example {place + 1}: "))
+        return Examples(form, found, len(found), False)
 
     def _is_one(self, value: Any) -> bool:
         if isinstance(value, (str, dict)):
@@ -50,17 +56,14 @@ class SentenceModel(Askable):
         token = dict if self._by_features else str
         return isinstance(value, list) and all(isinstance(item, token) for item in value)
 
-    def _columns(self, value: Any, where: str) -> dict[str, list[str]]:
+    def _sentence(self, value: Any, where: str) -> Any:
+        """A sentence as columns, or as a list of dicts of features."""
+        if self._by_features:
+            if not isinstance(value, list):
+                raise DataError(f"{SOURCE}: {where}a sentence is a list of objects of features")
+            return value
         if isinstance(value, str):
             value = value.split()
-        if self._by_features:
-            if isinstance(value, dict):
-                raise DataError(f"{SOURCE}: {where}a sentence is a list of objects of features")
-            return {
-                name: cells
-                for name, (cells,) in feature_columns([value], self.beside).items()
-                if name == "word" or name in self.beside
-            }
         columns = dict(value) if isinstance(value, dict) else {"word": value}
         if "word" not in columns:
             columns["word"] = columns.pop("form", columns.pop("words", None))
@@ -93,6 +96,8 @@ class SentenceModel(Askable):
         """Sentences as a corpus."""
         if form == "":
             return items[0]
+        if form == "features":
+            return corpus_of(items, beside=self.beside, numbers=self._numbers)
         return Corpus.of({name: [item[name] for item in items] for name in ("word", *self.beside)})
 
     def _one_sentence(self, examples: Examples) -> Corpus:
