@@ -105,7 +105,7 @@ def _texts(toy: bool, scratch: pathlib.Path) -> _Task:
 
     imdb, most = folder("imdb"), 200 if toy else 5000
     learned = read_reviews(imdb / "train.jsonl.xz", most)
-    asked = [text for _, text in read_reviews(imdb / "test.jsonl.xz", 50 if toy else 2000)]
+    asked = [text for _, text in read_reviews(imdb / "test.jsonl.xz", 50 if toy else 1000)]
     texts, labels = [text for _, text in learned], [int(label == "pos") for label, _ in learned]
     widemargin.TextClassifier(random_state=0).fit(texts, labels).save(scratch / "texts.wm")
     pipeline = make_pipeline(
@@ -134,7 +134,7 @@ def _vectors(toy: bool, scratch: pathlib.Path) -> _Task:
     X, y = load_digits(return_X_y=True)
     widemargin.OnlineLogistic(random_state=0).fit(X, y).save(scratch / "vectors.wm")
     pipeline = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000)).fit(X, y)
-    asked = X.tolist() * (1 if toy else 3)
+    asked = X.tolist() * (1 if toy else 2)
     return _task(
         "vectors",
         f"vectors: {len(asked):,} digits of {X.shape[1]} numbers, ten classes, logistic regression",
