@@ -125,6 +125,30 @@ def test_lines_of_vowpal_wabbit(serve, folder):
     assert (status, [str(label) for label in labels(told)]) == (200, printed)
 
 
+def test_sentences_of_texts(serve, folder):
+    server, model = serve(), widemargin.load(folder / "words.wm")
+    text = "The dog barks. It barks.\n\nIt barks."
+    (told,) = server.predict("words", [text])["predictions"]
+    assert [one["words"] for one in told["sentences"]] == model(text).sentences()
+    for one in told["sentences"]:
+        assert [text[a:b] for a, b in one["ranges"]] == one["tokens"]
+    status, same = server.ask("POST", "/predict/words", text.encode(), "text/plain")
+    assert (status, same["prediction"]) == (200, told)
+    status, refused = server.ask("POST", "/predict/words?scores=true", text.encode(), "text/plain")
+    assert (status, "neither scores" in refused["error"]) == (422, True)
+    status, refused = server.ask("POST", "/explain/words", text.encode(), "text/plain")
+    assert status == 422
+    status, refused = server.ask("POST", "/predict/words", b"a\n\xff", "text/plain")
+    assert (status, ":2: the text is not UTF-8" in refused["error"]) == (422, True)
+
+
+def test_features_of_tokens(serve, folder):
+    model = widemargin.load(folder / "features.wm")
+    questions = [[{"word": "dog", "size": 2.5}, {"size": -1.0}], [{"word": "barks"}]]
+    found = serve().predict("features", questions)["predictions"]
+    assert [one["tags"] for one in found] == model.predict(questions)
+
+
 def test_tags(serve, folder):
     server, model = serve(), widemargin.load(folder / "tagger.wm")
     found = server.predict("tagger", SENTENCES, scores=True, proba=True)["predictions"]

@@ -364,8 +364,8 @@ def infer_kind(
     elif part(COMMA) > 0.0 and part(f"{NUMBER}|{COMMA}") == 1.0:
         found, other = ("comma", ",") if decimal == "." else ("point", ".")
         refused = (
-            f"numbers with a decimal {found}, found {first!r}: give the decimal sign {other!r},"
-            " or name it a category"
+            f"numbers with a decimal {found}, found {first!r}: give --decimal {other}"
+            f" (decimal={other!r}), or name the column a category"
         )
     if refused:
         row = pc.index(pc.is_valid(cells), True).as_py()
