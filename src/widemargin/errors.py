@@ -15,3 +15,7 @@ class DataWarning(UserWarning):
 
 class NotSeparableWarning(UserWarning):
     """No hyperplane was found that separates the classes."""
+
+
+class ClusterError(RuntimeError):
+    """The cluster cannot do the work: the message says what is wrong with it."""

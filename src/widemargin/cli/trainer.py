@@ -22,7 +22,7 @@ _SHUFFLES = {"blocks": True, "no": False}
 #: Options that do not change what is learned, so that a checkpoint is good for others, too.
 _INDIFFERENT = {
     *("path", "checkpoint", "checkpoint_every", "resume", "cache", "threads", "as_json", "quiet"),
-    *("learner", "valid", "force", "threshold", "positive", "calibrate"),
+    *("learner", "valid", "force", "threshold", "positive", "calibrate", "dask"),
 }
 
 
