@@ -33,6 +33,7 @@ BENCHMARKS = (
     "startup",
     "growth",
     "online",
+    "scale",
 )
 
 

@@ -194,3 +194,15 @@ def test_resumed_is_uninterrupted(tmp_path):
     resumed = fit(learner, path, partitions=3, checkpoint=folder)
     assert_same_bits(whole, resumed)
     assert not list(folder.iterdir())
+
+
+def test_what_partitions_may_hold(tmp_path):
+    """Nothing, one class, or classes and columns that no other partition has."""
+    paths = []
+    for i, text in enumerate(["", "0 1:1\n0 2:1\n" * 9, "1 3:1\n2 4:2\n" * 9, "# nothing\n"]):
+        paths.append(str(tmp_path / f"{i}.svm.bz2"))
+        pathlib.Path(paths[-1]).write_bytes(bz2.compress(text.encode()))
+    found = fit(Perceptron(random_state=0, epochs=20), paths, partitions=9).to_local()
+    X, y = widemargin.read(paths[1:3])
+    assert np.array_equal(found.predict(X), y)
+    assert found.model_.mixture == ("touched", 2)

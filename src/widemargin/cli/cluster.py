@@ -16,9 +16,9 @@ from widemargin.cli.training_data import read_held_out
 from widemargin.data.datasets import Classes, make_encoder
 from widemargin.data.readers.files import Files
 from widemargin.distribute.clusters import open_engine
-from widemargin.distribute.fit import MixedFit, Source, check_distributes
+from widemargin.distribute.fit import MixedFit, Source, check_distributes, resumed_state
 from widemargin.distribute.partitions import partitions_of_files
-from widemargin.models.linear import LinearModel, model_of
+from widemargin.models.linear import LinearModel
 from widemargin.models.text_defaults import NGRAMS
 from widemargin.online.held_out import USUAL_PART, HeldOut
 from widemargin.online.state import State
@@ -77,16 +77,8 @@ class ClusterTrainer(LinearTrainer):
                 made = self._model(fit.classes, state, fit.bias, history, fit.encoder)
                 return replace(made, mixture=(self.mix, fit.partitions))
 
-            saved = None
-            if checkpoints is not None:
-                checkpoints.every = 0.0  # after every epoch
-                checkpoints.describe = lambda training, history: model(
-                    training.state, history
-                ).contents()
-                if checkpoints.saved is not None:
-                    saved = model_of(checkpoints.path, *checkpoints.saved).state
             state, history = fit.learn(
-                state=saved,
+                state=resumed_state(checkpoints, model),
                 held_out=self._held_out(fit),
                 watch=watch,
                 checkpoints=checkpoints,

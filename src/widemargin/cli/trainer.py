@@ -15,6 +15,7 @@ from widemargin.cli.learners import LEARNERS
 from widemargin.cli.options import read_gamma, refuse_to_overwrite
 from widemargin.data.readers.sources import find_files, is_seekable
 from widemargin.parameters import Use, parse_bytes
+from widemargin.stores import stamp_of
 from widemargin.training.checkpoints import Checkpoints
 from widemargin.training.progress import Watcher
 
@@ -248,10 +249,9 @@ class Trainer:
         raise NotImplementedError
 
 
-def _stamps(paths: Sequence[str]) -> list[list[int]]:
+def _stamps(paths: Sequence[str]) -> list[list[Any]]:
     """The sizes and times of files, which say whether they are still the same."""
-    stats = [os.stat(path) for path in paths if is_seekable(path)]
-    return [[stat.st_size, stat.st_mtime_ns] for stat in stats]
+    return [stamp_of(path) for path in paths if is_seekable(path)]
 
 
 def _read_parameters(names: Sequence[str], given: Mapping[str, Any]) -> dict[str, Any]:

@@ -103,7 +103,7 @@ def _problem(loaded: Loaded, rows: Rows, how: Round, problem: int, problems: int
 
 def ascend(loaded: Loaded, start: Weights, alpha: np.ndarray, how: Round) -> Ascent:
     """Measure weights and dual values, and raise the dual by the examples of a partition."""
-    W = loaded.pick(start.unpack())
+    W = loaded.pick(start.whole)
     rows, problems = loaded.ready_rows(how.bias), len(W)
     sums, raised, moved = np.zeros((problems, len(SUMS))), alpha.copy(), np.zeros_like(W)
     for c in range(problems):
@@ -112,10 +112,9 @@ def ascend(loaded: Loaded, start: Weights, alpha: np.ndarray, how: Round) -> Asc
             continue
         _measure(problem, loaded.learned, W[c], alpha[c], sums[c])
         if len(how.sigma):
-            order = order_generator(how.seed, loaded.number, how.number * problems + c)
-            raised[c], moved[c] = _raise(
-                problem, loaded.learned, W[c], alpha[c], how, c, order, sums[c]
-            )
+            rng = order_generator(how.seed, loaded.number, how.number * problems + c)
+            given = (loaded.learned, W[c], alpha[c], float(how.sigma[c]))
+            raised[c], moved[c] = _raise(problem, *given, rng, sums[c])
             _count_change(problem, alpha[c], raised[c], moved[c], sums[c])
     return Ascent(raised, _step(loaded, sums, moved))
 
@@ -154,13 +153,11 @@ def _raise(
     learned: np.ndarray,
     w: np.ndarray,
     alpha: np.ndarray,
-    how: Round,
-    c: int,
+    sigma: float,
     rng: np.random.Generator,
     sums: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Passes of dual coordinate ascent; the dual values, and the change of the weights."""
-    sigma = float(how.sigma[c])
     local = BinarySVM(
         problem.rows, problem.y, problem.price, C=sigma * problem.C, squared=problem.squared
     )

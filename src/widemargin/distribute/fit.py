@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -15,6 +15,7 @@ from widemargin.distribute.mixing import MIXTURES
 from widemargin.distribute.partitions import Partition
 from widemargin.distribute.training import MixedTraining
 from widemargin.loops.steps import REACH
+from widemargin.models.linear import LinearModel, model_of
 from widemargin.online.fit import begin
 from widemargin.online.held_out import HeldOut
 from widemargin.online.settings import Settings
@@ -54,6 +55,28 @@ def check_distributes(settings: Settings, mix: str) -> None:
         raise ValueError(
             "batch='full' would be the batch of a partition, not of all examples: give a number"
         )
+
+
+def resumed_state(
+    checkpoints: Checkpoints | None, model: Callable[[State, History], LinearModel]
+) -> State | None:
+    """Have checkpoints hold the model so far, after every epoch; the state to resume from, if any.
+
+    Parameters
+    ----------
+    checkpoints : Checkpoints, optional
+        Where they are written.
+    model : callable
+        Makes a model of a state and a history.
+    """
+    if checkpoints is None:
+        return None
+    checkpoints.every = 0.0
+    checkpoints.describe = lambda training, history: model(training.state, history).contents()
+    if checkpoints.saved is None:
+        return None
+    found: State = model_of(checkpoints.path, *checkpoints.saved).state
+    return found
 
 
 class PartitionFit:

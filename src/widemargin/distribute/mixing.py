@@ -17,10 +17,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from widemargin.data.rows import frozen
 from widemargin.distribute.first_pass import Loaded, order_generator
 from widemargin.errors import DataError
 from widemargin.loops.linear.passes import COUNT, SCALE, SEEN, TURN
@@ -38,19 +40,25 @@ MIXTURES = ("uniform", "touched")
 _DENSE = 0.75
 
 
-class Weights(NamedTuple):
+@dataclass(frozen=True)
+class Weights:
     """Weights on their way to the partitions, without zeros where that is smaller."""
 
     packed: dict[str, np.ndarray]
 
     @classmethod
     def of(cls, W: np.ndarray) -> Weights:
-        """Pack weights."""
-        return cls(pack_sparse("W", W))
+        """Pack weights, which may change later."""
+        packed = pack_sparse("W", W)
+        return cls({name: array.copy() if array is W else array for name, array in packed.items()})
 
-    def unpack(self) -> np.ndarray:
-        """The weights."""
-        return unpack_sparse("W", self.packed)
+    @cached_property
+    def whole(self) -> np.ndarray:
+        """The weights, unpacked once for all partitions of a worker."""
+        return frozen(unpack_sparse("W", self.packed))
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"packed": self.packed}
 
 
 class Epoch(NamedTuple):
@@ -109,7 +117,7 @@ def tally_of(change: Change) -> Tally:
 def learn_partition(loaded: Loaded, start: Weights, how: Epoch) -> Change:
     """Learn from a partition for one epoch."""
     settings, n = how.settings, len(loaded.learned)
-    before = loaded.pick(start.unpack())
+    before = loaded.pick(start.whole)
     state = State.begin(before, settings.keep, settings.joint)
     if n == 0:
         return _change(loaded, before, state, (0, 0, 0, 0.0))
@@ -228,6 +236,6 @@ def count_right(loaded: Loaded, deployed: Weights, divisor: np.ndarray, bias: fl
     """How many of the held-out examples of a partition the deployed weights get right."""
     if not len(loaded.held_out):
         return 0
-    W, rows = loaded.pick(deployed.unpack()), loaded.ready_rows(bias)
+    W, rows = loaded.pick(deployed.whole), loaded.ready_rows(bias)
     found = deployed_scores(W, divisor, rows, loaded.held_out)
     return int(np.count_nonzero(best_class(found) == loaded.codes[loaded.held_out]))

@@ -7,8 +7,6 @@ are depends on the data and on how many are asked for, and never on the workers.
 
 from __future__ import annotations
 
-import os
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
@@ -167,16 +165,10 @@ def _partition_at(place: int, total: int, count: int) -> int:
 
 
 def _path_of(part: Part) -> str:
-    return part if isinstance(part, str) else part.source if isinstance(part, Range) else part.path
+    return part if isinstance(part, str) else part.path
 
 
 def _blocks(part: Range, size: int) -> list[Range]:
     """A range in blocks, so that little of the text is in memory at a time."""
     starts = range(part.start, part.end, size)
-    return [Range(part.source, at, min(at + size, part.end)) for at in starts]
-
-
-def stamps_of(paths: Sequence[str]) -> list[list[int]]:
-    """The sizes and times of files, which say whether they are still the same."""
-    found = [os.stat(path) for path in paths]
-    return [[stat.st_size, stat.st_mtime_ns] for stat in found]
+    return [Range(part.path, at, min(at + size, part.end)) for at in starts]

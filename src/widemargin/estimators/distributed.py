@@ -27,11 +27,14 @@ from widemargin.distribute.dask_collections import (
     partitions_of_bags,
     partitions_of_frame,
 )
-from widemargin.distribute.fit import MixedFit, Source, check_distributes
+from widemargin.distribute.fit import MixedFit, Source, check_distributes, resumed_state
 from widemargin.distribute.partitions import partitions_of_files
+from widemargin.distribute.svm_fit import SVMFit
 from widemargin.estimators.files import estimator_of
 from widemargin.estimators.linear import LinearLearner
-from widemargin.models.linear import LinearModel, model_of
+from widemargin.estimators.linear_svm import LinearSVM, warn_of_gap
+from widemargin.linear_svm.fit import SVMSettings
+from widemargin.models.linear import LinearModel
 from widemargin.online.held_out import HeldOut
 from widemargin.online.state import State
 from widemargin.parameters import (
@@ -41,7 +44,7 @@ from widemargin.parameters import (
     refuse_unknown,
     refuse_unused,
 )
-from widemargin.training.checkpoints import open_checkpoints
+from widemargin.training.checkpoints import digest_of, open_checkpoints
 from widemargin.training.history import History
 from widemargin.training.progress import watched
 
@@ -71,8 +74,9 @@ class Distributed(NamedParameters):
 
     Parameters
     ----------
-    estimator : Perceptron, PassiveAggressive or OnlineLogistic
-        What learns, with its parameters.
+    estimator : Perceptron, PassiveAggressive, OnlineLogistic or LinearSVM
+        What learns, with its parameters. An SVM is solved by dual ascent in all partitions at the
+        same time, until the duality gap of all examples together is at most its `tol`.
     client : distributed.Client, str or None
         The cluster: a client, the address of a scheduler, "local" for a cluster on this machine
         that lives as long as the fit, or None for the client that is current.
@@ -103,6 +107,8 @@ class Distributed(NamedParameters):
     ----------
     R. McDonald, K. Hall and G. Mann (2010), Distributed training strategies for the structured
     perceptron, NAACL.
+    C. Ma, V. Smith, M. Jaggi, M. I. Jordan, P. Richtarik and M. Takac (2015), Adding vs. averaging
+    in distributed primal-dual optimization, ICML.
     """
 
     estimator: Any
@@ -148,25 +154,25 @@ class Distributed(NamedParameters):
             stored before KeyboardInterrupt is raised.
         """
         learner = self._learner()
-        settings = learner._settings()
-        check_distributes(settings, self.mix)
-        refuse_unused(changed(settings), settings.uses(held_out=X_val is not None))
+        settings = self._settings(learner, X_val)
         source, options = self._source(X, y, reading)
         rng = learner._generator()
+        svm = isinstance(settings, SVMSettings)
 
-        def model(state: State, history: History) -> LinearModel:
+        def model(state: State, history: History, certificate: Any = None) -> LinearModel:
             return LinearModel(
                 classes=fit.classes,
                 state=state,
-                keep=settings.keep,
-                rule=settings.rule,
+                keep="last" if svm else settings.keep,
+                rule=settings.loss if svm else settings.rule,
                 bias=fit.bias,
                 learner=type(learner).__name__,
                 params=learner.get_params(deep=False),
                 history=history,
-                generator_state=rng.bit_generator.state,
+                certificate=certificate,
+                generator_state=None if svm else rng.bit_generator.state,
                 encoder=fit.encoder,
-                mixture=(self.mix, fit.partitions),
+                mixture=None if svm else (self.mix, fit.partitions),
             )
 
         with (
@@ -174,22 +180,19 @@ class Distributed(NamedParameters):
             watched(self.progress, settings.epochs) as watch,
             open_checkpoints(checkpoint, lambda: self._task(learner, source)) as checkpoints,
         ):
-            fit = MixedFit(engine, source, settings, self.mix, rng, watch.check)
-            saved = None
-            if checkpoints is not None:
-                checkpoints.describe = lambda training, history: model(
-                    training.state, history
-                ).contents()
-                checkpoints.every = 0.0
-                if checkpoints.saved is not None:
-                    saved = model_of(checkpoints.path, *checkpoints.saved).state
-            held_out = self._held_out(X_val, y_val, fit, options)
-            state, history = fit.learn(
-                state=saved, held_out=held_out, watch=watch, checkpoints=checkpoints
-            )
-        self.model_ = model(state, history)
+            if svm:
+                fit: Any = SVMFit(engine, source, settings, rng, watch.check)
+            else:
+                fit = MixedFit(engine, source, settings, self.mix, rng, watch.check)
+            more: dict[str, Any] = {"state": resumed_state(checkpoints, model)}
+            if X_val is not None or y_val is not None:
+                more["held_out"] = self._held_out(X_val, y_val, fit, options)
+            learned = fit.learn(watch=watch, checkpoints=checkpoints, **more)
+        self.model_ = model(*learned)
         if watch.interrupted:
             raise KeyboardInterrupt
+        if svm:
+            warn_of_gap(learned[2], learned[1])
         return self
 
     def to_local(self) -> Any:
@@ -218,17 +221,30 @@ class Distributed(NamedParameters):
 
     # Internals
 
-    def _learner(self) -> LinearLearner:
+    def _learner(self) -> Any:
         """A fresh copy of the estimator, if it distributes."""
         name = type(self.estimator).__name__
-        if not isinstance(self.estimator, LinearLearner):
-            instead = _INSTEAD.get(name, "Perceptron, PassiveAggressive or OnlineLogistic")
+        if not isinstance(self.estimator, (LinearLearner, LinearSVM)):
+            instead = _INSTEAD.get(name, "Perceptron, PassiveAggressive, OnlineLogistic, LinearSVM")
             raise TypeError(f"{name} does not distribute: use {instead}")
         if self.partitions is not None:
             check_whole("partitions", self.partitions, least=1, other="None")
-        if self.estimator.warm_start:
+        if getattr(self.estimator, "warm_start", False):
             raise ValueError("warm_start=True has no effect on a cluster: every fit starts anew")
         return clone(self.estimator)
+
+    def _settings(self, learner: Any, X_val: Any) -> Any:
+        """The parameters as settings that mean something on partitions."""
+        if isinstance(learner, LinearSVM):
+            if "mix" in changed(self):
+                raise ValueError(f"mix={self.mix!r} has no effect for LinearSVM: it mixes nothing")
+            if X_val is not None:
+                raise ValueError("X_val has no effect for LinearSVM: give it validation")
+            return learner._settings()
+        settings = learner._settings()
+        check_distributes(settings, self.mix)
+        refuse_unused(changed(settings), settings.uses(held_out=X_val is not None))
+        return settings
 
     def _source(self, X: Any, y: Any, reading: dict[str, Any]) -> tuple[Source, ReadOptions]:
         """The recipes, and how other files are read alike."""
@@ -253,20 +269,19 @@ class Distributed(NamedParameters):
             return Source(partitions_of_arrays(X, y), None), ReadOptions()
         return Source(partitions_of_bags(X, y), TextEncoder()), ReadOptions()
 
-    def _task(self, learner: LinearLearner, source: Source) -> dict[str, Any]:
+    def _task(self, learner: Any, source: Source) -> dict[str, Any]:
         """Describe the training, so that only a checkpoint of the same training is resumed."""
         params = {name: repr(value) for name, value in learner.get_params(deep=False).items()}
         return {
             "learner": [type(learner).__name__, params],
             "mix": self.mix,
-            "partitions": [repr(one) for one in source.partitions],
+            # A digest: addresses may hold secrets.
+            "partitions": digest_of([repr(one) for one in source.partitions]),
         }
 
     @staticmethod
-    def _held_out(X_val: Any, y_val: Any, fit: MixedFit, options: ReadOptions) -> HeldOut | None:
+    def _held_out(X_val: Any, y_val: Any, fit: MixedFit, options: ReadOptions) -> HeldOut:
         """The user's held-out examples."""
-        if X_val is None and y_val is None:
-            return None
         if fit.encoder is None:
             if X_val is None or y_val is None:
                 raise ValueError("give both X_val and y_val, or neither")

@@ -32,6 +32,7 @@ from widemargin.data.readers.svmlight import parse_lines
 from widemargin.data.readers.vw import parse_vw_lines
 from widemargin.errors import DataError
 from widemargin.parameters import check_choice
+from widemargin.stores import is_address, size_of
 
 
 @dataclass(frozen=True)
@@ -150,14 +151,14 @@ class Files:
     @staticmethod
     def bytes_of(path: str) -> int:
         """Bytes of one of the files, as they are stored."""
-        return os.stat(path).st_size
+        return size_of(path)
 
     @property
     def expected_chunks(self) -> int:
         """How many chunks there will be; 0 if that is not known."""
         if not self.readable_again or not all(map(self._can_be_cut, self.paths)):
             return 0
-        return sum(-(-os.stat(path).st_size // self.options.block) for path in self.paths)
+        return sum(-(-size_of(path) // self.options.block) for path in self.paths)
 
     def chunks(self) -> Iterator[Chunk]:
         """Read everything from front to back."""
@@ -230,7 +231,8 @@ class Files:
             self.options.table, schema=self.schema, skip_bad=left, row_groups=row_groups
         )
         with self._open(path) as stream:
-            source: Any = path if self.format == "parquet" and is_seekable(path) else stream
+            local = is_seekable(path) and not is_address(path)
+            source: Any = path if self.format == "parquet" and local else stream
             chunks = read_table(
                 source,
                 name_of(path),

@@ -18,6 +18,7 @@ from widemargin.data.readers.columns import (
     kind_of_type,
 )
 from widemargin.errors import DataError
+from widemargin.stores import open_file, shown
 
 
 class Parquet:
@@ -167,11 +168,13 @@ def row_group_sizes(path: str) -> list[int]:
     import pyarrow.parquet as pq
 
     try:
-        with pq.ParquetFile(path) as file:
-            about = file.metadata
+        with open_file(path) as stream:
+            about = pq.ParquetFile(stream).metadata
             return [about.row_group(i).total_byte_size for i in range(about.num_row_groups)]
     except pa.ArrowException as error:
-        raise DataError(f"{path}: not a Parquet file, or damaged ({_first_line(error)})") from None
+        raise DataError(
+            f"{shown(path)}: not a Parquet file, or damaged ({_first_line(error)})"
+        ) from None
 
 
 def _neighbours(groups: Iterable[int]) -> list[list[int]]:
