@@ -29,7 +29,7 @@ import numpy as np
 
 from widemargin import __version__
 from widemargin.errors import ModelFileError
-from widemargin.stores import is_address, open_file, size_of, write_bytes
+from widemargin.stores.addresses import is_address, open_file, size_of, write_bytes
 
 Model = TypeVar("Model")
 #: Written to every file. Files of a higher format are rejected.

@@ -12,7 +12,7 @@ from tests.shell import run
 
 import widemargin
 from widemargin import DataError, Perceptron
-from widemargin.stores import shown
+from widemargin.stores.addresses import shown
 
 fsspec = pytest.importorskip("fsspec", reason="needs fsspec, of the extra stores")
 

@@ -16,7 +16,7 @@ from widemargin.models.kernel import KernelModel
 from widemargin.models.linear import LinearModel
 from widemargin.models.threshold import say_threshold
 from widemargin.pages.reportable import encoder_story
-from widemargin.stores import size_of
+from widemargin.stores.addresses import size_of
 from widemargin.training.history import History
 
 _WIDTH = 40

@@ -61,7 +61,7 @@ force = click.option(
 def refuse_to_overwrite(path: str, forced: bool) -> None:
     """Refuse to save a model over a file that is something else, unless that was asked for."""
     from widemargin.modelfile import learner_of
-    from widemargin.stores import exists, is_address, size_of
+    from widemargin.stores.addresses import exists, is_address, size_of
 
     try:
         there = exists(path) if is_address(path) else os.path.isfile(path)

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from widemargin.cli.trainer import Section, Trainer
-from widemargin.stores import is_address, shown, size_of
+from widemargin.stores.addresses import is_address, shown, size_of
 
 
 def report(trainer: Trainer, model: Any, measured: Section, seconds: float) -> None:

@@ -13,7 +13,7 @@ import click
 from widemargin.cli.inspect import show_history
 from widemargin.cli.sentences import load_sentence_model, read_sentences, refuse_table_options
 from widemargin.cli.test import SHOWN, print_confusion
-from widemargin.stores import size_of
+from widemargin.stores.addresses import size_of
 from widemargin.structured.perceptron import StructuredPerceptron
 from widemargin.structured.report import Report, measure_parser, measure_tagger
 from widemargin.structured.tagger.model import TaggerModel

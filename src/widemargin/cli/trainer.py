@@ -15,7 +15,7 @@ from widemargin.cli.learners import LEARNERS
 from widemargin.cli.options import read_gamma, refuse_to_overwrite
 from widemargin.data.readers.sources import find_files, is_seekable
 from widemargin.parameters import Use, parse_bytes
-from widemargin.stores import stamp_of
+from widemargin.stores.addresses import stamp_of
 from widemargin.training.checkpoints import Checkpoints
 from widemargin.training.progress import Watcher
 

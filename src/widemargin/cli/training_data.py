@@ -19,7 +19,7 @@ from widemargin.models.kernel import KernelModel
 from widemargin.models.linear import LinearModel
 from widemargin.online.fit import split
 from widemargin.online.held_out import USUAL_PART
-from widemargin.stores import is_address
+from widemargin.stores.addresses import is_address
 
 #: The part of the embedded data set that is only used to measure.
 _OF_DIGITS = 0.2

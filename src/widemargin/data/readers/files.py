@@ -32,7 +32,7 @@ from widemargin.data.readers.svmlight import parse_lines
 from widemargin.data.readers.vw import parse_vw_lines
 from widemargin.errors import DataError
 from widemargin.parameters import check_choice
-from widemargin.stores import is_address, size_of
+from widemargin.stores.addresses import is_address, size_of
 
 
 @dataclass(frozen=True)

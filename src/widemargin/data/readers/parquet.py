@@ -18,7 +18,7 @@ from widemargin.data.readers.columns import (
     kind_of_type,
 )
 from widemargin.errors import DataError
-from widemargin.stores import open_file, shown
+from widemargin.stores.addresses import open_file, shown
 
 
 class Parquet:

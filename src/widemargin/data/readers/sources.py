@@ -24,7 +24,7 @@ import numpy as np
 
 from widemargin.data.readers.recoded import UTF8, Recoded, is_utf8
 from widemargin.errors import DataError
-from widemargin.stores import (
+from widemargin.stores.addresses import (
     check_address,
     find_addresses,
     is_address,
