@@ -67,7 +67,7 @@ def main() -> None:
         for one in learners()
     ]
     with (
-        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
+        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster,
         Client(cluster) as client,
     ):
         began = time.monotonic()

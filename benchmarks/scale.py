@@ -29,7 +29,7 @@ def compare(toy: bool, scratch: pathlib.Path) -> Comparison:
     rows, times = (400, 1) if toy else (18_940, 10)
     X, y = zipf_text(rows, 262_144, 66, seed=0)
     paths = _write(scratch, X, y, times)
-    how: dict[str, Any] = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None}
+    how: dict[str, Any] = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": ":0"}
     clusters = [LocalCluster(**{**how, "n_workers": n, "processes": not toy}) for n in (1, 2)]
     clients = dict(zip((_ONE, _TWO), map(Client, clusters), strict=True))
 

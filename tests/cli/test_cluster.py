@@ -21,7 +21,7 @@ def rows(tmp_path):
 def test_trains_measures_and_resumes(rows, tmp_path):
     with (
         LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=False, dashboard_address=None
+            n_workers=2, threads_per_worker=1, processes=False, dashboard_address=":0"
         ) as cluster,
         Client(cluster),
     ):

@@ -24,7 +24,7 @@ def client():
     """A cluster of two workers that are threads, which is up in no time."""
     with (
         LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=False, dashboard_address=None
+            n_workers=2, threads_per_worker=1, processes=False, dashboard_address=":0"
         ) as cluster,
         Client(cluster) as one,
     ):
@@ -134,7 +134,7 @@ def test_same_bits_in_processes_that_are_killed_in_every_epoch(rows, workers, mo
     plain = fit(LEARNER, rows, partitions=5)
     with (
         LocalCluster(
-            n_workers=workers, threads_per_worker=1, processes=True, dashboard_address=None
+            n_workers=workers, threads_per_worker=1, processes=True, dashboard_address=":0"
         ) as cluster,
         Client(cluster) as client,
     ):
@@ -148,3 +148,27 @@ def test_same_bits_in_processes_that_are_killed_in_every_epoch(rows, workers, mo
 
         monkeypatch.setattr(MixedTraining, "_submit", submit)
         assert_same_bits(plain, fit(LEARNER, rows, client, partitions=5))
+
+
+def test_a_lost_scheduler_is_told_and_leaves_a_checkpoint(rows, tmp_path, monkeypatch):
+    whole = fit(LEARNER, rows, partitions=3)
+    share, folder = DaskEngine.share, tmp_path / "points"
+    with (
+        LocalCluster(
+            n_workers=1, threads_per_worker=1, processes=False, dashboard_address=":0"
+        ) as cluster,
+        Client(cluster) as client,
+    ):
+
+        def lost(self, name, value):
+            made = share(self, name, value)
+            if name == "weights of epoch 3":
+                cluster.close()
+            return made
+
+        monkeypatch.setattr(DaskEngine, "share", lost)
+        with pytest.raises(ClusterError, match="scheduler .* was lost"):
+            fit(LEARNER, rows, client, partitions=3, checkpoint=folder)
+    monkeypatch.undo()
+    assert list(folder.iterdir())
+    assert_same_bits(whole, fit(LEARNER, rows, partitions=3, checkpoint=folder))

@@ -12,6 +12,7 @@ import time
 import uuid
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from widemargin import __version__
@@ -63,8 +64,18 @@ class DaskEngine:
 
         # Weights are large, and that is no mistake.
         quiet = {"distributed.admin.large-graph-warning-threshold": "1TB"}
-        with dask.config.set(quiet):
+        with self._connected(), dask.config.set(quiet):
             return self.client.submit(*arguments, key=key, pure=False)
+
+    @contextmanager
+    def _connected(self) -> Iterator[None]:
+        """Whatever goes wrong because the scheduler is gone is told as such."""
+        try:
+            yield
+        except Exception:
+            if self.client.status not in ("running", "connecting"):
+                raise ClusterError(self._say_lost()) from None
+            raise
 
     def finished(self, handles: Sequence[Any]) -> Iterator[tuple[int, Any] | None]:
         """Yield outcomes as they come; in between, None."""
@@ -85,10 +96,8 @@ class DaskEngine:
                 return
             yield None
             self._look_for_workers()
-            try:
+            with self._connected(), suppress(TooLate):
                 wait(list(waiting.values()), timeout=_TICK_SECONDS, return_when="FIRST_COMPLETED")
-            except TooLate:
-                continue
 
     def release(self, handles: Sequence[Any]) -> None:
         """Cancel what is not done, and let go of the rest."""
@@ -102,10 +111,9 @@ class DaskEngine:
         """The outcome of a task; _LOST if it was lost on the way and is being made again."""
         from distributed import TimeoutError as TooLate
 
-        try:
+        with self._connected(), suppress(TooLate):
             return handle.result(timeout=60)
-        except TooLate:
-            return _LOST
+        return _LOST
 
     def _mend(self, handle: Any) -> None:
         """Have a task done again whose workers died, or raise its error."""
