@@ -193,7 +193,7 @@ def _count_change(
 def _step(loaded: Loaded, sums: np.ndarray, moved: np.ndarray) -> Step:
     """A step as it travels: the columns that changed."""
     moved, places = loaded.unpicked(moved), loaded.places
-    order = np.argsort(places, kind="stable")
+    order = loaded.ascending
     chosen = order[np.any(moved[:, order] != 0.0, axis=0)]
     return Step(sums, places[chosen], np.ascontiguousarray(moved[:, chosen]))
 

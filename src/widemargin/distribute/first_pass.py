@@ -10,6 +10,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -196,11 +197,20 @@ class Loaded:
         parts = (frozen(part) if isinstance(part, np.ndarray) else part for part in stored)
         return replace(self.rows, stored=type(stored)(*parts)).with_bias(bias)
 
-    @property
+    @cached_property
     def places(self) -> np.ndarray:
         """Where the weights that the rows use are among all weights, the bias last."""
         columns = np.arange(self.width) if self.columns is None else self.columns
         return np.append(columns.astype(np.int64), self.width)
+
+    @cached_property
+    def ascending(self) -> np.ndarray:
+        """The order in which the places ascend."""
+        return np.argsort(self.places, kind="stable")
+
+    def __getstate__(self) -> dict[str, Any]:
+        kept = ("places", "ascending")
+        return {name: value for name, value in vars(self).items() if name not in kept}
 
     def pick(self, W: np.ndarray) -> np.ndarray:
         """The weights of these rows, of the weights of all columns."""

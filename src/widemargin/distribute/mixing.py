@@ -153,7 +153,7 @@ def _change(
     differs = np.any(moved != 0.0, axis=0) | np.any(gathered != 0.0, axis=0)
     touched = np.any(moved != 0.0, axis=0).astype(np.int64)
     places = loaded.places
-    order = np.argsort(places, kind="stable")
+    order = loaded.ascending
     chosen = order[differs[order]]
     found = Change(
         places[chosen].astype(np.uint32 if loaded.width < 1 << 32 else np.uint64),
