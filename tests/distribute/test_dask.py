@@ -167,7 +167,7 @@ def test_a_lost_scheduler_is_told_and_leaves_a_checkpoint(rows, tmp_path, monkey
             return made
 
         monkeypatch.setattr(DaskEngine, "share", lost)
-        with pytest.raises(ClusterError, match="scheduler .* was lost"):
+        with pytest.raises(ClusterError, match=r"scheduler .* was lost"):
             fit(LEARNER, rows, client, partitions=3, checkpoint=folder)
     monkeypatch.undo()
     assert list(folder.iterdir())
