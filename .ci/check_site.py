@@ -1,8 +1,9 @@
 """Check the documentation that was built: `python .ci/check_site.py FOLDER`.
 
-Every link and anchor leads somewhere, nothing is fetched from elsewhere, and the search knows the
-names that people look for. If there is a browser, pages are opened at the width of a phone and of a
-desk: no error on the console, and nothing that sticks out.
+Every link and anchor leads somewhere, every page is a few clicks from the start, nothing is fetched
+from elsewhere, and the search knows the names that people look for. If there is a browser, pages
+are opened at the width of a phone and of a desk, in light and in dark: no error on the console,
+nothing that sticks out, text that can be read, and a search that finds the page of a name.
 """
 
 from __future__ import annotations
@@ -20,16 +21,33 @@ OPENED = (
     "start/python.html",
     "start/which_learner.html",
     "start/coming_from.html",
+    "glossary.html",
+    "guide/index.html",
     "guide/online.html",
+    "guide/certificates.html",
+    "guide/kernels.html",
+    "guide/sentences.html",
+    "guide/shell.html",
+    "guide/tables.html",
     "lectures/perceptron.html",
     "gallery/index.html",
     "gallery/boundaries.html",
     "reference/names/widemargin.Perceptron.html",
     "reference/shell.html",
 )
-#: What must be found by the search.
-SEARCHED = ("certify", "TextClassifier")
+#: What must be found by the search, and a page that must be among the first results.
+SEARCHED = {
+    "certify": "reference/names/widemargin.certify.html",
+    "TextClassifier": "reference/names/widemargin.TextClassifier.html",
+}
+#: How many results somebody looks at.
+FIRST = 10
 WIDTHS = (400, 1400)
+#: The folders of what people read, and in how many clicks each page of them can be reached.
+CONTENTS = {"start", "guide", "lectures", "gallery", "reference"}
+CLICKS = 3
+#: The least contrast of text and ground (WCAG 2.1, level AA).
+CONTRAST = 4.5
 
 
 class Page(html.parser.HTMLParser):
@@ -85,6 +103,21 @@ def broken_links(pages: dict[pathlib.Path, Page]) -> list[str]:
     return found
 
 
+def too_far(pages: dict[pathlib.Path, Page], start: pathlib.Path) -> list[str]:
+    """Pages that cannot be reached from the first one in a few clicks."""
+    reached = {start}
+    for _ in range(CLICKS):
+        links = {(page, link) for page in reached for link in pages[page].links}
+        paths = {(page, urllib.parse.urlsplit(link).path) for page, link in links}
+        reached |= {(page.parent / urllib.parse.unquote(path)).resolve() for page, path in paths}
+        reached &= pages.keys()
+    return [
+        f"{path}: is more than {CLICKS} clicks from the start"
+        for path in pages.keys() - reached
+        if path.relative_to(start.parent).parts[0] in CONTENTS
+    ]
+
+
 def unknown_to_search(folder: pathlib.Path) -> list[str]:
     """Names that the search's index does not have."""
     index = (folder / "searchindex.js").read_text(encoding="utf-8")
@@ -126,6 +159,7 @@ def seen_in_browser(folder: pathlib.Path) -> list[str]:
                 wide = browser.execute_script("return document.documentElement.scrollWidth")
                 if wide > width:
                     found.append(f"{name}: is {wide} wide on a screen of {width}")
+                found += [f"{name}: {fault}" for fault in hard_to_read(browser)]
                 errors = [one for one in browser.get_log("browser") if one["level"] == "SEVERE"]
                 found += [f"{name}: {error['message']}" for error in errors]
             if width == WIDTHS[-1]:
@@ -135,21 +169,56 @@ def seen_in_browser(folder: pathlib.Path) -> list[str]:
     return found
 
 
+#: The theme, and the colours of the text and of what is behind it, as [red, green, blue].
+_COLOURS = """
+document.documentElement.dataset.theme = document.documentElement.dataset.mode = arguments[0];
+const numbers = colour => colour.match(/[\\d.]+/g).slice(0, 3).map(Number);
+const text = document.querySelector("article p") || document.body;
+return [numbers(getComputedStyle(text).color),
+        numbers(getComputedStyle(document.body).backgroundColor)];
+"""
+
+
+def luminance(colour: list[float]) -> float:
+    """How bright a colour looks, from 0 to 1 (WCAG 2.1)."""
+    parts = [part / 255 for part in colour]
+    red, green, blue = [
+        part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts
+    ]
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def hard_to_read(browser: Any) -> list[str]:
+    """What is wrong with the colours of the open page, in light and in dark."""
+    found = []
+    for theme in ("light", "dark"):
+        text, ground = (luminance(one) for one in browser.execute_script(_COLOURS, theme))
+        contrast = (max(text, ground) + 0.05) / (min(text, ground) + 0.05)
+        if contrast < CONTRAST:
+            found.append(f"text has a contrast of {contrast:.1f} in the {theme} theme")
+        if (ground < text) != (theme == "dark"):
+            found.append(f"the {theme} theme is not {theme}")
+    return found
+
+
 def search_in(browser: Any, folder: pathlib.Path) -> list[str]:
-    """Search as a reader does, and see whether something is found."""
+    """Search as a reader does, and see whether the right page is among the first results."""
     from selenium.common.exceptions import TimeoutException
     from selenium.webdriver.common.by import By
     from selenium.webdriver.support.ui import WebDriverWait
 
     found = []
-    for name in SEARCHED:
+    for name, wanted in SEARCHED.items():
         browser.get((folder.resolve() / "search.html").as_uri() + f"?q={name}")
+
+        def seen(page: Any, wanted: str = wanted) -> bool:
+            links = page.find_elements(By.CSS_SELECTOR, "#search-results ul.search li a")[:FIRST]
+            return any(wanted in (link.get_attribute("href") or "") for link in links)
+
         try:
-            WebDriverWait(browser, 20).until(
-                lambda page: page.find_elements(By.CSS_SELECTOR, "#search-results ul.search li a")
-            )
+            WebDriverWait(browser, 20).until(seen)
         except TimeoutException:
-            found.append(f"searching for {name} finds nothing")
+            found.append(f"searching for {name} does not find {wanted} among the first {FIRST}")
     return found
 
 
@@ -158,6 +227,7 @@ def main() -> int:
     folder = pathlib.Path(sys.argv[1])
     pages = read_pages(folder)
     wrong = broken_links(pages) + unknown_to_search(folder)
+    wrong += too_far(pages, (folder / "index.html").resolve())
     if shutil.which("chromium") and shutil.which("chromedriver"):
         wrong += seen_in_browser(folder)
     else:

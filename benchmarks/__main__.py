@@ -13,6 +13,7 @@ from benchmarks.report import machine, section, tables, update
 #: The modules with a comparison, in the order of the results file.
 BENCHMARKS = (
     "files",
+    "large_file",
     "epoch",
     "multiclass",
     "text",
@@ -20,6 +21,7 @@ BENCHMARKS = (
     "many_classes",
     "linear_svm",
     "dense_svm",
+    "joint_svm",
     "tuning",
     "kernel_svm",
     "kernel_small",
@@ -28,12 +30,14 @@ BENCHMARKS = (
     "chunking",
     "pos",
     "sequences",
+    "tokenizing",
     "parsing",
     "separability",
     "startup",
     "growth",
     "online",
     "scale",
+    "serving",
 )
 
 

@@ -26,6 +26,7 @@ extensions = [
     "docs.site.docstrings",
     "docs.site.loops",
     "docs.site.pictures",
+    "docs.site.reference",
     "docs.site.shell",
 ]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}

@@ -213,8 +213,23 @@ def compare(length: int = 50_000) -> list[tuple[str, str, float]]:
     ]
 
 
+def draw(found: list[tuple[str, str, float]]) -> None:
+    """A group of bars for each trace, a bar for each predictor."""
+    import matplotlib.pyplot as plt
+
+    _, ax = plt.subplots(figsize=(8.0, 4.0), layout="constrained")
+    names = list(dict.fromkeys(name for name, _, _ in found))
+    width = 0.8 / len(PREDICTORS)
+    for k, kind in enumerate(PREDICTORS):
+        rights = [100 * right for _, by, right in found if by == kind]
+        ax.bar([i + (k - 1) * width for i in range(len(names))], rights, width, label=kind)
+    ax.set_xticks(range(len(names)), names)
+    ax.set(ylabel="branches predicted right, %", ylim=(0, 100))
+    ax.legend(ncols=len(PREDICTORS), loc="lower center", bbox_to_anchor=(0.5, 1.0))
+
+
 def main() -> None:
-    """Print a table."""
+    """Print a table, and draw it."""
     found = compare(int(sys.argv[1]) if len(sys.argv) > 1 else 50_000)
     print(f"{'branches right':16}" + "".join(f"{kind:>12}" for kind in PREDICTORS))
     for i in range(0, len(found), len(PREDICTORS)):
@@ -222,6 +237,7 @@ def main() -> None:
         best = max(right for _, _, right in row)
         cells = (f"{100 * right:.1f} %{'*' if right == best else ' '}" for _, _, right in row)
         print(f"{row[0][0]:16}" + "".join(f"{cell:>12}" for cell in cells))
+    draw(found)
 
 
 if __name__ == "__main__":

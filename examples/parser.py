@@ -10,6 +10,9 @@ import random
 import tempfile
 from pathlib import Path
 
+import matplotlib.pyplot as plt
+import numpy as np
+
 from widemargin import Parser
 
 rng = random.Random(0)
@@ -55,3 +58,21 @@ for i, (word, head, label) in enumerate(
     zip(found.words, found.heads, found.labels, strict=True), 1
 ):
     print(f"{i} {word:<8} {label:<6} of {words[head - 1] if head else 'the sentence'}")
+
+# %%
+# The tree. An arc connects each word with the word that it depends on; the label says how.
+
+figure, ax = plt.subplots(figsize=(9.0, 3.4), layout="constrained")
+turn = np.linspace(0.0, np.pi, 50)
+for i, (word, head, label) in enumerate(zip(words, found.heads, found.labels, strict=True), 1):
+    ax.text(i, -0.1, word, ha="center", va="top")
+    if head:
+        middle, radius = (head + i) / 2, abs(head - i) / 2
+        ax.plot(middle + radius * np.cos(turn), radius * np.sin(turn), color="#6a3d9a")
+        ax.text(middle, radius + 0.06, label, ha="center", fontsize=8)
+    else:
+        ax.plot([i, i], [0.0, 2.3], color="#6a3d9a")
+        ax.text(i, 2.36, label, ha="center", fontsize=8)
+    ax.plot(i, 0.0, marker="v", color="#6a3d9a")
+ax.set(xlim=(0.4, len(words) + 0.6), ylim=(-0.5, 2.7))
+ax.axis("off")

@@ -6,6 +6,8 @@ The blanks of a text were lost. A task says what describes an answer and how the
 found; the structured perceptron learns the weights from the answers it gets wrong.
 """
 
+import matplotlib.pyplot as plt
+
 from widemargin.structured import StructuredPerceptron, Task
 
 
@@ -45,3 +47,12 @@ model = StructuredPerceptron(Segmentation(), epochs=30, log=True).fit(X, Y)
 print(model.history_)
 print(" ".join(model.predict(["theoldcatseesadog"])[0]))
 print(model.certificate())
+
+# %%
+# The strongest weights: words that occur, and pieces that were taken for words at first.
+
+names, weights = zip(*reversed(model.top_features(12)), strict=True)
+figure, ax = plt.subplots(figsize=(6.0, 4.0), layout="constrained")
+ax.barh(names, weights, color=["#6a3d9a" if weight > 0 else "#e07b00" for weight in weights])
+ax.axvline(0, color="black", linewidth=0.8)
+ax.set_xlabel("weight: is this a word?")

@@ -31,13 +31,38 @@ def words_of(sentence, i):
 TEMPLATES = ["word[0]", "word[-1]|word[0]", "suffix2[0]", "bias"]
 
 
+def features_of(sentence, i):
+    """The features of a token by name, and how much of each it has."""
+    token = sentence[i]
+    if isinstance(token, dict):
+        return {"bias": 1} | spelled_out(token)
+    return dict.fromkeys(words_of(sentence, i), 1)
+
+
+def spelled_out(token, prefix=""):
+    """A dict of features as CRFsuite reads it: strings, numbers, lists of strings, dicts."""
+    found = defaultdict(int)
+    for key, x in token.items():
+        name = prefix + key
+        if isinstance(x, dict):
+            found |= spelled_out(x, f"{name}:")
+        elif isinstance(x, str):
+            found[f"{name}:[0]={x}"] += 1
+        elif isinstance(x, list):
+            for string in x:
+                found[f"{name}:{string}"] += 1
+        else:
+            found[name] += Fraction(x)
+    return found
+
+
 def sequence_features(sentence, tags, order, whole=True):
     """Counts of (feature, tag) of a tagged sentence (of its beginning, if it is not whole)."""
     counts = defaultdict(int)
     before, earlier = START, START
     for i, tag in enumerate(tags):
-        for name in words_of(sentence, i):
-            counts[name, tag] += 1
+        for name, x in features_of(sentence, i).items():
+            counts[name, tag] += x
         counts[("after", before), tag] += 1
         if order == 2:
             counts[("after", before, earlier), tag] += 1

@@ -10,6 +10,7 @@ import pathlib
 import pkgutil
 import re
 import shlex
+import sys
 
 import pytest
 from shell import run_shell
@@ -86,13 +87,8 @@ def test_examples_in_docstrings(name, tmp_path, monkeypatch):
     with contextlib.redirect_stdout(said):
         failures, _ = doctest.testmod(importlib.import_module(name), optionflags=FLAGS)
     assert not failures, said.getvalue()
-
-
-def test_public_names_have_docstrings_with_examples():
-    for name in ("Perceptron", "PassiveAggressive", "OnlineLogistic", "KernelPerceptron"):
-        assert ">>>" in getattr(widemargin, name).__doc__
-    for name in widemargin.__all__:
-        assert getattr(widemargin, name).__doc__, name
+    if "matplotlib.pyplot" in sys.modules:
+        sys.modules["matplotlib.pyplot"].close("all")
 
 
 @each_page
@@ -107,9 +103,27 @@ def test_shell_examples(page, tmp_path):
 
 
 @each_page
+def test_no_example_is_hidden_from_the_tests(page):
+    """Blocks in lists are indented, and so are not run."""
+    assert not re.search(r"^[ \t]+```(python|console)", page.read_text(encoding="utf-8"), re.M)
+
+
+@each_page
 def test_links(page):
     for target in re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text(encoding="utf-8")):
         assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+#: Pages of the guide that are about promises and programs, not about a way to learn.
+OTHER_GUIDES = {"index", "trust", "lab", "serving", "cluster"}
+GUIDE = [page for page in PAGES if page.parent.name == "guide" and page.stem not in OTHER_GUIDES]
+
+
+@pytest.mark.parametrize("page", GUIDE, ids=[page.stem for page in GUIDE])
+def test_guide_pages_say_what_to_do_and_what_goes_wrong(page):
+    headings = re.findall(r"^## (.+)$", page.read_text(encoding="utf-8"), re.M)
+    assert headings[0] == "The smallest example"
+    assert {"How to choose", "What goes wrong", "Further reading"} <= set(headings)
 
 
 def lecture_rows():

@@ -8,9 +8,6 @@ import sys
 
 import pytest
 
-import widemargin
-import widemargin.structured
-
 ROOT = pathlib.Path(__file__).parent.parent
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 DOCS = ROOT / "docs"
@@ -51,18 +48,54 @@ def test_examples_run(script, tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", [str(script)])
     runpy.run_path(str(script), run_name="__main__")
     assert capsys.readouterr().out
+    assert matplotlib.pyplot.get_fignums(), "draws nothing: the gallery has no thumbnail for it"
     assert re.match(r'"""\n(.+)\n=+\n\n', script.read_text(encoding="utf-8")), "has no title"
     assert not list(tmp_path.iterdir())
     matplotlib.pyplot.close("all")
 
 
-def test_every_public_name_is_in_the_reference():
-    text = "\n".join(page.read_text("utf-8") for page in (DOCS / "reference").glob("*.md"))
-    listed = set(re.findall(r"^   (\w+)$", text, flags=re.MULTILINE))
-    modules = {"losses", "show", "structured"}
-    for names in (widemargin.__all__, widemargin.structured.__all__):
-        assert set(names) - modules <= listed
-    assert listed <= {*widemargin.__all__, *widemargin.structured.__all__}
+def test_every_public_name_is_in_the_reference_with_an_example(site):
+    from docs.site.reference import find_faults, public_names, read_pages
+
+    pages = read_pages(DOCS / "reference")
+    assert find_faults(pages) == []
+    assert {("widemargin", "certify"), ("widemargin.structured", "Task")} <= public_names()
+    assert find_faults(pages.replace("   certify\n", "")) == [
+        "widemargin.certify is on no page of docs/reference"
+    ]
+    assert find_faults(pages + "\n   surprise\n") == [
+        "widemargin.structured.tasks.surprise is in docs/reference, but not public"
+    ]
+
+
+def test_names_without_docstring_or_example_are_faults(site):
+    from docs.site.reference import faults_of
+
+    class Bare:
+        pass
+
+    class Told:
+        """One line."""
+
+        def learn(self):
+            pass
+
+    class Shown:
+        """One line.
+
+        Examples
+        --------
+        >>> 1 + 1
+        2
+        """
+
+    Told.learn.__module__ = "widemargin.online"
+    assert faults_of("Bare", Bare) == ["Bare has no docstring"]
+    assert faults_of("Told", Told) == [
+        "Told has no example in its docstring",
+        "Told.learn has no docstring",
+    ]
+    assert faults_of("Shown", Shown) == []
 
 
 def test_every_command_is_in_the_reference():

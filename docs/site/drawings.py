@@ -261,6 +261,33 @@ def _which_learner() -> Any:
     return figure
 
 
+# Certificates
+
+
+@drawing("certificates")
+def _certificates() -> Any:
+    """The four corners labelled by "or", which a line separates, and by "exclusive or"."""
+    import matplotlib.pyplot as plt
+
+    X = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
+    figure, axes = plt.subplots(1, 2, figsize=(7.2, 3.5), layout="constrained")
+    for ax, y in zip(axes, (np.array([0, 1, 1, 1]), np.array([0, 1, 1, 0])), strict=True):
+        for label, marker, colour in ((0, "o", "#c2571a"), (1, "x", "#2a6f97")):
+            ax.scatter(*X[y == label].T, marker=marker, c=colour, s=70, zorder=3)
+        ax.set(xlim=(-0.4, 1.4), ylim=(-0.4, 1.4), xticks=[0, 1], yticks=[0, 1], aspect="equal")
+    found = wm.certify(X, [0, 1, 1, 1])
+    across = np.array([-0.4, 1.4])
+    for side, style in ((-1.0, "dashed"), (0.0, "solid"), (1.0, "dashed")):
+        level = side * found.margin.low * np.hypot(*found.w) - found.b
+        axes[0].plot(across, (level - found.w[0] * across) / found.w[1], color="black", ls=style)
+    axes[0].set_title(f"separable: margin {found.margin.low:.3f}", fontsize=10)
+    for pair, colour in (([0, 3], "#c2571a"), ([1, 2], "#2a6f97")):
+        axes[1].plot(*X[pair].T, color=colour)
+    axes[1].scatter(0.5, 0.5, marker="*", s=220, color="black", zorder=4)
+    axes[1].set_title("not separable: the hulls meet", fontsize=10)
+    return figure
+
+
 # Kernels
 
 

@@ -61,7 +61,9 @@ if TYPE_CHECKING:  # for type checkers and editors; when run, names load on firs
     from widemargin.structured import StructuredPerceptron
     from widemargin.structured.parser.parser import Parser
     from widemargin.structured.tagger.tagger import Tagger
+    from widemargin.structured.tokenizer.tokenizer import Tokenizer
     from widemargin.training.history import History
+    from widemargin.web.lab.start import lab
 
 __version__ = "0.2.0"
 
@@ -87,6 +89,7 @@ _HOMES = {
     "Perceptron": "widemargin.estimators",
     "StructuredPerceptron": "widemargin.structured",
     "Tagger": "widemargin.structured.tagger.tagger",
+    "Tokenizer": "widemargin.structured.tokenizer.tokenizer",
     "TableClassifier": "widemargin.estimators",
     "TextClassifier": "widemargin.estimators",
     "animate": "widemargin.plots",
@@ -96,6 +99,7 @@ _HOMES = {
     "compare": "widemargin.comparison",
     "curves": "widemargin.evaluate.ranking",
     "gram_matrix": "widemargin.kernels.gram",
+    "lab": "widemargin.web.lab.start",
     "load": "widemargin.estimators",
     "load_model": "widemargin.models.linear",
     "plot_bound": "widemargin.plots",
@@ -146,6 +150,7 @@ __all__ = [
     "TableClassifier",
     "Tagger",
     "TextClassifier",
+    "Tokenizer",
     "animate",
     "boolean_network",
     "certify",
@@ -153,6 +158,7 @@ __all__ = [
     "compare",
     "curves",
     "gram_matrix",
+    "lab",
     "load",
     "load_model",
     "losses",

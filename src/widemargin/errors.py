@@ -2,20 +2,73 @@
 
 
 class DataError(ValueError):
-    """The examples are invalid: the message says where, and what was found."""
+    """The examples are invalid: the message says where, and what was found.
+
+    Examples
+    --------
+    >>> from widemargin import Perceptron
+    >>> Perceptron().fit([[1.0], [float("nan")]], ["a", "b"])
+    Traceback (most recent call last):
+    ...
+    widemargin.errors.DataError: Input X contains NaN (row 1, column 0): only finite numbers ...
+    """
 
 
 class ModelFileError(ValueError):
-    """The file is not a model, is damaged, or was written by a newer version."""
+    """The file is not a model, is damaged, or was written by a newer version.
+
+    Examples
+    --------
+    >>> import pathlib, widemargin
+    >>> _ = pathlib.Path("notes.txt").write_text("no model")
+    >>> widemargin.load("notes.txt")
+    Traceback (most recent call last):
+    ...
+    widemargin.errors.ModelFileError: notes.txt: not a widemargin model, or cut short
+    """
 
 
 class DataWarning(UserWarning):
-    """The examples were read or learned in a way that may not be what was meant."""
+    """The examples were read or learned in a way that may not be what was meant.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from widemargin import Perceptron
+    >>> X, y = [[float(i)] for i in range(3000)], [0] * 1500 + [1] * 1500
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     _ = Perceptron(shuffle=False).fit(X, y)  # sorted by class, and not shuffled
+    >>> print(caught[0].category.__name__, caught[0].message)
+    DataWarning 1500 consecutive rows have the label 0: rows sorted by class are learned ...
+    """
 
 
 class NotSeparableWarning(UserWarning):
-    """No hyperplane was found that separates the classes."""
+    """No hyperplane was found that separates the classes.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from widemargin import Perceptron
+    >>> X, y = [[0, 0], [0, 1], [1, 0], [1, 1]], [0, 1, 1, 0]
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     _ = Perceptron(keep="last", shuffle=False).fit(X, y)
+    >>> print(caught[0].category.__name__, caught[0].message)
+    NotSeparableWarning the weights after epoch 1 are the same as after epoch 0: ...
+    """
 
 
 class ClusterError(RuntimeError):
-    """The cluster cannot do the work: the message says what is wrong with it."""
+    """The cluster cannot do the work: the message says what is wrong with it.
+
+    Examples
+    --------
+    >>> from widemargin import ClusterError, Distributed, Perceptron
+    >>> try:
+    ...     Distributed(Perceptron(), client="tcp://nobody:1").fit("rows.svm")
+    ... except (ClusterError, ValueError) as error:
+    ...     print(type(error).__name__)
+    DataError
+    """

@@ -132,7 +132,7 @@ def test_held_out_rows_stop_nothing_unless_asked():
     assert load("model.wm").history_.best is not None
     assert stopped["held_out_rows"] == 15
     told = run("train", "f.svm", "--epochs", 30, "--patience", 2).stdout
-    assert told.rstrip().endswith("; the same rows chose the best epoch")
+    assert told.rstrip().endswith("; these rows also chose the best epoch")
     fraction = train("f.svm", "--epochs", 30, "--valid", 0.1, "--patience", 2)
     assert fraction["epochs"] == stopped["epochs"]
 

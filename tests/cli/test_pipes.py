@@ -5,10 +5,10 @@ import random
 import select
 import signal
 import subprocess
-import sys
 
 import numpy as np
 import pytest
+from forked import Forked
 from shell import run_shell
 
 from widemargin.models.linear import load_model
@@ -41,8 +41,8 @@ def training(format):
 
 def start(folder, command):
     """Start the program with pipes for its input and its output."""
-    return subprocess.Popen(
-        [sys.executable, "-m", "widemargin", *command],
+    return Forked(
+        *("-m", "widemargin", *command),
         cwd=folder,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
@@ -240,7 +240,7 @@ def test_what_was_learned_is_saved_when_it_is_ended(tmp_path, end):
     ("trained", "asked", "told"),
     [
         ((), ("--epochs", "2"), "leave out --epochs"),
-        (("--keep", "vote"), (), "keeps all hypotheses for a vote"),
+        (("--keep", "vote"), (), "votes with all its hypotheses"),
         (("--batch", "5"), (), "several examples at once"),
     ],
 )

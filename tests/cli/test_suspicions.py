@@ -123,7 +123,7 @@ def test_sorted_rows_that_are_not_shuffled(learner):
     write_sorted()
     asked = ("f.svm", "--learner", learner, "--epochs", "2")
     told = warned(*asked, "--shuffle", "no")
-    assert re.match(r"warning: \d+ rows in a row have the label -1: rows that are sorted", told)
+    assert re.match(r"warning: \d+ consecutive rows have the label -1: rows sorted", told)
     assert told.count("\n") == 1
     assert warned(*asked, "--shuffle", "no", "--quiet") == ""
     assert warned(*asked) == ""
@@ -147,7 +147,7 @@ def test_sorted_rows_in_python():
     rows = np.random.default_rng(0).normal(size=(6000, 2))
     labels = np.sort(rows[:, 0] > 0)
     for learner in (Perceptron, OnlineLogistic, KernelPerceptron):
-        with pytest.warns(DataWarning, match="rows in a row have the label False"):
+        with pytest.warns(DataWarning, match="consecutive rows have the label False"):
             learner(shuffle=False, epochs=1).fit(rows, labels)
     with warnings.catch_warnings():
         warnings.simplefilter("error", DataWarning)

@@ -178,8 +178,8 @@ def test_own_learners_and_words(data):
     assert found.entries[-1].accuracy == pytest.approx(found.commonest, abs=0.01)
     told = " ".join(found.words())
     assert "The commonest (by" in told
-    assert "is really worse" in told
-    assert "is not certainly worse" in told
+    assert "is significantly worse" in told
+    assert "is not significantly worse" in told
     pair = found.pair("logistic", "the same")
     assert (pair.difference, pair.low, pair.high, pair.p) == (0.0, 0.0, 0.0, 1.0)
     with pytest.raises(KeyError, match="no comparison"):
@@ -187,7 +187,7 @@ def test_own_learners_and_words(data):
 
 
 def test_words_for_a_pair_that_only_its_own_interval_tells_apart():
-    """Holm's bar is higher: such a pair is called neither equal nor really worse."""
+    """Holm's bar is higher: such a pair is called neither equal nor significantly worse."""
     rng = np.random.default_rng(1)
     scores = {name: 0.9 + rng.normal(0, 0.01, 8) for name in "abcdefg"}
     scores["best"] = np.full(8, 0.95)
@@ -200,7 +200,7 @@ def test_words_for_a_pair_that_only_its_own_interval_tells_apart():
     told = Comparison(entries, pairs, 80, 2, ["x", "y"], 8, 1).words()
     said = next(line for line in told if "probably" in line)
     assert said.startswith(f"Near (by {pair.low:.4f} to {pair.high:.4f}) is probably worse")
-    assert f"of {len(pairs)} pairs" in said
+    assert f"among {len(pairs)} pairs" in said
 
 
 def test_one_learner_is_no_comparison(data):
@@ -230,6 +230,20 @@ def test_errors_say_what_is_wrong(data):
         compare(X, y, learners=["forest"])
     with pytest.raises(ValueError, match="folds=1"):
         compare(X, y, folds=1)
+    with pytest.raises(ValueError, match="there are no learners to compare"):
+        compare(X, y, learners={})
+    with pytest.raises(DataError, match="a matrix with 2 dimensions, found 3"):
+        compare(np.zeros((2, 2, 2)), [0, 1])
+
+
+def test_progress_is_told_and_texts_may_be_an_array():
+    texts, labels = ["good day", "bad day", "good film", "bad film"] * 3, [1, 0, 1, 0] * 3
+    told = []
+    given = {"learners": ["last perceptron"], "folds": 2, "repeats": 1}
+    one = compare(texts, labels, **given, watch=lambda *progress: told.append(progress))
+    assert told == [(0, 2, "last perceptron"), (1, 2, "last perceptron"), (2, 2, "done")]
+    other = compare(np.array(texts), labels, **given)
+    assert one.best.scores.tolist() == other.best.scores.tolist()
 
 
 def test_memory_is_that_of_the_work():

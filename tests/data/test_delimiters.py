@@ -58,10 +58,16 @@ def test_the_first_lines_say_what_separates_cells(delimiter, tmp_path):
         ("a|b\n1|2", "|"),
         ('"x;y;z",b\n"u;v",c\n', ","),
         ('a;b\n"two\nlines, and more";c\n', ";"),
+        ("a,b;c\n1,5;2\n", ","),
     ],
 )
 def test_what_the_first_lines_say(text, delimiter):
     assert find_delimiter(text.encode()) == delimiter
+
+
+def test_decimal_commas_separate_no_cells():
+    assert find_delimiter(b"1,2;x\n3,y;z\n", ",") == ";"
+    assert find_delimiter(b'"1,5",x\n"2,5",y\n', ",") == ","
 
 
 def test_semicolons_are_recognised_without_an_extension():
@@ -79,6 +85,64 @@ def test_decimal_commas_are_refused(tmp_path):
     with pytest.raises(DataError, match=message):
         TableClassifier().fit(path)
     assert TableClassifier(categories="groesse", random_state=0).fit(path).score(path) == 1.0
+    path.write_text("groesse;y\n1.5;a\n2;b\n")
+    message = "german.csv:2: column 'groesse' holds numbers with a decimal point, found '1.5'"
+    with pytest.raises(DataError, match=message):
+        TableClassifier(decimal=",").fit(path)
+
+
+SIZES = ["1,5", "-2", "", "3,25e1", " 0,125", "+7,0"]
+
+
+@pytest.mark.parametrize("delimiter", [";", ","])
+@pytest.mark.parametrize("slow", [False, True])
+def test_decimal_commas_are_those_of_points(delimiter, slow, tmp_path):
+    """By Arrow, and cell by cell, where a quote stands within a cell; numbers may be quoted."""
+    note = '"b"' if slow else "b"
+    for name, sign in (("comma.csv", ","), ("point.csv", ".")):
+        sizes = [size.replace(",", sign) for size in SIZES]
+        sizes = [f'"{size}"' if delimiter in size else size for size in sizes]
+        lines = [[size, f"a {note}", "uv"[i % 2]] for i, size in enumerate(sizes)]
+        text = "".join(delimiter.join(line) + "\n" for line in [["size", "note", "y"], *lines])
+        (tmp_path / name).write_text(text)
+    X, y = widemargin.read(tmp_path / "comma.csv", decimal=",", columns=["size"])
+    Z, z = widemargin.read(tmp_path / "point.csv", columns=["size"])
+    assert X.toarray().tolist() == Z.toarray().tolist()
+    assert y.tolist() == z.tolist()
+
+
+def test_decimal_commas_in_both_faces(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rng = random.Random(0)
+    rows = [[f"{rng.gauss(0, 1):.3f}", f"{rng.randrange(31)}.12.2020"] for _ in range(80)]
+    rows = [[x.replace(".", ","), day, "hot" if float(x) > 0 else "cold"] for x, day in rows]
+    (tmp_path / "t.csv").write_text(written(";", [["temperature", "day", "y"], *rows]))
+    words = ["--decimal", ",", "--category", "day", "--seed", "0"]
+    run("train", "t.csv", *words, "--model", "m.wm", "--quiet")
+    own = TableClassifier(decimal=",", categories="day", random_state=0)
+    found = widemargin.load("m.wm")
+    assert found.learner_.coef_.tolist() == own.fit("t.csv").learner_.coef_.tolist()
+    told = json.loads(run("test", "m.wm", "t.csv", "--decimal", ",", "--json").stdout)
+    assert told["accuracy"] == own.score("t.csv") > 0.9
+    answers = run("predict", "m.wm", "t.csv", "--decimal", ",").stdout.split()
+    assert answers == own.predict("t.csv").tolist()
+    message = r"t.csv:2:1: column 'temperature': expected a number, found '.*'; give --decimal ,"
+    with pytest.raises(DataError, match=message):
+        found.predict("t.csv")
+    with pytest.raises(DataError, match="column 'day' holds dates"):
+        TableClassifier(decimal=",").fit("t.csv")
+
+
+def test_a_decimal_sign_without_effect_is_refused(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.jsonl").write_text('{"x": 1, "y": 2}\n')
+    (tmp_path / "a.svm").write_text("1 1:2\n")
+    for path in ("a.jsonl", "a.svm"):
+        with pytest.raises(ValueError, match="decimal=',' has no effect for"):
+            widemargin.read(path, decimal=",")
+        assert "has no effect" in run("train", path, "--decimal", ",", code=2).stderr
+    with pytest.raises(ValueError, match=r"decimal=';' must be '\.' or ','"):
+        TableClassifier(decimal=";").fit("a.csv")
 
 
 def test_the_shell_reads_spreadsheets_in_other_encodings(tmp_path, monkeypatch):

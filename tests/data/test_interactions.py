@@ -249,7 +249,7 @@ def test_columns_that_are_none_are_refused(tmp_path):
     frame, label = table()
     with pytest.raises(DataError, match=r"no column 'agee' .* did you mean 'age'"):
         TableClassifier(interactions="agee*sex").fit(frame, label)
-    with pytest.raises(DataError, match="times itself is nothing new"):
+    with pytest.raises(DataError, match="times itself adds nothing"):
         TableClassifier(interactions="sex*sex").fit(frame, label)
     with pytest.raises(DataError, match="no column 'kind' of numbers or categories"):
         TableClassifier(interactions="kind*sex", text="kind", columns="sex").fit(frame, label)

@@ -615,6 +615,34 @@ def test_bad_lines_are_found_by_their_number_in_any_order_of_ranges(format, tmp_
     assert files.patience.skipped == 1
 
 
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("format", ["svmlight", "vw", "fasttext", "labelled-text"])
+def test_chunks_that_are_kept_do_not_change_while_others_are_read(format, threads, tmp_path):
+    written = {
+        "svmlight": "{0} {1}:{0}.5",
+        "vw": "{0} | a{1}:{0}.5",
+        "fasttext": "__label__{0} w{1}",
+    }
+    line = written.get(format, "{0}\tword{1}")
+    path = tmp_path / "f"
+    path.write_text("".join(line.format(k % 3, k + 1) + "\n" for k in range(200)))
+    options = ReadOptions(format=format, threads=threads, block=64)
+    at_once = [example for chunk in Files(path, options).chunks() for example in plain(chunk)]
+    kept = list(Files(path, options).chunks())
+    assert len(kept) > 20
+    assert [example for chunk in kept for example in plain(chunk)] == at_once
+
+
+@pytest.mark.parametrize("digits", [1, 7, 8, 9, 10])
+def test_indices_of_any_length_at_the_end_of_a_file_or_before_it(digits, tmp_path):
+    index = int("1234567890"[:digits])
+    line = f"1 {index}:2.5\n"
+    (tmp_path / "f.svm").write_text(line * 3)
+    rows = next(Files(tmp_path / "f.svm").chunks()).raw.rows
+    assert rows.stored.indices.tolist() == [index] * 3
+    assert rows.stored.values.tolist() == [2.5] * 3
+
+
 def test_ranges_of_several_files_are_not_taken_for_one(tmp_path):
     a, b = tmp_path / "a.svm", tmp_path / "b.svm"
     assert a.write_bytes(b"1 1:1 2:1 3:1 4:1 55:12\n") == 24

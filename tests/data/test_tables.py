@@ -872,7 +872,7 @@ def test_a_constant_column_becomes_zero():
 def test_numbers_that_cannot_be_scaled_are_named(values):
     encoder = TableEncoder()
     encoder.observe(pa.table({"a": values}))
-    with pytest.raises(DataError, match=r"column 'a' has numbers from .* too wide or narrow"):
+    with pytest.raises(DataError, match=r"column 'a' has numbers from .* too wide or too narrow"):
         encoder.encode(pa.table({"a": values}), 1.0)
 
 
@@ -902,7 +902,7 @@ def test_labels_that_all_differ_are_no_classes(size):
         read(content, chunk_bytes=size)
     assert str(caught.value) == (
         "f: column 'c2' has 1000 different labels in 1000 examples;"
-        " say which column has the classes (label)"
+        " name the column that holds the classes (label)"
     )
 
 

@@ -288,4 +288,4 @@ def test_the_shell_says_that_it_does_not_take_several_labels(tmp_path):
     wm.Perceptron(random_state=0).fit(X, Y).save(tmp_path / "m.wm")
     for command in ("test m.wm m.svm", "predict m.wm m.svm", "inspect m.wm", "convert m.wm m.x"):
         refused = run_shell(tmp_path, *command.split(), code=1)
-        assert "m.wm: is a model of several labels per row: load it in Python" in refused.output
+        assert "m.wm: is a model with several labels per row: load it in Python" in refused.output

@@ -15,7 +15,12 @@ import widemargin
 from widemargin.loops.jit import jit
 from widemargin.loops.lowlevel.avalanche import avalanche
 from widemargin.loops.lowlevel.bit_counts import count_bits
-from widemargin.loops.lowlevel.byte_blocks import copy_block, lowest_bit, word_bits
+from widemargin.loops.lowlevel.byte_blocks import (
+    copy_block,
+    count_in_block,
+    lowest_bit,
+    word_bits,
+)
 from widemargin.loops.lowlevel.panel_products import PANEL, ROWS, multiply_panel
 from widemargin.loops.lowlevel.prefetch import prefetch
 from widemargin.loops.lowlevel.vectors import add_rows, aligned, fetch_rows, max_plus
@@ -34,13 +39,14 @@ def _hash_all(hashes, out):
 
 
 @jit()
-def _read_bytes(text, bits, lowest, copied):
+def _read_bytes(text, bits, lowest, counts, copied):
     zero, size, step = np.uint64(0), np.uint64(len(text)), np.uint64(16)
     for p in range(zero, size, step):
         copy_block(text, p, copied, p)
     for p in range(np.uint64(len(bits))):
         prefetch(text, p)
         bits[p] = word_bits(text, p)
+        counts[p] = count_in_block(text, p, np.uint64(text[p]))
         lowest[p] = lowest_bit(bits[p] | np.uint64(1) << (p % np.uint64(64)))
 
 
@@ -81,9 +87,9 @@ def results():
     yield counts
 
     text = np.append(np.arange(256), rng.integers(0, 256, 256)).astype(np.uint8)
-    bits, lowest, copied = np.zeros(400, u), np.zeros(400, u), np.zeros_like(text)
-    _read_bytes(text, bits, lowest, copied)
-    yield from (bits, lowest, copied)
+    found = [np.zeros(400, u) for _ in range(3)]
+    _read_bytes(text, *found, copied := np.zeros_like(text))
+    yield from (*found, copied)
 
     ids = rng.integers(0, 20, 12).astype(np.uint32)
     for width in WIDTHS:

@@ -25,7 +25,7 @@ DECIMALS = st.one_of(
 )
 
 
-def read_one(token, after="\n"):
+def read_one(token, after=""):
     """What the loop makes of one token."""
     text = frozen(np.frombuffer((token + after).encode() + b"\n", np.uint8))
     return read_first(text)
@@ -54,11 +54,13 @@ def test_numbers_are_those_of_python_to_the_bit(family):
 @example("5e-324")
 @example("0" * 30 + ".0")
 def test_any_decimal_is_the_one_of_python(token):
-    state, value, stop = read_one(token)
-    assert stop == len(token)
-    assert state != BAD
-    if state == READ:
-        assert value.hex() == float(token).hex()
+    # Near the end of a text digits are read one by one, before it eight at a time.
+    for after in ("", " 12345678:9", "\n00000000"):
+        state, value, stop = read_one(token, after)
+        assert stop == len(token)
+        assert state != BAD
+        if state == READ:
+            assert value.hex() == float(token).hex()
 
 
 @settings(max_examples=300)

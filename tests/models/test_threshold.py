@@ -304,7 +304,7 @@ def test_a_threshold_is_suggested_for_rare_classes_only(files):
         (files / "b.svm").write_text(lines_of(examples, y))
         run("train", "b.svm", "--threshold", "-1000000")
         words = run("test", "model.wm", "b.svm").stdout
-        assert ("would have an F1 of about" in words) is suggests
+        assert ("would give an F1 of about" in words) is suggests
     one = "".join(line for line in lines_of(X, Y).splitlines(True) if line.startswith("-1"))
     (files / "one.svm").write_text(one)
     assert json.loads(run("test", "model.wm", "one.svm", "--json").stdout)["auc"] is None

@@ -139,7 +139,7 @@ def test_report_without_examples_says_so(clouds, tmp_path):
     report(Perceptron().fit(*clouds[:2]), tmp_path / "p.html")
     text, found = read(tmp_path / "p.html")
     assert "answers" not in found.ids
-    assert "does not say how good" in text
+    assert "does not say how well" in text
     with pytest.raises(DataError, match="both X and y"):
         report(Perceptron().fit(*clouds[:2]), tmp_path / "p.html", clouds[2])
 

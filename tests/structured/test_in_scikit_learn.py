@@ -1,5 +1,7 @@
 """Taggers, parsers and structured perceptrons in scikit-learn's company, and what they take."""
 
+import math
+
 import numpy as np
 import pytest
 from sklearn.base import clone, is_classifier
@@ -148,8 +150,10 @@ def test_a_tagger_of_dicts_takes_tokens_with_fewer_and_other_features(tmp_path):
 @pytest.mark.parametrize(
     ("sentences", "words"),
     [
-        ([[{"a": 0.5}]], "sentence 1: the feature 'a' is 0.5; only strings, True, False"),
-        ([[{"a": "x"}], [{"a": None}]], "sentence 2: the feature 'a' is None"),
+        ([[{"a": "x"}], [{"a": None}]], "sentence 2: the feature 'a' is None; give a string, a"),
+        ([[{"a": math.nan}]], "sentence 1: the feature 'a' is nan; its numbers must be finite"),
+        ([[{"a": -1e300}]], "sentence 1: the feature 'a' is -1e+300; its numbers must be finite"),
+        ([[{"a": {"b": ["x", 1]}}]], "sentence 1: the feature 'a:b' is ['x', 1]; give a string"),
         ([[{"a": "x"}, "b"]], "sentence 1: 'b' is not a dict of features"),
         ([[{1: "x"}]], "sentence 1: the feature 1 is not named by a string"),
         ([[{"a[": "x", "a(": "y"}]], "'a[' and 'a(' would share a column"),

@@ -719,7 +719,7 @@ def test_scores_of_16_bits_are_those_of_floats():
     sentences, tags = made_sentences(16)
     tagger = Tagger(2, templates=naive.TEMPLATES, epochs=3, bits=None, random_state=0)
     model = tagger.fit(sentences, tags).model_
-    W, _, unit = model._weights
+    W, _, unit, _ = model._weights
     assert W.dtype == np.int16
     model, n = replace(model, W=W * np.float32(unit)), len(model.tags)
     table = transition_table(model.W, model.allowed, n, model.order)

@@ -91,7 +91,7 @@ def test_a_class_that_a_part_lacks_has_no_code():
     assert split.classes.tolist() == ["a", "b"]
     assert split.tested.codes.tolist() == [-1, 1]
     assert split.learned.weights.tolist() == [1.0, 2.0]
-    with pytest.raises(DataError, match="one class only"):
+    with pytest.raises(DataError, match="only one class"):
         Pool(data, np.array(["a", "b", "c"])).split(np.array([1, 3]), np.array([0, 2]))
 
 

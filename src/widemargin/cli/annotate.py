@@ -38,7 +38,7 @@ def tag(path: str, files: Sequence[str], given: Mapping[str, Any]) -> None:
 
 
 def _check_probabilities(given: Mapping[str, Any]) -> None:
-    """Refuse options of probabilities where none are asked for."""
+    """Refuse options of probabilities unless --proba asks for them."""
     for name in ("temperature", "calibrate"):
         if given[name] is not None and not given["proba"]:
             raise click.UsageError(f"--{name} has no effect without --proba")
@@ -94,6 +94,6 @@ def parse(path: str, files: Sequence[str], given: Mapping[str, Any]) -> None:
 
 
 def _write(text: str) -> None:
-    # What was in the file goes out as it was, line ends too.
+    # What was in the file is written out unchanged, including its line endings.
     sys.stdout.buffer.write(text.encode("utf-8", "surrogatepass"))
     sys.stdout.flush()

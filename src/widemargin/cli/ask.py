@@ -1,4 +1,4 @@
-"""A trained model and files to ask it about."""
+"""A trained model, and files of examples for it to answer."""
 
 from __future__ import annotations
 
@@ -26,25 +26,25 @@ _FORMATS: dict[str, tuple[str, ...]] = {
     "text": (),
     "vw": ("vw",),
 }
-#: Learners of sentences, and the commands that ask what they learned.
-SENTENCE_LEARNERS = {"Tagger": "tag", "Parser": "parse"}
-#: The learner of tasks that somebody wrote.
+#: Learners of sentences, and the commands that apply their models.
+SENTENCE_LEARNERS = {"Tagger": "tag", "Parser": "parse", "Tokenizer": "tokenize"}
+#: The learner of tasks that users write.
 TASK_LEARNER = "StructuredPerceptron"
-#: Texts that are no tables.
+#: Formats of texts that are not tables.
 _TEXTS = ("fasttext", "labelled-text", "text")
 
 
 def _tables_among(patterns: Sequence[str]) -> tuple[str, ...]:
-    """The tables that a model of texts may be asked about: a line with a comma is no CSV yet."""
+    """The tables that a model of texts accepts: a comma in a line does not make it CSV."""
     named = [name for name in ("csv", "tsv") if any(f".{name}" in path for path in patterns)]
     return ("jsonl", "parquet", *named)
 
 
 def load_rows_model(path: str) -> Any:
-    """Load a model of rows that have one label each, as all commands take it."""
+    """Load a model of rows with one label each, which every command accepts."""
     model = load_model(path)
     if isinstance(model, MultilabelModel):
-        raise DataError(f"{path}: is a model of several labels per row: load it in Python")
+        raise DataError(f"{path}: is a model with several labels per row: load it in Python")
     return model
 
 
@@ -71,9 +71,7 @@ class Question:
             asks = f"widemargin {SENTENCE_LEARNERS[learner]}"
             raise DataError(f"{path}: is a {learner}: use {asks}")
         if learner == TASK_LEARNER:
-            raise DataError(
-                f"{path}: is a model of a task that is written in Python: load it there"
-            )
+            raise DataError(f"{path}: is a model of a task written in Python: load it there")
         self.model = load_rows_model(path)
         if self.model.by_name:
             raise DataError(f"{path}: was trained on dicts in Python, so it cannot read files")
@@ -107,7 +105,7 @@ class Question:
         )
 
     def raw(self, chunk: Chunk) -> Any:
-        """The examples of a chunk as the encoder takes them."""
+        """The examples of a chunk in the form that the encoder takes."""
         if self.encoder.kind == "text" and self.files.format in TABLES:
             from widemargin.data.readers.table import texts_of_column
 
@@ -127,5 +125,5 @@ class Question:
 
     @property
     def threads(self) -> int:
-        """Threads to answer with."""
+        """Number of threads to answer with."""
         return self.files.options.threads

@@ -24,7 +24,7 @@ _SHOWN = 10
 
 
 def certify(patterns: Sequence[str], given: Mapping[str, Any]) -> None:
-    """Read examples, decide, and tell."""
+    """Read the examples, decide, and print the verdict."""
     params = options.kernel_params(given)
     if params and "kernel" not in params:
         raise click.UsageError(f"--{next(iter(params))} has no effect without --kernel")
@@ -138,7 +138,7 @@ class _Places:
 
 
 def _figures(found: Any, places: _Places) -> dict[str, Any]:
-    """One object; of several classes one for each question."""
+    """One object; with several classes, one for each question."""
     if isinstance(found, CertificateTable):
         parts = {
             str(which): _figures(part, places.of(which)) for which, part in found.parts.items()

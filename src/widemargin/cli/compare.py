@@ -1,7 +1,7 @@
 """`widemargin compare`: several learners on the examples of files.
 
-This one command needs scikit-learn, for its folds and its logistic regression. It asks for
-`widemargin.compare` as any user does, and nothing else of the shell comes near it.
+This is the one command that needs scikit-learn, for its folds and its logistic regression. It calls
+`widemargin.compare` as any user would; no other command imports it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from widemargin.errors import DataError
 
 
 def compare(patterns: Sequence[str], given: Mapping[str, Any]) -> None:
-    """Read examples, compare, and tell."""
+    """Read the examples, compare the learners, and print the result."""
     data, classes, _ = read_examples(patterns, given)
     if len(classes.values) < 2:
         raise DataError(f"{', '.join(patterns)}: only one class is present, nothing to learn")
@@ -50,6 +50,6 @@ def compare(patterns: Sequence[str], given: Mapping[str, Any]) -> None:
 
 
 def _progress(done: int, of: int, name: str) -> None:
-    """One line that is written over."""
+    """Show progress on one line, which is overwritten each time."""
     end = "\n" if done == of else ""
     click.echo(f"\r\033[K{done}/{of} {name}{end}", err=True, nl=False)

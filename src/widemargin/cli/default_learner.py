@@ -28,7 +28,7 @@ _USUAL, _FOR_TEXTS, _PIECEWISE = "perceptron", "svm", "pa"
 _POSSIBLE = frozenset().union(
     *(LEARNERS[name].options for name in (_USUAL, _FOR_TEXTS, _PIECEWISE))
 )
-#: Options that mean the default learner for texts even though an SVM does not have them.
+#: Options that the default learner for texts accepts even though an SVM does not have them.
 _ALSO = {"memory", "stream"}
 #: Options that say how to train on a cluster.
 _FOR_CLUSTERS = {"partitions", "mix"}
@@ -61,7 +61,7 @@ def make_trainer(
         return _reading(_trainer(_USUAL, given, typed, job), files)
     other = _other_option(typed)
     if other is not None:
-        _say(f"with {other}, a perceptron learns; without it, an SVM learns texts")
+        _say(f"{other} selects a perceptron; without it, texts are learned by an SVM")
         return _reading(_trainer(_USUAL, given, typed, job), files)
     return _text_trainer(files, given, typed, job)
 
@@ -92,7 +92,7 @@ def _text_trainer(
     if found is not None:
         unlimited = {name: how for name, how in typed.items() if name not in _ALSO}
         return _reading(_trainer(_FOR_TEXTS, whole, unlimited, job), files, found)
-    _say(f"the examples are not all in memory: {SAY_PIECEWISE} (--learner and --idf decide it)")
+    _say(f"the examples are not all in memory: {SAY_PIECEWISE} (choose with --learner and --idf)")
     pieces = _with(given, PIECEWISE)
     if not files.readable_again:
         pieces["epochs"] = None  # a pipe is read once
@@ -114,7 +114,7 @@ def _reading(trainer: Trainer, files: Files, found: Examples | None = None) -> T
 
 
 def _with(given: Mapping[str, Any], default: TextDefault) -> dict[str, Any]:
-    """The options, with the defaults for texts where nothing else was said."""
+    """The options, with the defaults for texts where they were not given."""
     usual = {**default.parameters, "idf": default.idf}
     unsaid = {name: value for name, value in usual.items() if given.get(name) is None}
     return {**given, **unsaid}

@@ -33,7 +33,7 @@ def explain_sentence(
         What was given on the command line; without a token, the least certain one is explained.
     """
     refuse_table_options()
-    model = load_sentence_model(path)
+    model = load_sentence_model(path, "Tagger", "Parser")
     tagger = isinstance(model, TaggerModel)
     plain = not model.templates.columns.inputs if tagger else bool(model.taggers)
     corpus = read_sentences(files, given, plain)

@@ -21,7 +21,7 @@ from widemargin.training.history import History
 
 _WIDTH = 40
 _BLOCKS = " ▏▎▍▌▋▊▉█"
-#: Charts of more rows than this are thinned out.
+#: Charts with more rows than this show only some of them.
 _ROWS = 20
 #: The largest number of classes that are shown.
 CLASSES = 20
@@ -110,11 +110,15 @@ def show_history(history: History) -> None:
         f"{mistakes}; stopped: {history.stopped or '-'}"
     )
     if solved:
-        _chart("relative gap, by its powers of ten", history, gaps, "{:.2g}", powers=True)
+        _chart("relative gap, on a logarithmic scale", history, gaps, "{:.2g}", powers=True)
     else:
         _chart("mistakes", history, history["mistakes"], "{:.0f}")
     scores = history["held_out"]
-    if np.any(np.isfinite(scores)):
+    measured = np.flatnonzero(np.isfinite(scores))
+    if len(measured) == 1:  # an SVM is measured once, when it is solved
+        at = history.epochs[measured[0]].epoch
+        click.echo(f"held-out score after epoch {at}: {scores[measured[0]]:.4f}")
+    elif len(measured):
         _chart("held out", history, scores, "{:.4f}", best=history.best)
 
 
@@ -126,7 +130,7 @@ def _chart(
     best: int | None = None,
     powers: bool = False,
 ) -> None:
-    """One bar per row; of scores that lie close together, from just below the least.
+    """One bar per row; where scores are close together, bars start just below the smallest.
 
     With `powers` a bar is as long as the value's power of ten is above the least one's.
     """
@@ -150,7 +154,7 @@ def _chart(
 
 
 def figures_of(path: str, model: LinearModel | KernelModel, width: int) -> dict[str, Any]:
-    """What there is to say in JSON of a model of any kind."""
+    """What JSON says about a model of any kind."""
     encoder = model.encoder
     return {
         "model": os.path.abspath(path),

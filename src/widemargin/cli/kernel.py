@@ -21,7 +21,7 @@ class KernelTrainer(RowTrainer):
     """Trains a learner that sees examples through a kernel."""
 
     def _fitted(self, model: KernelModel) -> KernelModel:
-        """What was learned, with what a user may ask about it."""
+        """What was learned, with what users may want to know about it."""
         return replace(
             model,
             learner=self.estimator,
@@ -30,7 +30,7 @@ class KernelTrainer(RowTrainer):
         )
 
     def describe_learner(self, model: Any) -> Section:
-        """The kernel, the step rule, and what answers."""
+        """The kernel, the step rule, and which weights predict."""
         figures = {"kernel": str(model.kernel), "rule": model.rule, "keep": model.keep}
         line = f"{self.estimator}, {model.rule} rule, {model.keep} kept, kernel {model.kernel}"
         return Section(figures, [line])

@@ -26,6 +26,7 @@ READING_ROWS = {
         "weight",
         "header",
         "delimiter",
+        "decimal",
         "skip_bad",
         "text",
         "columns",
@@ -45,7 +46,7 @@ _KERNEL = ("kernel", "degree", "gamma", "coef0", "sigma")
 
 
 class Learner(NamedTuple):
-    """What `--learner` may say.
+    """A learner that `--learner` can name.
 
     Attributes
     ----------
@@ -125,6 +126,12 @@ LEARNERS = {
         ),
         frozenset({*_SENTENCES, *_CHECKPOINTS, "columns", "half", "threads", "calibrate"}),
     ),
+    "tokenizer": Learner(
+        "Tokenizer",
+        "widemargin.cli.tokenizer:TokenizerTrainer",
+        ("epochs", "C", "patience", "max_seconds"),
+        frozenset(),
+    ),
     "parser": Learner(
         "Parser",
         "widemargin.cli.structured:ParserTrainer",
@@ -140,7 +147,7 @@ def learners_with(option: str) -> list[str]:
 
 
 def refuse_others(name: str, typed: Mapping[str, str], files: Collection[str]) -> None:
-    """Refuse options that the learner does not take, or that say how to read files without any.
+    """Refuse options that the learner does not take, or that have no effect without files.
 
     Parameters
     ----------

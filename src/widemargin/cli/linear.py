@@ -66,7 +66,7 @@ class LinearTrainer(RowTrainer):
         return self.settings.epochs
 
     def read_files(self, files: Files) -> Examples | None:
-        """Read files into memory if they can be kept there, or else make ready for a stream."""
+        """Read files into memory if they fit, or else prepare to stream them."""
         if not files.readable_again and self.settings.epochs != 1:
             if "epochs" in self.params:
                 raise click.UsageError("a pipe can be read only once: give --epochs 1, or files")
@@ -199,7 +199,7 @@ class LinearTrainer(RowTrainer):
         joint = self.settings.multiclass != "ovr" or len(model.classes) == 2
         if self._stream is None or self.measured is not None or not joint:
             return super().measure(model)
-        if self._stream.runs.is_suspicious:  # then the label of the last row is easily guessed
+        if self._stream.runs.is_suspicious:  # then the previous row's label is an easy guess
             return NOTHING
         first = [epoch for epoch in model.history if epoch.epoch == 1]
         right = self.rows - sum(epoch.mistakes for epoch in first)
@@ -219,14 +219,14 @@ class LinearTrainer(RowTrainer):
         if self.settings.shuffle is not False:
             mend = "shuffle the file first, for example with shuf, or give more --memory"
         click.echo(
-            f"warning: {runs.longest} rows in a row had the label {label}; rows that are sorted by"
-            f" class are learned badly unless they are shuffled: {mend}",
+            f"warning: {runs.longest} consecutive rows had the label {label}; rows sorted by class"
+            f" are learned badly unless they are shuffled: {mend}",
             err=True,
         )
         return Section({**found.figures, "longest_run": runs.longest}, found.lines)
 
     def describe_learner(self, model: Any) -> Section:
-        """The step rule, and what answers."""
+        """The step rule, and which weights predict."""
         figures = {"rule": model.rule, "keep": model.keep}
         return Section(figures, [f"{self.estimator}, {model.rule} rule, {model.keep} kept"])
 
@@ -245,7 +245,7 @@ def _held_out(data: Encoded | None, bias: float) -> HeldOut | None:
 
 
 def settings_of(model: LinearModel, **changed: Any) -> Settings:
-    """The settings that a model was trained with, some of them changed, checked."""
+    """The settings that a model was trained with, with some changes, validated."""
     known = {field.name for field in fields(Settings)}
     given = {name: value for name, value in model.params.items() if name in known}
     settings = Settings(**{**given, "rule": model.rule, **changed})

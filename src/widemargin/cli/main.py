@@ -105,8 +105,6 @@ def test(model: str, files: tuple[str, ...], **given: object) -> None:
 
 
 @main.command()
-@click.argument("model")
-@click.argument("files", nargs=-1)
 @options.asking
 @click.option(
     "--column", help="Column to write the tags in (default: the column that was learned)."
@@ -114,22 +112,25 @@ def test(model: str, files: tuple[str, ...], **given: object) -> None:
 @click.option(
     "--write",
     type=click.Choice(["conll", "conllu"]),
-    help="Format in which to write plain text (default: conll).",
+    help="Output format for plain text (default: conll).",
 )
 @click.option(
-    "--margins", is_flag=True, help="Also print how far each tag leads the next best one."
+    "--margins",
+    is_flag=True,
+    help="Also print the margin of each tag: how far its score leads the next best.",
 )
 @click.option("--proba", is_flag=True, help="Also print the probability of each tag.")
 @click.option(
     "--temperature",
     type=float,
-    help="The scale of the scores for --proba; the lower, the more certain (default: that of"
-    " the model, which is 1 unless it was trained with --calibrate).",
+    help="What scores are divided by for --proba; the lower, the more certain (default: the"
+    " model's, which is 1 unless it was trained with --calibrate).",
 )
 @click.option(
     "--calibrate",
     metavar="FILE",
-    help="Tagged sentences, not those learned from, to choose the temperature for --proba by.",
+    help="Tagged sentences that were not learned from, to which the temperature for --proba is"
+    " fitted.",
 )
 def tag(model: str, files: tuple[str, ...], **given: object) -> None:
     """Print the sentences of FILES, or of standard input, with the tags that MODEL predicts.
@@ -150,10 +151,12 @@ def tag(model: str, files: tuple[str, ...], **given: object) -> None:
 
 
 @main.command()
-@click.argument("model")
-@click.argument("files", nargs=-1)
 @options.asking
-@click.option("--margins", is_flag=True, help="Also print how certain each head is.")
+@click.option(
+    "--margins",
+    is_flag=True,
+    help="Also print the margin of each head: how far its score leads the next best.",
+)
 def parse(model: str, files: tuple[str, ...], **given: object) -> None:
     """Print the sentences of FILES, or of standard input, with the trees that MODEL predicts.
 
@@ -163,8 +166,37 @@ def parse(model: str, files: tuple[str, ...], **given: object) -> None:
     Examples:
       widemargin parse en.wm new.conllu > parsed.conllu
       echo "Time flies like an arrow" | widemargin parse en.wm
+      widemargin parse en.wm letters.txt --tokenizer words.wm > letters.conllu
     """
     from widemargin.cli.annotate import parse as work
+
+    work(model, files, given)
+
+
+@main.command()
+@click.argument("model")
+@click.argument("files", nargs=-1)
+@options.encoded
+@options.threads
+@click.option(
+    "--write",
+    type=click.Choice(["conllu", "text"]),
+    default="conllu",
+    help="CoNLL-U, or text: one sentence per line, words separated by spaces (default: conllu).",
+)
+def tokenize(model: str, files: tuple[str, ...], **given: object) -> None:
+    """Cut the raw text of FILES, or of standard input, into sentences and words.
+
+    MODEL is a tokenizer: train --learner tokenizer learns one from a treebank in CoNLL-U. An empty
+    line ends a paragraph, and so a sentence. MISC tells where each token is (TokenRange=0:4), and
+    whether no space follows it (SpaceAfter=No).
+
+    \b
+    Examples:
+      widemargin tokenize words.wm letters.txt > letters.conllu
+      echo "Dr. No? I don't know." | widemargin tokenize words.wm --write text
+    """
+    from widemargin.cli.tokenizer import tokenize as work
 
     work(model, files, given)
 
@@ -223,8 +255,9 @@ def explain(model: str, files: tuple[str, ...], row: int, top: int, **given: obj
 @click.option(
     "--predictions",
     is_flag=True,
-    help="Print the prediction for each example before learning from it, line by line as they"
-    " come; examples without a label are only predicted. The result goes to standard error.",
+    help="Print the prediction for each example before learning from it, line by line as the"
+    " examples arrive; those without a label are only predicted. The summary goes to standard"
+    " error.",
 )
 @options.reading
 @click.option("--text", multiple=True, help="Tables: the column of texts.")
@@ -233,8 +266,8 @@ def explain(model: str, files: tuple[str, ...], row: int, top: int, **given: obj
 def update(model: str, files: tuple[str, ...], target: str | None, **given: object) -> None:
     """Continue training MODEL on FILES, which may have new classes.
 
-    With --predictions, examples are learned from in the order in which they come, and a pipe (-) is
-    answered line by line. Whatever ends it, the model is saved.
+    With --predictions, examples are learned from in the order in which they arrive, and each line
+    of a pipe (-) is answered at once. The model is saved even if the command is interrupted.
 
     \b
     Examples:
@@ -254,7 +287,7 @@ def update(model: str, files: tuple[str, ...], target: str | None, **given: obje
 def convert(source: str, target: str, **given: object) -> None:
     """Convert SOURCE into TARGET.
 
-    A widemargin model becomes a LIBLINEAR model and the other way round. Examples become a cache,
+    A widemargin model becomes a LIBLINEAR model, and the other way round. Examples become a cache,
     which `widemargin train` maps into memory instead of parsing text.
 
     \b
@@ -274,13 +307,13 @@ def convert(source: str, target: str, **given: object) -> None:
 @options.encoding
 @options.kernels
 @click.option("--no-bias", is_flag=True, help="Consider only hyperplanes through the origin.")
-@click.option("--margin", type=float, help="Ask for a margin of at least this size.")
+@click.option("--margin", type=float, help="Require a margin of at least this size.")
 @click.option(
     "--tol",
     type=float,
     default=1e-6,
     show_default=True,
-    help="Relative precision of the margin.",
+    help="Relative precision of the largest margin.",
 )
 @click.option(
     "--multiclass",
@@ -290,13 +323,13 @@ def convert(source: str, target: str, **given: object) -> None:
     help="With several classes: separate them in pairs, or each from the rest.",
 )
 @click.option("--max-seconds", type=float, help="Give up after about this many seconds.")
-@click.option("--verify", is_flag=True, help="Check the proof once more, in exact arithmetic.")
+@click.option("--verify", is_flag=True, help="Check the proof again, in exact arithmetic.")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON object.")
 def certify(files: tuple[str, ...], **given: object) -> None:
     """Decide, with proof, whether a hyperplane separates the classes in FILES.
 
-    With --kernel, the question is asked in its feature space, where only hyperplanes through the
-    origin count, as for a kernel perceptron.
+    With --kernel, the hyperplane is sought in the kernel's feature space, through the origin, as a
+    kernel perceptron's is.
 
     \b
     Examples:
@@ -335,12 +368,13 @@ def report(model: str, files: tuple[str, ...], output: str, **given: object) -> 
 @click.option(
     "--learners",
     help="Learners to compare, separated by commas: svm, pa, ... as in train, or names from the"
-    " table such as 'voted perceptron' (default: all but a kernel SVM that takes too long).",
+    " table such as 'voted perceptron' (default: all, but no kernel SVM where it would take too"
+    " long).",
 )
 @options.count("--folds", "Number of folds of the cross-validation.", default=5, least=2)
 @options.count(
     "--repeats",
-    "Number of times the cross-validation is repeated, with other folds.",
+    "Number of times to repeat the cross-validation, each with different folds.",
     default=2,
     least=1,
 )
@@ -348,7 +382,7 @@ def report(model: str, files: tuple[str, ...], output: str, **given: object) -> 
 @options.count("--epochs", "Number of epochs of the online learners.", default=10, least=1)
 @options.count("--seed", "Random seed.", default=0)
 @click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON object.")
-@click.option("-o", "--output", "--report", "page", help="Also write an HTML page with this name.")
+@click.option("-o", "--output", "--report", "page", help="Also write an HTML page to this file.")
 @options.reading
 @options.encoding
 def compare(files: tuple[str, ...], **given: object) -> None:
@@ -368,6 +402,36 @@ def compare(files: tuple[str, ...], **given: object) -> None:
 
 
 @main.command()
+@click.argument("file", required=False)
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=0,
+    help="Port to listen at, on 127.0.0.1 only (default: any that is free).",
+)
+@click.option(
+    "--browser/--no-browser",
+    default=True,
+    help="Whether to open the page in a browser (default: yes).",
+)
+@options.reading
+def lab(file: str | None, **given: object) -> None:
+    """Open a page on which to place points and watch learners learn, step by step.
+
+    With FILE, its examples can be shown: two of their columns, or a projection. The page is served
+    to this machine only, at an address that nobody can guess. Needs pip install 'widemargin[lab]'.
+
+    \b
+    Examples:
+      widemargin lab
+      widemargin lab iris.csv --label species
+    """
+    from widemargin.cli.lab import lab as work
+
+    work(file, given)
+
+
+@main.command()
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def completion(shell: str) -> None:
     """Print a script that makes SHELL complete commands and options.
@@ -384,9 +448,82 @@ def completion(shell: str) -> None:
 
 
 @main.command()
+@click.argument("models", nargs=-1, required=True)
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen at.")
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=8000,
+    show_default=True,
+    help="Port to listen at; 0 is any that is free.",
+)
+@options.count("--workers", "Number of processes that answer.", default=1, least=1)
+@click.option(
+    "--token",
+    multiple=True,
+    envvar="WIDEMARGIN_TOKEN",
+    help="A token that clients must give; required unless only this machine can ask. May be given"
+    " several times, or as the environment variable WIDEMARGIN_TOKEN, which others cannot see.",
+)
+@click.option("--token-file", metavar="FILE", help="A file of tokens, one per line.")
+@click.option(
+    "--allow-host",
+    multiple=True,
+    metavar="NAME",
+    help="A name by which clients may ask for this server, such as that of a proxy before it. May"
+    " be given several times.",
+)
+@options.count("--max-body", "Largest body of a request, in bytes.", default=4_000_000, least=1)
+@options.count("--max-rows", "Most examples in one request.", default=10_000, least=1)
+@click.option(
+    "--max-seconds",
+    type=click.FloatRange(0.1),
+    default=30.0,
+    show_default=True,
+    help="Time limit of a request.",
+)
+@options.count("--max-requests", "Most requests under way in one process.", default=128, least=1)
+@options.count("--max-connections", "Most connections to one process.", default=1024, least=1)
+@click.option(
+    "--wait-ms",
+    type=click.FloatRange(0.0, 1000.0),
+    default=0.0,
+    show_default=True,
+    help="Milliseconds that a question waits for others to be answered with it; 0 answers together"
+    " what has arrived together.",
+)
+@click.option(
+    "--grace",
+    type=click.FloatRange(0.0),
+    default=10.0,
+    show_default=True,
+    help="Seconds that requests have to finish when the server ends.",
+)
+@click.option("--quiet", is_flag=True, help="Log no requests.")
+def serve(models: tuple[str, ...], **given: object) -> None:
+    """Answer questions about MODELS over HTTP, until SIGTERM or Ctrl-C.
+
+    POST /predict takes JSON, JSON lines, text, CSV, svmlight or CoNLL, as the Content-Type says;
+    /explain tells what decided; /models, /openapi.json, /metrics, /healthz and /readyz describe the
+    server; the page at / is for trying models by hand. A model whose file is replaced is taken over
+    without losing a request. Each request is logged as one line of JSON.
+
+    \b
+    Examples:
+      widemargin serve spam.wm
+      widemargin serve spam.wm en.wm --port 8080 --workers 2
+      widemargin serve spam.wm --host 0.0.0.0 --token-file tokens
+      curl -H "Content-Type: text/plain" -d "win a prize" localhost:8000/predict
+    """
+    from widemargin.cli.serve import serve as work
+
+    sys.exit(work(models, given))
+
+
+@main.command()
 @click.option("--quiet", is_flag=True, help="Print nothing but errors.")
 def warmup(quiet: bool) -> None:
-    """Compile every loop now, so that no later run has to wait for it."""
+    """Compile all loops now, so that no later run has to wait for the compiler."""
     from widemargin.cli.warmup import warmup as work
 
     work(quiet)

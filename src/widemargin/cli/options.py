@@ -84,21 +84,24 @@ _KERNELS = [
     click.option(
         "--kernel",
         type=click.Choice(["rbf", "poly", "linear", "laplace", "laplacian"]),
-        help="The kernel.",
+        help="Kernel function.",
     ),
     click.option("--degree", type=int, help="Degree of the poly kernel (default: 3)."),
     click.option(
         "--gamma",
-        help="Scale of the kernel: a number, scale or auto (default: scale; for poly 1, with"
-        " kernel-svm scale).",
+        help="Scale of the kernel: a number, scale or auto (default: scale; 1 for poly, except"
+        " with kernel-svm).",
     ),
     click.option("--sigma", type=float, help="Width of the kernel; gamma is then 1/(2 sigma^2)."),
     click.option(
         "--coef0", type=float, help="Constant term of the poly kernel (default: 1; kernel-svm 0)."
     ),
 ]
-_ENCODED = click.option(
+encoded = click.option(
     "--encoding", help="Character encoding of the text in the files (default: utf-8)."
+)
+threads = click.option(
+    "--threads", type=click.IntRange(1), help="Number of threads (default: one per core)."
 )
 _READING = [
     click.option(
@@ -106,11 +109,11 @@ _READING = [
         type=click.Choice(FORMATS),
         help="Format of the files (default: recognised by their names or first lines).",
     ),
-    _ENCODED,
+    encoded,
     click.option(
         "--label",
-        help="Tables: the column of the labels, by name, or by number counted from 1; -1 is the"
-        " last one (default: label, class, target or y, else the last).",
+        help="Tables: the column of the labels, by name, or by number counted from 1, where -1 is"
+        " the last (default: label, class, target or y, else the last).",
     ),
     click.option(
         "--header/--no-header",
@@ -123,21 +126,25 @@ _READING = [
         " first lines).",
     ),
     click.option(
+        "--decimal",
+        type=click.Choice([".", ","]),
+        default=".",
+        help="CSV and TSV: the decimal sign of numbers (default: a point).",
+    ),
+    click.option(
         "--skip-bad",
         type=click.IntRange(0),
         default=0,
         help="Skip up to this many bad lines instead of stopping at the first (default: 0).",
     ),
-    click.option(
-        "--threads", type=click.IntRange(1), help="Number of threads (default: one per core)."
-    ),
+    threads,
 ]
 _ENCODING = [
     click.option(
         "--text",
         multiple=True,
-        help="Tables: a column of texts, by name or number; columns that are not named are then"
-        " not used. May be given several times, as --column, --drop and --category may.",
+        help="Tables: a column of texts, by name or number; other columns are then used only if"
+        " --column names them. May be given several times, like --column, --drop and --category.",
     ),
     click.option("--column", "columns", multiple=True, help="Tables: a column to use."),
     click.option("--drop", multiple=True, help="Tables: a column to leave out."),
@@ -145,17 +152,17 @@ _ENCODING = [
         "--category",
         "categories",
         multiple=True,
-        help="Tables: a column of names, even if they look like numbers.",
+        help="Tables: a column of categories, even if they look like numbers.",
     ),
     click.option(
         "--scale",
         type=click.Choice(["standard", "maxabs", "none"]),
-        help="Tables: how numbers are scaled (default: standard).",
+        help="Tables: how to scale numbers (default: standard).",
     ),
     click.option(
         "--interactions",
-        help="Tables and VW files: columns or namespaces to multiply, such as age*hours,kind*sex,"
-        " where : means any (as -q of VW).",
+        help="Tables and VW files: columns or namespaces to multiply, such as age*hours,kind*sex;"
+        " : stands for any (like -q in VW).",
     ),
     click.option(
         "--zero-based/--one-based",
@@ -165,8 +172,8 @@ _ENCODING = [
     click.option("--double", is_flag=True, help="Vectors: learn in double precision."),
     click.option(
         "--ngrams",
-        help="Texts: the length of the longest n-gram, or a range such as 3-5 (default: 2; in"
-        " tables with other columns 1).",
+        help="Texts: the length of the longest n-gram, or a range such as 3-5 (default: 2; 1 in"
+        " tables with other columns).",
     ),
     click.option(
         "--analyzer",
@@ -176,29 +183,34 @@ _ENCODING = [
     click.option(
         "--bits",
         type=click.IntRange(4, 30),
-        help="Hash features into 2^BITS columns (default: 22; VW 20).",
+        help="Hash features into 2^BITS columns (default: 22; for VW files 20).",
     ),
     click.option(
         "--weighting",
         type=click.Choice(["count", "binary", "sublinear"]),
-        help="Texts: the value of a word that occurs several times (default: sublinear).",
+        help="Texts: how much a word counts that occurs several times (default: sublinear).",
     ),
     click.option(
         "--idf/--no-idf",
         default=None,
-        help="Texts: give rare words a larger value (default: on if no learner is named and all"
-        " examples are in memory; words not seen in training then count for nothing).",
+        help="Texts: give rare words more weight (default: on if no learner is named and all"
+        " examples are in memory; words not seen in training are then ignored).",
     ),
 ]
 _ASKING = [
+    click.argument("model"),
+    click.argument("files", nargs=-1),
     click.option(
         "--format",
         type=click.Choice(["conll", "conllu", "text"]),
         help="Format of the files (default: recognised by their names or first lines).",
     ),
-    _ENCODED,
+    encoded,
+    threads,
     click.option(
-        "--threads", type=click.IntRange(1), help="Number of threads (default: one per core)."
+        "--tokenizer",
+        metavar="TOKENIZER",
+        help="Read raw text, and cut it into sentences and words with this model.",
     ),
 ]
 
@@ -214,12 +226,12 @@ def reading(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def encoding(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The options that say how what is read becomes rows; a model remembers them."""
+    """The options that say how to encode examples as rows; a model remembers them."""
     return _add(command, _ENCODING)
 
 
 def asking(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The options that say how to read sentences that are asked about."""
+    """A model, files of sentences for it to answer, and the options that say how to read them."""
     return _add(command, _ASKING)
 
 
@@ -265,6 +277,7 @@ _OF_TABLES = {
     "weight",
     "header",
     "delimiter",
+    "decimal",
     "text",
     "columns",
     "drop",
@@ -307,6 +320,7 @@ def read_options(given: Mapping[str, Any], **table: Any) -> Any:
         "weight": given.get("weight"),
         "header": given.get("header"),
         "delimiter": _delimiter(given.get("delimiter")),
+        "decimal": given.get("decimal") or ".",
         "first": 1,
     }
     listed = ("text", "columns", "drop", "categories")
@@ -322,7 +336,7 @@ def read_options(given: Mapping[str, Any], **table: Any) -> Any:
 
 
 def kernel_params(given: Mapping[str, Any]) -> dict[str, Any]:
-    """What was said of the kernel, as `make_kernel` takes it."""
+    """The kernel's parameters that were given, as `make_kernel` takes them."""
     params = {name: given[name] for name in KERNEL if given.get(name) is not None}
     if "gamma" in params:
         params["gamma"] = read_gamma(params["gamma"])
@@ -340,7 +354,7 @@ def read_gamma(given: str) -> float | str:
 
 
 def only_texts(given: Mapping[str, Any], format: str) -> bool:
-    """Whether files of this format hold nothing but labelled texts, given what is used of them."""
+    """Whether labelled texts are all that is used of files of this format."""
     if format in _MEANING:
         return _MEANING[format] >= _OF_TEXTS
     return bool(given.get("text")) and not given.get("columns")
@@ -354,9 +368,9 @@ def encode_options(given: Mapping[str, Any], format: str = "", idf: bool | str =
     given : dict
         The options by name.
     format : str
-        The format of the files, if it is known: texts alone have defaults of their own.
+        The format of the files, if it is known: files of nothing but texts have their own defaults.
     idf : bool or "seen"
-        What `--idf` means for texts alone if it is not given.
+        The default of `--idf` for files of nothing but texts.
     """
     from widemargin.data.datasets import EncodeOptions
     from widemargin.data.encode.interactions import pairs_of

@@ -31,7 +31,7 @@ def report(path: str, files: Sequence[str], target: str, given: Mapping[str, Any
     exam: Any = None
     if learner_of(path) in SENTENCE_LEARNERS:
         refuse_table_options()
-        model = load_sentence_model(path)
+        model = load_sentence_model(path, "Tagger", "Parser")
         if files:
             corpus = read_sentences(files, given)
             threads = thread_count(given.get("threads") or -1)
@@ -42,9 +42,7 @@ def report(path: str, files: Sequence[str], target: str, given: Mapping[str, Any
         question = Question(path, files, given)
         model, exam = question.model, _examine(question, files)
     elif learner_of(path) == TASK_LEARNER:
-        raise DataError(
-            f"{path}: is a model of a task that is written in Python: use widemargin inspect"
-        )
+        raise DataError(f"{path}: is a model of a task written in Python: use widemargin inspect")
     else:
         model = load_rows_model(path)
     subject = subject_of(model, first=1)
@@ -56,7 +54,7 @@ def report(path: str, files: Sequence[str], target: str, given: Mapping[str, Any
 
 
 def _examine(question: Question, files: Sequence[str]) -> Exam:
-    """Ask the model about files, some rows at a time."""
+    """Have the model predict files, some rows at a time."""
     model = question.model
     classes, exam = Classes(model.classes), Exam(model.classes)
     for chunk, rows in question.chunks():
@@ -73,7 +71,7 @@ def _examine(question: Question, files: Sequence[str]) -> Exam:
 
 
 class _Teller:
-    """Tells about the examples of one chunk."""
+    """Describes the examples of one chunk."""
 
     def __init__(
         self, question: Question, chunk: Chunk, found: np.ndarray, leads: np.ndarray

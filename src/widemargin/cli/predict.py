@@ -17,8 +17,8 @@ def predict(path: str, files: Sequence[str], given: Mapping[str, Any]) -> None:
     model, threads = question.model, question.threads
     if given["proba"] and not model.has_probabilities:
         raise click.UsageError(
-            f"--proba: {path} has no probabilities, which come from --learner logistic with"
-            " --keep last or average; use --scores instead"
+            f"--proba: {path} has no probabilities; only --learner logistic with --keep last or"
+            " average gives them. Use --scores instead"
         )
     for _, rows in question.chunks():
         labels = [str(label) for label in model.predict(rows, threads).tolist()]

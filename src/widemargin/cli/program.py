@@ -32,8 +32,8 @@ def _is_single(option: click.Parameter) -> bool:
     return not option.is_flag or bool(option.secondary_opts)
 
 
-#: New Python objects after which garbage is looked for. With Python's own 700 a tenth of the time
-#: that imports take goes into looking at what they made, of which nothing is garbage.
+#: New Python objects after which garbage is collected. With Python's default of 700, a tenth of the
+#: time of imports goes into inspecting what they made, none of which is garbage.
 _OBJECTS = 50_000
 
 
@@ -66,6 +66,7 @@ class Program(click.Group):
         finally:
             gc.set_threshold(*collected_after)
         if standalone_mode:
+            gc.freeze()  # at its end, Python would look for garbage in all that there is
             sys.exit(code if isinstance(code, int) else 0)
 
     def invoke(self, ctx: click.Context) -> None:
@@ -76,7 +77,7 @@ class Program(click.Group):
             with _warnings_in_one_line():
                 super().invoke(ctx)
         except BrokenPipeError:
-            raise  # the reader has seen enough: click ends the program without a message
+            raise  # nobody reads the output any more: click ends the program without a message
         except OSError as error:
             _end(f"{error.filename}: {error.strerror}" if error.filename else str(error), 1)
         except (ClusterError, DataError, ModelFileError) as error:
@@ -91,7 +92,7 @@ class Program(click.Group):
 
 @contextlib.contextmanager
 def _warnings_in_one_line() -> Iterator[None]:
-    """Show warnings about the data as the program's own lines, unless it is to be quiet."""
+    """Show warnings about the data as lines of the program's own, unless --quiet is given."""
     from widemargin.errors import DataWarning
 
     with warnings.catch_warnings():

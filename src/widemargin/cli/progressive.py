@@ -28,7 +28,7 @@ from widemargin.training.run import Counts
 
 
 class Progressive:
-    """A model that answers each example before it learns from it, in the order in which they come.
+    """A model that answers each example, in the order of arrival, before it learns from it.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ class Progressive:
         return learned, more
 
     def _note(self, number: int, frame: FrameType | None) -> None:
-        """Take down Ctrl-C. Only waiting ends at once: what was read is learned and answered."""
+        """Note Ctrl-C. Only waiting ends at once: what was read is still answered and learned."""
         self.interrupted = True
         if self._waiting:
             raise KeyboardInterrupt
@@ -134,7 +134,7 @@ class Progressive:
                 codes = self._classes.codes(labels)
                 strange = np.flatnonzero((labels.codes[place:] >= 0) & (codes[place:] < 0))
                 new = place + int(strange[0]) if len(strange) else chunk.n
-            # A label that is new is unknown until its line was answered.
+            # A new label is unknown until its line has been answered.
             end = min(new + 1, chunk.n)
             answers += self._take(turns, slice(place, end), codes, chunk)
             if new < chunk.n and labels is not None:
@@ -157,7 +157,7 @@ class Progressive:
     ) -> list[str]:
         """Answer some examples and learn from them."""
         values = self._classes.values
-        # Rows that have no class here are not learned from, so any price will do.
+        # Rows without a class here are not learned from, so any cost will do.
         weight = self._settings.class_weight
         price = prices(values, np.maximum(codes, 0), weight, chunk.weights, in_stream=True)
         answers, tally = turns.run(which, codes, price, self._threshold)
@@ -167,7 +167,7 @@ class Progressive:
         return [str(label) for label in values[answers].tolist()]
 
     def _add_class(self, label: Labels, source: str, rows: Rows) -> None:
-        """Make room for a label that is new."""
+        """Make room for a new label."""
         before = replace(self._model, classes=self._classes.values, threshold=self._threshold)
         self._classes.add(label, source)
         now = self._classes.values
@@ -181,7 +181,7 @@ def refuse_predictions(path: str, settings: Settings, given: Any) -> None:
         raise DataError("--predictions: each example is learned from once; leave out --epochs")
     if settings.keep == "vote":
         raise DataError(
-            f"--predictions: {path} keeps all hypotheses for a vote, which is not counted anew"
+            f"--predictions: {path} votes with all its hypotheses, and votes are not recounted"
             " after each example; train with --keep average or last"
         )
     if settings.batch_size != 1:

@@ -8,7 +8,7 @@ from widemargin.evaluate.measures import Measures
 from widemargin.evaluate.ranking import Curves
 from widemargin.models.threshold import say_threshold
 
-#: A class with a smaller share of the rows is rare enough to try another threshold.
+#: A class with a smaller share of the rows than this is rare enough to suggest a threshold.
 _RARE = 0.2
 
 
@@ -31,7 +31,7 @@ def ranking_figures(curves: Curves | None) -> dict[str, Any]:
 
 
 def tell_ranking(curves: Curves, measures: Measures, model: Any) -> list[str]:
-    """The figures of the rarer class, line by line, and a threshold that would serve it better."""
+    """The figures for the rarer class, line by line, and a threshold that would suit it better."""
     code = measures.labels.index(curves.positive)
     f1, interval = measures.f1[code], measures.f1_intervals()[1][code]
     figures = [
@@ -67,6 +67,6 @@ def _better_threshold(curves: Curves, f1: float, threshold: float) -> str | None
     if expected is None or expected.f1_intervals()[1][1][0] <= f1:
         return None
     return (
-        f"a threshold of {threshold + choice.threshold:.4g} would have an F1 of about"
+        f"a threshold of {threshold + choice.threshold:.4g} would give an F1 of about"
         f" {expected.f1[1]:.4f} for {curves.positive}: train with --valid and --threshold f1"
     )

@@ -20,9 +20,9 @@ def report(trainer: Trainer, model: Any, measured: Section, seconds: float) -> N
     trainer : Trainer
         What trained.
     model
-        What was learned, saved.
+        What was learned; it has been saved.
     measured : Section
-        How good it is on held-out examples.
+        How well it does on held-out examples.
     seconds : float
         How long everything took.
     """

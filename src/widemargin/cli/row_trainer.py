@@ -151,7 +151,7 @@ class RowTrainer(Trainer):
         n = len(right)
         figures, line = describe_accuracy("", "held-out accuracy", int(np.sum(right)), n)
         if model.history.best is not None:
-            line += "; the same rows chose the best epoch"
+            line += "; these rows also chose the best epoch"
         return Section({"held_out_rows": n, **figures}, [line])
 
 

@@ -15,7 +15,7 @@ from widemargin.cli.row_trainer import RowTrainer
 from widemargin.cli.trainer import NOTHING, Section, Trainer
 from widemargin.data.pool import Pool
 
-#: What the model learned from, while accuracies are those of models that learned from less.
+#: What the model learned from; the accuracies are of models that learned from less.
 _LEARNED = "learned from all rows"
 #: The folds of a search, unless `--folds` says otherwise.
 _FOLDS = 5
@@ -35,7 +35,7 @@ def select(trainer: Trainer) -> Section:
     if not isinstance(trainer, RowTrainer):  # such learners have --folds, but not --tune
         _refuse_valid(trainer, "--folds")
         return trainer.cross_validate(folds or _FOLDS)
-    # Loaded here: they know every learner, and other trainings need not wait for that.
+    # Imported here: they import every learner, and other trainings need not wait for that.
     from widemargin.tuning.cross_validation import cross_validate
     from widemargin.tuning.estimation import tune_pool
 
@@ -68,8 +68,8 @@ def _pool(trainer: RowTrainer, option: str) -> Pool:
     examples = getattr(trainer, "examples", None)
     if examples is None:
         raise click.UsageError(
-            f"{option} needs all examples in memory: give a file rather than a pipe, no --stream,"
-            " enough --memory, and not --epochs 1 with --shuffle no"
+            f"{option} needs all examples in memory: give a file instead of a pipe, enough"
+            " --memory, no --stream, and not --epochs 1 with --shuffle no"
         )
     return Pool(examples.data, examples.classes.values, examples.encoder, trainer.reading.threads)
 
@@ -88,8 +88,7 @@ def _space(trainer: RowTrainer) -> Any:
     space = asked.for_settings(trainer.settings)
     if space.C is None and space.epochs is None:
         raise click.UsageError(
-            "--tune has nothing to search: it finds --C and --epochs where they have an effect,"
-            " unless they are given"
+            "--tune has nothing to search: --C and --epochs are given or have no effect here"
         )
     return space
 
@@ -99,5 +98,5 @@ def _generator_of(trainer: Trainer) -> Callable[[], np.random.Generator]:
 
 
 def _say(line: str) -> Any:
-    """One line that is written over."""
+    """Show progress on one line, which is overwritten each time."""
     click.echo(f"\r\033[K{line}", err=True, nl=False)

@@ -4,49 +4,53 @@ from __future__ import annotations
 
 import io
 from collections.abc import Mapping, Sequence
+from importlib import import_module
 from typing import Any
 
 import click
 
 from widemargin.cli import options
-from widemargin.cli.ask import SENTENCE_LEARNERS
-from widemargin.data.readers.conll import read_conll
+from widemargin.data.readers.conll import decode, read_conll
 from widemargin.data.readers.corpus import Corpus
 from widemargin.data.readers.formats import CORPORA
-from widemargin.data.readers.sources import STANDARD_INPUT, name_of, open_bytes
+from widemargin.data.readers.sources import STANDARD_INPUT, find_files, name_of, open_bytes
 from widemargin.errors import DataError, ModelFileError
 from widemargin.modelfile import read_model_file, restore
+from widemargin.threads import thread_count
 
 _FORMATS = (*CORPORA, "text")
-#: Options of commands that also ask other models, but not of sentences.
-_OF_TABLES = ("label", "header", "delimiter", "text", "skip_bad")
+#: Options that apply to other models, but not to those of sentences.
+_OF_TABLES = ("label", "header", "delimiter", "decimal", "text", "skip_bad")
 
 
-def load_sentence_model(path: str, wanted: str | None = None) -> Any:
-    """A tagger or a parser from its file; `wanted` is the only one that will do."""
+#: Where the models of sentences are at home, by learner.
+_HOMES = {
+    "Tagger": "widemargin.structured.tagger.model:TaggerModel",
+    "Parser": "widemargin.structured.parser.model:ParserModel",
+    "Tokenizer": "widemargin.structured.tokenizer.model:TokenizerModel",
+}
+
+
+def load_sentence_model(path: str, *wanted: str) -> Any:
+    """A tagger, parser or tokenizer from its file; only the `wanted` ones will do, if any."""
     arrays, about = read_model_file(path)
-    learner = about.get("learner")
-    if learner not in SENTENCE_LEARNERS or wanted not in (None, learner):
-        kind = wanted.lower() if wanted else "tagger or parser"
+    learner = str(about.get("learner"))
+    if learner not in (wanted or _HOMES):
+        kind = " or ".join(map(str.lower, wanted or _HOMES))
         raise ModelFileError(f"{path}: is not a {kind}: it was made by the learner {learner}")
-    if learner == "Tagger":
-        from widemargin.structured.tagger.model import TaggerModel
-
-        return restore(path, arrays, about, TaggerModel.of)
-    from widemargin.structured.parser.model import ParserModel
-
-    return restore(path, arrays, about, ParserModel.of)
+    module, name = _HOMES[learner].split(":")
+    return restore(path, arrays, about, getattr(import_module(module), name).of)
 
 
 def refuse_table_options() -> None:
-    """Refuse options on the command line that only tables and vectors have."""
+    """Refuse options on the command line that apply only to tables and vectors."""
     for name, written in options.typed_options().items():
         if name in _OF_TABLES:
             raise click.UsageError(f"{written} has no effect for taggers and parsers")
 
 
 def read_questions(files: Sequence[str], given: Mapping[str, Any], plain: bool) -> Corpus:
-    """Read sentences to ask a model about: from a pipe, text with one sentence per line.
+    """Read sentences for a model to answer; a pipe is text with one sentence per line.
 
     Parameters
     ----------
@@ -55,6 +59,8 @@ def read_questions(files: Sequence[str], given: Mapping[str, Any], plain: bool) 
     plain : bool
         Whether the model needs nothing but words.
     """
+    if given.get("tokenizer") is not None:
+        return _tokenize(files, given)
     piped = list(files) in ([], [STANDARD_INPUT]) and given.get("format") is None
     if not piped:
         return read_sentences(files or [STANDARD_INPUT], given, plain)
@@ -87,7 +93,7 @@ def read_sentences(files: Sequence[str], given: Mapping[str, Any], plain: bool =
     given : dict
         What was given on the command line: format and encoding.
     plain : bool
-        Whether what has no columns is text, one sentence per line.
+        Whether input without columns is text, one sentence per line.
     """
     format = given.get("format")
     if format is not None and format not in _FORMATS:
@@ -103,3 +109,22 @@ def read_sentences(files: Sequence[str], given: Mapping[str, Any], plain: bool =
     if not len(corpus) and not plain:
         raise DataError(f"{corpus.source}: there are no sentences")
     return corpus
+
+
+def _tokenize(files: Sequence[str], given: Mapping[str, Any]) -> Corpus:
+    """Raw text as the sentences that a tokenizer finds in it."""
+    if given.get("format") is not None:
+        raise click.UsageError("--format has no effect with --tokenizer, which reads raw text")
+    tokenizer = load_sentence_model(given["tokenizer"], "Tokenizer")
+    text = read_raw_text(files, given.get("encoding"))
+    return tokenizer(text, thread_count(given.get("threads") or -1))
+
+
+def read_raw_text(files: Sequence[str], encoding: str | None) -> str:
+    """The text of files, or of standard input; each file begins a paragraph."""
+    texts = []
+    for path in find_files(list(files) or [STANDARD_INPUT]):
+        with open_bytes(path) as file:
+            text = decode(file.read(), name_of(path), encoding or "utf-8")
+            texts.append(text.removeprefix("\ufeff"))
+    return "\n\n".join(texts)

@@ -30,7 +30,7 @@ _SHOWN = 10
 
 
 class SentenceTrainer(Trainer):
-    """Trains a learner of sentences.
+    """Trains a learner that learns from sentences.
 
     Attributes
     ----------
@@ -38,16 +38,16 @@ class SentenceTrainer(Trainer):
         What learns.
     corpus : Corpus
         The sentences to learn from.
-    held_out : Corpus or None
-        Sentences that may stop learning, and that the model is measured on.
+    held_out : Corpus, or paragraphs for a tokenizer, or None
+        Sentences that the model is measured on, and that may stop the training.
     whole : TaggerModel or ParserModel
-        What was learned, before weights were left out or rounded.
+        What was learned, before features were dropped and weights rounded.
     """
 
     shows_size = True
     fitted: Any
     corpus: Corpus
-    held_out: Corpus | None = None
+    held_out: Any = None
     whole: Any
 
     def __init__(self, learner: str, given: Mapping[str, Any], job: Job) -> None:
@@ -59,7 +59,7 @@ class SentenceTrainer(Trainer):
             self.params["validation"] = job.valid
 
     def without_patience(self, uses: dict[str, Use]) -> dict[str, Use]:
-        """The uses without that of the patience, if sentences will be held out to measure."""
+        """The uses, except that of `patience` if sentences will be held out to measure."""
         return {k: v for k, v in uses.items() if k != "patience" or not self.job.measures}
 
     def read(self) -> None:
@@ -98,17 +98,17 @@ class SentenceTrainer(Trainer):
 
     @property
     def epochs(self) -> int:
-        """How many epochs there are at most; each stage of a parser tells its own."""
+        """How many epochs there are at most; each stage of a parser reports its own."""
         return self.fitted.epochs or 1
 
     def make_smaller(self, whole: Any) -> Any:
-        """The model to save: without small weights, and rounded, if that was asked for."""
+        """The model to save: pruned and rounded, if that was asked for."""
         self.whole = whole
         model = whole if self.given.get("prune") is None else whole.prune(self.given["prune"])
         return model.rounded() if self.given.get("half") else model
 
     def examine(self, model: Any, corpus: Corpus) -> Report:
-        """Ask a model about sentences whose answers are known."""
+        """Score a model on sentences whose answers are known."""
         raise NotImplementedError
 
     def describe_data(self, model: Any) -> Section:
@@ -117,15 +117,20 @@ class SentenceTrainer(Trainer):
         told = ", ".join(f"{count} {what}" for what, count in figures.items())
         lines = [f"{self.corpus.source}: {told}"]
         if self.held_out is not None and self.job.valid is None:
-            lines.append(f"held out: {len(self.held_out):,} of {len(self.corpus):,} sentences")
+            held_out = self.count_sentences(self.held_out)
+            lines.append(f"held out: {held_out:,} of {len(self.corpus):,} sentences")
         return Section(figures, lines)
 
+    def count_sentences(self, held_out: Any) -> int:
+        """How many sentences are held out."""
+        return len(held_out)
+
     def describe_result(self, model: Any) -> Section:
-        """Nothing more than its history tells."""
+        """Nothing: its history says it all."""
         return NOTHING
 
     def measure(self, model: Any) -> Section:
-        """How good the model is on held-out sentences, and what it lost by being made smaller."""
+        """How well the model does on held-out sentences, and what making it smaller cost."""
         figures: dict[str, Any] = {}
         lines: list[str] = []
         if self.held_out is not None:
@@ -159,7 +164,7 @@ class SentenceTrainer(Trainer):
             lines.append(f"weights left: {kept:,} of {whole:,}")
             if kept == whole:
                 least = f"--prune {self.given['prune']:g}"
-                lines[-1] += f"; {least} makes nothing smaller, as all features have larger weights"
+                lines[-1] += f"; {least} drops nothing, as all features have larger weights"
         return Section(figures, lines)
 
 
@@ -175,7 +180,7 @@ class TaggerTrainer(SentenceTrainer):
     Attributes
     ----------
     calibration : Corpus or None
-        Sentences to choose the temperature of probabilities by.
+        Sentences to which the temperature of the probabilities is fitted.
     """
 
     fitted: Tagger

@@ -15,13 +15,14 @@ from widemargin.cli.sentences import load_sentence_model, read_sentences, refuse
 from widemargin.cli.test import SHOWN, print_confusion
 from widemargin.stores.addresses import size_of
 from widemargin.structured.perceptron import StructuredPerceptron
-from widemargin.structured.report import Report, measure_parser, measure_tagger
+from widemargin.structured.report import Report, measure_parser, measure_tagger, measure_tokenizer
 from widemargin.structured.tagger.model import TaggerModel
 from widemargin.structured.task import Task
 from widemargin.structured.task_file import task_named_in
+from widemargin.structured.tokenizer.model import TokenizerModel
 from widemargin.threads import thread_count
 
-#: Kinds of errors that are shown, and classes of which all confusions fit a terminal.
+#: The number of errors shown, and the most classes whose confusion table fits a terminal.
 _ERRORS, _CLASSES = 10, 20
 #: What figures are called.
 TITLES = {
@@ -30,6 +31,9 @@ TITLES = {
     "unseen_accuracy": "on unseen words",
     "uas": "UAS",
     "las": "LAS",
+    "token_f1": "token F1",
+    "sentence_f1": "sentence F1",
+    "word_f1": "word F1",
 }
 
 
@@ -41,6 +45,8 @@ def test(path: str, files: Sequence[str], given: Mapping[str, Any]) -> None:
     threads = thread_count(given.get("threads") or -1)
     if isinstance(model, TaggerModel):
         report = measure_tagger(model, corpus, given.get("column"), threads)
+    elif isinstance(model, TokenizerModel):
+        report = measure_tokenizer(model, corpus, threads)
     else:
         report = measure_parser(model, corpus, threads)
     if given["as_json"]:
@@ -148,6 +154,10 @@ def inspect(path: str, top: int, as_json: bool) -> None:
         click.echo(f"{len(model.templates)} templates: {', '.join(model.templates.written)}")
         if model.temperature != 1.0:
             click.echo(f"temperature of its probabilities: {model.temperature:.4g}")
+    elif isinstance(model, TokenizerModel):
+        click.echo(f"{path}: Tokenizer")
+        for name, value in model.facts():
+            click.echo(f"{name}: {value}")
     else:
         shown = ", ".join(model.labels[:_CLASSES])
         shown += ", ..." if len(model.labels) > _CLASSES else ""
@@ -224,6 +234,9 @@ def _description(path: str, model: Any, top: int) -> dict[str, Any]:
             "templates": list(model.templates.written),
             "top_features": [list(one) for one in model.top_features(top)] if named else [],
         }
+    if isinstance(model, TokenizerModel):
+        rules = [] if model.splitter is None else model.splitter.tags
+        return {"learner": "Tokenizer", **told, "multiword_rules": rules}
     return {
         "learner": "Parser",
         **told,

@@ -1,4 +1,4 @@
-"""What looks wrong with examples before anything is learned from them, in one line each.
+"""Warnings about examples that look wrong before anything is learned from them, one line each.
 
 Both questions are asked of a few thousand rows, so that they cost next to nothing.
 """
@@ -6,24 +6,26 @@ Both questions are asked of a few thousand rows, so that they cost next to nothi
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from widemargin.data.datasets import Encoded
-from widemargin.data.encode.table import TableEncoder
+
+if TYPE_CHECKING:  # it takes its time to import, and few files are tables
+    from widemargin.data.encode.table import TableEncoder
 
 #: Rows that are looked at, ...
 _ROWS = 5000
-#: ... and fewer of which say little.
+#: ... and the fewest that can tell anything.
 _FEWEST = 100
 #: Typical values that differ by more than this factor are not on one scale.
 _ORDERS = 1000.0
-#: A feature that fewer rows than this share have may be as large as it likes.
+#: Features that occur in a smaller share of the rows than this are not judged.
 _OFTEN = 0.01
 #: A column gives the answer away if it predicts at least this share of the labels, ...
 _TOLD = 0.99
-#: ... and does without this share of the mistakes of guessing the most frequent label.
+#: ... and avoids this share of the mistakes made by guessing the most frequent label.
 _GAINED = 0.95
 
 
@@ -43,7 +45,7 @@ def suspect(data: Encoded, encoder: Any) -> Iterator[str]:
     which = np.arange(0, data.rows.n, step)
     matrix, codes = data.rows.take(which).to_matrix(), data.codes[which]
     yield from _find_scales(matrix, encoder)
-    if isinstance(encoder, TableEncoder):
+    if encoder.kind == "table":
         yield from _find_tellers(matrix, codes, encoder)
 
 
@@ -68,13 +70,13 @@ def _find_scales(matrix: Any, encoder: Any) -> Iterator[str]:
     how = "add --scale standard" if encoder.kind == "table" else "scale them first"
     yield (
         f"values of feature {names[0]!r} are about {typical[high]:.3g}, those of {names[1]!r}"
-        f" {typical[low]:.3g}: learning is slow and poor where features differ by orders of"
-        f" magnitude; {how}"
+        f" {typical[low]:.3g}: learners do badly where features differ by orders of magnitude;"
+        f" {how}"
     )
 
 
 def _find_tellers(matrix: Any, codes: np.ndarray, encoder: TableEncoder) -> Iterator[str]:
-    """Columns that alone predict nearly every label, if there are others, too."""
+    """Columns that predict nearly every label on their own, if there are other columns, too."""
     if len(encoder.columns) < 2 or not len(codes):
         return
     # The halves are random, because rows may take turns.
@@ -89,13 +91,13 @@ def _find_tellers(matrix: Any, codes: np.ndarray, encoder: TableEncoder) -> Iter
         if right >= _TOLD and 1.0 - right <= (1.0 - _GAINED) * (1.0 - guess):
             yield (
                 f"column {column.name!r} alone predicts {100.0 * right:.1f} % of the labels: if it"
-                f" would not be known when the model is asked, add --drop {column.name!r}"
+                f" will not be known when the model predicts, add --drop {column.name!r}"
             )
         first = last
 
 
 def _share_predicted(block: Any, kind: str, codes: np.ndarray, half: np.ndarray) -> float:
-    """The share of labels that a column predicts, where one half of the rows tells the other."""
+    """The share of labels that a column predicts, learned from half of the rows, on the others."""
     rows, columns, values = _entries(block)
     if kind == "category":
         found = np.zeros(block.shape[0], np.int64)

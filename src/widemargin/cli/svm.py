@@ -56,7 +56,7 @@ class SVMTrainer(RowTrainer):
         )
 
     def describe_learner(self, model: Any) -> Section:
-        """The loss and its cost, and how long it took."""
+        """The loss and C, and how long training took."""
         settings, history = self.settings, model.history
         line = f"{self.estimator}, {settings.loss} loss, C = {settings.C:g}, {len(history)} epochs"
         return Section(

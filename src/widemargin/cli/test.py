@@ -1,4 +1,4 @@
-"""`widemargin test`: how good a model is on labelled examples."""
+"""`widemargin test`: how well a model does on labelled examples."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def _print(measures: Measures) -> None:
 
 
 def print_confusion(measures: Measures) -> None:
-    """Print how often each class was taken for each."""
+    """Print how often each class was taken for each other."""
     names = [str(label) for label in measures.labels]
     cells = [[str(count) for count in row] for row in measures.confusion[:-1].tolist()]
     widths = [max(len(names[j]), *(len(row[j]) for row in cells)) for j in range(len(names))]

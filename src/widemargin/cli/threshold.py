@@ -1,4 +1,4 @@
-"""`widemargin train --threshold`: from which score on the second of two classes is predicted."""
+"""`widemargin train --threshold`: the score from which the second of two classes is predicted."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from widemargin.models.threshold import say_threshold, with_threshold
 
 
 def wanted_threshold(trainer: Trainer) -> Aim | float | None:
-    """What the options ask for: a threshold, what to choose one for, or nothing."""
+    """What the options ask for: a threshold, a measure to choose one by, or nothing."""
     given, positive = trainer.given.get("threshold"), trainer.given.get("positive")
     if given is None:
         if positive is not None:
@@ -34,7 +34,7 @@ def wanted_threshold(trainer: Trainer) -> Aim | float | None:
 def check_threshold(trainer: Any, wanted: Aim | float | None) -> None:
     """Refuse, before anything is learned, a threshold that cannot be chosen.
 
-    Which classes a stream has is not known before it was read.
+    The classes of a stream are not known before it has been read.
     """
     if wanted is None:
         return
@@ -49,8 +49,8 @@ def check_threshold(trainer: Any, wanted: Aim | float | None) -> None:
     held_out = job.valid or job.validation or (examples is not None and trainer.measured)
     if isinstance(wanted, Aim) and (trainer.given.get("folds") or trainer.given.get("tune")):
         raise click.UsageError(
-            f"--threshold {wanted} is chosen on held-out examples, and --folds and --tune leave"
-            " none: train again with what they found"
+            f"--threshold {wanted} is chosen on held-out examples, but --folds and --tune hold"
+            " none out: train again with the parameters they found"
         )
     if isinstance(wanted, Aim) and not held_out:
         raise click.UsageError(
@@ -94,7 +94,7 @@ def _tell(choice: Choice, rule: str) -> Section:
             f"{name} {value:.4f} ({interval[0]:.4f} to {interval[1]:.4f})"
             for name, value, interval in _each(choice.expected)
         ]
-        lines.append(f"expect on other rows, for {label}: {', '.join(told)}")
+        lines.append(f"to be expected on other rows, for {label}: {', '.join(told)}")
     return Section(figures, lines)
 
 

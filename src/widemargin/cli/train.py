@@ -48,7 +48,7 @@ def run(trainer: Trainer, began: float | None = None) -> int:
     trainer : Trainer
         What to do.
     began : float, optional
-        When the work began, if some of it was done before.
+        When the work began, if some of it was done before this call.
     """
     began, job = time.monotonic() if began is None else began, trainer.job
     wanted = wanted_threshold(trainer)
@@ -62,7 +62,7 @@ def run(trainer: Trainer, began: float | None = None) -> int:
     model.save(job.model)
     if checkpoints is not None and not watch.interrupted:
         checkpoints.remove()
-    # Saved by now: a threshold out of reach is an error, but what was learned is not lost.
+    # The model is saved by now: a threshold out of reach is an error, but what was learned is kept.
     model, told = set_threshold(trainer, model, wanted)
     if wanted is not None:
         model.save(job.model)

@@ -21,7 +21,7 @@ _ROWS = ("perceptron", "pa", "logistic", "svm", *_KERNELS)
 class Group(NamedTuple):
     """Options that the help shows together.
 
-    An option that not exactly these learners take is shown with those that do.
+    If an option is not for exactly these learners, its help lists the learners that take it.
     """
 
     title: str
@@ -62,7 +62,17 @@ GROUPS = (
         "Files of rows",
         _ROWS,
         (
-            *("label", "header", "delimiter", "text", "columns", "drop", "categories", "scale"),
+            *(
+                "label",
+                "header",
+                "delimiter",
+                "decimal",
+                "text",
+                "columns",
+                "drop",
+                "categories",
+                "scale",
+            ),
             *("interactions", "zero_based", "double"),
             *("ngrams", "analyzer", "bits", "weighting", "idf"),
             *("skip_bad", "threads", "memory", "stream", "cache"),
@@ -79,7 +89,7 @@ GROUPS = (
     ),
 )
 
-#: What options that other commands also have mean to some learners.
+#: What shared options mean to some learners, beyond their help in every command.
 _MORE = {
     "kernel": ["(default: rbf)"],
     "columns": ["Taggers: the column of the tags."],
@@ -89,8 +99,8 @@ _EVERY = [
     click.option(
         "--learner",
         type=click.Choice(list(LEARNERS)),
-        help="What learns (default: perceptron; for texts svm with --loss squared_hinge --C 2, or"
-        " for texts that are not all in memory pa with --rule pa2 --C 0.5).",
+        help="Learning algorithm (default: perceptron; for texts svm with --loss squared_hinge"
+        " --C 2, or pa with --rule pa2 --C 0.5 if they are not all in memory).",
     ),
     click.option(
         "--model",
@@ -101,11 +111,13 @@ _EVERY = [
     click.option(
         "--valid",
         help="Held-out examples: a file, or a fraction of the examples such as 0.1. Learning from"
-        " mistakes stops when their score no longer improves. (Default: a tenth of the examples in"
-        " memory, at most 10,000 and none of fewer than 100, which only measures the model.)",
+        " mistakes stops when their score no longer improves. By default a tenth, at most 10,000,"
+        " of 100 or more examples in memory is held out, which only measures the model.",
     ),
     click.option(
-        "--no-holdout", is_flag=True, help="Learn from all examples, and measure nothing."
+        "--no-holdout",
+        is_flag=True,
+        help="Learn from all examples: hold none out to measure the model.",
     ),
     click.option("--max-seconds", type=float, help="Stop learning after this many seconds."),
     click.option(
@@ -146,20 +158,21 @@ _LEARNING = [
     click.option(
         "--shuffle",
         type=click.Choice(["blocks", "rows", "once", "draw", "no"]),
-        help="Order of the examples: shuffled in every epoch, in blocks that suit the memory or"
-        " row by row; shuffled once; drawn with replacement; or as they come (default: blocks).",
+        help="Order of the examples: shuffled in every epoch, in blocks that are read fast or row"
+        " by row; shuffled once; drawn with replacement; or as they come (default: blocks).",
     ),
     click.option(
         "--multiclass",
         type=click.Choice(["joint", "ovr", "ovo"]),
-        help="Learn all classes jointly, each against the rest (ovr) or, for kernel-svm, in"
-        " pairs (ovo). Default: joint; svm ovr; kernel-svm ovo.",
+        help="Learn all classes together (joint), each against the rest (ovr), or for kernel-svm"
+        " in pairs (ovo). Default: joint; svm ovr; kernel-svm ovo.",
     ),
     click.option(
         "--patience",
         type=int,
         help="Stop when the held-out score has not improved for this many epochs, and keep the"
-        " best weights (default: 5 with --valid; otherwise held-out examples stop nothing).",
+        " best weights (default: 5 with --valid; otherwise held-out examples never stop the"
+        " training).",
     ),
     click.option("--checkpoint", help="Folder in which to save the training at regular intervals."),
     click.option(
@@ -179,15 +192,15 @@ _SELECTION = [
     click.option(
         "--folds",
         type=click.IntRange(2),
-        help="Cross-validate with this many folds, stratified unless they are of sentences, before"
+        help="Cross-validate with this many folds, stratified except for sentences, before"
         " training on all examples; with --tune, the folds of the search (default: 5).",
     ),
     click.option(
         "--tune",
         is_flag=True,
-        help="Search for the best --C and --epochs, whichever have an effect and are not given, on"
-        " folds of the examples; estimate the result on a tenth that took no part in the search;"
-        " then train on all examples.",
+        help="Search for the best --C and --epochs, unless they are given or have no effect, by"
+        " cross-validation; estimate the result on a tenth that took no part in the search; then"
+        " train on all examples.",
     ),
     click.option(
         "--nested",
@@ -200,13 +213,13 @@ _WEIGHTS = [
     click.option(
         "--class-weight",
         type=ClassWeights(),
-        help="What errors on each class cost: balanced (the less frequent a class, the more), or"
-        " labels with weights such as spam=5,ham=1 (default: 1 each).",
+        help="Cost of an error on each class: balanced (the rarer the class, the higher), or"
+        " labels with their costs, such as spam=5,ham=1 (default: 1 each).",
     ),
     click.option(
         "--weight",
-        help="Tables: a column that says what an error on each example costs, by name or number;"
-        " not a feature. (In VW files this is the importance.)",
+        help="Tables: the column, by name or number, that holds the cost of an error on each"
+        " example; it is not used as a feature. (VW files have importance weights instead.)",
     ),
 ]
 _SVM = [
@@ -223,13 +236,13 @@ _SVM = [
 _TWO_CLASSES = [
     click.option(
         "--threshold",
-        help="Predict the second class if its score is at least this (default: 0). Or what to"
-        " optimise on the held-out examples: f1, precision=P (largest recall at a precision"
-        " of at least P) or recall=R (largest precision at a recall of at least R).",
+        help="Predict the second class if its score is at least this (default: 0). Or a measure"
+        " to optimise on the held-out examples: f1, precision=P (largest recall at a precision of"
+        " at least P) or recall=R (largest precision at a recall of at least R).",
     ),
     click.option(
         "--positive",
-        help="The class whose F1, precision or recall --threshold means (default: the rarer one).",
+        help="The class whose F1, precision or recall --threshold refers to (default: the rarer).",
     ),
 ]
 _BUDGET = [
@@ -237,7 +250,7 @@ _BUDGET = [
     click.option(
         "--forget",
         type=click.Choice(["projectron", "forgetron", "random"]),
-        help="How room is made when the budget is spent (default: projectron).",
+        help="How to make room once the budget is used up (default: projectron).",
     ),
 ]
 _MEMORY = [
@@ -245,11 +258,13 @@ _MEMORY = [
         "--memory",
         default="2GB",
         show_default=True,
-        help="Memory for the examples (of kernel learners: for kernel values).",
+        help="Memory for the examples (kernel learners: for kernel values).",
     ),
     click.option("--stream", is_flag=True, help="Read the files again in every epoch."),
     click.option(
-        "--cache", is_flag=True, help="Keep the parsed examples in FILE.wmc, for the next time."
+        "--cache",
+        is_flag=True,
+        help="Save the parsed examples in FILE.wmc, so that the next run need not parse again.",
     ),
 ]
 _CLUSTERS = [
@@ -278,7 +293,11 @@ _SENTENCES = [
         type=click.IntRange(1),
         help="Search with a beam of this width (default: tagger exact search; parser 1, greedy).",
     ),
-    click.option("--prune", type=click.FloatRange(0), help="Leave out weights up to this size."),
+    click.option(
+        "--prune",
+        type=click.FloatRange(0),
+        help="Drop features whose weights are all at most this large.",
+    ),
     click.option(
         "--order",
         type=click.IntRange(1, 2),
@@ -293,31 +312,31 @@ _SENTENCES = [
     click.option(
         "--dictionary",
         type=click.IntRange(1),
-        help="Words seen at least this often may only have the tags they were seen with.",
+        help="Words seen at least this often get only tags they were seen with.",
     ),
     click.option(
         "--committee",
         type=click.IntRange(1),
         help="Train this many taggers in different orders, and average them (default: 1).",
     ),
-    click.option("--half", is_flag=True, help="Save weights of 16 bits."),
+    click.option("--half", is_flag=True, help="Save the weights in half precision (16 bits)."),
     click.option(
         "--calibrate",
         metavar="FILE",
-        help="Tagged sentences, not those learned from, to choose the temperature of probabilities"
-        " (tag --proba) by, which is saved with the model.",
+        help="Tagged sentences that were not learned from; the temperature of the probabilities"
+        " (tag --proba) is fitted to them and saved with the model.",
     ),
     click.option(
         "--system",
         type=click.Choice(["arc-hybrid", "eisner", "cle"]),
-        help="Transitions (arc-hybrid), or the best projective tree (eisner) or any tree (cle)."
-        " Default: arc-hybrid.",
+        help="Parse by transitions (arc-hybrid), or find the best projective tree (eisner) or the"
+        " best of all trees (cle). Default: arc-hybrid.",
     ),
     click.option(
         "--tags",
         multiple=True,
-        help="The tags to parse with: own (of a tagger trained beforehand), gold, or one or two"
-        " columns such as upos,xpos (default: own).",
+        help="The tags to parse with: own (predicted by a tagger that is trained first), gold, or"
+        " one or two columns such as upos,xpos (default: own).",
     ),
 ]
 

@@ -1,4 +1,4 @@
-"""What the one training path asks of a learner: a `Trainer`, from options to a model."""
+"""What the training path needs of a learner: a `Trainer`, from options to a model."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from widemargin.training.checkpoints import Checkpoints
 from widemargin.training.progress import Watcher
 
 _SHUFFLES = {"blocks": True, "no": False}
-#: Options that do not change what is learned, so that a checkpoint is good for others, too.
+#: Options that do not change what is learned, so that a checkpoint stays valid without them.
 _INDIFFERENT = {
     *("path", "checkpoint", "checkpoint_every", "resume", "cache", "threads", "as_json", "quiet"),
     *("learner", "valid", "force", "threshold", "positive", "calibrate", "dask"),
@@ -80,7 +80,7 @@ class Job:
     def of(cls, files: Sequence[str], given: Mapping[str, Any]) -> Job:
         """The job that the options describe."""
         valid, validation = _read_valid(given["valid"])
-        on_folds = given["folds"] or given["tune"]  # then the model learns from all rows
+        on_folds = given["folds"] or given["tune"]  # the model then learns from all rows
         job = cls(
             model=given["path"] or ("model.wm" if files else "digits.wm"),
             files=tuple(files),
@@ -127,7 +127,7 @@ class Section(NamedTuple):
     lines: Sequence[str]
 
     def joined(self, other: Section) -> Section:
-        """Put another section below."""
+        """Append another section."""
         return Section({**self.figures, **other.figures}, [*self.lines, *other.lines])
 
 
@@ -186,7 +186,7 @@ class Trainer:
             if self.params.get("patience") is not None:
                 raise click.UsageError(
                     f"--patience has no effect without held-out {what}, and there are too few to"
-                    " hold some out: give --valid FILE"
+                    " hold any out: give --valid FILE"
                 )
             return {}
         held_out: dict[str, Any] = {"validation": part}
@@ -196,7 +196,7 @@ class Trainer:
         return held_out
 
     def uses(self) -> dict[str, Use]:
-        """Which parameters have an effect, given the others."""
+        """Which parameters have an effect, given the values of the others."""
         return {}
 
     @property
@@ -209,7 +209,7 @@ class Trainer:
         raise NotImplementedError
 
     def task(self) -> dict[str, Any]:
-        """What a checkpoint must be of to go on from: the same files, learner and options."""
+        """What a checkpoint must match to be resumed: files, learner and options."""
         options = {
             f"--{name.replace('_', '-')}": repr(value)
             for name, value in self.given.items()
@@ -241,11 +241,11 @@ class Trainer:
         raise NotImplementedError
 
     def describe_result(self, model: Any) -> Section:
-        """What came of it, apart from the history."""
+        """What resulted, apart from the history."""
         raise NotImplementedError
 
     def measure(self, model: Any) -> Section:
-        """How good the model is on held-out examples, if there are any."""
+        """How well the model does on held-out examples, if there are any."""
         raise NotImplementedError
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 import numpy as np
@@ -15,11 +15,13 @@ from widemargin.data.digits import read_digits
 from widemargin.data.encode.labels import encode_labels
 from widemargin.data.readers.files import Files, ReadOptions
 from widemargin.data.rows import Rows
-from widemargin.models.kernel import KernelModel
 from widemargin.models.linear import LinearModel
 from widemargin.online.fit import split
 from widemargin.online.held_out import USUAL_PART
 from widemargin.stores.addresses import is_address
+
+if TYPE_CHECKING:  # a linear learner starts sooner without it
+    from widemargin.models.kernel import KernelModel
 
 #: The part of the embedded data set that is only used to measure.
 _OF_DIGITS = 0.2
@@ -108,13 +110,13 @@ def read_held_out(path: str, reading: ReadOptions, encoder: Any, classes: Classe
 
 
 def held_out_part(data: Encoded, part: float, seed: int) -> Encoded:
-    """The examples that a learner holds out, which are its first random choice."""
+    """The examples that a learner holds out; choosing them is its first random choice."""
     _, which = split(data.codes, part, np.random.default_rng(seed))
     return replace(data, rows=data.rows.take(which), codes=data.codes[which])
 
 
 def answered_right(model: LinearModel | KernelModel, data: Encoded) -> np.ndarray:
-    """Which of the examples a model gets right; one whose label is no class is never right."""
+    """Which examples a model gets right; an example whose label is not a class is never right."""
     answers = model.classes[np.maximum(data.codes, 0)]
     return (model.predict(rows_for(model, data.rows)) == answers) & (data.codes >= 0)
 

@@ -1,4 +1,4 @@
-"""`widemargin update`: a model goes on learning from new examples."""
+"""`widemargin update`: a model continues to learn, from new examples."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def update(path: str, files: Sequence[str], target: str, given: Mapping[str, Any
     model, encoder = _updatable(path, question.model, question.encoder), question.encoder
     if given.get("text") and encoder.kind == "text":
         raise click.UsageError(
-            "the model was trained on fastText or label<TAB>text: update it with the same"
+            "the model was trained on fastText or label<TAB>text files: update it with such files"
         )
     settings = settings_of(model, epochs=given["epochs"] or 1, validation=0.0, start="zero")
     rng = _generator_of(model)
@@ -92,7 +92,7 @@ def update(path: str, files: Sequence[str], target: str, given: Mapping[str, Any
 
 
 def _with_more(history: History, more: History) -> History:
-    """A history that goes on with more epochs."""
+    """A history continued by more epochs."""
     history = history.copy()
     history.extend(more)
     return history
@@ -118,9 +118,9 @@ def _answer_and_learn(
         progressive.result()[0].save(target)
         done = several(progressive.answered, "example")
         raise DataError(
-            f"{error}; the model learned from the {done} before and was saved to {target}"
+            f"{error}; the model learned from the {done} before it and was saved to {target}"
         ) from None
-    except BrokenPipeError:  # the reader has seen enough
+    except BrokenPipeError:  # whoever reads the output has closed it
         progressive.result()[0].save(target)
         raise
     learned, more = progressive.result()
@@ -162,11 +162,11 @@ def _tell(figures: Mapping[str, Any], learned: LinearModel, err: bool = False) -
 
 
 def _updatable(path: str, model: LinearModel | KernelModel, encoder: Any) -> LinearModel:
-    """The model as one that can go on learning, or an error that says why it cannot."""
+    """The model as one that can continue to learn, or an error that says why it cannot."""
     if isinstance(model.params.get("class_weight"), str):
         raise DataError(
-            f"{path}: its class weights are balanced over all examples, which new ones alone do not"
-            " tell: train it again on all"
+            f"{path}: its class weights are balanced over all examples, which new examples alone"
+            " do not reveal: train it again on all"
         )
     if isinstance(model, KernelModel):
         raise DataError(f"{path}: a kernel model cannot be updated: train it again on all examples")

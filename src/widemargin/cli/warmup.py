@@ -9,6 +9,7 @@ import shutil
 import sys
 import time
 import warnings
+from collections import deque
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import replace
@@ -26,11 +27,12 @@ from widemargin.data.readers.corpus import Corpus
 from widemargin.data.readers.labelled import parse_labelled
 from widemargin.data.readers.svmlight import parse_lines
 from widemargin.data.readers.vw import parse_vw_lines
-from widemargin.data.rows import Rows, Stack
+from widemargin.data.rows import Rows, Stack, frozen
 from widemargin.kernel_machines.perceptron.fit import fit_kernel_perceptron
 from widemargin.kernel_machines.perceptron.settings import KernelSettings
 from widemargin.kernel_machines.svm.fit import KernelSVMSettings, fit_kernel_svm
 from widemargin.linear_svm.fit import SVMSettings, fit_svm
+from widemargin.linear_svm.newton_joint import JointIterate, SmoothedJoint, iterate
 from widemargin.loops import direct, places
 from widemargin.loops.jit import cache_folder, compile_quietly
 from widemargin.loops.kernel.panels import LONGEST
@@ -73,7 +75,7 @@ def _compile_part(name: str) -> None:
     """Compile one of the parts, in a process of its own."""
     compile_quietly()
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # so few examples are not learned well
+        warnings.simplefilter("ignore")  # convergence warnings: the examples are too few
         PARTS[name]()
 
 
@@ -105,10 +107,16 @@ def _learn_dense() -> None:
 
 
 def _separate_classes(dtype: Any) -> None:
-    """Fit an SVM of three classes, all together, to a matrix of mostly zeros."""
-    rows = Rows.of(np.tile(np.eye(70, dtype=dtype), (3, 1)))
+    """Fit SVMs of three classes, all together, to a matrix of mostly zeros and as sparse rows."""
+    matrix = np.tile(np.eye(70, dtype=dtype), (3, 1))
+    rows, rng = Rows.of(matrix), np.random.default_rng(0)
     codes = (np.arange(rows.n) % 3).astype(np.int64)
-    fit_svm(rows, np.arange(3), codes, SVMSettings(C=100.0), np.random.default_rng(0))
+    fit_svm(rows, np.arange(3), codes, SVMSettings(C=100.0), rng)
+    joint = SVMSettings(multiclass="joint")
+    fit_svm(rows, np.arange(3), codes, joint, rng)
+    fit_svm(Rows.of(scipy.sparse.csr_matrix(matrix)), np.arange(3), codes, joint, rng)
+    smoothed = SmoothedJoint(rows, frozen(codes), 3, np.ones(rows.n))
+    deque(iterate(JointIterate(smoothed, np.zeros((rows.n, 3))), joint.tol), maxlen=0)
 
 
 def _learn_sparse() -> None:
@@ -125,7 +133,7 @@ def _learn_wide() -> None:
 
 
 def _certify() -> None:
-    """Prove that tiny sets are separable, or are not, by each way of the cascade."""
+    """Prove that tiny sets are separable, or are not, by each stage of the cascade."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, 5))
     sparse = scipy.sparse.csr_matrix(X * (rng.random(X.shape) < 0.2))
@@ -137,7 +145,7 @@ def _certify() -> None:
 
 
 def _learn_one_by_one() -> None:
-    """Learn from a dict, and from rows in turn with answers, with two classes and with more."""
+    """Learn from a dict, and from rows that are answered in turn, of two and of three classes."""
     rows = Rows.of(scipy.sparse.csr_matrix(np.ones((2, 1), np.float32)))
     for classes, joint in ((2, True), (3, True), (3, False)):
         W, features = np.zeros((1 if classes == 2 else classes, 2)), NamedFeatures(["a"])
@@ -205,6 +213,10 @@ def _tag() -> None:
         model.marginals(["a"])
         model.n_best(["a"], 1)
         model.margins(["a"])
+    numbers = [[{"size": 2.0}, {"size": -2.0}]]
+    model = Tagger(bits=8, epochs=1).fit(numbers, [["X", "Y"]]).model_
+    model.explain(numbers[0], 0)
+    model.margins(numbers)
 
 
 def _parse() -> None:

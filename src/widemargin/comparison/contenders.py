@@ -8,7 +8,7 @@ from typing import Any
 
 from widemargin.parameters import check_choice
 
-#: A kernel SVM takes part unasked if all its trainings take about this long at most.
+#: A kernel SVM takes part by default if all its trainings take at most about this long.
 _KERNEL_SECONDS = 60.0
 #: Seconds of a training per pair of rows, and per product of two numbers, as measured.
 _PER_PAIR, _PER_PRODUCT, _PER_SPARSE_PRODUCT = 1e-8, 5e-11, 1e-9

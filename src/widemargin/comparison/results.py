@@ -78,7 +78,7 @@ class Comparison:
 
     @property
     def best(self) -> Entry:
-        """The learner with the highest mean; `words` says whether it is really better."""
+        """The learner with the highest mean; `words` says whether that is significant."""
         return self.entries[0]
 
     def pair(self, one: str, other: str) -> Pair:
@@ -107,22 +107,25 @@ class Comparison:
         said = [f"The highest accuracy is that of {best}, {self.best.accuracy:.4f}."]
         if alike:
             said.append(
-                _sentence(f"{_and(alike)} {_is(alike)} not certainly worse: it may be chance.")
+                _sentence(
+                    f"{_and(alike)} {_is(alike)} not significantly worse: the difference may"
+                    " be chance."
+                )
             )
         if likely:
             said.append(
                 _sentence(
-                    f"{by(likely)} {_is(likely)} probably worse, but of {len(self.pairs)} pairs one"
-                    " or another looks so by chance."
+                    f"{by(likely)} {_is(likely)} probably worse, but among {len(self.pairs)} pairs"
+                    " some look so by chance."
                 )
             )
         if worse:
-            said.append(_sentence(f"{by(worse)} {_is(worse)} really worse."))
+            said.append(_sentence(f"{by(worse)} {_is(worse)} significantly worse."))
         others = [p for p in self.pairs if p.real and p.better != best]
         if others:
             listed = "; ".join(f"{p.better} is better than {p.worse}" for p in others[:8])
             more = f"; and {len(others) - 8} more" if len(others) > 8 else ""
-            said.append(f"Also real: {listed}{more}.")
+            said.append(f"Also significant: {listed}{more}.")
         said.append(self._cost_words(ran))
         return said
 
@@ -139,9 +142,9 @@ class Comparison:
         """The method of measurement, in one paragraph."""
         told = ", ".join(f"{name}={value}" for name, value in self.settings.items())
         return (
-            f"{self.folds} folds x {self.repeats}, the same for all; nothing was tuned"
-            f" ({told}). Intervals: 95 %, paired by fold, corrected resampled t (Nadeau and Bengio"
-            " 2003). A difference is called real if it stands among all pairs at 5 % (Holm 1979)."
+            f"{self.folds} folds x {self.repeats}, the same for all; nothing was tuned ({told})."
+            " Intervals: 95 %, paired by fold, corrected resampled t (Nadeau and Bengio 2003). A"
+            " difference is called significant if it is so at 5 % among all pairs (Holm 1979)."
             f" Always predicting the most frequent class: {self.commonest:.4f}."
         )
 
@@ -172,7 +175,7 @@ class Comparison:
             ).rstrip()
             for row in rows
         ]
-        lines += ["* really worse than the best", "", *self.words(), "", self.method()]
+        lines += ["* significantly worse than the best", "", *self.words(), "", self.method()]
         return "\n".join(lines)
 
     __repr__ = __str__
@@ -205,7 +208,7 @@ class Comparison:
         }
 
     def _table(self) -> Markup:
-        return table(_HEADS, self.lines(), "* really worse than the best")
+        return table(_HEADS, self.lines(), "* significantly worse than the best")
 
     def _chart(self) -> Markup:
         """How far each learner is below the best, with its interval."""

@@ -35,7 +35,7 @@ def cheap_collections() -> Iterator[None]:
     of a second, 13 of the 16 seconds of a comparison. Existing objects are frozen, so that only
     those left behind by the measured work are visited.
     """
-    if gc.get_freeze_count():  # somebody else has set objects aside, and will bring them back
+    if gc.get_freeze_count():  # the caller has frozen objects itself, and will unfreeze them
         yield
         return
     gc.collect()

@@ -33,7 +33,7 @@ class EncodeOptions:
     interactions : tuple of pairs of str
         Columns of tables, or namespaces of VW files, to multiply.
     keep : bool
-        Whether to keep what parts of the examples can be encoded anew from; see `Encoded`.
+        Whether to keep what is needed to encode parts of the examples again; see `Encoded`.
     """
 
     first: int | None = None
@@ -154,11 +154,11 @@ def read_all(
     learn : bool
         Whether these are examples to learn from.
     observe : bool
-        Whether the encoder should be fitted to them, too.
+        Whether to fit the encoder to them, too.
     budget : int, optional
         Give up when the rows take more bytes than this.
     keep : bool
-        Whether to keep what parts of the examples can be encoded anew from.
+        Whether to keep what is needed to encode parts of the examples again.
 
     Returns
     -------

@@ -47,7 +47,7 @@ class Pool:
     classes : array
         The labels that the codes stand for, sorted.
     encoder : Encoder or None
-        What made the rows; None if they are no work of ours.
+        What made the rows; None if they were given as a matrix.
     threads : int
         Threads to encode with.
     """
@@ -61,8 +61,8 @@ class Pool:
         learns = self.encoder is not None and self.encoder.kind != "numbers"
         if learns and must_observe(self.encoder) and self.data.kept is None:
             raise DataError(
-                "a cache holds examples as they were encoded all together; folds are encoded apart:"
-                " give the original files"
+                "a cache holds examples that were encoded together, but each fold must be encoded"
+                " on its own: give the original files"
             )
 
     @property
@@ -75,8 +75,8 @@ class Pool:
         present = np.unique(self.codes[train])
         if len(present) < 2:
             raise DataError(
-                "a training part holds examples of one class only: there are too few of another"
-                " to measure anything; add examples, or remove the class"
+                "a training part has examples of only one class: the other has too few for folds;"
+                " add examples, or remove the class"
             )
         classes, weights = self.classes[present], self.data.weights
         codes = codes_of(self.classes, classes)[self.codes]

@@ -25,7 +25,7 @@ Path = str | os.PathLike[str]
 #: Options for tables.
 _OF_TABLES = (
     *("label", "weight", "text", "columns", "drop", "categories", "header", "delimiter", "quote"),
-    *("missing_values", "scale", "interactions"),
+    *("decimal", "missing_values", "scale", "interactions"),
 )
 #: Options for files that are neither tables nor texts.
 _OPTIONS: dict[str, set[str]] = {"svmlight": set(), "vw": {"bits", "interactions"}}
@@ -71,8 +71,8 @@ def read(
         Whether to return also what an error on each example costs: the importance in VW files, or
         the column `weight` of tables; 1 where there is none.
     **columns
-        For tables `label`, `weight`, `text`, `columns`, `drop`, `categories`, `header` and
-        `delimiter`, as for `TableClassifier`, `quote` (whether cells may be quoted),
+        For tables `label`, `weight`, `text`, `columns`, `drop`, `categories`, `header`,
+        `delimiter` and `decimal`, as for `TableClassifier`, `quote` (whether cells may be quoted),
         `missing_values` (a list of cells) and `scale` (by default numbers are not scaled); for
         texts `ngrams`, `analyzer`, `bits` and the other options of `HashedText`. Others are
         refused. For tables and VW files `interactions`: pairs of columns or namespaces to multiply,
@@ -139,6 +139,16 @@ def stream(
     ------
     X, y
         The examples of a chunk, in the order of the files; with `return_weight`, also the weights.
+
+    Examples
+    --------
+    >>> import pathlib, widemargin
+    >>> _ = pathlib.Path("tiny.svm").write_text("+1 1:1\\n-1 1:-1\\n+1 1:2\\n-1 1:-3\\n")
+    >>> learner = widemargin.Perceptron(random_state=0)
+    >>> for X, y in widemargin.stream("tiny.svm", n_features=1):
+    ...     learner = learner.partial_fit(X, y, classes=[-1, 1])
+    >>> learner.predict([[1], [-1]]).tolist()
+    [1, -1]
     """
     reading = {"format": format, "encoding": encoding, "dtype": dtype, "skip_bad": skip_bad}
     _check_weight(columns, return_weight)

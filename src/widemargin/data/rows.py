@@ -142,11 +142,12 @@ class Rows:
         """
         which = np.linspace(0, self.n - 1, min(self.n, _SAMPLED)).astype(np.uint64)
         values = self.take(which).without_duplicates().stored.values
-        sizes = np.sort(np.abs(values[values != 0.0]))
-        if not len(sizes) or np.isnan(sizes[-1]):
+        sizes = np.abs(values[values != 0.0])
+        if not len(sizes) or np.isnan(np.max(sizes)):
             return 1.0
         # as np.median, which imports numpy.ma
-        middle = float(np.mean(sizes[(len(sizes) - 1) // 2 : len(sizes) // 2 + 1]))
+        low, high = (len(sizes) - 1) // 2, len(sizes) // 2
+        middle = float(np.mean(np.partition(sizes, (low, high))[low : high + 1]))
         return 2.0 ** round(math.log2(middle)) if 0.0 < middle < math.inf else 1.0
 
     def take(self, which: np.ndarray) -> Rows:
@@ -158,8 +159,9 @@ class Rows:
         first, end = self.stored.starts[which], self.stored.starts[which + 1]
         starts = np.zeros(len(which) + 1, np.uint64)
         np.cumsum(end - first, out=starts[1:])
-        places = np.arange(starts[-1], dtype=np.uint64)
-        places += np.repeat(first - starts[:-1], (end - first).astype(np.int64))
+        # With signs: numpy would look at each of the others before it takes it for a place.
+        places = np.arange(int(starts[-1]))
+        places += np.repeat((first - starts[:-1]).view(np.int64), (end - first).view(np.int64))
         values, indices = self.stored.values[places], self.stored.indices[places].astype(np.uint64)
         taken = Sparse(frozen(values), frozen(indices), frozen(starts), self.bias)
         return Rows(taken, len(which), self.width, self.distinct)
@@ -230,7 +232,7 @@ class Rows:
         limit = _SMALLEST[self.dtype]
         values = self.stored.values.ravel()
         sample = values[: 1000 * max(1, len(values) // max(1, self.n))]
-        if limit <= np.max(np.abs(sample), initial=0.0) <= 1.0 / limit:
+        if limit <= np.abs(sample).max(initial=0.0) <= 1.0 / limit:
             return
         self.check_finite()
         largest = float(np.max(np.abs(values), initial=0.0))

@@ -26,6 +26,8 @@ from widemargin.structured.parser.parser import Parser
 from widemargin.structured.perceptron import StructuredPerceptron
 from widemargin.structured.tagger.model import TaggerModel
 from widemargin.structured.tagger.tagger import Tagger
+from widemargin.structured.tokenizer.model import TokenizerModel
+from widemargin.structured.tokenizer.tokenizer import Tokenizer
 
 _LEARNERS: dict[str, Any] = {
     learner.__name__: learner
@@ -49,6 +51,7 @@ def load(
     | TextClassifier
     | Tagger
     | Parser
+    | Tokenizer
     | StructuredPerceptron
 ):
     """Load a trained learner from a file written by `save` or by the shell program.
@@ -61,6 +64,14 @@ def load(
     ------
     ModelFileError
         If the file is not a model, is truncated or modified, or was written by a newer version.
+
+    Examples
+    --------
+    >>> import widemargin
+    >>> widemargin.Perceptron(random_state=0).fit([[0, 1], [1, 0]], ["a", "b"]).save("small.wm")
+    >>> learner = widemargin.load("small.wm")
+    >>> learner.predict([[2, 0]]).tolist()
+    ['b']
     """
     arrays, about = read_model_file(path)
     if about.get("learner") == Tagger.__name__:
@@ -69,6 +80,9 @@ def load(
     if about.get("learner") == Parser.__name__:
         parser = restore(path, arrays, about, ParserModel.of)
         return Parser(**parser.params).restore(parser)
+    if about.get("learner") == Tokenizer.__name__:
+        tokenizer = restore(path, arrays, about, TokenizerModel.of)
+        return Tokenizer(**tokenizer.params).restore(tokenizer)
     if about.get("learner") == StructuredPerceptron.__name__:
         return StructuredPerceptron.load(path)
     model = model_of(path, arrays, about)

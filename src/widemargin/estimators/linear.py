@@ -378,7 +378,7 @@ class LinearLearner(LinearAnswers):
         known = self.model_.classes
         if also is None and y.dtype == known.dtype:
             codes = codes_of(y, known)
-            if np.all(codes >= 0):
+            if codes.min(initial=0) >= 0:
                 return known, codes
         known = join_classes(known, y, also)
         return known, codes_of(y, known)

@@ -67,7 +67,8 @@ class LinearSVM(LinearAnswers):
         correct class must lead the others by 1, with the same C as in LIBLINEAR). Two classes are
         always one problem.
     epochs : int
-        Maximum number of passes over the examples; a Newton step counts as one pass.
+        Maximum number of passes over the examples; a Newton step counts as one pass. All classes
+        together: passes over a few examples and classes count as one, until they add up to half.
     max_seconds : float or None
         Stop after this many seconds; the certificate then holds the true gap of the solution found.
     class_weight : dict, "balanced" or None

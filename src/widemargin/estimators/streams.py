@@ -50,8 +50,8 @@ class StreamLearner(LinearLearner):
         ready = self._ready
         if ready is not None:
             try:
-                if ready.learn(x, y):
-                    self.n_features_in_ = len(ready.features.names)
+                if ready.learn(x, y):  # not a parameter, which would be looked for
+                    self.__dict__["n_features_in_"] = len(ready.features.names)
                 return self
             except (KeyError, TypeError):  # the label is new, or no label
                 pass

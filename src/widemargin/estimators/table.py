@@ -32,7 +32,7 @@ from widemargin.threads import thread_count
 
 _TEXTS = ("analyzer", "ngrams", "bits", "weighting", "idf")
 _COLUMNS = ("text", "columns", "drop", "categories")
-_FILES = ("format", "encoding", "header", "delimiter", "skip_bad")
+_FILES = ("format", "encoding", "header", "delimiter", "decimal", "skip_bad")
 
 
 @dataclass(eq=False, repr=False)
@@ -99,6 +99,8 @@ class TableClassifier(EncodedClassifier):
     delimiter : str, optional
         What separates the cells of CSV and TSV files; None finds a comma, semicolon, tab or
         vertical bar by the first lines.
+    decimal : {".", ","}
+        The decimal sign of numbers in CSV and TSV files.
     skip_bad : int
         Skip at most this many bad lines of files; one more is an error.
     validation, n_jobs, random_state
@@ -151,6 +153,7 @@ class TableClassifier(EncodedClassifier):
     encoding: str = "utf-8"
     header: bool | None = None
     delimiter: str | None = None
+    decimal: str = "."
     skip_bad: int = 0
     validation: float = 0.0
     n_jobs: int | None = None
@@ -350,6 +353,7 @@ class TableClassifier(EncodedClassifier):
             weight=self.weight,
             header=self.header,
             delimiter=self.delimiter,
+            decimal=self.decimal,
             need_label=need_label,
             schema=schema,
         )

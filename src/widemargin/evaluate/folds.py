@@ -20,7 +20,7 @@ def stratified_folds(
     """Cut rows into folds with about the same share of every class.
 
     The folds are those of scikit-learn's StratifiedKFold(folds, shuffle=True, random_state=seed),
-    so that figures of the shell can be found again in Python. A class with fewer rows than folds
+    so that figures from the shell can be reproduced in Python. A class with fewer rows than folds
     is missing in some of them.
 
     Parameters
@@ -30,7 +30,7 @@ def stratified_folds(
     folds : int
         How many folds.
     seed : int, RandomState or None
-        Decides which rows of a class go where; a generator goes on from where it is.
+        Decides which rows of a class go where; a generator continues from its current state.
 
     Examples
     --------

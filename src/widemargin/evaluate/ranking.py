@@ -34,7 +34,7 @@ class Choice:
     Attributes
     ----------
     aim : Aim
-        What for.
+        What it was chosen for.
     threshold : float
         The threshold, halfway between two scores. A score of at least this is the positive class;
         for scores that were mirrored (`Curves.mirrored`), it is that of the scores before.
@@ -262,7 +262,7 @@ class Curves:
         return self.measured(found)
 
     def measured(self, found: np.ndarray) -> Measures:
-        """Precision, recall and F1 if these examples are said to be positive."""
+        """Precision, recall and F1 if these examples are predicted to be positive."""
         right = int(np.count_nonzero(found & self.truth))
         false = int(np.count_nonzero(found)) - right
         missed = self.positives - right
@@ -379,7 +379,7 @@ def choose_threshold(
 
 
 def label_code(labels: list[Any], label: Any) -> int:
-    """The place of a label, which a shell gives as a string."""
+    """The index of a label, which the shell gives as a string."""
     found = [code for code, known in enumerate(labels) if known == label or str(known) == label]
     if not found:
         listed = " or ".join(map(repr, labels))

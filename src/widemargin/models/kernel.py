@@ -69,6 +69,14 @@ class KernelModel:
         As in `LinearModel`.
     R : float
         The length of the longest training example in feature space.
+
+    Examples
+    --------
+    >>> from widemargin import KernelPerceptron
+    >>> learner = KernelPerceptron(kernel="poly", degree=2, keep="last", shuffle=False, epochs=100)
+    >>> model = learner.fit([[0, 0], [0, 1], [1, 0], [1, 1]], [0, 1, 1, 0]).model_
+    >>> str(model.kernel), model.support.index.tolist()
+    ('(x.z + 1)^2', [0, 1, 2, 3])
     """
 
     classes: np.ndarray
@@ -167,7 +175,7 @@ class KernelModel:
         return found[:, 0] if found.shape[1] == 1 else found
 
     def _check_finite(self, scores: np.ndarray, points: Points) -> None:
-        """Refuse scores that are no numbers, and name the first row with one."""
+        """Refuse scores that are not finite, and name the first row with one."""
         if not np.all(np.isfinite(scores)):
             row = int(np.argmin(np.all(np.isfinite(scores), axis=1)))
             alone = points.take(np.array([row]))
@@ -191,8 +199,8 @@ class KernelModel:
         They are named by their rows in the training data and their labels. The value of each is its
         kernel value with the example, and the weight its coefficient for the predicted class less
         that for the next best one. The shares of all of them and of the bias add up to the score.
-        With one machine per pair of classes, it is the machine of these two that is explained. Of
-        a vote the coefficients are those of the average.
+        With one machine per pair of classes, it is the machine of these two that is explained. For
+        a vote, the coefficients are those of the average.
 
         Parameters
         ----------

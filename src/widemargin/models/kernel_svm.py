@@ -35,6 +35,14 @@ class KernelSVMModel(KernelModel):
         Whether `decision_function` returns one score per class, or one per pair.
     worth : KernelCertificate or None
         The certificate of the machines.
+
+    Examples
+    --------
+    >>> from widemargin import KernelSVM
+    >>> X, y = [[0, 0], [0, 1], [1, 0], [1, 1]], [0, 1, 1, 0]
+    >>> model = KernelSVM(gamma=1.0, C=10.0).fit(X, y).model_
+    >>> model.support_sizes.tolist(), model.certificate.gap < 1e-2
+    ([2, 2], True)
     """
 
     pairs: bool = False

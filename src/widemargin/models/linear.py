@@ -28,16 +28,14 @@ from widemargin.modelfile import (
     write_model_file,
 )
 from widemargin.models.explanation import Explanation, Reason
-from widemargin.models.kernel import KernelModel
-from widemargin.models.kernel_svm import KernelSVMModel
 from widemargin.models.threshold import say_threshold
 from widemargin.online.scores import best_class, deployed_scores, votes_on
 from widemargin.online.state import KEEPS, State
 from widemargin.parameters import check_choice
 from widemargin.training.history import History
 
-#: To look up the column of a value costs about as much as to make this many weights, which are kept
-#: for later questions.
+#: Looking up the column of a value costs about as much as making this many weights, which are kept
+#: for later predictions.
 _LOOK_UPS = 16
 #: More weights than this are not made for columns that never occurred.
 _FEW_WEIGHTS = 1 << 24
@@ -75,11 +73,18 @@ class LinearModel:
     encoder : Encoder or None
         Converts raw examples, such as texts, to rows.
     threshold : float
-        With two classes: the score from which on the second one is predicted. It is subtracted from
+        With two classes: the least score for which the second is predicted. It is subtracted from
         all scores, so that the sign of `decision_function` is always the prediction.
     mixture : (str, int) or None
         If several partitions learned at the same time: how their weights were mixed after each
         epoch ("uniform" or "touched"), and how many there were.
+
+    Examples
+    --------
+    >>> from widemargin import Perceptron
+    >>> model = Perceptron(random_state=0).fit([[0, 1], [1, 0]], ["a", "b"]).model_
+    >>> model.learner, model.classes.tolist(), model.predict([[2, 0]]).tolist()
+    ('Perceptron', ['a', 'b'], ['b'])
     """
 
     classes: np.ndarray
@@ -137,13 +142,13 @@ class LinearModel:
 
     @cached_property
     def _deployed(self) -> dict[Any, tuple[np.ndarray, np.ndarray]]:
-        """The deployed weights in the forms that were asked for, see `_weights_for`."""
+        """The deployed weights in the forms that were needed so far, see `_weights_for`."""
         return {}
 
     def _weights_for(self, rows: Rows, everywhere: bool) -> tuple[np.ndarray, np.ndarray]:
         """The deployed weights for such rows, of all columns if they are wanted, and the divisor.
 
-        They are kept: to make them costs more than to answer a few rows.
+        They are kept: making them costs more than scoring a few rows.
         """
         form = rows.dtype, rows.is_sparse, everywhere
         if form not in self._deployed:
@@ -423,12 +428,24 @@ def _multilabel(arrays: dict[str, np.ndarray], about: dict[str, Any]) -> Any:
     return MultilabelModel.of(arrays, about)
 
 
+def _kernel(arrays: dict[str, np.ndarray], about: dict[str, Any]) -> Any:
+    from widemargin.models.kernel import KernelModel  # a linear model starts sooner without it
+
+    return KernelModel.of(arrays, about)
+
+
+def _kernel_svm(arrays: dict[str, np.ndarray], about: dict[str, Any]) -> Any:
+    from widemargin.models.kernel_svm import KernelSVMModel
+
+    return KernelSVMModel.of(arrays, about)
+
+
 #: Maps the kind of model named in a file to the function that restores it.
 _KINDS: dict[str, Callable[..., Any]] = {
     "linear": LinearModel.of,
     "multilabel": _multilabel,
-    "kernel": KernelModel.of,
-    "kernel svm": KernelSVMModel.of,
+    "kernel": _kernel,
+    "kernel svm": _kernel_svm,
 }
 
 
@@ -439,6 +456,16 @@ def load_model(path: str | os.PathLike[str]) -> Any:
     ------
     ModelFileError
         If the file is not a model, is damaged, or was written by a newer version.
+
+    This is the plain model; `widemargin.load` returns the learner around it.
+
+    Examples
+    --------
+    >>> from widemargin import LinearSVM, load_model
+    >>> LinearSVM().fit([[0, 1], [1, 0]], ["a", "b"]).save("small.wm")
+    >>> model = load_model("small.wm")
+    >>> type(model).__name__, model.predict([[2, 0]]).tolist()
+    ('LinearModel', ['b'])
     """
     return model_of(path, *read_model_file(path))
 

@@ -67,7 +67,7 @@ class MultilabelModel:
 
     @property
     def _one(self) -> LinearModel:
-        """A model that shares with all others how it was trained, and on what rows."""
+        """One of the models: all were trained in the same way, on the same rows."""
         return self.models[0]
 
     @property
@@ -149,7 +149,7 @@ class MultilabelModel:
         return self._ask("predict_proba", X, threads)
 
     def _ask(self, method: str, X: Any, threads: int) -> np.ndarray:
-        """What every model (column) says; of two columns, the one of the class 1."""
+        """What every model (column) returns; of two columns, that of class 1."""
         rows, found = self.rows(X), []
         for model in self.models:
             # A label that appeared later may have a constant feature of its own.

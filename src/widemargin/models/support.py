@@ -15,7 +15,7 @@ from widemargin.online.scores import best_class
 
 
 def deployed_coefficients(model: Any) -> np.ndarray:
-    """The coefficients that answer, one column per score; of a vote those of the average."""
+    """The coefficients that predict, one column per score; for a vote, those of the average."""
     if model.keep != "last" and len(model.summed):
         return model.summed / model.count
     return model.coef
@@ -37,7 +37,7 @@ def _has_pairs(model: Any) -> bool:
 def strongest_rows(
     model: Any, top: int, first: int = 0
 ) -> list[tuple[str, list[tuple[int, float]]]]:
-    """For each score the rows of the training data with the largest coefficients, and those.
+    """For each score, the rows of the training data with the largest coefficients, and these.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ def explain_by_support(model: Any, x: Any, top: int | None, first: int) -> Expla
 
 
 def _compared(model: Any, scores: np.ndarray) -> tuple[int, int, np.ndarray, float]:
-    """The class that won and the next, and the coefficients and bias that speak for the first."""
+    """The class that won, the runner-up, and the coefficients and bias in favour of the winner."""
     coef, intercept = deployed_coefficients(model), model.intercept
     code = int(best_class(scores)[0])
     if coef.shape[1] == 1:
@@ -102,7 +102,7 @@ def _compared(model: Any, scores: np.ndarray) -> tuple[int, int, np.ndarray, flo
 
 
 def _own_labels(model: Any) -> list[Any]:
-    """The label of every support vector, which its coefficients tell."""
+    """The label of every support vector, read off its coefficients."""
     sizes = getattr(model, "support_sizes", None)
     if sizes is not None and sizes.sum() == model.support.n:
         codes = np.repeat(np.arange(len(sizes)), sizes)

@@ -20,7 +20,7 @@ NGRAMS = 2
 
 
 class TextDefault(NamedTuple):
-    """A learner, its parameters, and what of texts it is given."""
+    """A learner, its parameters, and how texts are encoded for it."""
 
     learner: str  # its name in Python
     parameters: dict[str, Any]
@@ -36,19 +36,19 @@ PIECEWISE = TextDefault(
 )
 #: For tables with other columns than texts.
 BESIDE = TextDefault("Perceptron", {"fit_intercept": "auto"}, False, 1)
-#: What to say when pieces are learned from although all documents would be better.
-SAY_PIECEWISE = "a passive-aggressive learner without idf learns instead of an SVM"
-#: What to say when an SVM goes on learning.
+#: What to say when documents are learned in pieces although all at once would be better.
+SAY_PIECEWISE = "a passive-aggressive learner without idf is used instead of an SVM"
+#: What to say when an SVM continues to learn.
 SAY_GOING_ON = (
-    "an SVM needs all documents at once: it goes on with passive-aggressive steps;"
-    " train it again on all documents for the best model"
+    "an SVM needs all documents at once: it continues with passive-aggressive steps; train it"
+    " again on all documents for the best model"
 )
 
 
 def go_on_online(model: LinearModel) -> LinearModel:
     """Make an SVM a passive-aggressive learner, which starts from its weights.
 
-    An SVM of several classes says -1 where an example is not of a class and +1 where it is. The
+    An SVM of several classes scores -1 where an example is not of a class and +1 where it is. The
     passive-aggressive learner wants the right class to lead by 2, and a new class begins with the
     score 0; so all scores are raised by 1, which leaves predictions as they are.
     """

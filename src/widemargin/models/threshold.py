@@ -27,7 +27,7 @@ def with_threshold(model: Any, threshold: float) -> Any:
 
 
 def kept_threshold(model: Any, classes: np.ndarray) -> float:
-    """The threshold of a model that goes on learning, perhaps with more classes."""
+    """The threshold of a model that continues to learn, perhaps with more classes."""
     if not model.threshold or len(classes) == len(model.classes):
         return float(model.threshold)
     warnings.warn(

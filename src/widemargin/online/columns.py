@@ -1,7 +1,7 @@
 """The columns that occur: a learner of wide sparse rows has weights for these only.
 
-Hashed text has a million columns, of which a few thousand documents have a few ten thousand. What
-is learned, averaged, compared and saved is then a small part of classes x columns. The sums over a
+Hashed text has a million columns, of which a few thousand documents use tens of thousands. What is
+learned, averaged, compared and saved is then a small part of classes x columns. The sums over a
 row take the same values in the same order as with all columns, so every bit is the same.
 """
 
@@ -26,10 +26,10 @@ _COUNTABLE = 1 << 28
 
 
 class Columns:
-    """Columns numbered 1, 2, 3, ... in the order in which they first came.
+    """Columns numbered 1, 2, 3, ... in the order in which they first occurred.
 
     Weights of numbered columns have a column for each number, and before them column 0, which
-    stands for all columns that never came: its weights are always zero.
+    stands for all columns that never occurred: its weights are always zero.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ class Columns:
         return self._ids[1 : self.count].astype(narrow)
 
     def copy(self, width: int | None = None) -> Columns:
-        """Make a copy that gives numbers of its own from now on."""
+        """Make a copy that numbers new columns independently."""
         other = Columns(self.width if width is None else width)
         other.count, other._ids, other._table = self.count, self._ids.copy(), self._table.copy()
         return other

@@ -23,7 +23,7 @@ from widemargin.training.checkpoints import Checkpoints
 from widemargin.training.history import History
 from widemargin.training.run import Watch
 
-#: With fewer numbers to read than this, learning takes about as long as to drive an epoch.
+#: With fewer numbers to read than this, learning takes no longer than driving an epoch does.
 _FEW_NUMBERS = 100_000
 
 
@@ -144,8 +144,8 @@ def fit_more(
 ) -> History:
     """Continue a training with one epoch over more rows, which changes `state` in place.
 
-    The result is that of `fit_linear`. A few rows, as they come in streams, are done before the
-    driver of epochs, which watches the clock and counts what it saw, would have begun.
+    The result is that of `fit_linear`. A few rows, as in streams, are learned from without the
+    epoch driver, whose overhead would exceed the work.
     """
     numbers = rows.stored_values * len(state.W)
     if numbers > _FEW_NUMBERS or settings.max_seconds is not None or settings.shuffle == "draw":
@@ -184,7 +184,7 @@ def prices(
 ) -> np.ndarray | None:
     """Cost of an error on each row, from class and sample weights; None if all are 1.
 
-    In a stream, class weights may name classes that have not come yet.
+    In a stream, class weights may name classes that have not occurred yet.
     """
     if class_weight is None and sample_weight is None:
         return None

@@ -91,7 +91,7 @@ class FromFiles:
         elif observes:
             for chunk in chunks:
                 self.encoder.observe(chunk.raw)
-        elif self.settings.shuffle is False:  # in this order the first epoch goes on with it
+        elif self.settings.shuffle is False:  # if unshuffled, the first epoch continues from it
             self._first, self._rest = [first], chunks
         rows = self._encode([first]).rows
         self._known = self.classes.values

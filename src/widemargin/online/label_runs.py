@@ -1,4 +1,4 @@
-"""Long runs of one label, which tell that examples are sorted by class."""
+"""Long runs of one label, a sign that examples are sorted by class."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class LabelRuns:
         self._counts = more
 
     def rename(self, codes: np.ndarray) -> None:
-        """Follow labels that have got new codes: what was 0 is now codes[0], and so on."""
+        """Recode the labels: what was 0 is now codes[0], and so on."""
         counts = np.zeros(int(codes.max(initial=-1)) + 1, np.int64)
         counts[codes[: len(self._counts)]] = self._counts
         self._counts, self.label = counts, int(codes[self.label])
@@ -65,7 +65,7 @@ class LabelRuns:
 
     @property
     def is_suspicious(self) -> bool:
-        """Whether the longest run can hardly be chance.
+        """Whether the longest run is too long to be chance.
 
         Of n examples in random order, a share q of which has the label, the longest run has about
         log(n (1 - q)) / log(1 / q) examples.
@@ -78,12 +78,12 @@ class LabelRuns:
 
 
 def find_runs(settings: Any, codes: np.ndarray, classes: np.ndarray) -> str:
-    """What to say of examples that are sorted by class and learned from in that order, if so.
+    """The warning about examples that are sorted by class and learned from in that order, if any.
 
     Parameters
     ----------
     settings : Settings, KernelSettings or others
-        How to learn; those without an order have nothing to say.
+        How to learn; settings without an order give no warning.
     codes, classes : arrays
         The labels are classes[codes].
     """
@@ -95,13 +95,13 @@ def find_runs(settings: Any, codes: np.ndarray, classes: np.ndarray) -> str:
     if not runs.is_suspicious:
         return ""
     return (
-        f"{runs.longest} rows in a row have the label {classes[runs.label]}: rows that are sorted"
-        " by class are learned badly unless they are shuffled, as they are by default"
+        f"{runs.longest} consecutive rows have the label {classes[runs.label]}: rows sorted by"
+        " class are learned badly unless they are shuffled, as they are by default"
     )
 
 
 def warn_of_runs(settings: Any, codes: np.ndarray, classes: np.ndarray) -> None:
-    """Warn of such examples; called by what the `fit` of an estimator calls."""
+    """Warn of such examples; called by a function that the `fit` of an estimator calls."""
     said = find_runs(settings, codes, classes)
     if said:
         warnings.warn(said, DataWarning, stacklevel=4)

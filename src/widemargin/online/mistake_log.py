@@ -72,9 +72,9 @@ class Part:
 
     @cached_property
     def index(self) -> Index:
-        """The support by column, if it is sparse: made for the first question, as it takes longer.
+        """The support by column, if it is sparse: made when first needed, as that takes longer.
 
-        A question of few columns then touches only the rows that share one with it.
+        Scoring a row of few columns then reads only the rows that share a column with it.
         """
         columns = Columns(self.support.width)
         rows = columns.number(self.support).stored

@@ -1,4 +1,4 @@
-"""Learning from single examples without the cost of beginning anew at each of them."""
+"""Learning from single examples without the cost of a new start for each of them."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class OneByOne:
 
     Everything that does not depend on the example is done once, here: the settings are numbers for
     the loops, labels are looked up in a dict, and the arrays are those that the loops change. Names
-    may be new; a new label is for the caller, who makes room for it and then a new object.
+    may be new; for a new label the caller makes room, and then a new object.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ class OneByOne:
     classes : array
         The labels, at least two.
     state : State
-        The state, of which this becomes the owner.
+        The state, which this object owns from now on.
     settings : Settings
         How to learn.
     bias : float
@@ -57,7 +57,7 @@ class OneByOne:
     Attributes
     ----------
     ahead : bool
-        Whether something was learned since the history was written down.
+        Whether something was learned since the history was last updated.
     """
 
     def __init__(
@@ -73,9 +73,9 @@ class OneByOne:
         self.features, self.state, self._history, self.ahead = features, state, history, False
         self._names, self._known = features.names, len(features.names)
         self._bias, self._labels = bias, classes.tolist()
-        # What a loop's answer means; -1, that it is in doubt, is the last of them.
+        # What a loop's answer means: a label, or for -1, the last entry, no finite score.
         self._answers = [*self._labels, None]
-        # A label of another type may change the type of the classes: it is for the caller, too.
+        # A label of another type may change the type of the classes: the caller handles it, too.
         self._codes: dict[type, dict[Any, int]] = {}
         for labels in (self._labels, classes):
             for code, label in enumerate(labels):
@@ -86,7 +86,7 @@ class OneByOne:
         row = history.epochs[-1] if history.epochs else Epoch(1, 0, 0, 0.0, None, None, 0.0)
         self._row = row
         self._totals = np.array([row.mistakes, row.updates, row.loss], np.float64)
-        self._layout = features.layout(())
+        self._layout = self._nothing = features.layout(())
         self._learn: Callable[..., int] = self._learn_first
         self._predict: Callable[..., int] = self._predict_first
         self._hold()
@@ -105,12 +105,12 @@ class OneByOne:
         return self.state.joint and len(self.state.W) > 1
 
     def _learn_first(self, *arguments: Any) -> int:
-        """Learn from the first example, and find the machine code for all others."""
+        """Learn from the first example, and look up the machine code for all others."""
         self._learn = resolve(learn_jointly if self._jointly else learn_separately, *arguments)
         return self._learn(*arguments)
 
     def _predict_first(self, *arguments: Any) -> int:
-        """Answer the first question, and find the machine code for all others."""
+        """Answer the first question, and look up the machine code for all others."""
         loop = predict_jointly if self._jointly else predict_separately
         self._predict = resolve(loop, *arguments)
         return self._predict(*arguments)
@@ -118,7 +118,7 @@ class OneByOne:
     def _make_room(self) -> None:
         """Extend the weights to new names, by twice as many: growing costs less than learning."""
         self._known = len(self._names)
-        self._layout = self.features.layout(())  # it may call a name new that has a column now
+        self._layout = self._nothing  # a name in it may have got a column meanwhile
         if self._known > self.state.width:
             self.state.widen(2 * self._known)
             self._hold()
@@ -138,15 +138,17 @@ class OneByOne:
         self.ahead = True
         try:
             names, (known, columns, pack) = tuple(x), self._layout
-            if names != known:
-                self._layout = _, columns, pack = self.features.layout(names)
-            packed = pack(*x.values())
+            if names == known:
+                packed = pack(*x.values())
+            else:
+                packed, self._layout = self.features.layout_of(x, names)
+                columns = self._layout[1]
         except UNUSUAL:
             packed, columns = self._convert(x, learn=True)
         new_names = len(self._names) > self._known
         if new_names:
             self._make_room()
-        # Written out: a tuple of what is held would take longer to unfold than to name.
+        # Written out: to unpack a tuple of these takes longer than to name them.
         done = self._learn(
             packed,
             columns,
@@ -194,7 +196,7 @@ class OneByOne:
         return self._answers[code]
 
     def remember(self, y: Any) -> None:
-        """Know a label again that is equal to a class, but of another type."""
+        """Recognise a label that equals a class but has another type."""
         self._codes.setdefault(type(y), {}).setdefault(y, self._labels.index(y))
 
     def write_down(self) -> None:

@@ -48,9 +48,14 @@ class Pass:
         self.rule, self.size, self.logged = rule, size, state.log is not None
         self.label = c if alone else None
         self.changed = 2 if len(self.W) > 1 and rule.form != SIGMOID else len(self.W)
-        y = frozen(np.asarray((window.y == c) if alone else window.y, dtype=np.int64))
+        y = (window.y == c) if alone else window.y
         if len(self.W) == 1 and size == 1:
-            y = frozen((2 * y - 1).astype(np.int8))  # signs, which the binary loop multiplies by
+            signs = y.astype(np.int8)  # of few bytes, which the binary loop multiplies by
+            signs += signs
+            signs -= 1
+            y = frozen(signs)
+        else:
+            y = frozen(np.asarray(y, dtype=np.int64))
         price = np.empty(0) if window.price is None else window.price
         price = frozen(np.ascontiguousarray(price, np.float64))
         self.examples = (window.rows.stored, y, price)
@@ -81,7 +86,7 @@ class Pass:
 
 
 class ReadyRows:
-    """Makes rows ready for the passes, and remembers the last ones: most have many epochs."""
+    """Makes rows ready for the passes, and keeps the last ones: most are used in many epochs."""
 
     def __init__(self) -> None:
         self._before: tuple[Any, ...] = ()

@@ -18,8 +18,9 @@ from widemargin.data.rows import Rows, Stack
 
 #: A batch of which a smaller share than this is kept is copied to make room, ...
 _FULL = 0.75
-#: ... and more batches than this are joined into one.
-_MANY = 32
+#: ... and of more batches than this, neighbours are joined, up to this share of all rows: while
+#: batches are joined or copied, their rows take room twice. (In one piece, 10 GB took 510 MB.)
+_MANY, _LARGEST = 32, 0.25
 
 
 class Batch(NamedTuple):
@@ -36,14 +37,14 @@ class Batch(NamedTuple):
 
 
 class _Kept:
-    """Rows of one batch that are kept; those that are gone take room until there are many."""
+    """Rows of one batch that are kept; those removed take room until there are many."""
 
     def __init__(self, batch: Batch) -> None:
         self.batch = batch
         self.which = np.arange(batch.rows.n)
 
     def give(self, gone: np.ndarray) -> Batch:
-        """Hand out some of the rows, which are then kept no longer."""
+        """Remove some of the rows, and return them."""
         out = self.batch.take(self.which[gone])
         self.which = np.delete(self.which, gone)
         if len(self.which) < _FULL * self.batch.rows.n:
@@ -115,7 +116,7 @@ class Reservoir:
         return self._give(np.sort(self._rng.permutation(self.seen)[self._capacity :]))
 
     def _rename(self, classes: np.ndarray) -> None:
-        """Follow labels that have got new codes."""
+        """Recode the labels after new ones have changed the codes."""
         if len(self._classes) and len(self._classes) < len(classes):
             renamed = codes_of(self._classes, classes)
             for kept in self._kept:
@@ -123,7 +124,7 @@ class Reservoir:
         self._classes = classes
 
     def _turned_away(self, before: int, count: int) -> np.ndarray:
-        """Which rows go: of those that were held, and of `count` new ones after `before` others.
+        """Which rows leave: of those held, and of `count` new ones that follow `before` others.
 
         The row after t others takes a random place among t + 1; those beyond the capacity do not
         exist.
@@ -132,13 +133,15 @@ class Reservoir:
         place = self._rng.integers(0, before + 1 + np.arange(count))
         taken = np.flatnonzero(place < self._capacity)
         stays = np.arange(self._capacity)
-        stays[place[taken]] = self._capacity + taken  # of several the last one stays
+        stays[place[taken]] = (
+            self._capacity + taken
+        )  # where several take the same place, the last one stays
         gone = np.ones(self._capacity + count, bool)
         gone[stays] = False
         return np.flatnonzero(gone)
 
     def _give(self, gone: np.ndarray) -> Batch | None:
-        """Hand out rows by their places among all that are held, in ascending order."""
+        """Remove rows by their places among all that are held, given in ascending order."""
         ends = np.cumsum([len(kept.which) for kept in self._kept])
         cuts = np.searchsorted(gone, ends[:-1])
         out = []
@@ -147,8 +150,23 @@ class Reservoir:
                 out.append(kept.give(places - (end - len(kept.which))))
         self._kept = [kept for kept in self._kept if len(kept.which)]
         if len(self._kept) > _MANY:
-            self._kept = [_Kept(_drained(self._kept))]
+            self._join_neighbours()
         return joined(out) if out else None
+
+    def _join_neighbours(self) -> None:
+        """Make fewer batches of the same rows, none of them much larger than a share of all."""
+        most = _LARGEST * sum(len(kept.which) for kept in self._kept)
+        groups: list[list[_Kept]] = []
+        held = 0
+        for kept in self._kept:
+            if not groups or held + len(kept.which) > most:
+                groups.append([])
+                held = 0
+            groups[-1].append(kept)
+            held += len(kept.which)
+        del kept
+        self._kept = []  # so that a group's batches are gone as soon as they are joined
+        self._kept = [_Kept(_drained(group)) if len(group) > 1 else group[0] for group in groups]
 
     def rest(self) -> Batch | None:
         """What is held at the end of the pipe."""

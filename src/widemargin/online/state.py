@@ -63,7 +63,7 @@ class State:
         columns: Columns | None = None,
         own: bool = False,
     ) -> State:
-        """Start learning from weights W, which are copied unless `own` says that nobody has them.
+        """Start learning from weights W, which are copied unless `own` says they are unshared.
 
         Parameters
         ----------
@@ -144,20 +144,22 @@ class State:
 
     def distance_from(self, before: np.ndarray) -> float | None:
         """How far the last weights are from earlier ones; None if those had other classes."""
-        if self.columns is not None:  # those that came later had the weight 0
+        if self.columns is not None:  # columns that were added later had the weight 0
             before = resized(before, self.W.shape[1] - 1)
         if before.shape != self.W.shape:
             return None
         squares = (
-            np.sum(np.square(self._last(part) - before[:, part], dtype=float))
+            np.square(self._last(part) - before[:, part], dtype=float).sum()
             for part in _parts(self.W)
         )
         return math.sqrt(sum(squares))
 
     def _last(self, part: slice) -> np.ndarray:
         """The last weights of some columns."""
-        W, scale = self.W[:, part], self.clock[:, [SCALE]]
-        return W if np.all(scale == 1.0) else (W * scale).astype(W.dtype)
+        W = self.W[:, part]
+        if self.clock[:, SCALE].tolist() == [1.0] * len(self.clock):
+            return W
+        return (W * self.clock[:, [SCALE]]).astype(W.dtype)
 
     def pass_over(self, examples: int) -> None:
         """Count examples without learning, as when only one class is known."""

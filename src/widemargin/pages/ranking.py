@@ -14,7 +14,7 @@ from widemargin.models.threshold import say_threshold
 
 
 def ranked(curves: Curves, model: Any) -> Markup:
-    """Figures and both curves, with the model's own decision marked."""
+    """Figures and both curves, with the model's own decision threshold marked."""
     deployed = curves.deployed()
     name = short(curves.positive, 40)
     measured = [

@@ -167,7 +167,7 @@ def exam_of(fitted: Any, X: Any, y: Any = None, column: Any = None) -> Exam | Se
     """
     model = getattr(fitted, "model_", fitted)
     if isinstance(model, TaggerModel):
-        corpus = corpus_of(X, y, model.templates.columns.inputs)
+        corpus = model.read_sentences(X, y)
         return examine_sentences(model, corpus, "tag" if y is not None else column)
     if isinstance(model, ParserModel):
         if y is not None:

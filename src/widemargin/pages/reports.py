@@ -92,7 +92,7 @@ def write_report(
 ) -> None:
     """Write the page of a model that has been evaluated already.
 
-    `commands` are shell commands that make the page again.
+    `commands` are shell commands that reproduce the page.
     """
     if certificate is not None:
         subject.certificate = certificate
@@ -259,8 +259,8 @@ def _mistakes(exam: Exam) -> Markup:
     if not exam.mistakes:
         return tag("p", "There are none: every answer was right.")
     words = (
-        "Those that the model was surest of, the worst first. Look at them: they are wrong labels,"
-        " hard cases, or something that the features do not show."
+        "The mistakes that the model was surest of, the worst first. Look at them: they are wrong"
+        " labels, hard cases, or something that the features do not show."
     )
     return joined([tag("p", words), *(_mistake(mistake) for mistake in exam.mistakes)])
 

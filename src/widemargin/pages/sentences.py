@@ -1,4 +1,4 @@
-"""The sections of a report that say how good a tagger or a parser is."""
+"""The sections of a report that say how well a tagger or a parser does."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _TITLES = {"accuracy": "accuracy", "unseen_accuracy": "on unseen words", "uas": 
 
 
 def told_of_sentences(exam: SentenceExam) -> str:
-    """How good it is, in one paragraph."""
+    """How well it does, in one paragraph."""
     report = exam.report
     where = f"On the {several(report.sentences, 'sentence')} given ({report.tokens:,} tokens)"
     if "uas" in report.figures:
@@ -86,8 +86,8 @@ def _answers(exam: SentenceExam) -> Markup:
         parts += [tag("h3", "Known and unknown words"), _accuracies("words", exam.words)]
     words = (
         "The tokens in groups of equal size, the least certain first. A margin is how far the"
-        " answer led before the next best one; where margins tell what they should, the accuracy"
-        " rises from line to line."
+        " answer leads the next best one; if margins mean what they should, the accuracy rises"
+        " from line to line."
     )
     parts += [
         tag("h3", "By margin"),
@@ -166,8 +166,8 @@ def _trees(trees: Sequence[DrawnTree]) -> Markup:
     if not trees:
         return tag("p", "No sentence of moderate length has a wrong head.")
     words = (
-        "The sentences of moderate length with the most wrong heads. Above the words is what was"
-        " found, with wrong arcs in another colour; below them is what would have been right."
+        "The sentences of moderate length with the most wrong heads. Above the words are the"
+        " predicted arcs, wrong ones in another colour; below them are the right ones."
     )
     return joined([tag("p", words), *(_tree(one) for one in trees)])
 
@@ -213,8 +213,8 @@ def _mistakes(mistakes: Sequence[TokenMistake]) -> Markup:
     if not mistakes:
         return tag("p", "There are none: every answer was right.")
     words = (
-        "Those that the model was surest of, the worst first. Look at them: they are wrong tags in"
-        " the data, hard cases, or something that the features do not show."
+        "The mistakes that the model was surest of, the worst first. Look at them: they are wrong"
+        " tags in the data, hard cases, or something that the features do not show."
     )
     return joined([tag("p", words), *(_mistake(mistake) for mistake in mistakes)])
 

@@ -39,7 +39,9 @@ def verdict(subject: Subject, exam: Exam | SentenceExam | None) -> list[str]:
     if len(scores) and np.any(np.isfinite(scores)):
         best = subject.history.best
         tail = (
-            "" if best is None else f" (epoch {best}, chosen because it was best, so a little high)"
+            ""
+            if best is None
+            else f" (epoch {best}, chosen because it was best, so slightly optimistic)"
         )
         sentences.append(
             f"On examples held out during the training it reached {np.nanmax(scores):.4f}{tail}."
@@ -52,8 +54,8 @@ def verdict(subject: Subject, exam: Exam | SentenceExam | None) -> list[str]:
 
 
 _NOT_EXAMINED = (
-    "No labelled examples were given to this report, so it does not say how good the predictions"
-    " are on new ones."
+    "No labelled examples were given for this report, so it does not say how well the model"
+    " predicts new ones."
 )
 
 
@@ -77,15 +79,15 @@ def _training(history: History) -> str:
     back = "" if history.best is None else f" The weights after epoch {history.best} were kept."
     said = {
         "no mistakes": "It stopped after a whole epoch without a mistake: its last weights get"
-        " everything right that it was trained on.",
+        " all training examples right.",
         "small change": "It stopped because the weights hardly moved any more.",
         "epochs": f"It used all its epochs; in the last it made {made}{part}.",
         "deadline": "It was stopped by its time limit.",
         "no improvement": "It stopped because the held-out score no longer improved.",
         "interrupted": "It was interrupted, and keeps what it had learned until then.",
-        "gap reached": "It stopped because it had come as close to the best as was asked for.",
+        "gap reached": "It stopped because it was as close to the optimum as was asked for.",
         "not separable": "It stopped because no hyperplane separates the examples.",
-        "no progress": "It stopped because floating-point numbers hold no better answer.",
+        "no progress": "It stopped because floating-point precision allows no better answer.",
     }
     return said[history.stopped] + back if history.stopped in said else ""
 
@@ -116,10 +118,10 @@ def _exam(exam: Exam) -> str:
         f" Always answering {measures.labels[common]} would be right in {100 * guess:.2f} %:"
     )
     if low > guess:
-        return f"{words} it has clearly learned something."
+        return f"{words} the model has clearly learned something."
     if high < guess:
-        return f"{words} it does worse than that."
-    return f"{words} that it does better is not certain."
+        return f"{words} the model does worse than that."
+    return f"{words} it is not certain that the model does better."
 
 
 def meaning(certificate: Any) -> tuple[list[tuple[str, Any]], str]:
@@ -133,7 +135,9 @@ def meaning(certificate: Any) -> tuple[list[tuple[str, Any]], str]:
         if certificate.margin is not None:
             figures.append(("margin", str(certificate.margin)))
         if math.isfinite(certificate.bound):
-            figures.append(("most mistakes of a perceptron", f"{math.floor(certificate.bound):,}"))
+            figures.append(
+                ("most mistakes a perceptron can make", f"{math.floor(certificate.bound):,}")
+            )
         return figures, (
             "Whether a hyperplane has all examples of each class on its own side, proved in exact"
             " arithmetic; `verify` checks the proof again."
@@ -162,8 +166,8 @@ def _gap_figures(found: GapCertificate) -> tuple[list[tuple[str, Any]], str]:
         figures.append(("margin", f"{low:.9g}; none is larger than {high:.9g}"))
     return figures, (
         "The primal objective is what these weights cost. The dual is a cost that no weights can"
-        " undercut. The truth lies between them, so the gap is the most that could still be gained."
-        " Both were recomputed from scratch after training."
+        " undercut. The optimum lies between them, so the gap is the most that could still be"
+        " gained. Both were recomputed from scratch after training."
     )
 
 

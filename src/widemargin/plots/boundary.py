@@ -238,6 +238,15 @@ def plot_boundary(
     -------
     BoundaryDisplay
         With what was drawn: `points`, `line`, `band`, `support`, `ax_`, `figure_`.
+
+    Examples
+    --------
+    >>> from widemargin import Perceptron, plot_boundary
+    >>> X = [[-1, 2], [1, 0], [1, 1], [-1, 0], [-1, -2], [1, -1]]
+    >>> y = ["o", "x", "x", "o", "o", "x"]
+    >>> p = Perceptron(keep="vote", shuffle=False, fit_intercept=False).fit(X, y)
+    >>> shown = plot_boundary(p, X, y)
+    >>> shown.figure_.savefig("boundary.png")
     """
     return BoundaryDisplay.from_estimator(
         estimator, X, y, features=features, at=at, ax=ax, title=title
@@ -290,6 +299,13 @@ def plot_kernel(
         The examples; with more than two features, choose two with `features`.
     features, at, ax, title
         As for `plot_boundary`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_circles
+    >>> from widemargin import KernelSVM, plot_kernel
+    >>> X, y = make_circles(40, factor=0.5, noise=0.05, random_state=0)
+    >>> plot_kernel(KernelSVM(gamma=1.0).fit(X, y), X, y).figure_.savefig("rings.png")
     """
     return KernelDisplay.from_estimator(machine, X, y, features=features, at=at, ax=ax, title=title)
 

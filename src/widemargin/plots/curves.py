@@ -131,6 +131,11 @@ def plot_losses(
         The values of that weight.
     ax : matplotlib axes, optional
         Where to draw.
+
+    Examples
+    --------
+    >>> from widemargin import plot_losses
+    >>> plot_losses().figure_.savefig("losses.png")
     """
     if estimator is None:
         return LossesDisplay.of_margins(ax=ax)
@@ -228,6 +233,14 @@ def plot_history(estimator: Any, *, ax: Any = None) -> HistoryDisplay:
         For an SVM, its objective and relative gap are drawn.
     ax : matplotlib axes, optional
         Axes for the first panel alone; by default every panel gets its own axes.
+
+    Examples
+    --------
+    >>> from widemargin import Perceptron, plot_history
+    >>> X = [[-1, 2], [1, 0], [1, 1], [-1, 0], [-1, -2], [1, -1]]
+    >>> y = ["o", "x", "x", "o", "o", "x"]
+    >>> p = Perceptron(keep="vote", shuffle=False, fit_intercept=False).fit(X, y)
+    >>> plot_history(p).figure_.savefig("history.png")
     """
     return HistoryDisplay.from_estimator(estimator, ax=ax)
 
@@ -310,6 +323,14 @@ def plot_bound(certificate: Any, *, ax: Any = None, scale: str = "auto") -> Boun
         Where to draw.
     scale : {"auto", "linear", "log"}
         "auto" uses logarithmic axes if the bound is far above the number of mistakes made.
+
+    Examples
+    --------
+    >>> from widemargin import Perceptron, certify, plot_bound
+    >>> X = [[-1, 2], [1, 0], [1, 1], [-1, 0], [-1, -2], [1, -1]]
+    >>> y = ["o", "x", "x", "o", "o", "x"]
+    >>> p = Perceptron(keep="vote", shuffle=False, fit_intercept=False).fit(X, y)
+    >>> plot_bound(certify(p, X, y)).figure_.savefig("bound.png")
     """
     return BoundDisplay.from_certificate(certificate, ax=ax, scale=scale)
 

@@ -155,6 +155,15 @@ def plot_orders(
         The arguments to call the function with, one per run.
     ax : matplotlib axes, optional
         Axes for the scores alone.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_blobs
+    >>> from widemargin import Perceptron, plot_orders
+    >>> X, y = make_blobs(80, centers=2, cluster_std=3.0, random_state=0)
+    >>> def learned(seed):
+    ...     return Perceptron(keep="vote", epochs=1, random_state=seed).fit(X, y)
+    >>> plot_orders(learned, X, y, over=range(3)).figure_.savefig("orders.png")
     """
     made = {str(value): runs(value) for value in over} if callable(runs) else runs
     return OrdersDisplay.from_runs(made, X, y, ax=ax)

@@ -19,7 +19,7 @@ from widemargin.plots.display import Display
 from widemargin.plots.hypotheses import Hypothesis, hypotheses
 from widemargin.plots.views import Features, View, examples_of, make_view, names_of
 
-#: At most this many lines are drawn; more would be a grey cloud.
+#: At most this many lines are drawn; more would only blur.
 _LINES = 60
 #: An animation has at most this many frames; some in the middle are left out.
 _FRAMES = 120
@@ -182,6 +182,14 @@ def plot_path(
         Show a slice along two features instead of a projection.
     ax : matplotlib axes, optional
         Where to draw, if there are no panels.
+
+    Examples
+    --------
+    >>> from widemargin import Perceptron, plot_path
+    >>> X = [[-1, 2], [1, 0], [1, 1], [-1, 0], [-1, -2], [1, -1]]
+    >>> y = ["o", "x", "x", "o", "o", "x"]
+    >>> p = Perceptron(keep="vote", shuffle=False, fit_intercept=False).fit(X, y)
+    >>> plot_path(p, X, y, panels=3).figure_.savefig("path.png")
     """
     return PathDisplay.from_estimator(estimator, X, y, panels=panels, features=features, ax=ax)
 
@@ -216,6 +224,15 @@ def animate(
     -------
     int
         The number of frames; if there are very many corrections, some are left out.
+
+    Examples
+    --------
+    >>> from widemargin import Perceptron, animate, certify
+    >>> X = [[-1, 2], [1, 0], [1, 1], [-1, 0], [-1, -2], [1, -1]]
+    >>> y = ["o", "x", "x", "o", "o", "x"]
+    >>> p = Perceptron(keep="vote", shuffle=False, fit_intercept=False).fit(X, y)
+    >>> animate(p, X, y, "learning.gif", certificate=certify(p, X, y))
+    4
     """
     kind = os.fspath(path).lower().rpartition(".")[2]
     if kind not in ("gif", "html", "htm"):

@@ -142,6 +142,16 @@ def plot_roc(
         The class to be found. By default the rarer of two; one of more than two must be given.
     ax : matplotlib axes, optional
         Where to draw.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import scale
+    >>> from widemargin import LinearSVM, plot_roc
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> X = scale(X)
+    >>> svm = LinearSVM(random_state=0).fit(X[:400], y[:400])
+    >>> plot_roc(svm, X[400:], y[400:]).figure_.savefig("roc.png")
     """
     return _plot(RankingDisplay, estimator, X, y, positive, ax)
 
@@ -155,6 +165,12 @@ def plot_precision_recall(
     ----------
     estimator, X, y, positive, ax
         As for `plot_roc`.
+
+    Examples
+    --------
+    >>> from widemargin import curves, plot_precision_recall
+    >>> found = curves(["ham", "spam", "ham", "spam"], [-2.0, -0.5, 0.5, 3.0])
+    >>> plot_precision_recall(found).figure_.savefig("precision_recall.png")
     """
     return _plot(PrecisionRecallDisplay, estimator, X, y, positive, ax)
 

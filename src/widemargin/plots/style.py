@@ -106,7 +106,7 @@ def legend_above(ax: Any, columns: int = 3) -> None:
         for count in range(min(columns, len(labels)), 0, -1)
         if _legend_width(names, count) <= room
     ]
-    # More than three rows above a small plot are too many: rather cut the names.
+    # More than three rows are too many above a small plot: names are cut instead.
     ways.sort(key=lambda way: max(3, -(-len(labels) // way[0])))
     for count, names in ways or [(1, short_names(labels, _LETTERS[-1]))]:
         rows = -(-len(labels) // count)

@@ -102,6 +102,14 @@ def plot_confusion(estimator: Any, X: Any, y: Any, *, ax: Any = None) -> Confusi
         Examples that it was not trained on, and their classes.
     ax : matplotlib axes, optional
         Where to draw.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from widemargin import Perceptron, plot_confusion
+    >>> X, y = load_digits(return_X_y=True)
+    >>> p = Perceptron(epochs=3, random_state=0).fit(X[:1400], y[:1400])
+    >>> plot_confusion(p, X[1400:], y[1400:]).figure_.savefig("confusion.png")
     """
     return ConfusionDisplay.from_estimator(estimator, X, y, ax=ax)
 
@@ -250,6 +258,14 @@ def plot_weights(
         The classes to show; by default all.
     ax : matplotlib axes, optional
         Where to draw, for two classes.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from widemargin import Perceptron, plot_weights
+    >>> X, y = load_digits(return_X_y=True)
+    >>> p = Perceptron(epochs=3, random_state=0).fit(X[:1400], y[:1400])
+    >>> plot_weights(p, shape=(8, 8)).figure_.savefig("weights.png")
     """
     return WeightsDisplay.from_estimator(estimator, n=n, shape=shape, classes=classes, ax=ax)
 
@@ -348,6 +364,12 @@ def plot_tags(
         The right tags; tags that differ are boxed.
     ax : matplotlib axes, optional
         Where to draw.
+
+    Examples
+    --------
+    >>> from widemargin import plot_tags
+    >>> shown = plot_tags(["a", "dog", "sleeps"], ["DET", "NOUN", "VERB"], [0.8, 0.3, 0.6])
+    >>> shown.figure_.savefig("tags.png")
     """
     found = np.asarray(margins, np.float64)
     lengths = {len(words), len(tags), len(found), len(words if right is None else right)}

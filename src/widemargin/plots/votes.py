@@ -111,5 +111,12 @@ def plot_votes(estimator: Any, x: Any, *, ax: Any = None) -> VotesDisplay:
     -------
     VotesDisplay
         With `shares`, the share of the votes of each class.
+
+    Examples
+    --------
+    >>> from widemargin import Perceptron, plot_votes
+    >>> X, y = [[-1, 2], [1, 0], [1, 1], [-1, 0], [-1, -2], [1, -1]], list("oxxoox")
+    >>> p = Perceptron(keep="vote", random_state=0).fit(X, y)
+    >>> plot_votes(p, [0.5, 1.0]).figure_.savefig("votes.png")
     """
     return VotesDisplay.from_estimator(estimator, x, ax=ax)

@@ -23,6 +23,8 @@ if TYPE_CHECKING:  # for type checkers and editors; when run, names load on firs
     from widemargin.structured.tagger.model import load_tagger
     from widemargin.structured.tagger.tagger import Tagger
     from widemargin.structured.task import Score, Task, check_decoder
+    from widemargin.structured.tokenizer.model import load_tokenizer
+    from widemargin.structured.tokenizer.tokenizer import Tokenizer
 
 #: Public names, and the modules that they are loaded from when first used.
 _HOMES = {
@@ -32,6 +34,7 @@ _HOMES = {
     "StructuredPerceptron": "widemargin.structured.perceptron",
     "Tagger": "widemargin.structured.tagger.tagger",
     "Task": "widemargin.structured.task",
+    "Tokenizer": "widemargin.structured.tokenizer.tokenizer",
     "check_decoder": "widemargin.structured.task",
     "check_trees": "widemargin.structured.parser.trees",
     "convert_tags": "widemargin.structured.spans",
@@ -40,6 +43,7 @@ _HOMES = {
     "heads_of": "widemargin.structured.parser.trees",
     "load_parser": "widemargin.structured.parser.model",
     "load_tagger": "widemargin.structured.tagger.model",
+    "load_tokenizer": "widemargin.structured.tokenizer.model",
     "measure_spans": "widemargin.structured.spans",
     "measure_trees": "widemargin.structured.parser.trees",
     "read_conll": "widemargin.data.readers.conll",
@@ -53,6 +57,7 @@ __all__ = [
     "StructuredPerceptron",
     "Tagger",
     "Task",
+    "Tokenizer",
     "check_decoder",
     "check_trees",
     "convert_tags",
@@ -61,6 +66,7 @@ __all__ = [
     "heads_of",
     "load_parser",
     "load_tagger",
+    "load_tokenizer",
     "measure_spans",
     "measure_trees",
     "read_conll",

@@ -16,9 +16,14 @@ from widemargin.structured.parser.trees import heads_of, measure_trees
 from widemargin.structured.resample import Ratio
 from widemargin.structured.spans import SpanMeasures, measure_spans
 from widemargin.structured.tagger.model import TaggerModel
+from widemargin.structured.tokenizer.cuts import Characters, label_paragraph
+from widemargin.structured.tokenizer.model import TokenizerModel
+from widemargin.structured.tokenizer.treebank import paragraphs_of
 
 #: Examples kept for each kind of error, and words shown on each side.
 _EXAMPLES, _AROUND = 3, 2
+#: Characters shown on each side.
+_CONTEXT = 20
 
 
 class Confusion(NamedTuple):
@@ -120,6 +125,43 @@ def measure_parser(model: ParserModel, corpus: Corpus, n_jobs: int | None = None
         [],
         _confusion(right, [label.partition(":")[0] for label in trees.labels]),
     )
+
+
+def measure_tokenizer(model: TokenizerModel, treebank: Any, n_jobs: int | None = None) -> Report:
+    """Cut the running text of a treebank, and compare with its own tokens and sentences.
+
+    The confusion matrix is that of the labels of characters, see `structured.tokenizer.cuts`.
+    """
+    right = paragraphs_of(treebank)
+    measured = model.measure(right, n_jobs)
+    text = "\n\n".join(paragraph.text for paragraph in right)
+    labelled = [label_paragraph(paragraph)[1].tolist() for paragraph in right]
+    answers = [label for labels in labelled for label in labels]
+    found = model.labels(text, n_jobs)
+    return Report(
+        sum(len(paragraph.sentences) for paragraph in right),
+        measured.tokens.wanted,
+        {"token_f1": measured.tokens, "sentence_f1": measured.sentences, "word_f1": measured.words},
+        None,
+        _mistakes_in_text(found.characters, answers, found.labels),
+        [],
+        _confusion(answers, found.labels),
+    )
+
+
+def _mistakes_in_text(
+    characters: Characters, right: list[str], found: list[str]
+) -> list[Confusion]:
+    """The kinds of wrong labels of characters, each with places in the text."""
+    places = [i for i, (a, b) in enumerate(zip(right, found, strict=True)) if a != b]
+    examples: dict[Any, list[str]] = {}
+    for i in places:
+        kept = examples.setdefault((right[i], found[i]), [])
+        if len(kept) < _EXAMPLES:
+            before, after = characters.text[max(0, i - _CONTEXT) : i], characters.text[i + 1 :]
+            kept.append(f"{before}[{characters.text[i]}]{after[:_CONTEXT]}")
+    counts = Counter((right[i], found[i]) for i in places)
+    return [Confusion(*pair, times, examples[pair]) for pair, times in counts.most_common()]
 
 
 def _check_tokens(corpus: Corpus) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -11,12 +11,12 @@ import numpy as np
 
 from widemargin.data.readers.conll import read_conll
 from widemargin.data.readers.corpus import Corpus, Sentence, gather
+from widemargin.data.readers.token_values import TokenValues
 from widemargin.errors import DataError
+from widemargin.structured.feature_dicts import feature_columns
 
 #: Names of the other columns, if tokens are tuples.
 BESIDE = ("pos", "chunk")
-#: Characters that mean something in templates, and what stands for them.
-_NOT_IN_TEMPLATES = str.maketrans("[]|", "()/")
 
 
 class TagLists(list[list[str]]):
@@ -32,7 +32,12 @@ class TagLists(list[list[str]]):
         return found if dtype is None else found.astype(dtype)
 
 
-def corpus_of(given: Any, tags: Any = None, beside: Sequence[str] = BESIDE) -> Corpus:
+def corpus_of(
+    given: Any,
+    tags: Any = None,
+    beside: Sequence[str] = BESIDE,
+    numbers: Collection[str] | None = None,
+) -> Corpus:
     """Sentences as a corpus; tags, if given, become its column "tag".
 
     Parameters
@@ -44,6 +49,8 @@ def corpus_of(given: Any, tags: Any = None, beside: Sequence[str] = BESIDE) -> C
         One tag per word.
     beside : sequence of str
         The names of the other columns of tuples.
+    numbers : collection of str or None
+        The features of dicts that are numbers; None: judged by their values.
     """
     if isinstance(given, Corpus):
         if tags is None:
@@ -70,8 +77,8 @@ def corpus_of(given: Any, tags: Any = None, beside: Sequence[str] = BESIDE) -> C
     if isinstance(first, tuple):
         return Corpus.of(_columns(sentences, first, beside), tags)
     if isinstance(first, Mapping):
-        made = Corpus.of(feature_columns(sentences, beside), tags)
-        return replace(made, format="dicts")
+        columns, values = feature_columns(sentences, beside, numbers)
+        return replace(Corpus.of(columns, tags), format="dicts", values=values)
     return Corpus.of(sentences, tags)
 
 
@@ -109,73 +116,13 @@ def _columns(
     }
 
 
-def feature_columns(
-    sentences: Sequence[Sequence[Any]], known: Sequence[str] = ()
-) -> dict[str, list[list[str]]]:
-    """Columns from sentences of dicts of features, as CRFsuite takes them.
-
-    Each key becomes a column, whose name is the key and a colon; a token that lacks the key has an
-    empty cell there. A string is a value of its own, True is the value "1", and False is the same
-    as no key. Numbers other than 0 and 1 are refused, as a feature is either there or not.
-
-    Parameters
-    ----------
-    sentences : list of lists of dict
-        The features of each token by name. "word", if there is one, also counts as the word.
-    known : sequence of str
-        Columns that there must be, whether a token has their key or not.
-
-    Examples
-    --------
-    >>> feature_columns([[{"lower": "the", "title": True}, {"lower": "dog"}]])
-    {'word': [['', '']], 'lower:': [['the', 'dog']], 'title:': [['1', '']]}
-    """
-    keys: dict[str, str] = {}
-    for j, sentence in enumerate(sentences):
-        for token in sentence:
-            if not isinstance(token, Mapping):
-                raise DataError(f"sentence {j + 1}: {token!r} is not a dict of features")
-            for key in token:
-                if key not in keys:
-                    keys[key] = _column_name(key, keys, j)
-    columns = {
-        name: [[_cell(token, key, j) for token in sentence] for j, sentence in enumerate(sentences)]
-        for key, name in keys.items()
-    }
-    empty = [[""] * len(sentence) for sentence in sentences]
-    words = columns.get("word:", empty)
-    absent = {name: empty for name in known if name.endswith(":") and name not in columns}
-    return {"word": words, **columns, **absent}
-
-
-def _column_name(key: Any, keys: Mapping[str, str], sentence: int) -> str:
-    """The column of a key; a colon sets it apart from what is made of words, such as suffix3."""
-    if not isinstance(key, str):
-        raise DataError(f"sentence {sentence + 1}: the feature {key!r} is not named by a string")
-    name = key.translate(_NOT_IN_TEMPLATES) + ":"
-    clash = next((other for other, taken in keys.items() if taken == name), None)
-    if clash is not None:
-        raise DataError(f"the features {clash!r} and {key!r} would share a column; rename one")
-    return name
-
-
-def _cell(token: Mapping[str, Any], key: str, sentence: int) -> str:
-    """The value of a feature as a string; empty if the token does not have it."""
-    value = token.get(key, False)
-    if isinstance(value, str):
-        return value
-    if value in (0, 1):
-        return "1" if value else ""
-    raise DataError(
-        f"sentence {sentence + 1}: the feature {key!r} is {value!r}; only strings, True, False, 0"
-        " and 1 can be learned from: divide numbers into a few named ranges"
-    )
-
-
 def columns_of_sentence(
-    words: Sequence[Any], columns: Mapping[str, Sequence[str]], inputs: Sequence[str]
-) -> dict[str, Sequence[str]]:
-    """One sentence as columns by name.
+    words: Sequence[Any],
+    columns: Mapping[str, Sequence[str]],
+    inputs: Sequence[str],
+    numbers: Collection[str] = (),
+) -> tuple[dict[str, Sequence[str]], TokenValues | None]:
+    """One sentence as columns by name, and the numbers of its tokens.
 
     Parameters
     ----------
@@ -185,23 +132,25 @@ def columns_of_sentence(
         Its other columns.
     inputs : sequence of str
         The columns that are wanted beside the words.
+    numbers : collection of str
+        The features of dicts that are numbers.
     """
     if isinstance(words, str):
         raise DataError(f"{words[:20]!r} is a string; give a list of words, as split() makes it")
     names = ("word", *inputs)
     if not len(words):
-        return dict.fromkeys(names, words)
+        return dict.fromkeys(names, words), None
     if isinstance(words[0], tuple):
-        return {
-            name: [token[k] for token in words] for k, name in enumerate(names[: len(words[0])])
-        }
+        called = enumerate(names[: len(words[0])])
+        return {name: [token[k] for token in words] for k, name in called}, None
     if isinstance(words[0], Mapping):
-        found = feature_columns([words], inputs)
-        return {name: cells for name, (cells,) in found.items()}
+        made, values = feature_columns([words], inputs, numbers)
+        return {name: cells for name, (cells,) in made.items()}, values
     if isinstance(words, Sentence):
         beside = [name for name in inputs if name in words.corpus.names]
-        return {"word": words, **{name: words.column(name) for name in beside}, **columns}
-    return {"word": words, **columns}
+        own = {name: words.column(name) for name in beside}
+        return {"word": words, **own, **columns}, words.values
+    return {"word": words, **columns}, None
 
 
 def is_one_sentence(given: Any) -> bool:
@@ -225,3 +174,13 @@ def word_columns(corpus: Corpus) -> Mapping[str, list[str]]:
     if "word" in corpus.columns:
         return corpus.columns
     return {"word": corpus.words, **corpus.columns}
+
+
+def stretches(starts: np.ndarray, tokens: int) -> Iterator[tuple[int, int]]:
+    """Runs of sentences with about this many tokens each."""
+    n, a = len(starts) - 1, 0
+    while a < n:
+        b = int(np.searchsorted(starts, starts[a] + tokens, "left"))
+        b = min(max(b, a + 1), n)
+        yield a, b
+        a = b

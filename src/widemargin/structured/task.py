@@ -57,6 +57,22 @@ class Task:
 
     A task with few possible answers may implement `candidates` instead of `argmax`. For beam
     search, implement `start`, `steps`, `is_done`, `is_right` and `answer`.
+
+    Examples
+    --------
+    >>> from widemargin.structured import StructuredPerceptron, Task
+    >>> class Rhyme(Task):
+    ...     '''Choose the word that rhymes: x is (word, candidates).'''
+    ...
+    ...     def features(self, x, y):
+    ...         return [f"same last {n}" for n in (1, 2, 3) if x[0][-n:] == y[-n:]]
+    ...
+    ...     def argmax(self, x, score):
+    ...         return max(x[1], key=lambda y: score(self.features(x, y)))
+    >>> X = [("light", ["load", "night"]), ("moon", ["man", "soon"]), ("day", ["way", "dry"])]
+    >>> model = StructuredPerceptron(Rhyme(), epochs=5).fit(X, ["night", "soon", "way"])
+    >>> model.predict([("house", ["horse", "mouse", "nose"])])
+    ['mouse']
     """
 
     # Required of every task
@@ -157,6 +173,13 @@ def check_decoder(
     ------
     DataError
         If an answer scores less than the best candidate, or is not a candidate.
+
+    Examples
+    --------
+    >>> from widemargin.structured import check_decoder
+    >>> from widemargin.structured.tasks import Tagging
+    >>> check_decoder(Tagging(["D", "N"]), [["the", "dog"], ["a"]], rounds=5)
+    20
     """
     import random
 

@@ -125,7 +125,7 @@ class History:
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain lists, numbers and strings, for JSON."""
         return {
-            "epochs": [list(epoch) for epoch in self.epochs],
+            "epochs": [[_plain(cell) for cell in epoch] for epoch in self.epochs],
             "stopped": self.stopped,
             "best": self.best,
             "cycle": None if self.cycle is None else list(self.cycle),
@@ -211,3 +211,8 @@ class History:
 def _short(number: float | None) -> str:
     """Format a number with four digits; empty if it was not measured."""
     return "" if number is None else f"{number:.4g}"
+
+
+def _plain(number: Any) -> Any:
+    """A number as Python has it: loops count with numpy's where the compiler is off."""
+    return number.item() if isinstance(number, np.generic) else number

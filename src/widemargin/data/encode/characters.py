@@ -19,8 +19,8 @@ _ASCII, _ALL = 0x80, 0x110000
 def character_table(lowercase: bool, everything: bool) -> np.ndarray:
     """For each code point (of ASCII, or of all) its lower case and flags, as the loops read it.
 
-    Words and white space are those of Python's `re`, of the text in lower case if that is asked
-    for: U+0345 for one is no letter, and so is its lower case, but this is not so for all.
+    Words and white space are those of Python's `re`, applied to the text in lower case if that is
+    asked for: a character and its lower case need not be of the same kind.
     """
     points = np.arange(_ALL if everything else _ASCII, dtype=np.uint32)
     text = points.astype("<u4").tobytes().decode("utf-32-le", "surrogatepass")

@@ -90,12 +90,12 @@ class Products:
         self.seen = [np.empty(0, np.uint64) for _ in self.pairs]
 
     def _add(self, left: str, right: str, kinds: Mapping[str, str], any_of_them: bool) -> None:
-        """Add a pair, unless it is there; of several that are meant, those that are useful."""
+        """Add a pair, unless it is there; if ':' stands for several, only useful ones."""
         if left == right and (any_of_them or kinds[left] != "number"):
             if any_of_them:
                 return
             raise DataError(
-                f"interactions: column {left!r} times itself is nothing new, as it holds no numbers"
+                f"interactions: column {left!r} times itself adds nothing, as it holds no numbers"
             )
         if (left, right) not in self.pairs and (right, left) not in self.pairs:
             self.pairs.append((left, right))

@@ -37,7 +37,7 @@ def encode_labels(y: Any) -> tuple[np.ndarray, np.ndarray]:
     if y.dtype.kind in "iu" and len(y):
         low, high = int(y.min()), int(y.max())
         if high - low < _COUNTABLE:
-            shifted = y.astype(np.int64) - low
+            shifted = np.subtract(y, low, dtype=np.int64, casting="unsafe")
             present = np.bincount(shifted, minlength=high - low + 1) > 0
             classes = (np.flatnonzero(present) + low).astype(y.dtype)
             return classes, (np.cumsum(present) - 1)[shifted]

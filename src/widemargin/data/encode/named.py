@@ -1,10 +1,10 @@
-"""Examples as dicts: named features, whose columns are numbered as the names come."""
+"""Examples as dicts: named features, whose columns are numbered in order of appearance."""
 
 from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from operator import itemgetter
 from typing import Any
@@ -13,19 +13,19 @@ import numpy as np
 
 from widemargin.errors import DataError
 
-#: What packing raises if an example is not as simple as most: it has a string, or an object that is
-#: no number. `NamedFeatures.convert` then looks at each feature.
+#: What packing raises if an example is less simple than most: a value is a string, or an object
+#: that is not a number. `NamedFeatures.convert` then looks at each feature.
 UNUSUAL = (TypeError, OverflowError, struct.error)
 #: The column of a name that is not known.
 NOWHERE = 2**32 - 1
 
-#: Where the values of examples with the same names, in the same order, belong: the names, the bytes
-#: of their columns, and the function that makes bytes of as many values.
+#: Shared by examples with the same names in the same order: the names, their columns as bytes, and
+#: the function that packs as many values into bytes.
 Layout = tuple[tuple[str, ...], bytes, Callable[..., bytes]]
 
 
 class _Columns(dict[str, int]):
-    """The column of each name; of one that is not known, NOWHERE."""
+    """The column of each name; NOWHERE for an unknown one."""
 
     def __missing__(self, name: str) -> int:
         return NOWHERE
@@ -64,8 +64,35 @@ class NamedFeatures:
         found = itemgetter(*names)(columns) if len(names) > 1 else map(columns.__getitem__, names)
         return names, pack_columns(*found), pack_values
 
+    def layout_of(self, x: Mapping[str, Any], names: tuple[str, ...]) -> tuple[bytes, Layout]:
+        """The values of an example as bytes, and the layout of its names; new ones are added.
+
+        Nothing is added if a value is no number, or not finite: both are errors, see `UNUSUAL`.
+        """
+        pack_columns, pack_values = _packers(len(names))
+        values = pack_values(*x.values())
+        found: Any = [*map(self.columns.get, names)]
+        if None in found:
+            if not math.isfinite(sum(x.values())):
+                self.convert(x)  # an error if a value is not finite
+            found = self._number_new(names, found)
+        return values, (names, pack_columns(*found), pack_values)
+
+    def _number_new(self, names: tuple[str, ...], found: list[int | None]) -> Iterable[int]:
+        """Give those of the names a column that have none; the columns of all."""
+        new: Sequence[str] = names
+        if found.count(None) < len(found):
+            new = [name for name, column in zip(names, found, strict=True) if column is None]
+        numbers = range(len(self.names), len(self.names) + len(new))
+        self.columns.update(zip(new, numbers, strict=True))
+        self.names += new
+        if new is names:
+            return numbers
+        each = iter(numbers)
+        return [next(each) if column is None else column for column in found]
+
     def add_all(self, names: Iterable[str]) -> None:
-        """Give those of the names a column that have none."""
+        """Give every name that has no column one."""
         columns = self.columns
         new = [name for name in names if name not in columns]
         columns.update(zip(new, range(len(columns), len(columns) + len(new)), strict=True))
@@ -82,7 +109,7 @@ class NamedFeatures:
             Whether new names get a column; otherwise they are left out.
         """
         try:
-            # Neither strings nor numbers that are not finite pass: they are for the loop below.
+            # Strings and numbers that are not finite do not pass: the loop below handles them.
             if math.isfinite(sum(x.values())):
                 return self._convert_numbers(x, learn)
         except (TypeError, ValueError, OverflowError):

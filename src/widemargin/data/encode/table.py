@@ -51,7 +51,7 @@ class TableEncoder:
     text : TextEncoder, optional
         Encodes the texts.
     text_columns : sequence of str
-        Where they are; several are joined with a newline.
+        Their columns; several are joined with a newline.
     interactions : sequence of pairs of str
         Columns to multiply; ":" means any.
 
@@ -60,10 +60,10 @@ class TableEncoder:
     schema : TableSchema or None
         How the training tables were read, so that other files can be read alike.
     by_name : bool
-        Whether the model is always asked about tables. If not, and one column of texts is all
-        there is, it is asked about texts as such.
+        Whether the model always predicts tables. If not, and one column of texts is all there is,
+        it predicts plain texts.
     unseen : int
-        How many categories were met in encoding that no training example had.
+        How many categories occurred in encoding that no training example had.
 
     Examples
     --------
@@ -301,7 +301,8 @@ class TableEncoder:
         if not (np.isfinite(center) and spread > 0.0):
             raise DataError(
                 f"column {column.name!r} has numbers from {column.moments.low:g} to"
-                f" {column.moments.high:g}: too wide or narrow to be scaled; scale or drop it"
+                f" {column.moments.high:g}: their range is too wide or too narrow to be scaled;"
+                " scale or drop it"
             )
         scaled = (_numbers(cells) - center) / spread
         if cells.null_count:

@@ -66,7 +66,7 @@ class TextEncoder:
         The value of a feature that a document has c times: c, 1, or 1 + log c.
     idf : bool or "seen"
         Multiply by log((1 + n) / (1 + n_c)) + 1, n_c of n documents having column c. These are
-        counted by `observe`. With "seen", a column that no document had counts nothing.
+        counted by `observe`. With "seen", a column that no document had is ignored.
     norm : {"l2", None}
         Whether rows are scaled to unit length.
     errors : {"strict", "replace"}
@@ -160,7 +160,7 @@ class TextEncoder:
 
         Each column occurs at most once per row, in no particular order. The number of threads
         changes nothing but the time. With `note` the documents are learned from: the names of new
-        features are written down, and with idf="seen" they count from now on.
+        features are recorded, and with idf="seen" they count from now on.
         """
         if self.options["idf"] and not self.documents:
             raise DataError("idf needs a first pass over the documents: call observe before encode")
@@ -419,8 +419,8 @@ def _not_text(strings: list[Any]) -> DataError:
             return not_a_string(at, text)
         except UnicodeEncodeError as error:
             return DataError(
-                f"document {at}: character {error.start} is a lone surrogate, which is no text;"
-                " decode the file with its right encoding"
+                f"document {at}: character {error.start} is a lone surrogate, which is not text;"
+                " decode the file with the right encoding"
             )
     raise AssertionError("every document can be encoded")
 

@@ -70,7 +70,7 @@ class Tokens(NamedTuple):
 
 
 class TokenColumns:
-    """The columns that are wanted of tokens, by name.
+    """The columns of tokens that are needed, by name.
 
     Parameters
     ----------
@@ -154,7 +154,7 @@ def read_tokens(words: Sequence[str], others: Sequence[Sequence[str]] = ()) -> T
     """Join and encode words, the same in lower case, and other columns of as many strings."""
     n = len(words)
     texts = [_joined(words, n)]
-    # In one go, which is right: what decides on a final sigma does not look across separators.
+    # All at once, which is safe: the rule for a final sigma does not look across separators.
     texts.append(texts[0].lower())
     texts += [_joined(column, n) for column in others]
     text = "".join(texts)

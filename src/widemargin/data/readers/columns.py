@@ -6,7 +6,6 @@ A column is of one of four kinds: `number` (float64), `boolean`, `category` (a s
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -31,10 +30,9 @@ DATE = (
 )
 #: A number with a decimal comma.
 COMMA = r"[+-]?[0-9]+,[0-9]+"
-_NUMBER, _ENDLESS, _DATE = re.compile(NUMBER), re.compile(ENDLESS), re.compile(DATE)
+_NUMBER, _DATE = re.compile(NUMBER), re.compile(DATE)
 #: If at least this share of a column are numbers, its other cells are errors.
 _NUMBERS = 0.95
-_EXACT = 2**53
 #: Numbers of columns, and what may separate cells apart from a tab.
 _WHOLE, _SIGNS = re.compile(r"-?[0-9]+"), tuple("!#$%&'()*+,-./:;<=>?@[]^_`{|}~")
 
@@ -118,6 +116,8 @@ class TableOptions:
     delimiter : str or None
         What separates the cells of a line (CSV, TSV). None: a tab in TSV; in CSV a comma,
         semicolon, tab or vertical bar, whichever the first lines suggest.
+    decimal : "." or ","
+        What separates the whole part of a number from its fraction (CSV, TSV).
     quote : bool or None
         Whether a cell in double quotes may hold anything. None: yes in CSV, no in TSV.
     missing_values : tuple of str
@@ -143,6 +143,7 @@ class TableOptions:
     categories: Sequence[str | int] = ()
     header: bool | None = None
     delimiter: str | None = None
+    decimal: str = "."
     quote: bool | None = None
     missing_values: Sequence[str] = MISSING
     skip_bad: int = 0
@@ -158,13 +159,15 @@ class TableOptions:
             raise ValueError(
                 f"delimiter={sign!r} must be a tab or a single punctuation mark, such as ';'"
             )
+        if self.decimal not in (".", ","):
+            raise ValueError(f"decimal={self.decimal!r} must be '.' or ','")
 
     @property
     def is_told(self) -> bool:
         """Whether the user has chosen any columns."""
         named = (*self.text, *self.drop, *self.columns, *self.categories)
         given = (self.label, self.weight, self.delimiter)
-        return bool(named) or any(one is not None for one in given)
+        return bool(named) or self.decimal != "." or any(one is not None for one in given)
 
     def asked_for(self) -> set[str]:
         """The names of all columns that must be present."""
@@ -313,7 +316,9 @@ def _listed(names: Iterable[str], most: int = 20) -> str:
     return ", ".join(repr(name) for name in names[:most]) + more
 
 
-def infer_kind(name: str, cells: Any, choice: Choice, source: str, lines: Any) -> str:
+def infer_kind(
+    name: str, cells: Any, choice: Choice, source: str, lines: Any, decimal: str = "."
+) -> str:
     """What a column holds, from the cells at the start of a file.
 
     Parameters
@@ -322,6 +327,8 @@ def infer_kind(name: str, cells: Any, choice: Choice, source: str, lines: Any) -
         Stripped of white space; missing ones are null.
     lines : array
         The line of each cell, for error messages.
+    decimal : "." or ","
+        What numbers are written with.
     """
     import pyarrow.compute as pc
 
@@ -335,7 +342,9 @@ def infer_kind(name: str, cells: Any, choice: Choice, source: str, lines: Any) -
     if len(present) == 0:
         return "number"
     first = present[0].as_py()
-    if _NUMBER.fullmatch(first):
+    if decimal == ",":
+        present = _with_points(present)
+    if _NUMBER.fullmatch(present[0].as_py()):
         try:
             pc.cast(present, "float64")
             return "number"  # by far the fastest test
@@ -353,14 +362,34 @@ def infer_kind(name: str, cells: Any, choice: Choice, source: str, lines: Any) -
     if part(f"{NUMBER}|{ENDLESS}") >= _NUMBERS:
         return "number"
     refused = ""
-    if _DATE.fullmatch(first) and part(DATE) == 1.0:
+    if _DATE.fullmatch(first) and _are_dates(cells):
         refused = f"dates or times, found {first!r}: {_NO_DATES}"
     elif part(COMMA) > 0.0 and part(f"{NUMBER}|{COMMA}") == 1.0:
-        refused = f"numbers with a decimal comma, found {first!r}: write them with a point"
+        found, other = ("comma", ",") if decimal == "." else ("point", ".")
+        refused = (
+            f"numbers with a decimal {found}, found {first!r}: give --decimal {other}"
+            f" (decimal={other!r}), or name the column a category"
+        )
     if refused:
         row = pc.index(pc.is_valid(cells), True).as_py()
         raise DataError(f"{source}:{lines[row]}: column {name!r} holds {refused}")
     return "category"
+
+
+def _with_points(cells: Any) -> Any:
+    """Cells with commas and points exchanged, so that numbers have a decimal point."""
+    import pyarrow.compute as pc
+
+    for sign, other in ((".", "\0"), (",", "."), ("\0", ",")):
+        cells = pc.replace_substring(cells, sign, other)
+    return cells
+
+
+def _are_dates(cells: Any) -> bool:
+    """Whether all cells that are not missing are dates."""
+    import pyarrow.compute as pc
+
+    return bool(pc.all(pc.match_substring_regex(cells.drop_null(), f"^({DATE})$")).as_py())
 
 
 _NO_DATES = "neither numbers nor categories; drop it, or convert it to numbers first"
@@ -382,117 +411,3 @@ def kind_of_type(name: str, arrow_type: Any) -> str:
     if t.is_nested(value):
         raise CellError(f"column {name!r} holds nested values ({value}): flatten or drop it")
     raise CellError(f"column {name!r} holds {value}, neither numbers nor strings: drop it")
-
-
-def shown(text: Any, most: int = 40) -> str:
-    """The repr of what was found, shortened for a message."""
-    shown = repr(text)
-    return shown if len(shown) <= most else f"{shown[: most - 4]}...{shown[-1]}"
-
-
-def parse_cell(text: str, kind: str, missing: frozenset[str]) -> Any:
-    """The value of a cell, or None if it is missing. Raises CellError."""
-    if kind == "text":
-        return text
-    text = text.strip(BLANKS)
-    if text in missing:
-        return None
-    if kind == "number":
-        return parse_number(text)
-    if kind == "boolean":
-        if text not in (*TRUE, *FALSE):
-            raise CellError(f"expected true or false, found {shown(text)}")
-        return text in TRUE
-    return text
-
-
-def parse_number(text: str) -> float:
-    """A finite number. Raises CellError."""
-    if _NUMBER.fullmatch(text):
-        number = float(text)
-        if math.isinf(number):
-            raise CellError(f"{shown(text)} is too large for a number")
-        return number
-    if _ENDLESS.fullmatch(text):
-        raise CellError(f"{shown(text)} is not a finite number")
-    raise CellError(f"expected a number, found {shown(text)}")
-
-
-def check_value(value: Any, kind: str, missing: frozenset[str]) -> Any:
-    """Check a typed value (of JSON or Parquet) against the column's kind. Raises CellError."""
-    if value is None:
-        return None
-    if isinstance(value, (dict, list)):
-        raise CellError("nested values cannot be learned from; flatten or drop it")
-    if isinstance(value, str):
-        if "\0" in value:
-            raise CellError("a NUL character")
-        if kind == "text":
-            return value
-        value = value.strip(BLANKS)
-        if value in missing:
-            return None
-        if kind == "category":
-            return value
-    elif isinstance(value, bool):
-        if kind == "boolean":
-            return value
-    elif isinstance(value, (int, float)) and kind == "number":
-        try:
-            number = float(value)
-        except OverflowError:
-            number = math.inf
-        if not math.isfinite(number):
-            raise CellError(f"{shown(value)} is not a finite number")
-        return number
-    expected = {"number": "a number", "boolean": "true or false"}.get(kind, "a string")
-    found = {bool: str(value).lower(), str: shown(value)}.get(type(value), f"the number {value}")
-    raise CellError(f"expected {expected}, found {found}")
-
-
-def label_kind(values: Iterable[Any], typed: bool) -> str:
-    """Whether labels are whole numbers or strings, judged by the first labels.
-
-    Text (of CSV) that looks like a number is taken for one; strings of typed formats are not, and
-    there the first label decides.
-    """
-    values = [value for value in values if value is not None]
-    if typed:
-        whole = not isinstance(values[0], (str, bool)) if values else False
-    else:
-        whole = bool(values) and all(_NUMBER.fullmatch(value) for value in values)
-    return "whole" if whole else "string"
-
-
-def parse_label(value: Any, kind: str, missing: frozenset[str], needed: bool) -> int | str | None:
-    """The label in a cell or value. Raises CellError."""
-    if isinstance(value, (dict, list)):
-        raise CellError("a label must be a string or a whole number, found nested values")
-    if isinstance(value, str):
-        value = value.strip(BLANKS)
-        if "\0" in value:
-            raise CellError("a NUL character in the label")
-    if value is None or value in missing:
-        if needed:
-            raise CellError("the label is missing")
-        return None
-    if kind == "string":
-        if isinstance(value, float) and value.is_integer():
-            value = int(value)
-        return str(value).lower() if isinstance(value, bool) else str(value)
-    if isinstance(value, bool) or (isinstance(value, str) and not _NUMBER.fullmatch(value)):
-        raise CellError(f"expected a whole number as label, found {shown(value)}")
-    try:
-        whole = int(value)
-    except ValueError:  # a string with a point or an exponent, or a float that is not finite
-        number = float(value)
-        if not math.isfinite(number):
-            raise CellError(f"label {value} is not a finite number") from None
-        value, whole = number, int(number)
-    except OverflowError:
-        raise CellError(f"label {value} is not a finite number") from None
-    if whole != value and isinstance(value, float):
-        raise CellError(f"label {value:g}: labels must be classes, these are measurements")
-    if abs(whole) > (_EXACT if isinstance(value, float) else 2**63 - 1):
-        raise CellError(f"label {value} is too large for a whole number")
-    return whole

@@ -65,6 +65,15 @@ def read_conll(
     DataError
         If a line has too few or too many columns, is not in this encoding, or has a wrong token
         number; the message names the file and the line.
+
+    Examples
+    --------
+    >>> import pathlib
+    >>> from widemargin.structured import read_conll
+    >>> _ = pathlib.Path("tiny.conll").write_text("dogs NOUN\\nbark VERB\\n\\nit NOUN\\n")
+    >>> corpus = read_conll("tiny.conll", columns=["word", "pos"])
+    >>> len(corpus), corpus[0].words, corpus[0].column("pos")
+    (2, ['dogs', 'bark'], ['NOUN', 'VERB'])
     """
     if hasattr(source, "read"):
         name = str(getattr(source, "name", "sentences"))
@@ -87,7 +96,7 @@ def _parse(
     encoding: str,
     plain: bool,
 ) -> Corpus:
-    text = content if isinstance(content, str) else _decode(content, source, encoding)
+    text = content if isinstance(content, str) else decode(content, source, encoding)
     if format is None:
         among = (*CORPORA, "text") if plain else tuple(CORPORA)
         format = format_of(source, text[: 1 << 14].encode("utf-8", "replace"), among)
@@ -101,7 +110,8 @@ def _parse(
     return _parse_text(text, source)
 
 
-def _decode(content: bytes, source: str, encoding: str) -> str:
+def decode(content: bytes, source: str, encoding: str) -> str:
+    """The text of a file; an error names the line that is not in this encoding."""
     try:
         return content.decode(encoding)
     except LookupError:

@@ -38,6 +38,15 @@ def write_conll(
         end.
     format : {"conll", "conllu"}
         The format for sentences from lists or plain text; by default conll, separated by tabs.
+
+    Examples
+    --------
+    >>> from widemargin.structured import Corpus, write_conll
+    >>> corpus = Corpus.of([["dogs", "bark"]], [["NOUN", "VERB"]])
+    >>> write_conll(corpus, "out.conll")
+    >>> print(open("out.conll").read().replace("\\t", " ").strip())
+    dogs NOUN
+    bark VERB
     """
     text = conll_text(corpus, replaced or {}, format)
     if hasattr(file, "write"):

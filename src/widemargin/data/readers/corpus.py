@@ -10,6 +10,7 @@ from typing import Any, overload
 import numpy as np
 
 from widemargin.data.readers.cells import Columns, LazyLines
+from widemargin.data.readers.token_values import TokenValues
 from widemargin.errors import DataError
 
 #: Both names mean the column of the words.
@@ -57,6 +58,8 @@ class Corpus:
         "conll", "conllu", "text", or "lists" if it was made in Python.
     layout : Layout or None
         What is needed to write the files back.
+    values : TokenValues or None
+        Numbers that tokens carry beside their columns.
 
     Examples
     --------
@@ -75,6 +78,7 @@ class Corpus:
     sources: tuple[tuple[int, str], ...] = ()
     format: str = "lists"
     layout: Layout | None = None
+    values: TokenValues | None = None
 
     @classmethod
     def of(
@@ -225,6 +229,7 @@ class Corpus:
             lines=self.lines[a:b],
             sources=tuple(dict(sources).items()),
             layout=layout,
+            values=None if self.values is None else self.values.stretch(a, b),
         )
 
     def with_column(self, name: str, cells: Sequence[str]) -> Corpus:
@@ -264,6 +269,14 @@ class Sentence(list[str]):
         """A column as one string per word; given as in `Corpus.name_of`."""
         cells, starts = self.corpus.column(column), self.corpus.starts
         return cells[starts[self.number] : starts[self.number + 1]]
+
+    @property
+    def values(self) -> TokenValues | None:
+        """The numbers that its words carry."""
+        values, starts = self.corpus.values, self.corpus.starts
+        if values is None:
+            return None
+        return values.stretch(int(starts[self.number]), int(starts[self.number + 1]))
 
 
 def gather(sentences: Sequence[Sentence]) -> Corpus:
@@ -305,6 +318,7 @@ def joined(parts: Sequence[Corpus], like: Corpus | None = None) -> Corpus:
         tuple(sources),
         first.format,
         None if None in layouts else _joined_layout([one for one in layouts if one is not None]),
+        TokenValues.joined([(part.values, part.tokens) for part in parts]),
     )
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from widemargin.data.readers.blocks import RecordBlock, Row, find_lines
+from widemargin.data.readers.cell_values import parse_cell
 from widemargin.data.readers.columns import (
     BLANKS,
     COMMA,
@@ -18,7 +19,6 @@ from widemargin.data.readers.columns import (
     CellError,
     TableOptions,
     TableSchema,
-    parse_cell,
 )
 from widemargin.errors import DataError
 
@@ -30,11 +30,12 @@ _QUOTED, _DECIMAL = re.compile(r'"(?:[^"]++|"")*+"'), re.compile(r"(?<=[0-9]),(?
 _HEADER_NAMES = ("label", "class", "target")
 
 
-def find_delimiter(head: bytes) -> str:
+def find_delimiter(head: bytes, decimal: str = ".") -> str:
     """What separates the cells of a CSV file that begins with these bytes.
 
-    A sign that comes equally often in each of the first lines does, the comma if it is one of them
-    (but not if all commas may be those of decimals); else the most frequent sign of the first line.
+    It is a character that occurs equally often in each of the first lines, preferably the comma
+    (unless all commas are, or may be, decimal commas); else the most frequent one in the first
+    line.
 
     Examples
     --------
@@ -49,9 +50,10 @@ def find_delimiter(head: bytes) -> str:
     counts = {sign: {line.count(sign) for line in lines} for sign in _DELIMITERS}
     steady = [sign for sign in _DELIMITERS if len(counts[sign]) == 1 and 0 not in counts[sign]]
     if not steady:
-        return max(_DELIMITERS, key=lines[0].count)
+        likely = [sign for sign in _DELIMITERS if sign != decimal and sign in lines[0]]
+        return max(likely or _DELIMITERS, key=lines[0].count)
     others = [sign for sign in steady if sign != ","]
-    decimals = all("," not in _DECIMAL.sub("", line) for line in lines)
+    decimals = decimal == "," or all("," not in _DECIMAL.sub("", line) for line in lines)
     if "," in steady and not (others and decimals):
         return ","
     return max(others, key=lines[0].count)
@@ -81,7 +83,8 @@ class Delimited:
         self.source = source
         self.delimiter = delimiter
         self.options = options
-        self.missing = frozenset(options.missing_values)
+        self.missing, self.decimal = frozenset(options.missing_values), options.decimal
+        self.written = self.missing, self.decimal
         self.quoting = quoting if options.quote is None else options.quote
         self.names: list[str] = []
         self.header = False
@@ -226,6 +229,7 @@ class Delimited:
                     true_values=blank(TRUE),
                     false_values=blank(FALSE),
                     strings_can_be_null=False,
+                    decimal_point=self.decimal,
                 ),
             )
         except pa.ArrowException:
@@ -268,7 +272,8 @@ class Delimited:
                         said = _decode(cell)
                     elif name in kinds:
                         try:
-                            values[name] = parse_cell(_decode(cell), kinds[name], self.missing)
+                            text = _decode(cell)
+                            values[name] = parse_cell(text, kinds[name], *self.written)
                         except CellError as bad:
                             raise CellError(f"column {name!r}: {bad.reason}", at) from None
             except CellError as bad:

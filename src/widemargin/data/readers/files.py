@@ -111,6 +111,9 @@ class Files:
         delimiter = self.options.table.delimiter
         if delimiter is not None and self.format not in DELIMITED:
             raise ValueError(f"delimiter={delimiter!r} has no effect for {self.format} files")
+        decimal = self.options.table.decimal
+        if decimal != "." and self.format not in DELIMITED:
+            raise ValueError(f"decimal={decimal!r} has no effect for {self.format} files")
         labelled = self.format == "labelled-text"
         self._header = HeaderLine(self.options.table.header) if labelled else None
         if self.format == "parquet" and not is_utf8(self.options.encoding):
@@ -194,7 +197,8 @@ class Files:
     def read(self, ranges: Sequence[Range]) -> Iterator[Chunk]:
         """Read some ranges, in any order; the lines of chunks count from the first of them."""
         threads = self.options.threads
-        return chunks_of(ranges, self._parse, self.patience, threads, self._header)
+        copies = self.format == "svmlight"
+        return chunks_of(ranges, self._parse, self.patience, threads, self._header, copies)
 
     def _ranges(self, path: str, size: int | None = None) -> list[Range] | None:
         if path in self._opened or not is_seekable(path) or not self._can_be_cut(path):

@@ -167,7 +167,7 @@ class Frame:
         yield Chunk(table, n, labels, self._weights, _SOURCE, np.arange(n))
 
     def _name_of(self, y: Any) -> str | None:
-        """What labels are called that are given apart from the table."""
+        """The name of labels that are passed separately from the table."""
         names, label = self._table.column_names, self.options.table.label
         if isinstance(label, str):
             return label

@@ -10,15 +10,14 @@ from typing import Any
 import numpy as np
 
 from widemargin.data.readers.blocks import RecordBlock, Row, find_lines
+from widemargin.data.readers.cell_values import check_value, shown
 from widemargin.data.readers.columns import (
     CellError,
     Choice,
     TableOptions,
     TableSchema,
-    check_value,
     infer_kind,
     kind_of_type,
-    shown,
 )
 from widemargin.errors import DataError
 

@@ -9,12 +9,12 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from widemargin.data.readers.blocks import RecordBlock, Row
+from widemargin.data.readers.cell_values import check_value
 from widemargin.data.readers.columns import (
     CellError,
     Choice,
     TableOptions,
     TableSchema,
-    check_value,
     kind_of_type,
 )
 from widemargin.errors import DataError

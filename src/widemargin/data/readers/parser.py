@@ -13,14 +13,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from widemargin.data.readers.blocks import RecordBlock
+from widemargin.data.readers.cell_values import parse_label
 from widemargin.data.readers.chunk import Labels
-from widemargin.data.readers.columns import (
-    BLANKS,
-    CellError,
-    TableOptions,
-    TableSchema,
-    parse_label,
-)
+from widemargin.data.readers.columns import BLANKS, CellError, TableOptions, TableSchema
 
 #: Blocks with fewer records are not halved again, but read record by record.
 _FEW = 64

@@ -11,7 +11,7 @@ import numpy as np
 
 from widemargin.data.readers.chunk import Chunk, Flaw, Piece
 from widemargin.data.readers.headers import HeaderLine
-from widemargin.data.readers.sources import LineBlock, Range
+from widemargin.data.readers.sources import LineBlock, Range, Room
 from widemargin.errors import DataError
 
 #: Takes lines, and the most bad ones to look for; compiled, and releases the GIL.
@@ -55,8 +55,11 @@ def chunks_of(
     patience: Patience,
     threads: int = 1,
     header: HeaderLine | None = None,
+    copies: bool = False,
 ) -> Iterator[Chunk]:
     """Read blocks, several at a time, and yield what they hold in order.
+
+    If `parse` copies all that it keeps of the text, the memory of one block serves the next.
 
     Line numbers of ranges that are not read consecutively from the start of a file count from the
     first range, because counting all lines before would read them; a bad line is an exception.
@@ -64,7 +67,7 @@ def chunks_of(
     line, follows, counted = 1, ("", 0), True
     # A header may look like one bad line more.
     flaws = patience.allowed + 1 + (header is not None)
-    for block, piece in _side_by_side(blocks, parse, flaws, threads):
+    for block, piece in _side_by_side(blocks, parse, flaws, threads, Room() if copies else None):
         source = block.source
         if header is not None and block.first:
             piece = header.drop(piece, source)
@@ -82,17 +85,17 @@ def chunks_of(
 
 
 def _side_by_side(
-    blocks: Iterable[LineBlock], parse: Parse, flaws: int, threads: int
+    blocks: Iterable[LineBlock], parse: Parse, flaws: int, threads: int, room: Room | None
 ) -> Iterator[tuple[LineBlock, Piece]]:
     if threads == 1:
         for block in blocks:
-            yield block, parse(block.load(), flaws)
+            yield block, parse(block.load(room), flaws)
         return
     with ThreadPoolExecutor(threads) as pool:
         waiting: deque[tuple[LineBlock, Future[Piece]]] = deque()
         try:
             for block in blocks:
-                waiting.append((block, pool.submit(_load_and_parse, block, parse, flaws)))
+                waiting.append((block, pool.submit(_load_and_parse, block, parse, flaws, room)))
                 # One more than there are threads, so that none waits for the consumer.
                 while len(waiting) > threads + 1:
                     done, future = waiting.popleft()
@@ -105,8 +108,8 @@ def _side_by_side(
                 future.cancel()
 
 
-def _load_and_parse(block: LineBlock, parse: Parse, flaws: int) -> Piece:
-    return parse(block.load(), flaws)
+def _load_and_parse(block: LineBlock, parse: Parse, flaws: int, room: Room | None) -> Piece:
+    return parse(block.load(room), flaws)
 
 
 def column_of(text: np.ndarray, place: int) -> int:

@@ -62,6 +62,7 @@ def parse_lines(text: np.ndarray, flaws: int, dtype: type = np.float64) -> Piece
         reached = reached._replace(place=after)
         if len(found) == flaws:
             break
+    reached = Reached(*map(int, reached))  # with the compiler off, these are numpy's
     n, rows = reached.values, reached.rows
     wrong = _read_slow_numbers(text, out, reached, largest, flaws)
     for flaw in bad_labels(text, out.labels[:rows], out.lines[:rows], flaws):

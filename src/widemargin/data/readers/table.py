@@ -18,6 +18,7 @@ from typing import Any, BinaryIO, Self
 import numpy as np
 
 from widemargin.data.readers.blocks import RecordBlock, Row, cut_blocks
+from widemargin.data.readers.cell_values import label_kind
 from widemargin.data.readers.chunk import Chunk, Labels, Texts
 from widemargin.data.readers.columns import (
     BLANKS,
@@ -27,7 +28,6 @@ from widemargin.data.readers.columns import (
     TableSchema,
     choose,
     infer_kind,
-    label_kind,
 )
 from widemargin.data.readers.delimited import Delimited, find_delimiter
 from widemargin.data.readers.jsonl import JsonLines
@@ -159,7 +159,10 @@ class TableChunks:
                 start = read_piece(stream, _SAMPLE, self._live)
                 while self._live and b"\n" not in start and (more := stream.read1(_SAMPLE)):
                     start += more
-                delimiter, stream = find_delimiter(start), _Again(start, stream)
+                delimiter, stream = (
+                    find_delimiter(start, self._options.decimal),
+                    _Again(start, stream),
+                )
             self._format = Delimited(self.source, delimiter, format == "csv", self._options)
         blocks = cut_blocks(stream, self.source, size, self._format.records, self._live)
         head, length = [], 0
@@ -235,7 +238,7 @@ class TableChunks:
         if n >= _MANY and 2 * distinct > n:
             raise DataError(
                 f"{self.source}: column {column!r} has {distinct} different labels in {n}"
-                " examples; say which column has the classes (label)"
+                " examples; name the column that holds the classes (label)"
             )
 
     def _already(self) -> str:
@@ -318,7 +321,7 @@ def _infer_delimited(
     kinds = {}
     for name in choice.features:
         cells = table[name] if name in choice.text else clean(table[name], form.missing)
-        kinds[name] = infer_kind(name, cells, choice, form.source, lines)
+        kinds[name] = infer_kind(name, cells, choice, form.source, lines, form.decimal)
     labels: list[Any] = []
     if choice.label is not None:
         labels = clean(table[choice.label], form.missing).unique().to_pylist()

@@ -26,7 +26,8 @@ _EXACT = np.uint64(1 << 53)
 _MOST = np.uint64(19)
 _LOW = np.uint64(0xFFFFFFFF)
 _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
-_0, _1, _3, _10, _32 = (np.uint64(n) for n in (0, 1, 3, 10, 32))
+_0, _1, _3, _8, _10, _32 = (np.uint64(n) for n in (0, 1, 3, 8, 10, 32))
+_TENS = np.array([10**n for n in range(9)], np.uint64)
 _ZERO, _NINE, _PLUS, _MINUS, _POINT = 48, 57, 43, 45, 46
 _SMALL_E, _LARGE_E = 101, 69
 
@@ -64,23 +65,38 @@ def number_at(text, i):
         The place after it; for a bad one, where it stopped looking like a number.
     """
     c = text[i]
-    negative = c == _MINUS
-    if negative or c == _PLUS:
+    # The usual number has one digit before the point and a few after it. If nothing else is asked
+    # of it, svmlight text is read in three quarters of the time.
+    usual = _ZERO <= c <= _NINE and text[i + _1] == _POINT
+    d, e, first, figures, negative = _0, 0, i, _1, False
+    if usual:
+        d = np.uint64(c - _ZERO)
         i += _1
         c = text[i]
-    d, e, first, begun = _0, 0, i, i
-    while _ZERO <= c <= _NINE:
-        d = d * _10 + np.uint64(c - _ZERO)
-        i += _1
-        c = text[i]
-    figures = i - begun
-    if c == _POINT:
-        i += _1
-        c = text[i]
-        begun = i
+    else:
+        negative = c == _MINUS
+        if negative or c == _PLUS:
+            i += _1
+            c = text[i]
+        first = i
         while _ZERO <= c <= _NINE:
             d = d * _10 + np.uint64(c - _ZERO)
             i += _1
+            c = text[i]
+        figures = i - first
+    if c == _POINT:
+        i += _1
+        begun = i
+        n, number = leading_digits(text, i)
+        d = d * _TENS[n] + number
+        i += n
+        c = text[i]
+        if usual and n < _8 and c != _SMALL_E and c != _LARGE_E:
+            return READ, np.float64(np.int64(d)) / _POWERS[n], i
+        while n == _8:
+            n, number = leading_digits(text, i)
+            d = d * _TENS[n] + number
+            i += n
             c = text[i]
         e = -np.int64(i - begun)
         figures += i - begun
@@ -115,6 +131,22 @@ def number_at(text, i):
         return SLOW, 0.0, i
     state, value = _nearest(d, e)
     return state, -value if negative else value, i
+
+
+@jit(inline=True)
+def leading_digits(text, i):
+    """How many digits begin at text[i], and the number that they are; at most eight of them.
+
+    Their number being limited, the compiler writes them out: the place behind them is then what
+    the processor guesses, and it need not wait for it.
+    """
+    number = _0
+    for n in range(_8):
+        c = text[i + n]
+        if not _ZERO <= c <= _NINE:
+            return n, number
+        number = number * _10 + np.uint64(c - _ZERO)
+    return _8, number
 
 
 @jit(inner=True)

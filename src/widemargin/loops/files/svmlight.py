@@ -6,10 +6,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from widemargin.loops.files.numbers import BAD, SLOW, number_at
+from widemargin.loops.files.numbers import BAD, SLOW, leading_digits, number_at
 from widemargin.loops.jit import jit
+from widemargin.loops.lowlevel.byte_blocks import count_in_block
 
-_1, _10 = np.uint64(1), np.uint64(10)
+_0, _1, _8, _10 = np.uint64(0), np.uint64(1), np.uint64(8), np.uint64(10)
 _TAB, _NEWLINE, _RETURN, _BLANK, _HASH, _ZERO, _NINE, _COLON = 9, 10, 13, 32, 35, 48, 57, 58
 _QID = (113, 105, 100, _COLON)
 #: Indices of more digits than this are too large whatever they are.
@@ -115,8 +116,11 @@ def parse_svmlight(text, reached, out, limit, largest_value):
                 while text[i] != _NEWLINE:
                     i += _1
                 break
-            begun, index = i, np.uint64(0)
-            while _ZERO <= c <= _NINE:
+            begun = i
+            n, index = leading_digits(text, i)
+            i += n
+            c = text[i]
+            while n == _8 and _ZERO <= c <= _NINE:
                 index = index * _10 + np.uint64(c - _ZERO)
                 i += _1
                 c = text[i]
@@ -199,7 +203,9 @@ def _skip_qid(text, i):
 @jit()
 def count_byte(text, byte):
     """How often a byte occurs."""
-    n = 0
-    for c in text:
-        n += c == byte
-    return n
+    n, whole = _0, np.uint64(len(text)) & ~np.uint64(63)
+    for p in range(_0, whole, np.uint64(64)):
+        n += count_in_block(text, p, np.uint64(byte))
+    for c in text[whole:]:
+        n += np.uint64(c == byte)
+    return np.int64(n)

@@ -1,7 +1,8 @@
 """Sequences of labels, learned from mistakes, and given to sentences.
 
-A sentence's tokens have features, the rows of W whose numbers are the scores of all labels. Behind
-the R rows of the features stand those of the transitions: n + 1 for the label before (the last: a
+A sentence's tokens have features, the rows of W whose numbers are the scores of all labels; those
+that a token has x times as much of add x times their row. Behind the R rows of the features stand
+those of the transitions: n + 1 for the label before (the last: a
 sentence begins), one for the end of a sentence and, of order 2, (n + 1)^2 for the two labels
 before. D is what the dynamic program reads (see `loops.viterbi`): the transitions added up, and
 minus infinity where a transition is not allowed.
@@ -15,6 +16,7 @@ import numpy as np
 
 from widemargin.loops.jit import jit
 from widemargin.loops.lowlevel.vectors import add_rows
+from widemargin.loops.sequences.numbers import Numbers, add_numbers
 from widemargin.loops.sequences.templates import (
     Index,
     Table,
@@ -43,6 +45,7 @@ class Sentences(NamedTuple):
     y: np.ndarray  # the right label of every token
     allowed: np.ndarray  # of every token its row of `masks`; empty if all labels are allowed
     masks: np.ndarray  # 0 for labels that are allowed, else minus infinity
+    numbers: Numbers
 
 
 class Search(NamedTuple):
@@ -140,6 +143,8 @@ def tagging_pass(given, order, rule, search, W, D, U, clock, slots, counts, used
         if then == np.uint64(tokens):
             then = first  # nothing but empty sentences is left there
         score_tokens(W, given.ids, first * T, m, T, then * T, s)
+        if len(given.numbers.starts):
+            add_numbers(s, m, n, given.numbers, first)
         if len(given.allowed):
             _add_masks(s, m, n, given.allowed, first, given.masks)
         if search.cost > 0.0:
@@ -164,7 +169,7 @@ def tagging_pass(given, order, rule, search, W, D, U, clock, slots, counts, used
             lead += search.cost * errors
             mistakes += 1
             wrong += errors
-            cells = _count_differences(given.ids, first, prefix, T, y, path, n, search.order,
+            cells = _count_differences(given, first, prefix, T, y, path, n, search.order,
                                        whole, R, width, slots, counts, used)  # fmt: skip
             q = 0.0
             for u in used[:cells]:
@@ -234,7 +239,7 @@ def _count(slots, counts, used, cells, cell, by):
 
 
 @jit(inner=True)
-def _count_differences(ids, first, m, T, y, path, n, order, whole, R, width, slots, counts, used):
+def _count_differences(given, first, m, T, y, path, n, order, whole, R, width, slots, counts, used):
     """f(x, y) - f(x, y*) as counts of cells of W; gives how many cells there are.
 
     Only where the two differ is anything counted.
@@ -242,13 +247,19 @@ def _count_differences(ids, first, m, T, y, path, n, order, whole, R, width, slo
     cells = _0
     a, b, c, d = n, n, n, n  # the label before and the one before that: right, found
     pairs = R + n + _1 + _1
+    numbers, some = given.numbers, len(given.numbers.starts) > 0
     for i in range(m):
         right, found = np.uint64(y[i]), np.uint64(path[i])
         if right != found:
             for k in range((first + i) * T, (first + i + _1) * T):
-                row = np.uint64(ids[k]) * width
+                row = np.uint64(given.ids[k]) * width
                 cells = _count(slots, counts, used, cells, row + right, 1.0)
                 cells = _count(slots, counts, used, cells, row + found, -1.0)
+        if right != found and some:
+            for k in range(numbers.starts[first + i], numbers.starts[first + i + _1]):
+                row = (R - np.uint64(len(numbers.V)) + np.uint64(numbers.rows[k])) * width
+                cells = _count(slots, counts, used, cells, row + right, numbers.x[k])
+                cells = _count(slots, counts, used, cells, row + found, -numbers.x[k])
         if right != found or a != c:
             cells = _count(slots, counts, used, cells, (R + a) * width + right, 1.0)
             cells = _count(slots, counts, used, cells, (R + c) * width + found, -1.0)
@@ -340,8 +351,8 @@ def look_up(codes, edges, lexicon, a, b, allowed):
 
 
 @jit()
-def tag_sentences(codes, edges, classes, reader, starts, a, b, W, D, search, labels):
-    """The best labels of the sentences a up to b, end to end."""
+def tag_sentences(codes, edges, classes, reader, starts, a, b, W, D, numbers, search, labels):
+    """The best labels of the sentences a up to b, end to end; numbers may be None."""
     n, width, T = np.uint64(search.n), np.uint64(W.shape[1]), np.uint64(len(reader.table.seeds))
     columns = _column_buffer(reader, starts, a, b)
     size = np.uint64(len(columns))
@@ -361,6 +372,8 @@ def tag_sentences(codes, edges, classes, reader, starts, a, b, W, D, search, lab
         best, masked = _LOW, len(reader.lexicon.keys) > 0
         while best == _LOW:
             score_tokens(W, ids, _0, m, T, _0, s)
+            if numbers is not None:
+                add_numbers(s, m, n, numbers, starts[j])
             if masked:
                 look_up(codes, edges, reader.lexicon, starts[j], starts[j + 1], allowed)
                 _add_masks(s, m, n, allowed, _0, reader.lexicon.masks)
@@ -374,7 +387,7 @@ def tag_sentences(codes, edges, classes, reader, starts, a, b, W, D, search, lab
 
 
 @jit()
-def score_sentence(codes, edges, classes, reader, starts, j, W, n, s):
+def score_sentence(codes, edges, classes, reader, starts, j, W, numbers, n, s):
     """The scores of all labels of the tokens of sentence j, those not allowed minus infinity."""
     T = np.uint64(len(reader.table.seeds))
     columns = _column_buffer(reader, starts, j, j + 1)
@@ -384,6 +397,8 @@ def score_sentence(codes, edges, classes, reader, starts, j, W, n, s):
         return
     fill_ids(columns, m, reader.table, reader.index, ids, _0)
     score_tokens(W, ids, _0, m, T, _0, s)
+    if numbers is not None:
+        add_numbers(s, m, n, numbers, starts[j])
     if len(reader.lexicon.keys):
         allowed = np.zeros(m, np.uint32)
         look_up(codes, edges, reader.lexicon, starts[j], starts[j + 1], allowed)
@@ -392,7 +407,7 @@ def score_sentence(codes, edges, classes, reader, starts, j, W, n, s):
 
 @jit()
 def score_all_labels(
-    codes, edges, classes, reader, starts, a, b, W, D, search, temperature, through
+    codes, edges, classes, reader, starts, a, b, W, D, numbers, search, temperature, through
 ):
     """What `score_through` gives for every token of the sentences a up to b, end to end."""
     longest = _0
@@ -407,11 +422,11 @@ def score_all_labels(
         if m == 0:
             continue
         here = through[out : out + m]
-        score_sentence(codes, edges, classes, reader, starts, j, W, search.n, s)
+        score_sentence(codes, edges, classes, reader, starts, j, W, numbers, search.n, s)
         score_through(s, m, search.n, D, search.order, temperature, here)
         if len(reader.lexicon.keys) and here[0].max() == -np.inf:
             # As in tagging: if the dictionary leaves no way, the transitions alone decide.
-            score_sentence(codes, edges, classes, unmasked, starts, j, W, search.n, s)
+            score_sentence(codes, edges, classes, unmasked, starts, j, W, numbers, search.n, s)
             score_through(s, m, search.n, D, search.order, temperature, here)
         out += m
 

@@ -424,7 +424,19 @@ _CERTIFIED = ("mistakes", "epochs", "no_bound", "n")
 
 
 def load_parser(path: str | os.PathLike[str]) -> ParserModel:
-    """Read a parser from its file."""
+    """Read a parser from its file.
+
+    This is the plain model; `widemargin.load` returns the `Parser` around it.
+
+    Examples
+    --------
+    >>> from widemargin.structured import Corpus, Parser, load_parser
+    >>> columns = {"word": [["dogs", "bark"]], "head": [["2", "0"]], "deprel": [["nsubj", "root"]]}
+    >>> corpus = Corpus.of({**columns, "upos": [["NOUN", "VERB"]]})
+    >>> Parser(tags="upos", bits=10, random_state=0).fit(corpus).save("tiny.wm")
+    >>> load_parser("tiny.wm").parse(["dogs", "bark"], upos=["NOUN", "VERB"]).heads
+    [2, 0]
+    """
     arrays, about = read_model_file(path)
     if about.get("learner") != "Parser":
         raise ModelFileError(f"{path}: is not a parser but a {about.get('learner')}")

@@ -19,6 +19,14 @@ def heads_of(corpus: Corpus, column: str = "head") -> np.ndarray:
     ------
     DataError
         If a head is missing, not a number, outside the sentence, or the token itself.
+
+    Examples
+    --------
+    >>> from widemargin.structured import Corpus, heads_of
+    >>> columns = {"word": [["dogs", "bark"]], "head": [["2", "0"]], "deprel": [["nsubj", "root"]]}
+    >>> corpus = Corpus.of(columns)
+    >>> heads_of(corpus).tolist()
+    [2, 0]
     """
     cells = corpus.column(column)
     try:
@@ -56,6 +64,18 @@ def check_trees(corpus: Corpus, heads: np.ndarray, single_root: bool = False) ->
         Heads as returned by `heads_of`.
     single_root : bool
         Whether a sentence may have only one token whose head is 0.
+
+    Examples
+    --------
+    >>> from widemargin.structured import Corpus, check_trees
+    >>> columns = {"word": [["dogs", "bark"]], "head": [["2", "0"]], "deprel": [["nsubj", "root"]]}
+    >>> corpus = Corpus.of(columns)
+    >>> import numpy as np
+    >>> check_trees(corpus, np.array([2, 0]))  # dogs hangs on bark, and bark on the root
+    >>> check_trees(corpus, np.array([2, 1]))
+    Traceback (most recent call last):
+    ...
+    widemargin.errors.DataError: sentences: sentence 1, token 1: the heads form a cycle: 1 -> 2 -> 1
     """
     starts = np.repeat(corpus.starts[:-1], corpus.lengths)
     # One more position is the common root and its own head. The steps double every time.
@@ -114,6 +134,15 @@ def measure_trees(
         The predicted heads, as in `heads_of`.
     labels : list of str
         The predicted labels.
+
+    Examples
+    --------
+    >>> from widemargin.structured import Corpus, measure_trees
+    >>> columns = {"word": [["dogs", "bark"]], "head": [["2", "0"]], "deprel": [["nsubj", "root"]]}
+    >>> corpus = Corpus.of(columns)
+    >>> found = measure_trees(corpus, heads=[2, 0], labels=["obj", "root"])
+    >>> found.uas.f1, found.las.f1
+    (1.0, 0.5)
     """
     right_heads = heads_of(answers)
     check_trees(answers, right_heads)

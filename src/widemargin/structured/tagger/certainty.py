@@ -10,7 +10,6 @@ import numpy as np
 from widemargin.data.readers.corpus import Corpus
 from widemargin.errors import DataError
 from widemargin.parameters import check_positive
-from widemargin.structured.sentences import word_columns
 from widemargin.structured.spans import convert_tags
 
 #: Temperatures are looked for between these powers of two.
@@ -48,11 +47,10 @@ def marginals_of(
 
 def leads_of_sentences(model: Any, corpus: Corpus, labels: np.ndarray) -> list[float]:
     """The lead of given labels over all others, for every sentence."""
-    columns, leads = word_columns(corpus), []
-    for a, b in pairwise(corpus.starts.tolist()):
-        beside = {one: columns[one][a:b] for one in model.templates.columns.inputs}
-        leads.append(model.lead(columns["word"][a:b], labels[a:b], **beside))
-    return leads
+    ends = pairwise(corpus.starts.tolist())
+    return [
+        model.lead(sentence, labels[a:b]) for sentence, (a, b) in zip(corpus, ends, strict=True)
+    ]
 
 
 def best_temperature(model: Any, corpus: Corpus, right: list[str]) -> float:

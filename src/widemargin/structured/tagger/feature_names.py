@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import Any
 
@@ -84,16 +84,28 @@ class FeatureNames:
         starts: np.ndarray,
         ids: Callable[[], np.ndarray],
         size: int,
+        numbers: Mapping[str, int],
     ) -> FeatureNames:
-        """Names made from the training sentences; ids() gives their features."""
+        """Names made from the training sentences; ids() gives their features.
+
+        `numbers` are the names of the last rows, which are no features of templates.
+        """
 
         def prepare() -> tuple[np.ndarray, Make]:
             first = np.zeros(size, np.int64)
             note_first(ids(), first)
             rows = np.flatnonzero(first).astype(np.uint32)
-            places = first[rows] - 1
+            places, others = first[rows] - 1, list(numbers)
 
             def make(which: np.ndarray) -> list[str]:
+                made = which < len(places)
+                found = iter(of_templates(which[made]))
+                return [
+                    next(found) if k < len(places) else others[k - len(places)]
+                    for k in which.tolist()
+                ]
+
+            def of_templates(which: np.ndarray) -> list[str]:
                 at, template = np.divmod(places[which], len(templates))
                 sentence = np.searchsorted(starts, at.astype(starts.dtype), "right")
                 ends = zip(starts[sentence - 1].tolist(), starts[sentence].tolist(), strict=True)
@@ -102,7 +114,7 @@ class FeatureNames:
                     for k, token, (a, b) in zip(template.tolist(), at.tolist(), ends, strict=True)
                 ]
 
-            return rows, make
+            return np.append(rows, np.array(list(numbers.values()), np.uint32)), make
 
         return cls(prepare)
 

@@ -39,6 +39,9 @@ def pack_tagger(model: Any, names: bool = True) -> tuple[dict[str, np.ndarray], 
         "known": model.known,
         **pack_strings("tags", model.tags),
     }
+    if model.numbers:
+        arrays["numbers.rows"] = np.array(list(model.numbers.values()), np.uint32)
+        arrays |= pack_strings("numbers", list(model.numbers))
     named = names and model.names is not None
     if named:
         assert model.names is not None
@@ -75,7 +78,10 @@ def unpack_tagger(arrays: dict[str, np.ndarray], about: dict[str, Any]) -> dict[
         rows = packed_rows("W", arrays, about["shape"][0])
         rows = rows[rows < about["features"]]
         where = _unpack_index(arrays, about["index"])
-    certificate = about["certificate"]
+    certificate, numbers = about["certificate"], {}
+    if "numbers.rows" in arrays:
+        called = unpack_strings("numbers", arrays)
+        numbers = dict(zip(called, arrays["numbers.rows"].tolist(), strict=True))
     return {
         "tags": unpack_strings("tags", arrays),
         "templates": Templates(about["templates"]),
@@ -95,6 +101,7 @@ def unpack_tagger(arrays: dict[str, np.ndarray], about: dict[str, Any]) -> dict[
         "half": about["half"],
         "temperature": about.get("temperature", 1.0),  # files of 0.1 have none
         "known": arrays["known"],
+        "numbers": numbers,
     }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -11,6 +11,7 @@ import numpy as np
 from widemargin.data.encode.templates import Templates
 from widemargin.data.encode.tokens import Tokens
 from widemargin.data.rows import frozen
+from widemargin.loops.sequences.numbers import Numbers
 from widemargin.loops.sequences.tagging import (
     Lexicon,
     Reader,
@@ -50,6 +51,10 @@ class Lattice:
         The labels.
     order : int
         How many labels before a token its score depends on.
+    numbers : Numbers or None
+        The numbers of the tokens.
+    names : sequence of str
+        What the numbers are called, by their row.
     """
 
     tokens: Tokens
@@ -59,6 +64,8 @@ class Lattice:
     weights: Answering
     labels: list[str]
     order: int
+    numbers: Numbers | None
+    names: Sequence[str]
 
     @cached_property
     def scores(self) -> np.ndarray:
@@ -67,15 +74,15 @@ class Lattice:
         Minus infinity where a word may not have a label.
         """
         m, n = self.tokens.n, len(self.labels)
-        W, D, _ = self.weights
+        W, D = self.weights.W, self.weights.D
         s = np.empty((m, W.shape[1]), np.float32)
-        score_sentence(*self.tokens, self.reader, self.starts, 0, W, n, s)
+        score_sentence(*self.tokens, self.reader, self.starts, 0, W, self.numbers, n, s)
         if m and len(self.reader.lexicon.keys):
             through = np.empty((m, n))
             score_through(s, m, n, D, self.order, 0.0, through)
             if not np.isfinite(through.max()):  # as in tagging: the transitions alone decide
                 reader = self.reader._replace(lexicon=_NO_LEXICON)
-                score_sentence(*self.tokens, reader, self.starts, 0, W, n, s)
+                score_sentence(*self.tokens, reader, self.starts, 0, W, self.numbers, n, s)
         return s
 
     @cached_property
@@ -88,8 +95,8 @@ class Lattice:
     def path(self, search: Search) -> np.ndarray:
         """The labels that a search finds."""
         found = np.empty(self.tokens.n, np.uint32)
-        W, D, _ = self.weights
-        tag_sentences(*self.tokens, self.reader, self.starts, 0, 1, W, D, search, found)
+        here, table = (self.reader, self.starts, 0, 1), (self.weights.W, self.weights.D)
+        tag_sentences(*self.tokens, *here, *table, self.numbers, search, found)
         return found.astype(np.int64)
 
     def n_best(self, n: int, scores: np.ndarray | None = None) -> list[tuple[np.ndarray, float]]:
@@ -100,7 +107,7 @@ class Lattice:
         m = self.tokens.n
         if m == 0:
             return [(np.empty(0, np.int64), 0.0)]
-        _, D, unit = self.weights
+        D, unit = self.weights.D, self.weights.unit
         given = self.scores if scores is None else scores
         paths, totals = np.zeros((n, m), np.int64), np.zeros(n)
         found = n_best(given, m, len(self.labels), D, self.order, n, paths, totals)
@@ -111,7 +118,7 @@ class Lattice:
         m, n = np.uint64(self.tokens.n), np.uint64(len(self.labels))
         if m == 0:
             return np.inf
-        _, D, unit = self.weights
+        D, unit = self.weights.D, self.weights.unit
         own = unit * path_score(self.scores, m, n, D, self.order, labels, True)
         rivals = [score for path, score in self.n_best(2) if not np.array_equal(path, labels)]
         return float(own - rivals[0]) if rivals else np.inf
@@ -137,6 +144,7 @@ class Lattice:
             for at in range(len(path))
             for name, value, weight in (
                 *self._of_words(path, rival, at),
+                *self._of_numbers(path, rival, at),
                 *self._of_labels(path, rival, at),
             )
         ]
@@ -157,6 +165,20 @@ class Lattice:
         for k, weight in enumerate(weights.tolist()):
             if weight:
                 yield self.templates.name(k, self.tokens, at, 0, len(path)), 1.0, weight
+
+    def _of_numbers(
+        self, path: np.ndarray, rival: np.ndarray, at: int
+    ) -> Iterator[tuple[str, float, float]]:
+        """The numbers of one token, if its two labels differ."""
+        if path[at] == rival[at] or self.numbers is None:
+            return
+        some = slice(int(self.numbers.starts[at]), int(self.numbers.starts[at + 1]))
+        rows = self.numbers.V[self.numbers.rows[some]].astype(np.float64)
+        weights = self.weights.unit * (rows[:, path[at]] - rows[:, rival[at]])
+        codes, amounts = self.numbers.rows[some].tolist(), self.numbers.x[some].tolist()
+        for code, amount, weight in zip(codes, amounts, weights.tolist(), strict=True):
+            if weight:
+                yield self.names[code], amount, weight
 
     def _of_labels(
         self, path: np.ndarray, rival: np.ndarray, at: int

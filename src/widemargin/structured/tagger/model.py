@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import Any, NamedTuple
-from zlib import crc32
 
 import numpy as np
 
@@ -16,8 +16,10 @@ from widemargin.certificates.certificate import RunCertificate
 from widemargin.data.encode.templates import Templates
 from widemargin.data.encode.tokens import Tokens
 from widemargin.data.readers.corpus import Corpus
+from widemargin.data.readers.token_values import TokenValues
 from widemargin.data.rows import frozen
 from widemargin.errors import DataError, ModelFileError
+from widemargin.loops.sequences.numbers import Numbers
 from widemargin.loops.sequences.tagging import (
     WHOLE,
     Lexicon,
@@ -40,6 +42,7 @@ from widemargin.structured.sentences import (
     corpus_of,
     is_one_sentence,
     place_in_sentence,
+    stretches,
     word_columns,
 )
 from widemargin.structured.spans import convert_tags
@@ -47,19 +50,20 @@ from widemargin.structured.tagger.certainty import best_temperature, marginals_o
 from widemargin.structured.tagger.constraints import plain_tag
 from widemargin.structured.tagger.feature_names import FeatureNames
 from widemargin.structured.tagger.file import pack_tagger, unpack_tagger
+from widemargin.structured.tagger.known_words import are_known
 from widemargin.structured.tagger.lattice import Lattice
 from widemargin.structured.tagger.named_weights import NamedWeights, Weight, transition_weights
 from widemargin.structured.tagger.weights import (
     Answering,
     answering,
     compact_index,
+    half_precision,
+    numbers_of,
     transition_rows,
 )
 from widemargin.threads import run_all, thread_count
 from widemargin.training.history import History
 
-#: The largest weight in half precision.
-_LARGEST_HALF = 65504.0
 #: Tokens per piece of work for one thread.
 _PIECE = 1 << 14
 
@@ -111,6 +115,8 @@ class TaggerModel:
         Whether all weights are 16-bit floats, and saved as such.
     temperature : float
         The temperature of `marginals`, as `calibrate` of a Tagger finds it.
+    numbers : dict of str to int
+        The features that are numbers, and their rows.
     """
 
     tags: list[str]
@@ -131,6 +137,7 @@ class TaggerModel:
     half: bool = False
     known: np.ndarray = field(default_factory=lambda: np.empty(0, np.uint32))
     temperature: float = 1.0
+    numbers: dict[str, int] = field(default_factory=dict)
 
     @property
     def learner(self) -> str:
@@ -164,9 +171,7 @@ class TaggerModel:
 
     def is_known(self, words: Sequence[str]) -> np.ndarray:
         """Which of the words were seen in training."""
-        sums = _checksums(words)
-        at = np.minimum(np.searchsorted(self.known, sums), max(0, len(self.known) - 1))
-        return self.known[at] == sums if len(self.known) else np.zeros(len(sums), bool)
+        return are_known(words, self.known)
 
     @property
     def features(self) -> int:
@@ -175,13 +180,15 @@ class TaggerModel:
 
     @cached_property
     def _weights(self) -> Answering:
-        return answering(self.W, self.allowed, len(self.tags), self.order)
+        rows = list(self.numbers.values())
+        return answering(self.W, self.allowed, len(self.tags), self.order, rows)
 
     @property
     def norm(self) -> float:
         """The norm of the weights used to predict."""
-        W, _, unit = self._weights
-        return unit * float(np.linalg.norm(W.astype(np.float64)))
+        W, _, unit, V = self._weights
+        parts = [float(np.linalg.norm(part.astype(np.float64))) for part in (W, V)]
+        return unit * (math.hypot(*parts) if len(V) else parts[0])
 
     @cached_property
     def _reader(self) -> Reader:
@@ -208,18 +215,34 @@ class TaggerModel:
         **columns
             Other columns of the sentence by name, such as pos=["DT", "NN"].
         """
-        tokens, starts = self._read_one(words, columns)
+        tokens, starts, numbers = self._read_one(words, columns)
         labels = np.empty(tokens.n, np.uint32)
-        W, D, _ = self._weights
-        tag_sentences(*tokens, self._reader, starts, 0, 1, W, D, self._search, labels)
+        W, D, *_ = self._weights
+        tag_sentences(*tokens, self._reader, starts, 0, 1, W, D, numbers, self._search, labels)
         return self.shown(labels)
 
     def _read_one(
         self, words: Sequence[Any], columns: dict[str, Sequence[str]]
-    ) -> tuple[Tokens, np.ndarray]:
+    ) -> tuple[Tokens, np.ndarray, Numbers | None]:
         """One sentence as the loops read it."""
-        found = columns_of_sentence(words, columns, self.templates.columns.inputs)
-        return self.templates.columns.read(found), np.array([0, len(words)], np.uint64)
+        inputs = self.templates.columns
+        found, values = columns_of_sentence(words, columns, inputs.inputs, self.numbers)
+        starts = np.array([0, len(words)], np.uint64)
+        return inputs.read(found), starts, self._numbers_of(values)
+
+    def _numbers_of(self, values: TokenValues | None) -> Numbers | None:
+        """The numbers of tokens with their weights, if there are any that it learned."""
+        if values is None or not self.numbers:
+            return None
+        return numbers_of(values.recoded(self._number_places), self._weights.V)
+
+    @cached_property
+    def _number_places(self) -> dict[str, int]:
+        return {name: place for place, name in enumerate(self.numbers)}
+
+    def read_sentences(self, sentences: Any, tags: Any = None) -> Corpus:
+        """Sentences, and their tags if given, as a corpus with the columns that it needs."""
+        return corpus_of(sentences, tags, self.templates.columns.inputs, self.numbers)
 
     def codes(
         self, corpus: Corpus, n_jobs: int | None = None, words: Tokens | None = None
@@ -233,15 +256,17 @@ class TaggerModel:
             tokens = self.templates.columns.read(word_columns(corpus))
         starts = frozen(corpus.starts.astype(np.uint64))
         labels = np.empty(tokens.n, np.uint32)
-        W, D, _ = self._weights
+        numbers, (W, D, *_) = self._numbers_of(corpus.values), self._weights
 
         def work(part: tuple[int, int]) -> None:
             a, b = part
             out = labels[int(corpus.starts[a]) : int(corpus.starts[b])]
-            tag_sentences(*tokens, self._reader, starts, a, b, W, D, self._search, out)
+            tag_sentences(*tokens, self._reader, starts, a, b, W, D, numbers, self._search, out)
 
         threads = thread_count(n_jobs)
-        run_all(work, _pieces(corpus.starts) if threads > 1 else [(0, len(corpus))], threads)
+        run_all(
+            work, stretches(corpus.starts, _PIECE) if threads > 1 else [(0, len(corpus))], threads
+        )
         return labels
 
     def flat_tags(self, corpus: Corpus, n_jobs: int | None = None) -> list[str]:
@@ -270,7 +295,7 @@ class TaggerModel:
         n_jobs : int or None
             Number of threads; -1 for one per core. The tags do not depend on it.
         """
-        corpus = corpus_of(sentences, beside=self.templates.columns.inputs)
+        corpus = self.read_sentences(sentences)
         flat = self.flat_tags(corpus, n_jobs)
         return TagLists(flat[a:b] for a, b in pairwise(corpus.starts.tolist()))
 
@@ -283,7 +308,7 @@ class TaggerModel:
         self, sentences: Any, tags: Any, column: str | int | None
     ) -> tuple[Corpus, list[str]]:
         """Sentences and their right tags."""
-        corpus = corpus_of(sentences, tags, self.templates.columns.inputs)
+        corpus = self.read_sentences(sentences, tags)
         named = "tag" if tags is not None else self.column if column is None else column
         if not corpus.tokens:
             raise DataError(f"{corpus.source}: there is no token to score")
@@ -416,19 +441,20 @@ class TaggerModel:
 
     def _lattice(self, words: Sequence[Any], columns: dict[str, Sequence[str]]) -> Lattice:
         """All ways to tag a sentence."""
-        tokens, starts = self._read_one(words, columns)
-        return Lattice(
-            tokens, starts, self.templates, self._reader, self._weights, self.tags, self.order
-        )
+        tokens, starts, numbers = self._read_one(words, columns)
+        given = tokens, starts, self.templates, self._reader, self._weights
+        return Lattice(*given, self.tags, self.order, numbers, list(self.numbers))
 
     def _one_or_many(
         self, sentences: Any, columns: dict[str, Sequence[str]]
     ) -> tuple[Corpus, bool]:
         """Sentences as a corpus, and whether it was a single one."""
         if columns or is_one_sentence(sentences):
-            found = columns_of_sentence(sentences, columns, self.templates.columns.inputs)
-            return Corpus.of({name: [list(cells)] for name, cells in found.items()}), True
-        return corpus_of(sentences, beside=self.templates.columns.inputs), False
+            inputs = self.templates.columns.inputs
+            found, values = columns_of_sentence(sentences, columns, inputs, self.numbers)
+            corpus = Corpus.of({name: [list(cells)] for name, cells in found.items()})
+            return replace(corpus, values=values), True
+        return self.read_sentences(sentences), False
 
     def score_labels(
         self,
@@ -452,17 +478,18 @@ class TaggerModel:
         """
         tokens = self.templates.columns.read(word_columns(corpus))
         starts = frozen(corpus.starts.astype(np.uint64))
-        W, D, unit = self._weights
+        W, D, unit, _ = self._weights
+        asked = self._numbers_of(corpus.values), self._search
 
         def work(part: tuple[int, int]) -> None:
             a, b = part
             which = slice(int(corpus.starts[a]), int(corpus.starts[b]))
             through = np.empty((which.stop - which.start, len(self.tags)))
             heat = float(temperature) / unit
-            score_all_labels(*tokens, self._reader, starts, a, b, W, D, self._search, heat, through)
+            score_all_labels(*tokens, self._reader, starts, a, b, W, D, *asked, heat, through)
             keep(which, unit * through)
 
-        run_all(work, _pieces(corpus.starts), thread_count(n_jobs))
+        run_all(work, stretches(corpus.starts, _PIECE), thread_count(n_jobs))
 
     @cached_property
     def shown_tags(self) -> list[str]:
@@ -521,20 +548,17 @@ class TaggerModel:
         R = self.features
         W = np.concatenate([np.zeros((1, self.W.shape[1]), np.float32), self.W[kept], self.W[R:]])
         names = None if self.names is None else self.names.renumbered(kept)
-        return replace(self, W=W, index=compact_index(self.index, kept, R), names=names)
+        places = {row: place for place, row in enumerate(kept.tolist(), 1)}
+        numbers = {name: places[row] for name, row in self.numbers.items() if row in places}
+        index = compact_index(self.index, kept, R)
+        return replace(self, W=W, index=index, names=names, numbers=numbers)
 
     def rounded(self) -> TaggerModel:
         """The same model with all weights rounded to 16 bits, which halves the file.
 
         Compare `score` before and after; on texts, hardly one tag in ten thousand changes.
         """
-        largest = float(np.abs(self.W).max(initial=0.0))
-        if largest > _LARGEST_HALF:
-            raise DataError(
-                f"the largest weight is {largest:.6g}, more than 16 bits can hold"
-                f" ({_LARGEST_HALF:.0f}); keep 32 bits, or learn with a smaller C or eta"
-            )
-        return replace(self, W=self.W.astype(np.float16).astype(np.float32), half=True)
+        return replace(self, W=half_precision(self.W), half=True)
 
     # Files
 
@@ -558,34 +582,25 @@ class TaggerModel:
         )
 
 
-def known_words(words: Sequence[str]) -> np.ndarray:
-    """Checksums of words, as a model keeps them."""
-    return np.unique(_checksums(list(set(words))))
-
-
-def _checksums(words: Sequence[str]) -> np.ndarray:
-    sums = (crc32(word.encode("utf-8", "surrogatepass")) for word in words)
-    return np.fromiter(sums, np.uint32, len(words))
-
-
 def share_right(found: Sequence[str], right: Sequence[str]) -> float:
     """The share of tags that are right."""
     return sum(map(str.__eq__, found, right)) / len(right)
 
 
 def load_tagger(path: str | os.PathLike[str]) -> TaggerModel:
-    """Read a tagger from its file."""
+    """Read a tagger from its file.
+
+    This is the plain model; `widemargin.load` returns the `Tagger` around it.
+
+    Examples
+    --------
+    >>> from widemargin.structured import Tagger, load_tagger
+    >>> Tagger(bits=10).fit([["dogs", "bark"]], [["NOUN", "VERB"]]).save("tiny.wm")
+    >>> model = load_tagger("tiny.wm")
+    >>> [str(tag) for tag in model.tags]
+    ['NOUN', 'VERB']
+    """
     arrays, about = read_model_file(path)
     if about.get("learner") != "Tagger":
         raise ModelFileError(f"{path}: is not a tagger but a {about.get('learner')}")
     return restore(path, arrays, about, TaggerModel.of)
-
-
-def _pieces(starts: np.ndarray) -> Iterator[tuple[int, int]]:
-    """Runs of sentences with about the same number of tokens, for threads."""
-    n, a = len(starts) - 1, 0
-    while a < n:
-        b = int(np.searchsorted(starts, starts[a] + _PIECE, "left"))
-        b = min(max(b, a + 1), n)
-        yield a, b
-        a = b

@@ -30,7 +30,7 @@ from widemargin.parameters import (
     used_with,
 )
 from widemargin.structured.estimator import StructuredEstimator
-from widemargin.structured.sentences import corpus_of, split_sentences
+from widemargin.structured.sentences import BESIDE, corpus_of, split_sentences
 from widemargin.structured.tagger.certainty import leads_of_sentences
 from widemargin.structured.tagger.constraints import (
     allowed_transitions,
@@ -42,11 +42,11 @@ from widemargin.structured.tagger.constraints import (
 )
 from widemargin.structured.tagger.feature_names import FeatureNames
 from widemargin.structured.tagger.held_out import HeldOutScore
+from widemargin.structured.tagger.known_words import known_words
 from widemargin.structured.tagger.model import (
     Answer,
     TaggerModel,
     Weight,
-    known_words,
 )
 from widemargin.structured.tagger.training import (
     EncodedCorpus,
@@ -56,6 +56,7 @@ from widemargin.structured.tagger.training import (
     encode_corpus,
     learn_committee,
     read_again,
+    rows_of_numbers,
 )
 from widemargin.structured.tagger.weights import row_width
 from widemargin.threads import thread_count
@@ -198,9 +199,10 @@ class Tagger(StructuredEstimator):
         ----------
         sentences : list of sentences, Corpus, path or dict of columns
             Sentences are lists of words; of tuples of a word and its other columns (pos, chunk); or
-            of dicts of features, as CRFsuite takes them ({"lower": "the", "title": True}), which
-            are then used instead of templates. Or columns by name, the words first; or a file that
-            `read_conll` can read.
+            of dicts of features, as CRFsuite takes them ({"lower": "the", "size": 3.0}), which are
+            then used instead of templates (numbers also beside templates that are given); see
+            `docs/structured.md`. Or columns by name, the words first; or a file that `read_conll`
+            can read.
         tags : list of lists of str
             A tag for each word, unless a column of the corpus has them.
         column : str or int
@@ -223,7 +225,10 @@ class Tagger(StructuredEstimator):
 
     def _task(self, corpus: Corpus, column: str) -> dict[str, Any]:
         """Identify the training, so that only its own checkpoints are resumed."""
-        cells = [corpus.column(name) for name in corpus.names]
+        cells: list[Any] = [corpus.column(name) for name in corpus.names]
+        values = corpus.values
+        if values is not None:
+            cells += [values.names, values.starts, values.codes, values.amounts]
         return {
             "learner": ["Tagger", self._written()],
             "column": column,
@@ -259,10 +264,12 @@ class Tagger(StructuredEstimator):
             return corpus, None
         if isinstance(asked, (int, float)):
             corpus, other = split_sentences(corpus, asked, rng)
-        elif isinstance(asked, tuple):
-            other, column = corpus_of(*asked), "tag"
         else:
-            other = corpus_of(asked)
+            asked, tags = asked if isinstance(asked, tuple) else (asked, None)
+            inputs = [name for name in corpus.names if name.endswith(":")]
+            numbers = () if corpus.values is None else corpus.values.names
+            other = corpus_of(asked, tags, inputs or BESIDE, numbers)
+            column = column if tags is None else "tag"
         if not other.tokens:
             raise DataError(f"{other.source}: there is no token to score")
         return corpus, (other, other.column(column))
@@ -303,6 +310,7 @@ class Tagger(StructuredEstimator):
             encoded.starts,
             partial(read_again, encoded._replace(ids=np.empty(0, np.uint32)), templates),
             encoded.size,
+            model.numbers,
         )
         return replace(
             model,
@@ -347,7 +355,10 @@ class Tagger(StructuredEstimator):
             order=self.order,
             scheme=scheme,
             given_scheme=given_scheme,
-            params={name: _plain(value) for name, value in self.get_params(deep=False).items()},
+            params={
+                name: plain_value(value) for name, value in self.get_params(deep=False).items()
+            },
+            numbers=rows_of_numbers(encoded),
         )
 
     def _labels(self, cells: list[str], corpus: Corpus) -> tuple[np.ndarray, list[str], str | None]:
@@ -486,7 +497,7 @@ class Tagger(StructuredEstimator):
             With the margin on these sentences (negative if some tags are wrong) and the bound.
         """
         model = self._fitted()
-        corpus = corpus_of(sentences, tags)
+        corpus = corpus_of(sentences, tags, numbers=model.numbers)
         name = "tag" if tags is not None else corpus.name_of(column)
         labels, names, _ = self._labels(corpus.column(name), corpus)
         unknown = set(names) - set(model.tags)
@@ -511,7 +522,7 @@ class Tagger(StructuredEstimator):
         self._fitted().save(path, names)
 
 
-def _plain(value: Any) -> Any:
+def plain_value(value: Any) -> Any:
     """A parameter in a form that can be saved: validation examples are not kept."""
     return value if isinstance(value, (str, int, float, dict, list, type(None))) else None
 

@@ -15,6 +15,7 @@ from widemargin.certificates.certificate import RunCertificate
 from widemargin.data.encode.templates import Templates
 from widemargin.data.encode.tokens import Tokens
 from widemargin.data.readers.corpus import Corpus
+from widemargin.data.readers.token_values import TokenValues
 from widemargin.data.rows import frozen
 from widemargin.errors import DataError
 from widemargin.loops.lowlevel.vectors import aligned
@@ -34,7 +35,12 @@ from widemargin.loops.steps import ERROR, Rule
 from widemargin.markup.brief import brief_repr
 from widemargin.structured.sentence_training import SentenceTraining
 from widemargin.structured.sentences import word_columns
-from widemargin.structured.tagger.weights import row_width, transition_rows, transition_table
+from widemargin.structured.tagger.weights import (
+    numbers_of,
+    row_width,
+    transition_rows,
+    transition_table,
+)
 from widemargin.threads import run_all
 from widemargin.training.checkpoints import Checkpoints
 from widemargin.training.history import History
@@ -66,17 +72,19 @@ class EncodedCorpus(NamedTuple):
     ids: np.ndarray
     where: Index
     size: int  # rows of weights that features have
+    values: TokenValues | None = None  # numbers of tokens, whose rows are the last ones of these
 
 
 def encode_corpus(corpus: Corpus, templates: Templates, bits: int | None) -> EncodedCorpus:
     """Compute all features once: rows by the first bits of their hashes, or by a dictionary."""
     tokens = templates.columns.read(word_columns(corpus))
+    more = 0 if corpus.values is None else len(corpus.values.names)
     starts = frozen(corpus.starts.astype(np.uint64))
     ids = np.empty(tokens.n * len(templates), np.uint32)
     if bits is not None:
         index = Index(np.uint64(64 - bits), _NOTHING, _NO_ROWS)
         read_ids(*tokens, _reader(templates, index), starts, ids)
-        return EncodedCorpus(tokens, starts, frozen(ids), index, 1 << bits)
+        return EncodedCorpus(tokens, starts, frozen(ids), index, (1 << bits) + more, corpus.values)
     index = Index(np.uint64(0), _NOTHING, _NO_ROWS)
     reader = _reader(templates, index)
     longest = int(corpus.lengths.max(initial=1)) * len(templates)
@@ -89,7 +97,13 @@ def encode_corpus(corpus: Corpus, templates: Templates, bits: int | None) -> Enc
         keys, rows = wider
         done, used = grow_ids(*tokens, reader, starts, done, used, keys, rows, ids)
     index = Index(np.uint64(0), frozen(keys), frozen(rows))
-    return EncodedCorpus(tokens, starts, frozen(ids), index, used)
+    return EncodedCorpus(tokens, starts, frozen(ids), index, used + more, corpus.values)
+
+
+def rows_of_numbers(encoded: EncodedCorpus) -> dict[str, int]:
+    """The names of the numbers that tokens have, and their rows of weights."""
+    names = () if encoded.values is None else encoded.values.names
+    return {name: encoded.size - len(names) + k for k, name in enumerate(names)}
 
 
 def _reader(templates: Templates, index: Index, lexicon: Lexicon | None = None) -> Reader:
@@ -154,11 +168,15 @@ class TaggerTraining(SentenceTraining):
             rows = np.empty(tokens.n, np.uint32)
             look_up(tokens.codes, tokens.edges, lexicon, 0, tokens.n, rows)
             rows[masks[rows, labels] != 0.0] = 0
+        V = self.W[encoded.size - len(rows_of_numbers(encoded)) : encoded.size]
+        numbers = numbers_of(encoded.values, V)
         self.given = Sentences(
-            encoded.ids, encoded.starts, frozen(labels), frozen(rows), frozen(masks)
+            encoded.ids, encoded.starts, frozen(labels), frozen(rows), frozen(masks), numbers
         )
-        longest = int(np.diff(encoded.starts.astype(np.int64)).max(initial=1))
-        most = 1 << (4 * longest * (templates + 3)).bit_length()
+        longest = int(np.diff(encoded.starts.astype(np.int64)).max(initial=1)) * (templates + 3)
+        if encoded.values is not None:
+            longest += int(np.diff(encoded.values.starts[encoded.starts.astype(np.int64)]).max())
+        most = 1 << (4 * longest).bit_length()
         self._room = np.full(most, ~np.uint64(0)), np.empty(most), np.empty(most, np.uint64)
 
     def cut(self, order: np.ndarray) -> list[np.ndarray]:

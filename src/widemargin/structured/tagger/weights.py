@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
+from widemargin.data.readers.token_values import TokenValues
 from widemargin.data.rows import frozen
+from widemargin.errors import DataError
 from widemargin.loops.lowlevel.vectors import aligned
+from widemargin.loops.sequences.numbers import Numbers
 from widemargin.loops.sequences.templates import Index, enter_keys
 
+#: The largest weight in half precision.
+_LARGEST_HALF = 65504.0
 #: The largest 16-bit integer.
 _LARGEST = 32767
 #: Lower bound for the largest weight when computing the unit, so that the unit is a normal float.
@@ -18,6 +24,8 @@ _LEAST = 1e-20
 _FINE = 16
 #: Rows that are rounded at once.
 _BLOCK = 1 << 12
+_NOTHING, _NO_ROWS = frozen(np.empty(0, np.uint64)), frozen(np.empty(0, np.uint32))
+_NO_AMOUNTS = frozen(np.empty(0))
 
 
 def row_width(labels: int, order: int) -> int:
@@ -52,15 +60,23 @@ class Answering(NamedTuple):
     W: np.ndarray  # of int16; of float32 where 16 bits would be too coarse
     D: np.ndarray  # of float32: what the dynamic program reads, see `loops.viterbi`
     unit: float  # a power of two
+    V: np.ndarray  # of float32: the rows of features that are numbers, which W has not
 
 
-def answering(W: np.ndarray, allowed: np.ndarray, labels: int, order: int) -> Answering:
+def answering(
+    W: np.ndarray, allowed: np.ndarray, labels: int, order: int, numbers: Sequence[int] = ()
+) -> Answering:
     """Round weights to 16 bits, which halves the memory traffic of every prediction.
 
     The unit is the smallest power of two for which no weight exceeds 32,767 units. Because it is a
     power of two, scores are bit for bit the same as with the rounded weights themselves. If one
-    weight is so large that most others would be rounded away, all stay as they are.
+    weight is so large that most others would be rounded away, all stay as they are. So do always
+    those of the rows `numbers`, whose weights are multiplied by numbers of any size.
     """
+    V = W[list(numbers)].astype(np.float32)
+    if len(V):
+        W = W.copy()
+        W[list(numbers)] = 0.0
     rows = range(0, len(W), _BLOCK)
     largest = max((float(np.abs(W[a : a + _BLOCK]).max()) for a in rows), default=0.0)
     unit = float(2.0 ** np.ceil(np.log2(max(largest, _LEAST) / _LARGEST)))
@@ -74,9 +90,28 @@ def answering(W: np.ndarray, allowed: np.ndarray, labels: int, order: int) -> An
     if fine < 0:
         same = aligned(W.shape, np.float32)
         same[:] = W
-        return Answering(same, transition_table(same, allowed, labels, order), 1.0)
+        return Answering(same, transition_table(same, allowed, labels, order), 1.0, V)
     T = whole[len(W) - transition_rows(labels, order) :].astype(np.float32)
-    return Answering(whole, transition_table(T, allowed, labels, order), unit)
+    return Answering(whole, transition_table(T, allowed, labels, order), unit, V / np.float32(unit))
+
+
+def numbers_of(values: TokenValues | None, V: np.ndarray) -> Numbers:
+    """The numbers of tokens as the loops read them, with the rows of weights of their names."""
+    if values is None:
+        return Numbers(_NOTHING, _NO_ROWS, _NO_AMOUNTS, V)
+    starts = frozen(values.starts.astype(np.uint64))
+    return Numbers(starts, frozen(values.codes), frozen(values.amounts), V)
+
+
+def half_precision(W: np.ndarray) -> np.ndarray:
+    """Weights rounded to 16-bit floats."""
+    largest = float(np.abs(W).max(initial=0.0))
+    if largest > _LARGEST_HALF:
+        raise DataError(
+            f"the largest weight is {largest:.6g}, more than 16 bits can hold"
+            f" ({_LARGEST_HALF:.0f}); keep 32 bits, or learn with a smaller C or eta"
+        )
+    return W.astype(np.float16).astype(np.float32)
 
 
 def compact_index(index: Index, kept: np.ndarray, features: int) -> Index:

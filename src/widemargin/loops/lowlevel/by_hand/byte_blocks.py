@@ -7,10 +7,15 @@ from numba import types
 from numba.extending import intrinsic
 
 from widemargin.loops.lowlevel.by_hand.choice import replaces
-from widemargin.loops.lowlevel.by_hand.emit import emit_data
-from widemargin.loops.lowlevel.byte_blocks import copy_block, lowest_bit, word_bits
+from widemargin.loops.lowlevel.by_hand.emit import emit_data, emit_splat
+from widemargin.loops.lowlevel.byte_blocks import (
+    copy_block,
+    count_in_block,
+    lowest_bit,
+    word_bits,
+)
 
-_BYTE = ir.IntType(8)
+_BYTE, _WORD = ir.IntType(8), ir.IntType(64)
 
 
 def _emit_address(context, builder, kind, array, k, vector):
@@ -31,6 +36,18 @@ def _copy_block(typingctx, source, p, text, q):
         return context.get_dummy_value()
 
     return types.void(source, p, text, q), codegen
+
+
+@intrinsic
+def _count_in_block(typingctx, text, p, byte):
+    def codegen(context, builder, signature, args):
+        kind = ir.VectorType(_BYTE, 64)
+        address = _emit_address(context, builder, signature.args[0], args[0], args[1], kind)
+        wanted = emit_splat(builder, builder.trunc(args[2], _BYTE), 64)
+        equal = builder.icmp_unsigned("==", builder.load(address, align=1), wanted)
+        return builder.ctpop(builder.bitcast(equal, _WORD))
+
+    return types.uint64(text, p, types.uint64), codegen
 
 
 @intrinsic
@@ -67,6 +84,11 @@ def _lowest_bit(typingctx, bits):
 @replaces(copy_block)
 def _copy_block_by_hand(source, p, text, q):
     _copy_block(source, p, text, q)
+
+
+@replaces(count_in_block)
+def _count_in_block_by_hand(text, p, byte):
+    return _count_in_block(text, p, byte)
 
 
 @replaces(word_bits)

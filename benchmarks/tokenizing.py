@@ -1,0 +1,199 @@
+"""P17, its first stage: raw text to sentences and words, with UDPipe 1 beside, on one core."""
+
+from __future__ import annotations
+
+import io
+import pathlib
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from benchmarks.data import folder
+from benchmarks.harness import Comparison, LeftOut, Side, Target, faster, no_worse
+from widemargin.structured import Corpus, Tokenizer, read_conll, write_conll
+from widemargin.structured.tokenizer.measures import measure_text
+from widemargin.structured.tokenizer.treebank import Paragraph, Token, paragraphs_of
+
+#: The treebanks of `../shared/data`; the last one has no training part.
+TREEBANKS = {
+    "English": "ud-english-ewt/en_ewt",
+    "Turkish": "ud-turkish-imst/tr_imst",
+    "Greek": "ud-greek-gdt/el_gdt",
+    "Chinese": "ud-chinese-gsdsimp/zh_gsdsimp",
+}
+#: Of the dev part of a treebank without a training part, this many sentences are learned from.
+LEARNED = 400
+#: UDPipe 1 learns with its defaults: up to 100 epochs, stopped early on the dev part.
+PACKAGE = "ufal.udpipe"
+
+
+def compare(toy: bool, scratch: pathlib.Path) -> Comparison:
+    """Learn from the training part, stop early on the dev part, measure on the test part."""
+    sides: list[Side] = []
+    targets: list[Target] = []
+    for language, name in TREEBANKS.items():
+        train, dev, test = _parts(name, toy)
+        right = paragraphs_of(test)
+        text = "\n\n".join(paragraph.text for paragraph in paragraphs_of(train) + right)
+        sides += [*_our_sides(language, train, dev, text, right)]
+        sides += [*_udpipe_sides(language, train, dev, text, right, toy)]
+        ours, peer = f"ours, {language}", f"UDPipe, {language}"
+        targets += [
+            no_worse(ours, peer, figure, 0.0) for figure in ("tokens", "sentences", "words")
+        ]
+        targets += [faster(ours, peer, 1.0)]
+        targets += [faster(f"ours, cutting {language}", f"UDPipe, cutting {language}", 10.0)]
+        if toy:
+            break
+    return Comparison(
+        "raw text to sentences and words (P17)",
+        "made sentences (toy size)" if toy else "the four treebanks, see the README of the data",
+        tuple(sides),
+        tuple(targets),
+        once=True,
+        ratios=False,
+    )
+
+
+def _parts(name: str, toy: bool) -> tuple[Corpus, Corpus, Corpus]:
+    """What to learn from, what to stop on, and what to measure on."""
+    if toy:
+        made = [_made(12 * k) for k in (5, 1, 1)]
+        return made[0], made[1], made[2]
+    where, start = name.split("/")
+    folder_of = folder(where)
+
+    def read(part: str) -> Corpus:
+        return read_conll(folder_of / f"{start}-ud-{part}.conllu.gz")
+
+    if not (folder_of / f"{start}-ud-train.conllu.gz").exists():
+        dev = read("dev")
+        return dev[:LEARNED], dev[LEARNED:], read("test")
+    return read("train"), read("dev"), read("test")
+
+
+def _made(sentences: int) -> Corpus:
+    """Sentences for toy runs."""
+    words = ("dogs", "bark", "cats", "sleep", "birds", "sing")
+    lines = []
+    for k in range(sentences):
+        chosen = [words[(k + j) % len(words)] for j in range(2 + k % 3)]
+        lines += [f"{j + 1}\t{word}" + 7 * "\t_" + "\t_" for j, word in enumerate(chosen)]
+        lines[-1] = lines[-1][:-1] + "SpaceAfter=No"
+        lines += [f"{len(chosen) + 1}\t." + 8 * "\t_", ""]
+    return read_conll(io.StringIO("\n".join([*lines, ""])), format="conllu")
+
+
+def _figures(right: list[Paragraph], find: Any) -> dict[str, float]:
+    """F1 on the test part, in percent."""
+    return {name: 100.0 * one.f1 for name, one in measure_text(right, find)._asdict().items()}
+
+
+def _our_sides(
+    language: str, train: Corpus, dev: Corpus, text: str, right: list[Paragraph]
+) -> Iterator[Side]:
+    yield Side(
+        f"ours, {language}",
+        "Tokenizer(validation=dev, random_state=repeat).fit(train)",
+        work=lambda seed: Tokenizer(validation=dev, random_state=seed).fit(train),
+        figures=lambda tokenizer: _figures(right, tokenizer.model_.paragraphs),
+    )
+    yield Side(
+        f"ours, cutting {language}",
+        "paragraphs(training and test text)",
+        work=lambda tokenizer: tokenizer.model_.paragraphs(text),
+        prepare=lambda seed: Tokenizer(epochs=2, random_state=seed).fit(train),
+    )
+
+
+def _udpipe_sides(
+    language: str, train: Corpus, dev: Corpus, text: str, right: list[Paragraph], toy: bool
+) -> Iterator[Side]:
+    """UDPipe 1, its tokenizer only."""
+    kept: list[UDPipe] = []
+
+    def learn(_: Any) -> UDPipe:
+        kept[:] = [UDPipe(train, dev, "epochs=1" if toy else "")]
+        return kept[0]
+
+    yield Side(
+        f"UDPipe, {language}",
+        "Trainer.train, default tokenizer, early stopping",
+        work=learn,
+        figures=lambda udpipe: _figures(right, udpipe.paragraphs),
+        package=PACKAGE,
+    )
+    yield Side(
+        f"UDPipe, cutting {language}",
+        "newTokenizer, nextSentence",
+        work=lambda udpipe: udpipe.cut(text),
+        package=PACKAGE,
+        prepare=lambda _: kept[0],
+    )
+
+
+class UDPipe:
+    """UDPipe's tokenizer, learned from a treebank."""
+
+    def __init__(self, train: Corpus, dev: Corpus, options: str) -> None:
+        import tempfile
+
+        from ufal import udpipe
+
+        self.udpipe, self.error = udpipe, udpipe.ProcessingError()
+        off = udpipe.Trainer.NONE
+        parts = self._sentences(train), self._sentences(dev)
+        model = udpipe.Trainer.train("morphodita_parsito", *parts, options, off, off, self.error)
+        if self.error.occurred():
+            raise LeftOut(f"UDPipe: {self.error.message}")
+        with tempfile.NamedTemporaryFile() as file:
+            file.write(model)
+            file.flush()
+            self.model = udpipe.Model.load(file.name)
+
+    def _sentences(self, corpus: Corpus) -> Any:
+        written = io.StringIO()
+        write_conll(corpus, written)
+        reader = self.udpipe.InputFormat.newConlluInputFormat()
+        reader.setText(written.getvalue())
+        found = self.udpipe.Sentences()
+        while True:
+            sentence = self.udpipe.Sentence()
+            if not reader.nextSentence(sentence, self.error):
+                return found
+            found.append(sentence)
+
+    def cut(self, text: str) -> list[list[Any]]:
+        """The sentences of each paragraph of a text, as UDPipe gives them."""
+        return [list(self._cut_paragraph(part)) for part in text.split("\n\n")]
+
+    def _cut_paragraph(self, text: str) -> Iterator[Any]:
+        tokenizer = self.model.newTokenizer("ranges")
+        tokenizer.setText(text)
+        while True:
+            sentence = self.udpipe.Sentence()
+            if not tokenizer.nextSentence(sentence, self.error):
+                return
+            yield sentence
+
+    def paragraphs(self, text: str) -> list[Paragraph]:
+        """The paragraphs of a text, as ours gives them."""
+        found, begin = [], 0
+        for part, sentences in zip(text.split("\n\n"), self.cut(text), strict=True):
+            tokens = [list(_tokens(sentence, begin)) for sentence in sentences]
+            found.append(Paragraph(text, tokens))
+            begin += len(part) + 2
+        return found
+
+
+def _tokens(sentence: Any, begin: int) -> Iterator[Token]:
+    """The tokens of a sentence of UDPipe's."""
+    words: Sequence[Any] = list(sentence.words)[1:]
+    several = {token.idFirst: token for token in sentence.multiwordTokens}
+    at = 0
+    while at < len(words):
+        token = several.get(words[at].id, words[at])
+        size = token.idLast - token.idFirst + 1 if words[at].id in several else 1
+        forms = tuple(word.form for word in words[at : at + size])
+        start, end = token.getTokenRangeStart(), token.getTokenRangeEnd()
+        yield Token(begin + start, begin + end, forms)
+        at += size

@@ -1,0 +1,78 @@
+"""`widemargin train --learner tokenizer` and `widemargin tokenize`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from widemargin.cli.sentences import load_sentence_model, read_raw_text, read_sentences
+from widemargin.cli.structured import SentenceTrainer
+from widemargin.cli.trainer import Job, Section
+from widemargin.online.held_out import usual_part
+from widemargin.structured.report import Report, measure_tokenizer
+from widemargin.structured.tokenizer.tokenizer import Tokenizer, split_paragraphs
+from widemargin.structured.tokenizer.treebank import paragraphs_of
+from widemargin.threads import thread_count
+from widemargin.training.checkpoints import Checkpoints
+from widemargin.training.progress import Watcher
+
+
+class TokenizerTrainer(SentenceTrainer):
+    """Trains a tokenizer."""
+
+    fitted: Tokenizer
+
+    def __init__(self, learner: str, given: Mapping[str, Any], job: Job) -> None:
+        super().__init__(learner, given, job)
+        self.fitted = Tokenizer(**self.params)
+
+    def read(self) -> None:
+        """Read a treebank, and hold out some of its text, if it is to be measured."""
+        self.corpus = read_sentences(self.job.files, self.given)
+        self.paragraphs = paragraphs_of(self.corpus)
+        if self.job.valid is not None:
+            self.held_out = self.fitted.validation = read_sentences([self.job.valid], self.given)
+            return
+        share = self.job.validation or 0.0
+        if self.job.measures:
+            share = usual_part(np.array([len(self.corpus)]))
+            self.fitted.set_params(**self.hold_out(share, "sentences"))
+        if share:
+            rng = np.random.default_rng(self.seed)  # holding out is the first random choice
+            self.held_out = split_paragraphs(self.paragraphs, share, rng)[1]
+
+    def fit(self, watch: Watcher, checkpoints: Checkpoints | None) -> Any:
+        """Learn."""
+        return self.fitted.fit(self.paragraphs, watch=watch).model_
+
+    def count_sentences(self, held_out: Any) -> int:
+        """How many sentences are held out."""
+        return sum(len(paragraph.sentences) for paragraph in held_out)
+
+    def examine(self, model: Any, corpus: Any) -> Report:
+        """Compare tokens and sentences."""
+        return measure_tokenizer(model, corpus)
+
+    def describe_learner(self, model: Any) -> Section:
+        """How many paragraphs there are, and how many rules of multiword tokens."""
+        rules = 0 if model.splitter is None else len(model.splitter.tags) - 1
+        figures = {"paragraphs": len(self.paragraphs), "multiword_rules": rules}
+        lines = [f"tokenizer: {len(self.paragraphs)} paragraphs, {rules} rules of multiword tokens"]
+        return Section(figures, lines)
+
+
+def tokenize(path: str, files: Sequence[str], given: Mapping[str, Any]) -> None:
+    """Print the sentences of raw text."""
+    model = load_sentence_model(path, "Tokenizer")
+    text = read_raw_text(files, given["encoding"])
+    threads = thread_count(given["threads"] or -1)
+    if given["write"] == "text":
+        sentences = model(text, threads).sentences()
+        written = "".join(" ".join(words) + "\n" for words in sentences)
+    else:
+        written = model.conllu(text, threads)
+    sys.stdout.buffer.write(written.encode("utf-8", "surrogatepass"))
+    sys.stdout.flush()

@@ -1,0 +1,202 @@
+"""Text as characters that are tagged: where tokens and sentences end.
+
+Every character has one of six labels. A token ends at a character that is called "end", "single"
+or "sentence", and before a space that is not "inside". Runs of white space count as one space.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import cache
+from typing import NamedTuple
+
+import numpy as np
+
+from widemargin.data.readers.cells import Columns
+from widemargin.data.readers.corpus import Corpus
+from widemargin.structured.tokenizer.treebank import Paragraph
+
+#: The character begins a token, is inside of it, or ends it; is a token; ends a sentence; or is a
+#: space between tokens.
+BEGIN, INSIDE, END, SINGLE, SENTENCE, SPACE = (
+    "begin",
+    "inside",
+    "end",
+    "single",
+    "sentence",
+    "space",
+)
+#: White space with an empty line in it, which no sentence reaches across.
+_BLANK_LINE = re.compile(r"\n\s*\n|\u2029")
+#: Characters per piece of a longer paragraph, at least: bounds the memory of the search.
+_LONGEST = 1 << 13
+
+
+class Characters(NamedTuple):
+    """The characters of a text that count, in sequences to be tagged.
+
+    Attributes
+    ----------
+    text : str
+        The text, each run of white space as one space.
+    places : array of int64
+        Where these characters are in the text as it was given.
+    starts : array of int64
+        Where each sequence begins, and the end.
+    closes : array of bool
+        The characters that end a paragraph, and so a sentence.
+    """
+
+    text: str
+    places: np.ndarray
+    starts: np.ndarray
+    closes: np.ndarray
+
+    def corpus(self) -> Corpus:
+        """The characters as words of a corpus, for a tagger."""
+        return Corpus(Columns({"word": list(self.text)}), self.starts)
+
+
+class Cuts(NamedTuple):
+    """Tokens and sentences of a text.
+
+    Attributes
+    ----------
+    begins, ends : arrays of int64
+        Where each token begins and ends in the text.
+    starts : array of int64, one longer than there are sentences
+        The first token of each sentence.
+    paragraphs : array of bool
+        Whether a sentence is the last one of its paragraph.
+    """
+
+    begins: np.ndarray
+    ends: np.ndarray
+    starts: np.ndarray
+    paragraphs: np.ndarray
+
+
+def read_characters(text: str) -> Characters:
+    """Characters of a text, in sequences of one paragraph or of a piece of a long one."""
+    codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
+    space = _white()[codes]
+    edges = [0, *(found.end() for found in _BLANK_LINE.finditer(text)), len(text)]
+    first = np.zeros(len(text) + 1, bool)
+    first[edges] = True
+    # Of a run of white space the first character counts, unless it opens or closes a paragraph.
+    solid = np.flatnonzero(~space)
+    paragraph = np.cumsum(first[:-1])[solid]
+    follows = np.diff(paragraph, prepend=-1) == 0
+    gap = follows & (np.diff(solid, prepend=-1) > 1)
+    kept = np.sort(np.concatenate([solid, solid[np.flatnonzero(gap) - 1] + 1]))
+    shown = codes[kept].copy()
+    shown[space[kept]] = ord(" ")
+    at = np.searchsorted(kept, solid)
+    opening = np.append(at[~follows], len(kept))
+    closes = np.zeros(len(kept), bool)
+    closes[opening[1:] - 1] = True
+    return Characters(
+        shown.tobytes().decode("utf-32-le", "surrogatepass"),
+        kept,
+        _shorter(opening, np.flatnonzero(space[kept])),
+        closes,
+    )
+
+
+@cache
+def _white() -> np.ndarray:
+    """Which code points are white space."""
+    white = np.zeros(0x110000, bool)
+    white[[point for point in range(0x3001) if chr(point).isspace()]] = True
+    return white
+
+
+def _shorter(starts: np.ndarray, spaces: np.ndarray) -> np.ndarray:
+    """Starts of sequences, with more of them after spaces (or else anywhere) in long ones."""
+    if not np.any(np.diff(starts) > 2 * _LONGEST):
+        return starts.astype(np.int64)
+    found = []
+    for a, b in zip(starts[:-1].tolist(), starts[1:].tolist(), strict=True):
+        found.append(a)
+        while b - a > 2 * _LONGEST:
+            k = int(np.searchsorted(spaces, a + _LONGEST))
+            near = k < len(spaces) and spaces[k] < a + 2 * _LONGEST
+            a = int(spaces[k]) + 1 if near else a + _LONGEST
+            found.append(a)
+    return np.array([*found, int(starts[-1])], np.int64)
+
+
+def cut(characters: Characters, labels: np.ndarray) -> Cuts:
+    """The tokens and sentences that labels tell of.
+
+    Parameters
+    ----------
+    characters : Characters
+        The text.
+    labels : array of str
+        A label for each character.
+    """
+    places, closes = characters.places, characters.closes
+    space = np.frombuffer(characters.text.encode("utf-32-le", "surrogatepass"), np.uint32) == 32
+    stops = (labels == SENTENCE) | closes
+    breaks = (labels == END) | (labels == SINGLE) | stops
+    apart = space & (labels != INSIDE)
+    solid = np.flatnonzero(~space)
+    if not len(solid):
+        nothing = np.empty(0, np.int64)
+        return Cuts(nothing, nothing, np.zeros(1, np.int64), np.empty(0, bool))
+    last = breaks[solid] | np.append(apart, False)[solid + 1]
+    ends = solid[last]
+    begins = np.append(solid[:1], solid[1:][last[:-1]])
+    stopped = np.flatnonzero(stops[ends])
+    return Cuts(
+        places[begins],
+        places[ends] + 1,
+        np.concatenate([[0], stopped + 1]).astype(np.int64),
+        closes[ends[stopped]],
+    )
+
+
+def label_paragraph(paragraph: Paragraph) -> tuple[Characters, np.ndarray]:
+    """The characters of a paragraph of a treebank, and their right labels."""
+    labels = np.full(len(paragraph.text), SPACE, object)
+    for sentence in paragraph.sentences:
+        for token in sentence:
+            labels[token.start : token.end] = INSIDE
+            labels[token.start] = BEGIN
+            labels[token.end - 1] = END if token.end - token.start > 1 else SINGLE
+        labels[sentence[-1].end - 1] = SENTENCE
+    characters = read_characters(paragraph.text)
+    return characters, labels[characters.places]
+
+
+def training_corpus(paragraphs: Sequence[Paragraph], size: int, rng: np.random.Generator) -> Corpus:
+    """Labelled characters to learn from: pieces of paragraphs, cut after spaces.
+
+    A mistake is corrected within its piece, so pieces are short; their sizes vary, so that no place
+    in a paragraph is always next to a cut.
+
+    Parameters
+    ----------
+    paragraphs : sequence of Paragraph
+        The text of a treebank.
+    size : int
+        Characters per piece, about.
+    rng : numpy Generator
+        Where the sizes come from.
+    """
+    texts, labels, starts, total = [], [], [0], 0
+    for paragraph in paragraphs:
+        characters, right = label_paragraph(paragraph)
+        at, end = 0, len(characters.text)
+        while at < end:
+            least = int(rng.integers(size // 2, size * 3 // 2))
+            found = characters.text.find(" ", at + least, at + least + size)
+            at = end if at + least >= end else (at + least if found < 0 else found + 1)
+            starts.append(total + min(at, end))
+        texts.append(characters.text)
+        labels.append(right)
+        total += end
+    columns = {"word": list("".join(texts)), "cut": np.concatenate(labels).tolist()}
+    return Corpus(Columns(columns), np.array(starts, np.int64))

@@ -1,0 +1,257 @@
+"""A trained tokenizer: from text to sentences of words, and saving to a file."""
+
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from widemargin.certificates.certificate import RunCertificate
+from widemargin.data.readers.conll import read_conll
+from widemargin.data.readers.corpus import Corpus
+from widemargin.errors import DataError, ModelFileError
+from widemargin.modelfile import (
+    pack_value,
+    read_model_file,
+    restore,
+    unpack_value,
+    write_model_file,
+)
+from widemargin.structured.tagger.model import TaggerModel
+from widemargin.structured.tokenizer.cuts import Characters, Cuts, cut, read_characters
+from widemargin.structured.tokenizer.measures import TextMeasures, measure_text
+from widemargin.structured.tokenizer.splits import WHOLE, split
+from widemargin.structured.tokenizer.treebank import Paragraph, Token, paragraphs_of
+from widemargin.training.history import History
+
+#: The columns of CoNLL-U between the form and MISC, which a tokenizer leaves empty.
+_EMPTY = "\t_" * 7
+
+
+class Labelled(NamedTuple):
+    """The characters of a text, and their labels."""
+
+    characters: Characters
+    labels: list[str]
+
+
+@dataclass(frozen=True, eq=False)
+class TokenizerModel:
+    """A trained tokenizer.
+
+    Attributes
+    ----------
+    cutter : TaggerModel
+        Labels characters: where tokens and sentences end.
+    splitter : TaggerModel or None
+        Chooses the rule by which a token splits into words; None if no token has several.
+    params : dict
+        The parameters of the training.
+    """
+
+    cutter: TaggerModel
+    splitter: TaggerModel | None = None
+    params: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def learner(self) -> str:
+        """The class that trains such models."""
+        return "Tokenizer"
+
+    @property
+    def history(self) -> History:
+        """How the cutting of text was learned."""
+        return self.cutter.history
+
+    @property
+    def certificate(self) -> RunCertificate | None:
+        """The mistakes while learning to cut text."""
+        return self.cutter.certificate
+
+    @property
+    def called(self) -> str:
+        """A short name for what it is."""
+        return "tokenizer"
+
+    def facts(self) -> list[tuple[str, Any]]:
+        """More lines for the table of what was trained."""
+        rules = 0 if self.splitter is None else len(self.splitter.tags) - 1
+        return [
+            (
+                "characters",
+                f"{self.cutter.features:,} features, {len(self.cutter.templates)} templates",
+            ),
+            ("multiword tokens", f"{rules} rules" if rules else "none"),
+        ]
+
+    def labels(self, text: str, n_jobs: int | None = None) -> Labelled:
+        """The characters of a text, and what each of them is labelled."""
+        if not isinstance(text, str):
+            raise DataError(f"a text is a string, not {text!r:.40} ({type(text).__name__})")
+        try:
+            text.encode()
+        except UnicodeEncodeError as error:
+            raise DataError(
+                f"the text has a surrogate, half a character, at {error.start}: decode it anew from"
+                " its bytes"
+            ) from None
+        characters = read_characters(text)
+        return Labelled(characters, self.cutter.flat_tags(characters.corpus(), n_jobs))
+
+    def cuts(self, text: str, n_jobs: int | None = None) -> Cuts:
+        """Where the tokens and sentences of a text are."""
+        characters, labels = self.labels(text, n_jobs)
+        return cut(characters, np.array(labels, object))
+
+    def paragraphs(self, text: str, n_jobs: int | None = None) -> list[Paragraph]:
+        """A text as paragraphs of sentences of tokens, with places in the whole text."""
+        found = self.cuts(text, n_jobs)
+        places = list(zip(found.begins.tolist(), found.ends.tolist(), strict=True))
+        forms = [" ".join(text[a:b].split()) for a, b in places]
+        words = self._words(forms, found.starts, n_jobs)
+        tokens = [Token(a, b, its) for (a, b), its in zip(places, words, strict=True)]
+        paragraphs = [Paragraph(text)]
+        for (a, b), last in zip(
+            pairwise(found.starts.tolist()), found.paragraphs.tolist(), strict=True
+        ):
+            paragraphs[-1].sentences.append(tokens[a:b])
+            if last:
+                paragraphs.append(Paragraph(text))
+        return paragraphs[:-1]
+
+    def _words(
+        self, forms: list[str], starts: np.ndarray, n_jobs: int | None
+    ) -> Sequence[tuple[str, ...]]:
+        """The words of every token."""
+        if self.splitter is None:
+            return [(form,) for form in forms]
+        rules = self.splitter.flat_tags(Corpus({"word": forms}, starts), n_jobs)
+        return [
+            (form,) if rule == WHOLE else tuple(split(form, rule))
+            for form, rule in zip(forms, rules, strict=True)
+        ]
+
+    def __call__(self, text: str, n_jobs: int | None = None) -> Corpus:
+        """The sentences of a text.
+
+        Parameters
+        ----------
+        text : str
+            Paragraphs end with an empty line; any other white space is a space.
+        n_jobs : int or None
+            Number of threads; -1 for one per core. The sentences do not depend on it.
+
+        Returns
+        -------
+        Corpus
+            In CoNLL-U's columns. The column misc tells where each token is in the text
+            (TokenRange=0:4), and whether a space follows it (SpaceAfter=No).
+        """
+        written = io.StringIO(self.conllu(text, n_jobs))
+        written.name = "text"
+        return read_conll(written, format="conllu")
+
+    def conllu(self, text: str, n_jobs: int | None = None) -> str:
+        """The sentences of a text as CoNLL-U."""
+        lines: list[str] = []
+        number = 0
+        for paragraph in self.paragraphs(text, n_jobs):
+            lines.append("# newpar")
+            for sentence in paragraph.sentences:
+                number += 1
+                shown = " ".join(text[sentence[0].start : sentence[-1].end].split())
+                lines += [f"# sent_id = {number}", f"# text = {shown}"]
+                lines += _token_lines(text, sentence)
+                lines.append("")
+        return "\n".join([*lines, ""]) if lines else ""
+
+    def measure(self, treebank: Any, n_jobs: int | None = None) -> TextMeasures:
+        """F1 of tokens, sentences and words on the running text of a treebank.
+
+        Parameters
+        ----------
+        treebank : path or Corpus
+            CoNLL-U with the right sentences.
+        """
+        return measure_text(paragraphs_of(treebank), partial(self.paragraphs, n_jobs=n_jobs))
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Save the model to a file, atomically."""
+        write_model_file(path, *self.contents())
+
+    def contents(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+        """The model as arrays and a description."""
+        arrays: dict[str, np.ndarray] = {}
+        parts: dict[str, Any] = {}
+        for name in ("cutter", "splitter"):
+            part = getattr(self, name)
+            if part is not None:
+                its, described = part.contents(names=False)
+                arrays |= {f"{name}.{key}": array for key, array in its.items()}
+                parts[name] = described
+        params = {name: pack_value(value) for name, value in self.params.items()}
+        return arrays, {"learner": "Tokenizer", "parts": parts, "params": params}
+
+    @classmethod
+    def of(cls, arrays: dict[str, np.ndarray], about: dict[str, Any]) -> TokenizerModel:
+        """Undo `contents`."""
+        parts = {}
+        for name, described in about["parts"].items():
+            its = {
+                key.removeprefix(f"{name}."): array
+                for key, array in arrays.items()
+                if key.startswith(f"{name}.")
+            }
+            parts[name] = TaggerModel.of(its, described)
+        params = {name: unpack_value(value) for name, value in about["params"].items()}
+        return cls(parts["cutter"], parts.get("splitter"), params)
+
+    def __repr__(self) -> str:
+        rules = 0 if self.splitter is None else len(self.splitter.tags) - 1
+        return f"TokenizerModel({self.cutter.features} rows, {rules} rules of multiword tokens)"
+
+
+def _token_lines(text: str, sentence: Sequence[Token]) -> list[str]:
+    """The lines of the tokens of a sentence in CoNLL-U."""
+    lines, number = [], 0
+    for start, end, words in sentence:
+        follows = text[end : end + 1]
+        glued = "" if not follows or follows.isspace() else "SpaceAfter=No|"
+        misc = f"{glued}TokenRange={start}:{end}"
+        if len(words) == 1:
+            number += 1
+            lines.append(f"{number}\t{words[0]}{_EMPTY}\t{misc}")
+            continue
+        form = " ".join(text[start:end].split())
+        lines.append(f"{number + 1}-{number + len(words)}\t{form}{_EMPTY}\t{misc}")
+        for word in words:
+            number += 1
+            lines.append(f"{number}\t{word}{_EMPTY}\t_")
+    return lines
+
+
+def load_tokenizer(path: str | os.PathLike[str]) -> TokenizerModel:
+    """Read a tokenizer from its file.
+
+    This is the plain model, which is called with raw text.
+
+    Examples
+    --------
+    >>> import io
+    >>> from widemargin.structured import Tokenizer, load_tokenizer, read_conll
+    >>> lines = "1\\tIt" + 8 * "\\t_" + "\\n2\\tbarks" + 8 * "\\t_" + "\\n\\n"
+    >>> treebank = read_conll(io.StringIO(lines * 3), format="conllu")
+    >>> Tokenizer(epochs=3, random_state=0).fit(treebank).save("words.wm")
+    >>> load_tokenizer("words.wm")("It barks").sentences()
+    [['It', 'barks']]
+    """
+    arrays, about = read_model_file(path)
+    if about.get("learner") != "Tokenizer":
+        raise ModelFileError(f"{path}: is not a tokenizer but a {about.get('learner')}")
+    return restore(path, arrays, about, TokenizerModel.of)

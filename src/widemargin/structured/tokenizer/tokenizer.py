@@ -1,0 +1,222 @@
+"""Tokenizer: learns from a treebank where tokens and sentences end in running text."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
+from typing import Any
+
+import numpy as np
+
+from widemargin.certificates.certificate import RunCertificate
+from widemargin.data.readers.corpus import Corpus
+from widemargin.errors import DataError
+from widemargin.parameters import check_whole
+from widemargin.structured.estimator import StructuredEstimator
+from widemargin.structured.tagger.tagger import Tagger, plain_value
+from widemargin.structured.tokenizer.cuts import training_corpus
+from widemargin.structured.tokenizer.measures import TextMeasures
+from widemargin.structured.tokenizer.model import TokenizerModel
+from widemargin.structured.tokenizer.splits import WHOLE, rules_of
+from widemargin.structured.tokenizer.treebank import Paragraph, paragraphs_of
+from widemargin.training.history import History
+from widemargin.training.run import Watch
+
+#: Characters per piece that is learned from: a few sentences.
+_PIECE = 300
+#: Features are hashed into 2^20 rows.
+_BITS = 20
+
+
+def _run(column: str, first: int, last: int) -> str:
+    """The characters, or their shapes, from one place to another as one feature."""
+    return "|".join(f"{column}[{place}]" for place in range(first, last + 1))
+
+
+#: What a character is told by: its neighbours, alone and in runs, and the shapes of longer runs.
+#: Of nine lists the best over the dev parts of English EWT, Turkish IMST, Greek GDT and Chinese
+#: GSDSimp; longer runs of characters were learned by heart.
+CHARACTERS = [
+    "bias",
+    *(f"word[{place}]" for place in range(-3, 4)),
+    *(_run("lower", first, first + 1) for first in range(-3, 3)),
+    "lower[-1]|lower[1]",
+    *(_run("lower", first, first + 2) for first in range(-2, 1)),
+    *(_run("shape", *places) for places in ((-2, 3), (-4, 4), (0, 5), (-5, 0))),
+]
+
+
+@dataclass(eq=False, repr=False)
+class Tokenizer(StructuredEstimator):
+    """Cut raw text into sentences and words, as a treebank does it.
+
+    Every character is tagged by a structured perceptron: it is inside of a token, ends one, ends a
+    sentence, or is a space. There are no rules for any language, so scripts without spaces are
+    learned as others are. Multiword tokens (French du, "de le"; English don't, "do n't") are split
+    by rules that are read off the treebank and chosen by a second tagger.
+
+    Parameters
+    ----------
+    epochs : int
+        Maximum number of passes over the text.
+    C : float
+        The longest step after a mistake, see `Tagger`.
+    validation : float, path or Corpus
+        A share of the text to hold out, in sections of ten sentences, or another treebank. The
+        labels of its characters are scored after every epoch, and the best weights are kept.
+    patience : int or None
+        Stop when that score has not improved for this many epochs; None only measures it.
+    max_seconds : float or None
+        Stop after this time.
+    random_state : int, Generator or None
+        Seed of the random generator, or the generator itself.
+
+    Attributes
+    ----------
+    model_ : TokenizerModel
+        The trained model, which can be saved.
+    history_ : History
+    certificate_ : RunCertificate
+        The mistakes while learning to cut text, counted by pieces of text.
+
+    Examples
+    --------
+    >>> from widemargin.structured import read_conll
+    >>> import io
+    >>> lines = "# text = It barks.\\n1\\tIt" + 8 * "\\t_" + "\\n2\\tbarks" + 7 * "\\t_"
+    >>> lines += "\\tSpaceAfter=No\\n3\\t." + 8 * "\\t_" + "\\n\\n"
+    >>> treebank = read_conll(io.StringIO(lines * 3), format="conllu")
+    >>> tokenizer = Tokenizer(epochs=3, random_state=0).fit(treebank)
+    >>> tokenizer("He barks. It barks.").sentences()
+    [['He', 'barks', '.'], ['It', 'barks', '.']]
+    """
+
+    epochs: int = 8
+    _: KW_ONLY
+    C: float = 0.03
+    validation: Any = 0.0
+    patience: int | None = 3
+    max_seconds: float | None = None
+    random_state: Any = None
+
+    def fit(self, treebank: Any, y: None = None, *, watch: Watch | None = None) -> Tokenizer:
+        """Learn from the running text of a treebank.
+
+        Parameters
+        ----------
+        treebank : path, list of paths, or Corpus
+            CoNLL-U. MISC tells where no space is (SpaceAfter=No), comments where paragraphs begin
+            (newpar, newdoc), ranges such as 3-4 which tokens have several words.
+        y : None
+            The answers are in the treebank.
+        watch : callable
+            Called with the progress so far; return True to stop.
+        """
+        if y is not None:
+            raise DataError("a tokenizer takes no y: the answers are in the treebank")
+        check_whole("epochs", self.epochs, least=1)
+        rng = np.random.default_rng(self.random_state)
+        paragraphs = paragraphs_of(treebank)
+        paragraphs, held_out = self._hold_out(paragraphs, rng)
+        given: dict[str, Any] = {"C": self.C, "max_seconds": self.max_seconds, "random_state": rng}
+        learned = training_corpus(paragraphs, _PIECE, rng)
+        stops: dict[str, Any] = {}
+        if held_out:
+            stops = {
+                "validation": training_corpus(held_out, _PIECE, rng),
+                "patience": self.patience,
+            }
+        cutter = Tagger(
+            templates=CHARACTERS,
+            epochs=self.epochs,
+            bits=_BITS,
+            scheme=None,
+            constraints="seen",
+            **stops,
+            **given,
+        ).fit(learned, column="cut", watch=watch)
+        params = {name: plain_value(value) for name, value in self.get_params(deep=False).items()}
+        self.model_ = TokenizerModel(cutter.model_, _splitter(paragraphs, given, watch), params)
+        return self
+
+    def _hold_out(
+        self, paragraphs: list[Paragraph], rng: np.random.Generator
+    ) -> tuple[list[Paragraph], list[Paragraph]]:
+        """The text to learn from, and the held-out text."""
+        asked = self.validation
+        if asked is None or (isinstance(asked, (int, float)) and asked == 0):
+            return paragraphs, []
+        if not isinstance(asked, (int, float)):
+            return paragraphs, paragraphs_of(asked)
+        return split_paragraphs(paragraphs, asked, rng)
+
+    def restore(self, model: TokenizerModel) -> Tokenizer:
+        """Use an existing model, such as one loaded from a file."""
+        self.model_ = model
+        return self
+
+    def __call__(self, text: str, n_jobs: int | None = None) -> Corpus:
+        """The sentences of a text, see `TokenizerModel`."""
+        return self.model_(text, n_jobs)
+
+    def predict(self, texts: Sequence[str], n_jobs: int | None = None) -> list[Corpus]:
+        """The sentences of each of many texts."""
+        if isinstance(texts, str):
+            raise DataError("texts: a single string was given; call the tokenizer with it")
+        return [self.model_(text, n_jobs) for text in texts]
+
+    def measure(self, treebank: Any) -> TextMeasures:
+        """F1 of tokens, sentences and words on the running text of a treebank."""
+        return self.model_.measure(treebank)
+
+    def score(self, treebank: Any, y: None = None) -> float:
+        """F1 of words on the running text of a treebank."""
+        return self.measure(treebank).words.f1
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Save the model to a file, which `load_tokenizer` reads."""
+        self.model_.save(path)
+
+    @property
+    def history_(self) -> History:
+        """What happened in each epoch."""
+        return self.model_.history
+
+    @property
+    def certificate_(self) -> RunCertificate | None:
+        """The mistakes while learning to cut text."""
+        return self.model_.certificate
+
+
+def split_paragraphs(
+    paragraphs: Sequence[Paragraph], share: float, rng: np.random.Generator
+) -> tuple[list[Paragraph], list[Paragraph]]:
+    """Hold out a share of the sections of a text: the rest, and the held-out part."""
+    if not 0.0 < share < 1.0:
+        raise DataError(f"validation={share!r} must be between 0 and 1, or a treebank")
+    sections = [section for paragraph in paragraphs for section in paragraph.sections()]
+    count = round(share * len(sections))
+    if not 0 < count < len(sections):
+        raise DataError(
+            f"validation={share!r} holds out {count} of {len(sections)} sections of ten sentences;"
+            " give another share, or a treebank"
+        )
+    chosen = set(rng.permutation(len(sections))[:count].tolist())
+    return (
+        [section for k, section in enumerate(sections) if k not in chosen],
+        [section for k, section in enumerate(sections) if k in chosen],
+    )
+
+
+def _splitter(paragraphs: list[Paragraph], given: dict[str, Any], watch: Watch | None) -> Any:
+    """A tagger that chooses the rule by which a token splits; None if there is no rule."""
+    rules = rules_of(paragraphs)
+    if all(rule == WHOLE for sentence in rules for rule in sentence):
+        return None
+    forms = [
+        [paragraph.text[token.start : token.end] for token in sentence]
+        for paragraph in paragraphs
+        for sentence in paragraph.sentences
+    ]
+    return Tagger(scheme=None, constraints=None, **given).fit(forms, rules, watch=watch).model_

@@ -1,0 +1,326 @@
+"""Tokenizers: text becomes sentences, tokens and words, and nothing of it is lost."""
+
+from __future__ import annotations
+
+import io
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from shell import run
+
+from widemargin import load
+from widemargin.errors import DataError, ModelFileError
+from widemargin.structured import Tagger, Tokenizer, load_tokenizer, read_conll
+from widemargin.structured.tokenizer import cuts
+from widemargin.structured.tokenizer.measures import Word, align_words, measure_text
+from widemargin.structured.tokenizer.splits import rule_of, split
+from widemargin.structured.tokenizer.treebank import paragraphs_of, read_paragraphs
+
+LABELS = (cuts.BEGIN, cuts.INSIDE, cuts.END, cuts.SINGLE, cuts.SENTENCE, cuts.SPACE)
+#: A text whose tokens need no more than what they look like; a bar stands between tokens.
+SENTENCES = (
+    "The dog barks|.",
+    "It does|n't sleep|!",
+    "Mr. Bell|, who|'s old|, sleeps|.",
+    "Il parle du chat|.",
+    "3.5 cats (|or so|) sleep|.",
+)
+TEXT = "It doesn't sleep! The dog sleeps."
+
+
+def conllu(sentence: str) -> str:
+    """A sentence, its tokens separated by blanks and bars, as CoNLL-U."""
+    lines, number = [f"# text = {sentence.replace('|', '')}"], 0
+    for chunk in sentence.split(" "):
+        several = next((end for end in ("n't", "'s") if chunk.endswith(f"|{end}")), None)
+        if several or chunk == "du":
+            words = chunk.split("|") if several else ["de", "le"]
+            lines.append(line(f"{number + 1}-{number + len(words)}", chunk.replace("|", "")))
+            for word in words:
+                number += 1
+                lines.append(line(str(number), word))
+            continue
+        tokens = chunk.split("|")
+        for token in tokens:
+            number += 1
+            lines.append(line(str(number), token, "_" if token is tokens[-1] else "SpaceAfter=No"))
+    return "\n".join([*lines, "", ""])
+
+
+def line(number: str, form: str, misc: str = "_") -> str:
+    """A line of CoNLL-U."""
+    return "\t".join([number, form, *"_______", misc])
+
+
+def treebank(times: int = 1) -> str:
+    """All sentences as paragraphs of one text."""
+    return "".join("# newpar\n" + "".join(map(conllu, SENTENCES)) for _ in range(times))
+
+
+def read(text: str):
+    """A corpus of CoNLL-U."""
+    return read_conll(io.StringIO(text), format="conllu")
+
+
+@pytest.fixture(scope="module")
+def tokenizer() -> Tokenizer:
+    return Tokenizer(epochs=6, random_state=0).fit(read(treebank(4)))
+
+
+# Cutting
+
+
+def test_labels_of_a_treebank_give_its_tokens_back() -> None:
+    for paragraph in read_paragraphs(read(treebank(2))):
+        characters, labels = cuts.label_paragraph(paragraph)
+        found = cuts.cut(characters, labels)
+        tokens = [token for sentence in paragraph.sentences for token in sentence]
+        assert list(zip(found.begins, found.ends, strict=True)) == [t[:2] for t in tokens]
+        assert np.diff(found.starts).tolist() == [len(one) for one in paragraph.sentences]
+
+
+@given(st.text(max_size=60), st.data())
+def test_no_character_is_lost_whatever_the_labels_are(text: str, data: st.DataObject) -> None:
+    characters = cuts.read_characters(text)
+    n = len(characters.text)
+    labels = data.draw(st.lists(st.sampled_from(LABELS), min_size=n, max_size=n))
+    found = cuts.cut(characters, np.array(labels, object))
+    covered = np.zeros(len(text), int)
+    for a, b in zip(found.begins.tolist(), found.ends.tolist(), strict=True):
+        assert a < b
+        assert not text[a].isspace()
+        assert not text[b - 1].isspace()
+        covered[a:b] += 1
+    assert covered.max(initial=0) <= 1
+    assert all(covered[k] for k, one in enumerate(text) if not one.isspace())
+    assert found.starts[-1] == len(found.begins)
+    assert np.all(np.diff(found.starts) > 0)
+    assert len(found.paragraphs) == len(found.starts) - 1
+
+
+@given(st.text(" \n\ta.", max_size=40))
+def test_runs_of_white_space_are_one_space_and_blank_lines_end_paragraphs(text: str) -> None:
+    characters = cuts.read_characters(text)
+    paragraphs = [" ".join(part.split()) for part in cuts._BLANK_LINE.split(text)]
+    assert characters.text == "".join(paragraphs)
+    assert int(characters.closes.sum()) == sum(map(bool, paragraphs))
+    assert [text[k] if not text[k].isspace() else " " for k in characters.places] == list(
+        characters.text
+    )
+
+
+def test_a_long_paragraph_is_searched_in_pieces_and_stays_one_paragraph() -> None:
+    words = "word " * 10_000
+    characters = cuts.read_characters(words)
+    assert len(characters.starts) > 3
+    assert np.diff(characters.starts).max() <= 2 * cuts._LONGEST
+    assert all(characters.text[a - 1] == " " for a in characters.starts[1:-1])
+    assert characters.closes.sum() == 1
+    without_spaces = cuts.read_characters("a" * 50_000)
+    assert np.diff(without_spaces.starts).max() <= 2 * cuts._LONGEST
+
+
+# Multiword tokens
+
+
+@given(st.lists(st.text("abcdé", min_size=1, max_size=4), min_size=2, max_size=3))
+def test_a_rule_gives_the_words_of_its_token_back(words: list[str]) -> None:
+    token = "".join(words)
+    assert split(token, rule_of(token, words)) == words
+    assert split("x", rule_of("x", words)) == words or "".join(words).startswith("x")
+
+
+@pytest.mark.parametrize(
+    ("token", "words", "rule"),
+    [
+        ("don't", ["do", "n't"], "-3"),
+        ("dámelo", ["dá", "me", "lo"], "-4-2"),
+        ("du", ["de", "le"], "1:e le"),
+        ("aux", ["à", "les"], "3:à les"),
+        ("dog", ["dog"], "="),
+    ],
+)
+def test_rules(token: str, words: list[str], rule: str) -> None:
+    assert rule_of(token, words) == rule
+    assert split(token, rule) == words
+
+
+def test_rules_keep_capitals_and_leave_tokens_that_are_too_short() -> None:
+    assert split("DON'T", "-3") == ["DO", "N'T"]
+    assert split("Du", "1:e le") == ["De", "le"]
+    assert split("DU", "1:e le") == ["DE", "LE"]
+    assert split("Aux", "3:à les") == ["À", "les"]
+    assert split("n't", "-3") == ["n't"]
+    assert split("a", "3:à les") == ["a"]
+
+
+# Measures: cases by hand, of the shared task's definition
+
+
+def words_of(*spans: tuple[int, int, str]) -> list[Word]:
+    """Words; those whose span is that of another word belong to a multiword token."""
+    ends = [span[:2] for span in spans]
+    return [Word(a, b, form, ends.count((a, b)) > 1) for a, b, form in spans]
+
+
+def test_words_are_aligned_by_span_or_within_multiword_tokens() -> None:
+    right = words_of((0, 2, "it"), (3, 8, "do"), (3, 8, "n't"), (9, 10, "."))
+    assert list(align_words(right, right)) == [(0, 0), (1, 1), (2, 2), (3, 3)]
+    whole = words_of((0, 2, "it"), (3, 8, "don't"), (9, 10, "."))
+    assert list(align_words(right, whole)) == [(0, 0), (3, 2)]
+    apart = words_of((0, 2, "it"), (3, 5, "do"), (5, 8, "n't"), (9, 10, "."))
+    assert list(align_words(right, apart)) == [(0, 0), (1, 1), (2, 2), (3, 3)]
+    other = words_of((0, 2, "it"), (3, 8, "DO"), (3, 8, "not"), (9, 10, "."))
+    assert list(align_words(right, other)) == [(0, 0), (1, 1), (3, 3)]
+    assert list(align_words(right, [])) == []
+
+
+def test_a_text_that_is_not_cut_scores_nothing_and_one_cut_right_scores_all() -> None:
+    right = paragraphs_of(read(treebank()))
+    same = measure_text(right, lambda _: right)
+    assert [ratio.f1 for ratio in same] == [1.0, 1.0, 1.0]
+    assert same.words.wanted == same.tokens.wanted + 3
+
+
+# Learning
+
+
+def test_it_learns_sentences_tokens_and_words(tokenizer: Tokenizer) -> None:
+    found = tokenizer("Mr. Bell sleeps. It doesn't sleep! Il parle du\nchat.\n\nThe dog barks.")
+    assert found.sentences() == [
+        ["Mr.", "Bell", "sleeps", "."],
+        ["It", "does", "n't", "sleep", "!"],
+        ["Il", "parle", "de", "le", "chat", "."],
+        ["The", "dog", "barks", "."],
+    ]
+    assert tokenizer.score(read(treebank())) == 1.0
+
+
+def test_ranges_put_the_text_together_again(tokenizer: Tokenizer) -> None:
+    text = "  Mr.  Bell\tsleeps.\nIt doesn't\u00a0bark!\n\n\n3.5 dogs  "
+    pieces, at = [], 0
+    for row in tokenizer.model_.conllu(text).splitlines():
+        if "TokenRange=" in row:
+            a, b = map(int, row.rpartition("TokenRange=")[2].split(":"))
+            assert text[a:b] == row.split("\t")[1]
+            assert text[at:a].strip() == ""
+            glued = b < len(text) and not text[b].isspace()
+            assert ("SpaceAfter=No" in row) == glued
+            pieces += [text[at:a], text[a:b]]
+            at = b
+    assert "".join([*pieces, text[at:]]) == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        " \n\n ",
+        "🙂👍🏽 e\u0301",
+        "שלום עולם.",
+        "\x00\x07\x1b[0m",
+        "x" * 40_000,
+        "\u2029a\u2028b",
+    ],
+)
+def test_odd_texts(tokenizer: Tokenizer, text: str) -> None:
+    found = tokenizer(text)
+    assert "".join(found.words) == "".join(text.split())
+
+
+def test_threads_files_and_seeds_do_not_change_what_is_found(tokenizer, tmp_path) -> None:
+    text = "Mr. Bell sleeps. " * 3000
+    written = tokenizer.model_.conllu(text)
+    assert tokenizer.model_.conllu(text, n_jobs=3) == written
+    tokenizer.save(tmp_path / "words.wm")
+    assert load_tokenizer(tmp_path / "words.wm").conllu(text) == written
+    loaded = load(tmp_path / "words.wm")
+    assert isinstance(loaded, Tokenizer)
+    assert loaded.get_params() == tokenizer.get_params()
+    assert loaded.model_.conllu(text) == written
+    again = Tokenizer(epochs=6, random_state=0).fit(read(treebank(4)))
+    assert np.array_equal(again.model_.cutter.W, tokenizer.model_.cutter.W)
+
+
+def test_held_out_sections_are_not_learned_from_and_stop_the_learning() -> None:
+    held = Tokenizer(epochs=30, validation=0.25, patience=2, random_state=0)
+    held.fit(read(treebank(12)))
+    assert len(held.history_) < 30
+    assert np.all(np.isfinite(held.history_["held_out"]))
+    other = Tokenizer(epochs=3, validation=read(treebank()), random_state=0)
+    assert other.fit(read(treebank(4))).history_["held_out"][-1] == 1.0
+
+
+def test_what_it_cannot_learn_from_is_refused(tmp_path) -> None:
+    with pytest.raises(DataError, match="conll; a tokenizer learns from CoNLL-U"):
+        Tokenizer().fit(read_conll(io.StringIO("a B\nb C\n"), format="conll"))
+    with pytest.raises(DataError, match="there is no sentence"):
+        Tokenizer().fit(read(""))
+    wrong = conllu("It barks|.").replace("# text = It barks.", "# text = He barks.")
+    with pytest.raises(DataError, match=r":2: the text of this sentence is 'He barks\.'"):
+        Tokenizer().fit(read(wrong))
+    with pytest.raises(DataError, match="takes no y"):
+        Tokenizer().fit(read(treebank()), ["x"])
+    with pytest.raises(DataError, match="a single string"):
+        Tokenizer(epochs=1).fit(read(treebank())).predict("text")
+    with pytest.raises(DataError, match="a text is a string, not 3"):
+        Tokenizer(epochs=1).fit(read(treebank()))(3)
+    with pytest.raises(DataError, match="surrogate, half a character, at 1"):
+        Tokenizer(epochs=1).fit(read(treebank()))("a\ud800")
+    with pytest.raises(DataError, match="validation=2 must be between 0 and 1"):
+        Tokenizer(validation=2).fit(read(treebank()))
+
+
+# In the shell
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch, tokenizer):
+    """A folder with a tokenizer, a tagger and a text, which is the current one."""
+    monkeypatch.chdir(tmp_path)
+    tokenizer.save("words.wm")
+    (tmp_path / "text.txt").write_text(TEXT, encoding="utf-8")
+    sentences = tokenizer(TEXT).sentences()
+    tags = [["A"] * len(words) for words in sentences]
+    Tagger(epochs=1, bits=10).fit(sentences, tags).model_.save("tags.wm")
+    return tmp_path
+
+
+def test_the_shell_learns_and_measures(folder) -> None:
+    (folder / "train.conllu").write_text(treebank(40), encoding="utf-8")
+    (folder / "test.conllu").write_text(treebank(), encoding="utf-8")
+    told = run("train", "--learner", "tokenizer", "train.conllu", "--model", "new.wm").output
+    assert "word F1         1.0000" in told
+    assert "held out: 20 of 200 sentences" in told
+    same = Tokenizer(validation=0.1, patience=None, random_state=0).fit("train.conllu")
+    assert np.array_equal(same.model_.cutter.W, load_tokenizer("new.wm").cutter.W)
+    assert "sentence F1     1.0000" in run("test", "new.wm", "test.conllu").output
+    assert "multiword tokens: 3 rules" in run("inspect", "new.wm").output
+
+
+def test_the_shell_cuts_text(folder, tokenizer) -> None:
+    told = run("tokenize", "words.wm", "text.txt", "--write", "text").output
+    assert told == "It does n't sleep !\nThe dog sleeps .\n"
+    assert run("tokenize", "words.wm", "text.txt").output == tokenizer.model_.conllu(TEXT)
+    tagged = run("tag", "tags.wm", "text.txt", "--tokenizer", "words.wm", "--column", "upos").output
+    assert "2-3\tdoesn't\t_" in tagged
+    assert "3\tn't\t_\tA\t_" in tagged
+
+
+def test_the_shell_refuses_what_has_no_effect(folder) -> None:
+    told = run("predict", "words.wm", "text.txt", code=1).output
+    assert "is a Tokenizer: use widemargin tokenize" in told
+    for command in (["tag"], ["parse"], ["explain"], ["report", "-o", "x.html"]):
+        told = run(*command, "words.wm", "text.txt", code=1).output
+        assert "made by the learner Tokenizer" in told
+    asked = ("tag", "tags.wm", "text.txt", "--tokenizer")
+    told = run(*asked, "words.wm", "--format", "text", code=2).output
+    assert "--format has no effect with --tokenizer" in told
+    assert "is not a tokenizer" in run(*asked, "tags.wm", code=1).output
+    (folder / "bad.txt").write_bytes(b"a\n\xff\n")
+    told = run("tokenize", "words.wm", "bad.txt", code=1).output
+    assert "bad.txt:2: the byte 0xff is not utf-8" in told
+    with pytest.raises(ModelFileError, match="is not a tokenizer but a Tagger"):
+        load_tokenizer("tags.wm")
