@@ -11,7 +11,8 @@ import numpy as np
 from widemargin.data.readers.conll import read_conll
 from widemargin.data.readers.corpus import Corpus
 from widemargin.errors import DataError
-from widemargin.structured.sentences import feature_columns
+from widemargin.structured.feature_dicts import feature_columns
+from widemargin.structured.sentences import corpus_of
 from widemargin.web.serving.askable import Askable, Want, finite, only_one, plain_json, told
 from widemargin.web.serving.bodies import SOURCE, Examples, Refused
 
@@ -27,9 +28,14 @@ class SentenceModel(Askable):
         raise NotImplementedError
 
     @property
+    def numbers(self) -> tuple[str, ...]:
+        """The features of tokens that are numbers."""
+        return ()
+
+    @property
     def _by_features(self) -> bool:
         """Whether tokens are dicts of features."""
-        return any(name.endswith(":") for name in self.beside)
+        return bool(self.numbers) or any(name.endswith(":") for name in self.beside)
 
     def from_json(self, value: Any) -> Examples:
         """A sentence: a string, a list of words, or an object of columns; or a list of such."""
@@ -50,17 +56,15 @@ class SentenceModel(Askable):
         token = dict if self._by_features else str
         return isinstance(value, list) and all(isinstance(item, token) for item in value)
 
-    def _columns(self, value: Any, where: str) -> dict[str, list[str]]:
+    def _columns(self, value: Any, where: str) -> Any:
+        """A sentence as columns, or as it came if its tokens are dicts of features."""
+        if self._by_features:
+            if isinstance(value, (dict, str)):
+                raise DataError(f"{SOURCE}: {where}a sentence is a list of objects of features")
+            feature_columns([value], self.beside, self.numbers)  # an error if it cannot be read
+            return value
         if isinstance(value, str):
             value = value.split()
-        if self._by_features:
-            if isinstance(value, dict):
-                raise DataError(f"{SOURCE}: {where}a sentence is a list of objects of features")
-            return {
-                name: cells
-                for name, (cells,) in feature_columns([value], self.beside).items()
-                if name == "word" or name in self.beside
-            }
         columns = dict(value) if isinstance(value, dict) else {"word": value}
         if "word" not in columns:
             columns["word"] = columns.pop("form", columns.pop("words", None))
@@ -93,6 +97,8 @@ class SentenceModel(Askable):
         """Sentences as a corpus."""
         if form == "":
             return items[0]
+        if self._by_features:
+            return corpus_of(items, beside=self.beside, numbers=self.numbers)
         return Corpus.of({name: [item[name] for item in items] for name in ("word", *self.beside)})
 
     def _one_sentence(self, examples: Examples) -> Corpus:
@@ -110,7 +116,8 @@ class SentenceModel(Askable):
         """A sentence."""
         words = ["The", "quick", "brown", "fox", "jumps", "over", "the", "lazy", "dog", "."]
         if self._by_features:
-            return [{name.rstrip(":"): "1" for name in self.beside[:3]}]
+            named = {name.rstrip(":"): "1" for name in self.beside[:3]}
+            return [{**named, **dict.fromkeys(self.numbers[:3], 1.5)}]
         return {"word": words, **{name: ["_"] * len(words) for name in self.beside}}
 
     def describe(self) -> dict[str, Any]:
@@ -146,6 +153,11 @@ class TaggerAsked(SentenceModel):
     def beside(self) -> tuple[str, ...]:
         """The columns that the templates use."""
         return tuple(self.model.templates.columns.inputs)
+
+    @property
+    def numbers(self) -> tuple[str, ...]:
+        """The features that the tagger knows as numbers."""
+        return tuple(self.model.numbers)
 
     def answer(self, form: str, items: list[Any], want: Want) -> list[str]:
         """The tags of each sentence."""

@@ -88,7 +88,8 @@ const shown = (number) => (number === null ? "∞" : Number(number.toPrecision(4
 
 function show(told) {
   at("answer").hidden = false;
-  at("label").textContent = String(told.prediction);
+  const word = told.words ? `${told.words[told.token - 1]}: ` : "";
+  at("label").textContent = word + String(told.prediction);
   const measure = told.voted ? "mean vote" : "score";
   at("score").textContent = told.instead_of === null
     ? "nothing else is possible here"
@@ -103,7 +104,8 @@ function row(reason, most) {
   const line = make("tr");
   line.append(make("td", reason.feature));
   for (const number of [reason.value, reason.weight, reason.share]) line.append(make("td", shown(number)));
-  const bar = make("meter", undefined, { min: 0, max: most, value: Math.abs(reason.share) });
+  const bar = make("div", undefined, { className: `bar ${reason.share > 0 ? "pro" : "con"}` });
+  bar.style.width = `${(100 * Math.abs(reason.share)) / most}%`;
   bar.title = reason.share > 0 ? "for it" : "against it";
   const cell = make("td");
   cell.append(bar);
