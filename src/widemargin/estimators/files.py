@@ -88,6 +88,11 @@ def load(
     model = model_of(path, arrays, about)
     if model.learner not in _LEARNERS:
         raise ModelFileError(f"{path}: made by the unknown learner {model.learner!r}")
+    return estimator_of(model)
+
+
+def estimator_of(model: Any) -> Any:
+    """The estimator of a model of rows: a learner, or a classifier of tables or of texts."""
     learner = _LEARNERS[model.learner](**model.params)
     encoder: Any = model.encoder
     if isinstance(encoder, TableEncoder):
