@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from widemargin.data.readers.conll import read_conll
-from widemargin.data.readers.corpus import Corpus
+from widemargin.data.readers.corpus import Corpus, joined
 from widemargin.errors import DataError
-from widemargin.structured.sentences import feature_columns
+from widemargin.structured.feature_dicts import feature_columns
 from widemargin.web.serving.askable import Askable, Want, finite, only_one, plain_json, told
 from widemargin.web.serving.bodies import SOURCE, Examples, Refused
 
@@ -27,9 +28,14 @@ class SentenceModel(Askable):
         raise NotImplementedError
 
     @property
+    def numbers(self) -> tuple[str, ...]:
+        """The features of tokens that are numbers."""
+        return ()
+
+    @property
     def _by_features(self) -> bool:
         """Whether tokens are dicts of features."""
-        return any(name.endswith(":") for name in self.beside)
+        return bool(self.numbers) or any(name.endswith(":") for name in self.beside)
 
     def from_json(self, value: Any) -> Examples:
         """A sentence: a string, a list of words, or an object of columns; or a list of such."""
@@ -50,17 +56,15 @@ class SentenceModel(Askable):
         token = dict if self._by_features else str
         return isinstance(value, list) and all(isinstance(item, token) for item in value)
 
-    def _columns(self, value: Any, where: str) -> dict[str, list[str]]:
+    def _columns(self, value: Any, where: str) -> dict[str, list[str]] | Corpus:
         if isinstance(value, str):
             value = value.split()
         if self._by_features:
             if isinstance(value, dict):
                 raise DataError(f"{SOURCE}: {where}a sentence is a list of objects of features")
-            return {
-                name: cells
-                for name, (cells,) in feature_columns([value], self.beside).items()
-                if name == "word" or name in self.beside
-            }
+            made, values = feature_columns([value], self.beside, self.numbers)
+            needed = {name: made[name] for name in ("word", *self.beside)}
+            return replace(Corpus.of(needed), values=values)
         columns = dict(value) if isinstance(value, dict) else {"word": value}
         if "word" not in columns:
             columns["word"] = columns.pop("form", columns.pop("words", None))
@@ -91,8 +95,8 @@ class SentenceModel(Askable):
 
     def corpus(self, form: str, items: list[Any]) -> Corpus:
         """Sentences as a corpus."""
-        if form == "":
-            return items[0]
+        if items and isinstance(items[0], Corpus):
+            return joined(items)
         return Corpus.of({name: [item[name] for item in items] for name in ("word", *self.beside)})
 
     def _one_sentence(self, examples: Examples) -> Corpus:
@@ -110,7 +114,8 @@ class SentenceModel(Askable):
         """A sentence."""
         words = ["The", "quick", "brown", "fox", "jumps", "over", "the", "lazy", "dog", "."]
         if self._by_features:
-            return [{name.rstrip(":"): "1" for name in self.beside[:3]}]
+            strings = {name.rstrip(":"): "1" for name in self.beside[:3]}
+            return [strings | dict.fromkeys(self.numbers[:3], 1.0)]
         return {"word": words, **{name: ["_"] * len(words) for name in self.beside}}
 
     def describe(self) -> dict[str, Any]:
@@ -146,6 +151,11 @@ class TaggerAsked(SentenceModel):
     def beside(self) -> tuple[str, ...]:
         """The columns that the templates use."""
         return tuple(self.model.templates.columns.inputs)
+
+    @property
+    def numbers(self) -> tuple[str, ...]:
+        """The features that were numbers in training."""
+        return tuple(self.model.numbers)
 
     def answer(self, form: str, items: list[Any], want: Want) -> list[str]:
         """The tags of each sentence."""
