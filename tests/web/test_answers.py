@@ -115,6 +115,27 @@ def test_strings(serve, folder):
     assert [one["score"] for one in found] == model.decision_function(TEXTS).tolist()
 
 
+def test_tokens_with_numbers(tmp_path):
+    pytest.importorskip("httptools")
+    from talking import Server
+
+    from widemargin.web.serving.served import load_served
+
+    sentences = [[{"size": 2.5}, {"size": -1}], [{"size": 1, "in": ["a"]}], [{"size": -3}]]
+    tagger = widemargin.Tagger(epochs=5, random_state=0)
+    tagger.fit(sentences, [["big", "small"], ["big"], ["small"]]).save(tmp_path / "sizes.wm")
+    server = Server([load_served(str(tmp_path / "sizes.wm"), "sizes")])
+    try:
+        found = server.predict("sizes", sentences, scores=True)["predictions"]
+        assert [one["tags"] for one in found] == tagger.predict(sentences)
+        margins = [some.tolist() for some in tagger.margins(sentences)]
+        assert [one["margins"] for one in found] == margins
+        one = server.predict("sizes", sentences[1], scores=True)["prediction"]
+        assert one == found[1]
+    finally:
+        server.close()
+
+
 def test_lines_of_vowpal_wabbit(serve, folder):
     lines = ["| win money", "| see lunch", "| unknown words"]
     (folder / "new.vw").write_text("\n".join(lines) + "\n")
