@@ -29,6 +29,8 @@ _MOST_TRIALS = 4
 _GONE = ("error", "lost", "cancelled")
 #: After this long without any worker, a warning says what is waited for.
 _LONELY_SECONDS = 10.0
+#: How often the workers are counted.
+_LOOK_SECONDS = 2.0
 
 
 @dataclass(eq=False)
@@ -56,6 +58,7 @@ class DaskEngine:
         self._run = uuid.uuid4().hex[:8]
         self._count = 0
         self._lonely_since: float | None = None
+        self._next_look = 0.0
         check_versions(client)
 
     def submit(self, name: str, function: Callable[..., Any], *arguments: Any) -> _Task:
@@ -172,10 +175,13 @@ class DaskEngine:
         """Warn if there is nobody to do the work."""
         if self.client.status not in ("running", "connecting"):
             raise ClusterError(self._say_lost())
+        now = time.monotonic()
+        if now < self._next_look:
+            return
+        self._next_look = now + _LOOK_SECONDS  # it asks the scheduler, which has other work
         if self.client.scheduler_info(n_workers=-1)["workers"]:
             self._lonely_since = None
             return
-        now = time.monotonic()
         if self._lonely_since is None:
             self._lonely_since = now
         elif now - self._lonely_since > _LONELY_SECONDS:
