@@ -57,6 +57,8 @@ def save_all(folder):
         folder / "strings.wm"
     )
     widemargin.Tagger(epochs=3, random_state=0).fit(SENTENCES, TAGS).save(folder / "tagger.wm")
+    dicts = [[{"lower": word, "length": len(word)} for word in words] for words in SENTENCES]
+    widemargin.Tagger(epochs=3, random_state=0).fit(dicts, TAGS).save(folder / "dicts.wm")
     sizes = [[{"word": "dog", "size": 1.5}, {"word": "barks", "size": -2.0}]]
     features = widemargin.Tagger(epochs=3, random_state=0).fit(sizes, [["N", "V"]])
     features.save(folder / "features.wm")

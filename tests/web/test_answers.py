@@ -167,6 +167,18 @@ def test_tags(serve, folder):
     assert (status, conll["predictions"]) == (200, text["predictions"])
 
 
+def test_tags_of_tokens_that_are_dicts(serve, folder):
+    model = widemargin.load(folder / "dicts.wm")
+    asked = [[{"lower": word, "length": len(word)} for word in words] for words in SENTENCES]
+    server = serve()
+    found = server.predict("dicts", asked)["predictions"]
+    assert [one["tags"] for one in found] == model.predict(asked)
+    assert server.predict("dicts", asked[0])["prediction"] == found[0]
+    status, told = server.ask("POST", "/explain/dicts", asked[0])
+    assert (status, told["tags"]) == (200, found[0]["tags"])
+    assert server.ask("POST", "/predict/dicts", "the dog")[0] == 422
+
+
 def test_trees(serve, folder):
     server, model = serve(), widemargin.load(folder / "parser.wm")
     sentences = [
