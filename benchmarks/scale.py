@@ -6,6 +6,7 @@ learn for the same number of epochs, and use one thread per worker.
 
 from __future__ import annotations
 
+import logging
 import pathlib
 import shutil
 from typing import Any
@@ -30,6 +31,7 @@ def compare(toy: bool, scratch: pathlib.Path) -> Comparison:
     X, y = zipf_text(rows, 262_144, 66, seed=0)
     paths = _write(scratch, X, y, times)
     how: dict[str, Any] = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": ":0"}
+    how["silence_logs"] = logging.ERROR
     clusters = [LocalCluster(**{**how, "n_workers": n, "processes": not toy}) for n in (1, 2)]
     clients = dict(zip((_ONE, _TWO), map(Client, clusters), strict=True))
 

@@ -12,7 +12,9 @@ import time
 import uuid
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import CancelledError
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from typing import Any
 
 from widemargin import __version__
@@ -23,8 +25,23 @@ _TICK_SECONDS = 0.1
 #: Dask gives a task up after it was on four workers that died. It is handed out again this often:
 #: fifty workers lost at random moments are no fault of the task, sixteen in a row are.
 _MOST_TRIALS = 4
+#: What became of a future whose task must be handed out again.
+_GONE = ("error", "lost", "cancelled")
 #: After this long without any worker, a warning says what is waited for.
 _LONELY_SECONDS = 10.0
+#: How often the workers are counted.
+_LOOK_SECONDS = 2.0
+
+
+@dataclass(eq=False)
+class _Task:
+    """A call, and the future that stands for its outcome; None if it was let go of."""
+
+    name: str
+    function: Callable[..., Any]
+    arguments: tuple[Any, ...]
+    future: Any = None
+    trials: int = 0
 
 
 class DaskEngine:
@@ -40,24 +57,36 @@ class DaskEngine:
         self.client = client
         self._run = uuid.uuid4().hex[:8]
         self._count = 0
-        self._trials: dict[str, int] = {}
         self._lonely_since: float | None = None
+        self._next_look = 0.0
         check_versions(client)
 
-    def submit(self, name: str, function: Callable[..., Any], *arguments: Any) -> Any:
+    def submit(self, name: str, function: Callable[..., Any], *arguments: Any) -> _Task:
         """Have a worker call a function."""
-        from dask.delayed import Delayed
+        task = _Task(name, function, arguments)
+        self._start(task)
+        return task
 
-        given = [self.client.compute(one) if isinstance(one, Delayed) else one for one in arguments]
-        self._count += 1
-        # Up to the first comma, the name is that of a group of tasks on the dashboard.
-        group, _, rest = name.partition(",")
-        key = (f"widemargin {group}", f"{rest.strip()} {self._run}-{self._count}")
-        return self._send(_call, __version__, function, *given, key=key)
-
-    def share(self, name: str, value: Any) -> Any:
+    def share(self, name: str, value: Any) -> _Task:
         """Send a value along with a task that returns it, so that it can be sent again."""
         return self.submit(name, _same, value)
+
+    def _start(self, task: _Task) -> None:
+        """Hand a task to the scheduler, and before it those that it needs and that are gone."""
+        from dask.delayed import Delayed
+
+        given = []
+        for one in task.arguments:
+            if isinstance(one, _Task):
+                if one.future is None or one.future.status in _GONE:
+                    self._start(one)
+                one = one.future
+            given.append(self.client.compute(one) if isinstance(one, Delayed) else one)
+        self._count += 1
+        # Up to the first comma, the name is that of a group of tasks on the dashboard.
+        group, _, rest = task.name.partition(",")
+        key = (f"widemargin {group}", f"{rest.strip()} {self._run}-{self._count}")
+        task.future = self._send(_call, __version__, task.function, *given, key=key)
 
     def _send(self, *arguments: Any, key: Any) -> Any:
         import dask
@@ -82,56 +111,57 @@ class DaskEngine:
         from distributed import TimeoutError as TooLate
         from distributed import wait
 
-        waiting = dict(enumerate(handles))
+        waiting: dict[int, _Task] = dict(enumerate(handles))
         while waiting:
-            for number, handle in list(waiting.items()):
-                if handle.status == "finished":
-                    outcome = self._outcome(handle)
+            for number, task in list(waiting.items()):
+                status = task.future.status
+                if status == "finished":
+                    outcome = self._outcome(task.future)
                     if outcome is not _LOST:
                         del waiting[number]
                         yield number, outcome
-                elif handle.status in ("error", "lost", "cancelled"):
-                    self._mend(handle)
+                elif status in _GONE:
+                    self._mend(task)
             if not waiting:
                 return
             yield None
             self._look_for_workers()
-            with self._connected(), suppress(TooLate):
-                wait(list(waiting.values()), timeout=_TICK_SECONDS, return_when="FIRST_COMPLETED")
+            futures = [task.future for task in waiting.values()]
+            with self._connected(), suppress(TooLate, CancelledError):
+                wait(futures, timeout=_TICK_SECONDS, return_when="FIRST_COMPLETED")
 
-    def release(self, handles: Sequence[Any]) -> None:
-        """Cancel what is not done, and let go of the rest."""
-        pending = [handle for handle in handles if handle.status == "pending"]
-        if pending and self.client.status == "running":
-            self.client.cancel(pending)
-        for handle in handles:
-            handle.release()
+    def release(self, handles: Sequence[_Task]) -> None:
+        """Let go of tasks: the scheduler forgets what nobody waits for."""
+        for task in handles:
+            if task.future is not None:
+                task.future.release()
+                task.future = None
 
-    def _outcome(self, handle: Any) -> Any:
+    def _outcome(self, future: Any) -> Any:
         """The outcome of a task; _LOST if it was lost on the way and is being made again."""
         from distributed import TimeoutError as TooLate
 
-        with self._connected(), suppress(TooLate):
-            return handle.result(timeout=60)
+        with self._connected(), suppress(TooLate, CancelledError):
+            return future.result(timeout=60)
         return _LOST
 
-    def _mend(self, handle: Any) -> None:
+    def _mend(self, task: _Task) -> None:
         """Have a task done again whose workers died, or raise its error."""
         from distributed import KilledWorker
 
-        if handle.status != "error":
+        if self.client.status not in ("running", "connecting"):
             raise ClusterError(self._say_lost())
-        error = handle.exception()
-        name = " ".join(handle.key) if isinstance(handle.key, tuple) else str(handle.key)
-        if not isinstance(error, KilledWorker):
-            raise error.with_traceback(None)
-        self._trials[name] = self._trials.get(name, 0) + 1
-        if self._trials[name] >= _MOST_TRIALS:
+        if task.future.status == "error":
+            error = task.future.exception()
+            if not isinstance(error, KilledWorker):
+                raise error.with_traceback(None)
+        task.trials += 1
+        if task.trials >= _MOST_TRIALS:
             raise ClusterError(
-                f"{name.rsplit(' ', 1)[0]}: every worker that tried it died; does a partition fit"
-                " into a worker's memory? give more partitions"
+                f"{task.name}: every worker that tried it died; does a partition fit into a"
+                " worker's memory? give more partitions"
             ) from None
-        handle.retry()
+        self._start(task)
 
     def _say_lost(self) -> str:
         where = getattr(self.client.scheduler, "address", None) or "the scheduler"
@@ -145,10 +175,13 @@ class DaskEngine:
         """Warn if there is nobody to do the work."""
         if self.client.status not in ("running", "connecting"):
             raise ClusterError(self._say_lost())
+        now = time.monotonic()
+        if now < self._next_look:
+            return
+        self._next_look = now + _LOOK_SECONDS  # it asks the scheduler, which has other work
         if self.client.scheduler_info(n_workers=-1)["workers"]:
             self._lonely_since = None
             return
-        now = time.monotonic()
         if self._lonely_since is None:
             self._lonely_since = now
         elif now - self._lonely_since > _LONELY_SECONDS:
