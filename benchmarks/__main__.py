@@ -21,6 +21,7 @@ BENCHMARKS = (
     "many_classes",
     "linear_svm",
     "dense_svm",
+    "joint_svm",
     "tuning",
     "kernel_svm",
     "kernel_small",
@@ -35,6 +36,8 @@ BENCHMARKS = (
     "startup",
     "growth",
     "online",
+    "scale",
+    "serving",
 )
 
 

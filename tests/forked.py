@@ -1,12 +1,13 @@
-"""The shell program as a process with pipes and signals, forked from one that has imported it.
+"""Processes with pipes, signals and an environment of their own, forked from one that is warm.
 
-To start Python and to import what a command needs takes longer than most commands that tests run.
+To start Python and to import what a program needs takes longer than most programs of the tests.
 """
 
 import ctypes
 import functools
 import gc
 import importlib
+import importlib.machinery
 import json
 import os
 import pkgutil
@@ -15,41 +16,61 @@ import socket
 import subprocess
 import sys
 
-#: What the processes have in common; it is imported, and nothing is run: threads are not forked.
+#: What commands have in common; it is imported, and nothing is run: threads are not forked.
 MODULES = ("numpy", "scipy.sparse", "pyarrow.csv", "pyarrow.json", "widemargin.models.linear")
 #: Linux gives processes whose parent has ended to the nearest ancestor that has asked for it.
 ADOPT_CHILDREN = 36
 
 
-class Program(subprocess.Popen):
-    """`python -m widemargin` with these words; options as of `subprocess.Popen`."""
+class Forked(subprocess.Popen):
+    """A process with the options of `subprocess.Popen`; with `preexec_fn`, it is a new one.
 
-    def __init__(self, *words, **options):
-        command = [sys.executable, "-m", "widemargin", *map(str, words)]
-        super().__init__(command, **options)
+    Parameters
+    ----------
+    command : list of str
+        What Python would be started with: `-m widemargin` and its words, or `-c` and a program.
+    """
+
+    def __init__(self, *command, **options):
+        super().__init__([sys.executable, *map(str, command)], **options)
 
     def _execute_child(self, args, executable, before, *more):
         _, _, folder, environment, _, _, _, *pipes = more[:13]
         if not sys.platform.startswith("linux") or before is not None:
             super()._execute_child(args, executable, before, *more)
             return
-        request = {"words": args[3:], "folder": os.path.abspath(folder or "."), "environment": {}}
-        request["environment"] = dict(os.environ if environment is None else environment)
+        request = {
+            "command": args[1:],
+            "folder": os.path.abspath(folder or "."),
+            "environment": dict(os.environ if environment is None else environment),
+        }
         ends = (pipes[0], pipes[3], pipes[5])
         files = [own if given == -1 else given for own, given in enumerate(ends)]
-        socket.send_fds(server(), [json.dumps(request).encode()], files)
-        self.pid = int(server().recv(64))
+        connection = server(args[1])
+        socket.send_fds(connection, [json.dumps(request).encode()], files)
+        self.pid = int(connection.recv(64))
         self._child_created = True
         self._close_pipe_fds(*pipes)
 
 
+def run_forked(*command, **options):
+    """What a process ends with, as of `subprocess.run` with texts captured."""
+    pipes = dict.fromkeys(("stdout", "stderr"), subprocess.PIPE)
+    text = options.pop("input", None)
+    if text is not None:
+        pipes["stdin"] = subprocess.PIPE
+    with Forked(*command, text=True, **pipes, **options) as process:
+        out, err = process.communicate(text)
+    return subprocess.CompletedProcess(process.args, process.returncode, out, err)
+
+
 @functools.cache
-def server():
+def server(kind):
     """The connection to the process that forks; it ends when this process does."""
     ctypes.CDLL(None).prctl(ADOPT_CHILDREN, 1, 0, 0, 0)
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     subprocess.Popen(
-        [sys.executable, __file__, str(theirs.fileno())],
+        [sys.executable, __file__, str(theirs.fileno()), kind],
         stdin=subprocess.DEVNULL,
         pass_fds=[theirs.fileno()],
         start_new_session=True,  # Ctrl-C is for the tests
@@ -58,14 +79,48 @@ def server():
     return ours
 
 
-def serve(connection):
-    """Fork a process for every request. Returns in each of them, and at the end."""
-    import widemargin.cli
+class Kept:
+    """Modules that are imported, but not to be seen before a program imports them itself."""
 
-    for module in pkgutil.iter_modules(widemargin.cli.__path__):
-        importlib.import_module(f"widemargin.cli.{module.name}")
-    for name in MODULES:
-        importlib.import_module(name)
+    def __init__(self, *packages):
+        for package in packages:
+            importlib.import_module(package)
+        names = [name for name in sys.modules if name.split(".")[0] in packages]
+        self.modules = {name: sys.modules.pop(name) for name in names}
+        self.specs = {name: module.__spec__ for name, module in self.modules.items()}
+        sys.meta_path.insert(0, self)
+
+    def find_spec(self, name, path=None, target=None):
+        if name not in self.modules:
+            return None
+        known = self.specs[name]
+        found = importlib.machinery.ModuleSpec(name, self, origin=known.origin)
+        found.submodule_search_locations = known.submodule_search_locations
+        return found
+
+    def create_module(self, spec):
+        sys.meta_path.remove(self)
+        sys.modules.update(self.modules)
+        return self.modules[spec.name]
+
+    def exec_module(self, module):
+        module.__spec__ = self.specs[module.__name__]
+        sys.modules["numba"].core.config.reload_config()  # the environment is another one now
+
+
+def serve(connection, kind):
+    """Fork a process for every request. Returns in each of them, and at the end."""
+    if kind == "-m":
+        import widemargin.cli
+
+        for module in pkgutil.iter_modules(widemargin.cli.__path__):
+            importlib.import_module(f"widemargin.cli.{module.name}")
+        for name in MODULES:
+            importlib.import_module(name)
+    else:
+        import numpy  # noqa: F401
+
+        Kept("numba", "llvmlite")
     gc.collect()
     gc.freeze()
     while True:
@@ -89,11 +144,22 @@ def serve(connection):
             os.close(file)
 
 
-if __name__ == "__main__":
-    request = serve(socket.socket(fileno=int(sys.argv[1])))
-    os.chdir(request["folder"])
+def run_here(command, folder, environment):
+    """Do what Python would do in this folder and environment."""
+    os.chdir(folder)
+    for path in filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep)):
+        sys.path.remove(path)
+    found = filter(None, environment.get("PYTHONPATH", "").split(os.pathsep))
+    sys.path[:1] = ["", *found]  # the first was the folder of the tests
     os.environ.clear()
-    os.environ.update(request["environment"])
-    sys.path[0] = ""  # where `python -m` looks first, instead of the folder of the tests
-    sys.argv = ["widemargin", *request["words"]]
-    runpy.run_module("widemargin", run_name="__main__", alter_sys=True)
+    os.environ.update(environment)
+    if command[0] == "-m":
+        sys.argv = command[1:]
+        runpy.run_module(command[1], run_name="__main__", alter_sys=True)
+    else:
+        sys.argv = ["-c", *command[2:]]
+        exec(compile(command[1], "<string>", "exec"), {"__name__": "__main__"})
+
+
+if __name__ == "__main__":
+    run_here(**serve(socket.socket(fileno=int(sys.argv[1])), sys.argv[2]))

@@ -114,6 +114,18 @@ def test_links(page):
         assert (page.parent / target).exists(), f"{page.name} links to {target}"
 
 
+#: Pages of the guide that are about promises and programs, not about a way to learn.
+OTHER_GUIDES = {"index", "trust", "lab", "serving", "cluster"}
+GUIDE = [page for page in PAGES if page.parent.name == "guide" and page.stem not in OTHER_GUIDES]
+
+
+@pytest.mark.parametrize("page", GUIDE, ids=[page.stem for page in GUIDE])
+def test_guide_pages_say_what_to_do_and_what_goes_wrong(page):
+    headings = re.findall(r"^## (.+)$", page.read_text(encoding="utf-8"), re.M)
+    assert headings[0] == "The smallest example"
+    assert {"How to choose", "What goes wrong", "Further reading"} <= set(headings)
+
+
 def lecture_rows():
     """The table of docs/lectures.md as (item, code, tests)."""
     for line in (DOCS / "lectures.md").read_text(encoding="utf-8").splitlines():

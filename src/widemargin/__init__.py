@@ -10,8 +10,15 @@ if TYPE_CHECKING:  # for type checkers and editors; when run, names load on firs
     from widemargin import structured
     from widemargin.comparison import compare
     from widemargin.data.reading import read, stream
-    from widemargin.errors import DataError, DataWarning, ModelFileError, NotSeparableWarning
+    from widemargin.errors import (
+        ClusterError,
+        DataError,
+        DataWarning,
+        ModelFileError,
+        NotSeparableWarning,
+    )
     from widemargin.estimators import (
+        Distributed,
         HashedText,
         KernelPerceptron,
         KernelSVM,
@@ -56,13 +63,16 @@ if TYPE_CHECKING:  # for type checkers and editors; when run, names load on firs
     from widemargin.structured.tagger.tagger import Tagger
     from widemargin.structured.tokenizer.tokenizer import Tokenizer
     from widemargin.training.history import History
+    from widemargin.web.lab.start import lab
 
 __version__ = "0.2.0"
 
 #: Public names, and the modules that they are loaded from when first used.
 _HOMES = {
+    "ClusterError": "widemargin.errors",
     "DataError": "widemargin.errors",
     "DataWarning": "widemargin.errors",
+    "Distributed": "widemargin.estimators",
     "HashedText": "widemargin.estimators",
     "History": "widemargin.training.history",
     "KernelModel": "widemargin.models.kernel",
@@ -89,6 +99,7 @@ _HOMES = {
     "compare": "widemargin.comparison",
     "curves": "widemargin.evaluate.ranking",
     "gram_matrix": "widemargin.kernels.gram",
+    "lab": "widemargin.web.lab.start",
     "load": "widemargin.estimators",
     "load_model": "widemargin.models.linear",
     "plot_bound": "widemargin.plots",
@@ -117,8 +128,10 @@ _MODULES = {
     "structured": "widemargin.structured",
 }
 __all__ = [
+    "ClusterError",
     "DataError",
     "DataWarning",
+    "Distributed",
     "HashedText",
     "History",
     "KernelModel",
@@ -145,6 +158,7 @@ __all__ = [
     "compare",
     "curves",
     "gram_matrix",
+    "lab",
     "load",
     "load_model",
     "losses",

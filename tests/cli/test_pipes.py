@@ -8,7 +8,7 @@ import subprocess
 
 import numpy as np
 import pytest
-from forked import Program
+from forked import Forked
 from shell import run_shell
 
 from widemargin.models.linear import load_model
@@ -41,8 +41,8 @@ def training(format):
 
 def start(folder, command):
     """Start the program with pipes for its input and its output."""
-    return Program(
-        *command,
+    return Forked(
+        *("-m", "widemargin", *command),
         cwd=folder,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,

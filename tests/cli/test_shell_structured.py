@@ -6,11 +6,10 @@ import json
 import re
 import sys
 from dataclasses import replace
-from subprocess import PIPE
 
 import numpy as np
 import pytest
-from forked import Program
+from forked import run_forked
 from shell import run
 from sklearn.model_selection import KFold, cross_val_score
 from small_language import treebank
@@ -45,10 +44,9 @@ def read(text):
 
 def ask(text, *words):
     """What a command prints that is given a text to read."""
-    with Program(*words, stdin=PIPE, stdout=PIPE, stderr=PIPE, text=True) as process:
-        told, errors = process.communicate(text)
-    assert process.returncode == 0, errors
-    return told
+    done = run_forked("-m", "widemargin", *words, input=text)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
 
 
 @pytest.fixture(autouse=True)

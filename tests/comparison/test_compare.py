@@ -230,6 +230,20 @@ def test_errors_say_what_is_wrong(data):
         compare(X, y, learners=["forest"])
     with pytest.raises(ValueError, match="folds=1"):
         compare(X, y, folds=1)
+    with pytest.raises(ValueError, match="there are no learners to compare"):
+        compare(X, y, learners={})
+    with pytest.raises(DataError, match="a matrix with 2 dimensions, found 3"):
+        compare(np.zeros((2, 2, 2)), [0, 1])
+
+
+def test_progress_is_told_and_texts_may_be_an_array():
+    texts, labels = ["good day", "bad day", "good film", "bad film"] * 3, [1, 0, 1, 0] * 3
+    told = []
+    given = {"learners": ["last perceptron"], "folds": 2, "repeats": 1}
+    one = compare(texts, labels, **given, watch=lambda *progress: told.append(progress))
+    assert told == [(0, 2, "last perceptron"), (1, 2, "last perceptron"), (2, 2, "done")]
+    other = compare(np.array(texts), labels, **given)
+    assert one.best.scores.tolist() == other.best.scores.tolist()
 
 
 def test_memory_is_that_of_the_work():

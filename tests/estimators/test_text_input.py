@@ -74,9 +74,14 @@ def test_one_column_of_strings_is_taken_whatever_holds_it(X):
     assert model.score(X, LABELS) == 1.0
 
 
+@pytest.fixture(scope="module")
+def fitted():
+    """A model that no refusal changes."""
+    return TextClassifier(bits=10, random_state=0).fit(TEXTS, LABELS)
+
+
 @pytest.mark.parametrize(("X", "message"), REFUSED.values(), ids=list(REFUSED))
-def test_anything_else_is_an_error_that_says_what_to_pass(X, message):
-    fitted = TextClassifier(bits=10, random_state=0).fit(TEXTS, LABELS)
+def test_anything_else_is_an_error_that_says_what_to_pass(X, message, fitted):
     calls = (
         HashedText().transform,
         HashedText().fit,

@@ -76,17 +76,13 @@ def test_the_variance_of_the_auc_is_delongs():
 
 def test_intervals_hold_the_truth_about_as_often_as_they_say():
     """400 samples of 300 rows, 10 % positive; the truth is that of a million rows."""
-    truth = curves(*noisy_scores(1_000_000, 0.1, seed=1))
+    found = curves(*noisy_scores(1_000_000, 0.1, seed=1))
+    truth = (found.auc, found.average_precision)
     held = np.zeros(2)
     for seed in range(400):
         found = curves(*noisy_scores(300, 0.1, seed=100 + seed))
-        for i, (name, (low, high)) in enumerate(
-            [
-                ("auc", found.auc_interval),
-                ("average_precision", found.average_precision_interval),
-            ]
-        ):
-            held[i] += low <= getattr(truth, name) <= high
+        intervals = (found.auc_interval, found.average_precision_interval)
+        held += [low <= true <= high for true, (low, high) in zip(truth, intervals, strict=True)]
     assert np.all(held >= 0.92 * 400), held
     assert held[0] <= 0.985 * 400  # and are not wider than they need to be
 

@@ -25,7 +25,7 @@ from widemargin.linear_svm.interior_point import QuadraticProgram, solve_qp
 from widemargin.linear_svm.newton_dual import DualBlock, maximise_block
 from widemargin.linear_svm.policy import StepPolicy
 from widemargin.linear_svm.problem import BinarySVM, StopSignal
-from widemargin.loops.svm.dual import dual_pass, joint_pass
+from widemargin.loops.svm.dual import dual_pass
 from widemargin.online.orders import stirred
 
 LOSSES = ("hinge", "squared_hinge")
@@ -114,38 +114,6 @@ def test_a_pass_is_the_textbooks(form, squared, dtype):
     np.testing.assert_allclose(w[:-1], expected, rtol=1e-9, atol=1e-9)
     assert found.gap == pytest.approx(gap)
     assert not asleep.any()
-
-
-@both_forms
-def test_a_joint_pass_makes_every_example_as_good_as_it_can_be(form):
-    rng = np.random.default_rng(0)
-    X, y, C = rng.normal(size=(30, 4)), rng.integers(0, 3, 30), 0.5
-    rows = Rows.of(form(X), bias=1.0)
-    W = np.asfortranarray(np.zeros((3, 5))) if rows.is_sparse else np.zeros((3, 5))
-    alpha, q, asleep = np.zeros((30, 3)), np.full(30, -1.0), np.zeros(30, np.uint8)
-    Z = np.column_stack([X, np.ones(30)])
-
-    def dual(a):
-        return a[np.arange(30), y].sum() - np.sum((a.T @ Z) ** 2) / 2
-
-    for i in list(range(30)) * 2:
-        before = dual(alpha)
-        order = frozen(np.array([i], np.uint64))
-        args = (rows.stored, frozen(y), frozen(np.empty(0)), order, C, np.inf)
-        found = joint_pass(*args, W, alpha, q, asleep)
-        assert dual(alpha) - before == pytest.approx(found.gain, abs=1e-12)
-        np.testing.assert_allclose(W, alpha.T @ Z, atol=1e-12)
-        assert abs(alpha[i].sum()) < 1e-12
-        assert alpha[i, y[i]] <= C
-        assert np.all(np.delete(alpha[i], y[i]) <= 0.0)
-        for _ in range(20):  # no other choice for this example is better
-            other = alpha.copy()
-            step = -rng.exponential(0.1, 3)
-            step[y[i]] = 0.0
-            other[i] = np.minimum(alpha[i] + step, 0.0)
-            other[i, y[i]] = min(C, 0.0 - np.delete(other[i], y[i]).sum())
-            if abs(other[i].sum()) < 1e-12:
-                assert dual(other) <= dual(alpha) + 1e-12
 
 
 @pytest.mark.parametrize("n", [0, 1, 5, 2048, 2049, 10_000])
@@ -306,6 +274,36 @@ def test_the_dual_never_falls(loss):
         costs = np.full(len(y), 10.0)
         Z = np.column_stack([X, np.ones(len(y))])
         assert state.dual == pytest.approx(objectives(Z, y, costs, loss != "hinge", state.alpha)[1])
+
+
+def test_a_fit_that_ends_early_keeps_the_best_that_was_measured(monkeypatch):
+    rng = np.random.default_rng(0)
+    X, gaps = rng.normal(size=(80, 3)) * np.array([1.0, 1e3, 1e5]), []
+    plain = DualAscent.measure
+
+    def spied(ascent):
+        gaps.append(plain(ascent)[2].gap)
+        return plain(ascent)
+
+    monkeypatch.setattr(DualAscent, "measure", spied)
+    with pytest.warns(ConvergenceWarning):
+        svm = LinearSVM(C=1e6, epochs=60, random_state=0).fit(X, rng.integers(0, 2, 80))
+    assert len(gaps) > 1
+    assert svm.certificate_.gap == min(gaps)
+
+
+def test_passes_that_would_not_end_are_replaced_by_an_interior_point_method():
+    X, y = cancer()
+    empty = frozen(np.empty(0))
+    problem = BinarySVM(Rows.of(X), frozen(y.astype(np.int8)), empty, 1e4, tol=1e-6, epochs=300)
+    ascent, policy = DualAscent(problem, np.random.default_rng(0)), StepPolicy(problem)
+    ascent.epochs = 150
+    for gap, endless in ((0.5**10, False), (0.99, True)):  # how fast the gap falls from here
+        for power in range(6):
+            ascent.estimate.replace(0.5 * gap**power)
+        assert (policy._choose(ascent) is policy.interior_point) == endless
+    ascent.epochs = 50  # too early to tell
+    assert not policy._endless(ascent)
 
 
 # Peers
@@ -571,3 +569,15 @@ def test_interpreted_is_compiled():
     found = [map(json.loads, told.splitlines()) for told in told_by_both(SCRIPT)]
     for one, other in zip(*found, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.parametrize("bias", ["free", "regularised"])
+def test_hard_margin_of_corners_in_whole_numbers(bias):
+    """Their pulls cancel out exactly: v = 0 once divided by zero."""
+    shape = np.array([[1.0, 1], [2, 1], [1, 2]])
+    same = np.vstack([shape, -shape])
+    X, y = np.vstack([same, same * [1, -1]]), np.repeat([0, 1], 6)
+    order = np.random.default_rng(4).permutation(12)
+    with pytest.warns(NotSeparableWarning, match="no separator"):
+        svm = LinearSVM(C=np.inf, bias=bias, tol=1e-6, random_state=0).fit(X[order], y[order])
+    assert svm.certificate_.separates is False

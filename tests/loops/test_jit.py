@@ -15,6 +15,7 @@ import llvmlite
 import numba
 import numpy
 import pytest
+from forked import Forked, run_forked
 
 import widemargin
 from widemargin.cli.warmup import forget_old_versions
@@ -49,11 +50,8 @@ if needs_numba is not None:
 
 def run(folder, program=PROGRAM, **environment):
     """The score found, how often the kept code was used, and the warnings."""
-    done = subprocess.run(
-        [sys.executable, "-c", program],
-        env={**os.environ, "WIDEMARGIN_CACHE": str(folder), **environment},
-        capture_output=True,
-        text=True,
+    done = run_forked(
+        "-c", program, env={**os.environ, "WIDEMARGIN_CACHE": str(folder), **environment}
     )
     assert done.returncode == 0, done.stderr
     score, hits = done.stdout.split()
@@ -219,8 +217,8 @@ def test_code_for_other_types_is_not_believed(warm):
 def test_processes_that_save_at_once_do_not_mix_up_their_code(tmp_path):
     single = PROGRAM.replace("3.0)", "3.0, np.float32)").replace("0.5])", "0.5], np.float32)")
     started = [
-        subprocess.Popen(
-            [sys.executable, "-c", program],
+        Forked(
+            *("-c", program),
             env={**os.environ, "WIDEMARGIN_CACHE": str(tmp_path)},
             stdout=subprocess.PIPE,
         )

@@ -6,15 +6,17 @@ by a Python that has such a version installed, this file makes them anew:
     python tests/models/old_models.py [FOLDER]
 """
 
+import contextlib
 import json
 import pathlib
-import subprocess
 import sys
 import tempfile
 
 import numpy as np
+from click.testing import CliRunner
 
 import widemargin
+from widemargin.cli.main import main
 from widemargin.structured import StructuredPerceptron, Tagger
 from widemargin.structured.tasks import Tagging
 
@@ -104,8 +106,9 @@ def run(*words):
     with tempfile.TemporaryDirectory() as folder:
         for name, content in FILES.items():
             pathlib.Path(folder, name).write_text(content)
-        command = [sys.executable, "-m", "widemargin", *map(str, words)]
-        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)
+        with contextlib.chdir(folder):
+            done = CliRunner().invoke(main, [str(word) for word in words], catch_exceptions=False)
+    assert done.exit_code == 0, done.output
     return done.stdout
 
 

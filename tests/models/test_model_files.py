@@ -3,8 +3,7 @@
 import json
 import os
 import resource
-import subprocess
-import sys
+import signal
 
 import numpy as np
 import pytest
@@ -263,21 +262,25 @@ def test_the_file_is_plain_safetensors(content, tmp_path):
     assert arrays["W"].shape == (3, 4)
 
 
-def test_a_failed_save_leaves_the_old_file_and_nothing_else(tmp_path):
-    """A limit on file size stands in for a full disk."""
+@pytest.fixture
+def full_disk():
+    """A limit on the size of files stands in for a full disk."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100, before[1]))
+    yield
+    resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    signal.signal(signal.SIGXFSZ, handler)
+
+
+def test_a_failed_save_leaves_the_old_file_and_nothing_else(tmp_path, request):
     path = tmp_path / "model.wm"
-    Perceptron(random_state=0).fit(X, LABELS["ints"]).save(path)
+    learner = Perceptron(random_state=0).fit(X, LABELS["ints"])
+    learner.save(path)
     before = path.read_bytes()
-    program = (
-        "import resource, signal, numpy as np, widemargin\n"
-        "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
-        f"learner = widemargin.load({str(path)!r})\n"
-        "resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))\n"
-        f"try:\n    learner.save({str(path)!r})\n"
-        "except OSError as error:\n    print(error.strerror)\n"
-    )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
-    assert done.stdout.strip() == "File too large", done.stderr
+    request.getfixturevalue("full_disk")
+    with pytest.raises(OSError, match="File too large"):
+        learner.save(path)
     assert path.read_bytes() == before
     assert os.listdir(tmp_path) == ["model.wm"]
 

@@ -90,6 +90,16 @@ def test_rows_that_are_joined_take_no_more_room_than_they_need():
             assert base.size == array.size
 
 
+def test_no_batch_holds_nearly_all_rows():
+    """Else joining and copying would take the room of all rows twice."""
+    rng, reservoir = np.random.default_rng(0), Reservoir(40_000)
+    for first in range(0, 40_000, 40):
+        reservoir.add(batch(first, 40), CLASSES, rng)
+        held = [kept.batch.rows.n for kept in reservoir._kept]
+        assert len(held) <= 32 or reservoir._capacity is None
+    assert max(held) <= 0.4 * sum(held)
+
+
 def test_large_arrays_are_given_back():
     give_back_large_arrays()  # wherever this runs, it must not fail
     assert np.ones(1 << 20).sum() == 1 << 20

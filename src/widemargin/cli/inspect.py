@@ -16,6 +16,7 @@ from widemargin.models.kernel import KernelModel
 from widemargin.models.linear import LinearModel
 from widemargin.models.threshold import say_threshold
 from widemargin.pages.reportable import encoder_story
+from widemargin.stores.addresses import size_of
 from widemargin.training.history import History
 
 _WIDTH = 40
@@ -87,7 +88,7 @@ def show_training(
         *facts,
         *([f"threshold: {say_threshold(model)}"] if model.threshold else []),
         f"parameters: {parameters}",
-        f"file: {os.stat(path).st_size:,} bytes{stored}",
+        f"file: {size_of(path):,} bytes{stored}",
     ):
         click.echo(line)
     show_history(model.history)
@@ -113,7 +114,11 @@ def show_history(history: History) -> None:
     else:
         _chart("mistakes", history, history["mistakes"], "{:.0f}")
     scores = history["held_out"]
-    if np.any(np.isfinite(scores)):
+    measured = np.flatnonzero(np.isfinite(scores))
+    if len(measured) == 1:  # an SVM is measured once, when it is solved
+        at = history.epochs[measured[0]].epoch
+        click.echo(f"held-out score after epoch {at}: {scores[measured[0]]:.4f}")
+    elif len(measured):
         _chart("held out", history, scores, "{:.4f}", best=history.best)
 
 

@@ -105,10 +105,7 @@ def test(model: str, files: tuple[str, ...], **given: object) -> None:
 
 
 @main.command()
-@click.argument("model")
-@click.argument("files", nargs=-1)
 @options.asking
-@options.tokenizer
 @click.option(
     "--column", help="Column to write the tags in (default: the column that was learned)."
 )
@@ -154,10 +151,7 @@ def tag(model: str, files: tuple[str, ...], **given: object) -> None:
 
 
 @main.command()
-@click.argument("model")
-@click.argument("files", nargs=-1)
 @options.asking
-@options.tokenizer
 @click.option(
     "--margins",
     is_flag=True,
@@ -408,6 +402,36 @@ def compare(files: tuple[str, ...], **given: object) -> None:
 
 
 @main.command()
+@click.argument("file", required=False)
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=0,
+    help="Port to listen at, on 127.0.0.1 only (default: any that is free).",
+)
+@click.option(
+    "--browser/--no-browser",
+    default=True,
+    help="Whether to open the page in a browser (default: yes).",
+)
+@options.reading
+def lab(file: str | None, **given: object) -> None:
+    """Open a page on which to place points and watch learners learn, step by step.
+
+    With FILE, its examples can be shown: two of their columns, or a projection. The page is served
+    to this machine only, at an address that nobody can guess. Needs pip install 'widemargin[lab]'.
+
+    \b
+    Examples:
+      widemargin lab
+      widemargin lab iris.csv --label species
+    """
+    from widemargin.cli.lab import lab as work
+
+    work(file, given)
+
+
+@main.command()
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def completion(shell: str) -> None:
     """Print a script that makes SHELL complete commands and options.
@@ -421,6 +445,79 @@ def completion(shell: str) -> None:
     found = get_completion_class(shell)
     assert found is not None
     click.echo(found(main, {}, "widemargin", "_WIDEMARGIN_COMPLETE").source())
+
+
+@main.command()
+@click.argument("models", nargs=-1, required=True)
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen at.")
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=8000,
+    show_default=True,
+    help="Port to listen at; 0 is any that is free.",
+)
+@options.count("--workers", "Number of processes that answer.", default=1, least=1)
+@click.option(
+    "--token",
+    multiple=True,
+    envvar="WIDEMARGIN_TOKEN",
+    help="A token that clients must give; required unless only this machine can ask. May be given"
+    " several times, or as the environment variable WIDEMARGIN_TOKEN, which others cannot see.",
+)
+@click.option("--token-file", metavar="FILE", help="A file of tokens, one per line.")
+@click.option(
+    "--allow-host",
+    multiple=True,
+    metavar="NAME",
+    help="A name by which clients may ask for this server, such as that of a proxy before it. May"
+    " be given several times.",
+)
+@options.count("--max-body", "Largest body of a request, in bytes.", default=4_000_000, least=1)
+@options.count("--max-rows", "Most examples in one request.", default=10_000, least=1)
+@click.option(
+    "--max-seconds",
+    type=click.FloatRange(0.1),
+    default=30.0,
+    show_default=True,
+    help="Time limit of a request.",
+)
+@options.count("--max-requests", "Most requests under way in one process.", default=128, least=1)
+@options.count("--max-connections", "Most connections to one process.", default=1024, least=1)
+@click.option(
+    "--wait-ms",
+    type=click.FloatRange(0.0, 1000.0),
+    default=0.0,
+    show_default=True,
+    help="Milliseconds that a question waits for others to be answered with it; 0 answers together"
+    " what has arrived together.",
+)
+@click.option(
+    "--grace",
+    type=click.FloatRange(0.0),
+    default=10.0,
+    show_default=True,
+    help="Seconds that requests have to finish when the server ends.",
+)
+@click.option("--quiet", is_flag=True, help="Log no requests.")
+def serve(models: tuple[str, ...], **given: object) -> None:
+    """Answer questions about MODELS over HTTP, until SIGTERM or Ctrl-C.
+
+    POST /predict takes JSON, JSON lines, text, CSV, svmlight or CoNLL, as the Content-Type says;
+    /explain tells what decided; /models, /openapi.json, /metrics, /healthz and /readyz describe the
+    server; the page at / is for trying models by hand. A model whose file is replaced is taken over
+    without losing a request. Each request is logged as one line of JSON.
+
+    \b
+    Examples:
+      widemargin serve spam.wm
+      widemargin serve spam.wm en.wm --port 8080 --workers 2
+      widemargin serve spam.wm --host 0.0.0.0 --token-file tokens
+      curl -H "Content-Type: text/plain" -d "win a prize" localhost:8000/predict
+    """
+    from widemargin.cli.serve import serve as work
+
+    sys.exit(work(models, given))
 
 
 @main.command()

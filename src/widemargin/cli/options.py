@@ -61,9 +61,11 @@ force = click.option(
 def refuse_to_overwrite(path: str, forced: bool) -> None:
     """Refuse to save a model over a file that is something else, unless that was asked for."""
     from widemargin.modelfile import learner_of
+    from widemargin.stores.addresses import exists, is_address, size_of
 
     try:
-        size = os.path.getsize(path) if os.path.isfile(path) else 0
+        there = exists(path) if is_address(path) else os.path.isfile(path)
+        size = size_of(path) if there else 0
         foreign = size > 0 and not learner_of(path)
     except OSError:  # saving will say what is wrong
         return
@@ -95,8 +97,11 @@ _KERNELS = [
         "--coef0", type=float, help="Constant term of the poly kernel (default: 1; kernel-svm 0)."
     ),
 ]
-_ENCODED = click.option(
+encoded = click.option(
     "--encoding", help="Character encoding of the text in the files (default: utf-8)."
+)
+threads = click.option(
+    "--threads", type=click.IntRange(1), help="Number of threads (default: one per core)."
 )
 _READING = [
     click.option(
@@ -104,7 +109,7 @@ _READING = [
         type=click.Choice(FORMATS),
         help="Format of the files (default: recognised by their names or first lines).",
     ),
-    _ENCODED,
+    encoded,
     click.option(
         "--label",
         help="Tables: the column of the labels, by name, or by number counted from 1, where -1 is"
@@ -132,9 +137,7 @@ _READING = [
         default=0,
         help="Skip up to this many bad lines instead of stopping at the first (default: 0).",
     ),
-    click.option(
-        "--threads", type=click.IntRange(1), help="Number of threads (default: one per core)."
-    ),
+    threads,
 ]
 _ENCODING = [
     click.option(
@@ -194,23 +197,21 @@ _ENCODING = [
         " examples are in memory; words not seen in training are then ignored).",
     ),
 ]
-encoded = _ENCODED
-threads = click.option(
-    "--threads", type=click.IntRange(1), help="Number of threads (default: one per core)."
-)
-tokenizer = click.option(
-    "--tokenizer",
-    metavar="TOKENIZER",
-    help="Read raw text, and cut it into sentences and words with this model.",
-)
 _ASKING = [
+    click.argument("model"),
+    click.argument("files", nargs=-1),
     click.option(
         "--format",
         type=click.Choice(["conll", "conllu", "text"]),
         help="Format of the files (default: recognised by their names or first lines).",
     ),
-    _ENCODED,
+    encoded,
     threads,
+    click.option(
+        "--tokenizer",
+        metavar="TOKENIZER",
+        help="Read raw text, and cut it into sentences and words with this model.",
+    ),
 ]
 
 
@@ -230,7 +231,7 @@ def encoding(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def asking(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The options that say how to read the sentences to answer."""
+    """A model, files of sentences for it to answer, and the options that say how to read them."""
     return _add(command, _ASKING)
 
 

@@ -9,6 +9,7 @@ import shutil
 import sys
 import time
 import warnings
+from collections import deque
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import replace
@@ -26,11 +27,12 @@ from widemargin.data.readers.corpus import Corpus
 from widemargin.data.readers.labelled import parse_labelled
 from widemargin.data.readers.svmlight import parse_lines
 from widemargin.data.readers.vw import parse_vw_lines
-from widemargin.data.rows import Rows, Stack
+from widemargin.data.rows import Rows, Stack, frozen
 from widemargin.kernel_machines.perceptron.fit import fit_kernel_perceptron
 from widemargin.kernel_machines.perceptron.settings import KernelSettings
 from widemargin.kernel_machines.svm.fit import KernelSVMSettings, fit_kernel_svm
 from widemargin.linear_svm.fit import SVMSettings, fit_svm
+from widemargin.linear_svm.newton_joint import JointIterate, SmoothedJoint, iterate
 from widemargin.loops import direct, places
 from widemargin.loops.jit import cache_folder, compile_quietly
 from widemargin.loops.kernel.panels import LONGEST
@@ -105,10 +107,16 @@ def _learn_dense() -> None:
 
 
 def _separate_classes(dtype: Any) -> None:
-    """Fit an SVM of three classes, all together, to a matrix of mostly zeros."""
-    rows = Rows.of(np.tile(np.eye(70, dtype=dtype), (3, 1)))
+    """Fit SVMs of three classes, all together, to a matrix of mostly zeros and as sparse rows."""
+    matrix = np.tile(np.eye(70, dtype=dtype), (3, 1))
+    rows, rng = Rows.of(matrix), np.random.default_rng(0)
     codes = (np.arange(rows.n) % 3).astype(np.int64)
-    fit_svm(rows, np.arange(3), codes, SVMSettings(C=100.0), np.random.default_rng(0))
+    fit_svm(rows, np.arange(3), codes, SVMSettings(C=100.0), rng)
+    joint = SVMSettings(multiclass="joint")
+    fit_svm(rows, np.arange(3), codes, joint, rng)
+    fit_svm(Rows.of(scipy.sparse.csr_matrix(matrix)), np.arange(3), codes, joint, rng)
+    smoothed = SmoothedJoint(rows, frozen(codes), 3, np.ones(rows.n))
+    deque(iterate(JointIterate(smoothed, np.zeros((rows.n, 3))), joint.tol), maxlen=0)
 
 
 def _learn_sparse() -> None:
@@ -205,6 +213,10 @@ def _tag() -> None:
         model.marginals(["a"])
         model.n_best(["a"], 1)
         model.margins(["a"])
+    numbers = [[{"size": 2.0}, {"size": -2.0}]]
+    model = Tagger(bits=8, epochs=1).fit(numbers, [["X", "Y"]]).model_
+    model.explain(numbers[0], 0)
+    model.margins(numbers)
 
 
 def _parse() -> None:

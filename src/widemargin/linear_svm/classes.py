@@ -255,8 +255,9 @@ def _go_on(
     """Let the two-class solver finish the classes that are not solved, epoch by epoch."""
     left = all_classes.problems[0].epochs - epochs
     solvers: dict[int, Solver] = {}
+    rows = thinned(all_classes.problems[0].rows)
     for c, own in zip(rest, rng.spawn(len(rest)), strict=True):
-        problem = replace(all_classes.problems[c], epochs=left)
+        problem = replace(all_classes.problems[c], rows=rows, epochs=left)
         solvers[c] = solve(problem, own, signal, solutions[c].alpha)
     latest = [(each.certificate.primal, each.certificate.dual) for each in solutions]
     while solvers:

@@ -38,7 +38,11 @@ class DualAscent:
         How much the last pass added to the dual.
     idle : bool
         Whether the last pass changed nothing.
+    best : weights, bias and certificate, or None
+        What was measured with the smallest gap so far. The dual never falls, but the gap may grow.
     """
+
+    best: tuple[np.ndarray, float, GapCertificate] | None = None
 
     def __init__(
         self, problem: BinarySVM, rng: np.random.Generator, start: np.ndarray | None = None
@@ -63,8 +67,11 @@ class DualAscent:
         return self.idle or self.estimate.calls_for_measurement(self.epochs)
 
     def measure(self) -> tuple[np.ndarray, float, GapCertificate]:
-        """Return the weights and free bias to deploy, and their true gap."""
-        return self.state.measure()
+        """Return the weights and free bias to deploy, and their true gap; remember the best."""
+        measured = self.state.measure()
+        if self.best is None or measured[2].gap < self.best[2].gap:
+            self.best = measured
+        return measured
 
     def resume(self, measured: float) -> None:
         """Go on after a measured gap that is too large: examples that were shrunk were missed."""

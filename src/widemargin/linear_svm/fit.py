@@ -23,8 +23,8 @@ from widemargin.linear_svm.classes import (
     thinned,
 )
 from widemargin.linear_svm.interior_point import affordable
-from widemargin.linear_svm.joint import JointSVM, solve_joint
-from widemargin.linear_svm.problem import BinarySVM, SolverReport, StopSignal
+from widemargin.linear_svm.joint import solve_joint
+from widemargin.linear_svm.problem import BinarySVM, JointSVM, SolverReport, StopSignal
 from widemargin.markup.brief import brief_repr
 from widemargin.online.columns import Columns, columns_for
 from widemargin.online.fit import prices, split

@@ -239,7 +239,8 @@ def _relative_gap(problem: QuadraticProgram, point: _Point) -> float:
         loss = float(np.sum(short**2 / (2.0 * soft)))
     else:  # a hard margin: compare the weights that are scaled to meet all margins
         worst = max(float(np.min(margins)), 1e-300)
-        return 1.0 - float(a.sum()) ** 2 * worst**2 / max(float(v @ v), 1e-300) ** 2
+        # Where the classes overlap v may be 0; its fourth power must not be.
+        return 1.0 - float(a.sum()) ** 2 * worst**2 / max(float(v @ v), 1e-150) ** 2
     primal = 0.5 * float(v @ v) + loss
     dual = float(a.sum()) - 0.5 * float(v @ v) - (0.5 * float(soft @ a**2) if len(soft) else 0.0)
     return (primal - dual) / primal

@@ -1,51 +1,33 @@
-"""The SVM of all classes together (Crammer and Singer), by passes of dual coordinate descent."""
+"""The SVM of all classes together (Crammer and Singer): coordinate descent, then Newton steps."""
 
 from __future__ import annotations
 
 from collections.abc import Generator
-from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from widemargin.certificates.gap import GapCertificate, measure_joint
-from widemargin.data.rows import Rows, frozen
+from widemargin.data.rows import Rows
 from widemargin.linear_svm.binary import Solution
-from widemargin.linear_svm.dual_ascent import run_pass
-from widemargin.linear_svm.gap_estimate import GapEstimate
-from widemargin.linear_svm.problem import Attempt, SolverReport, StopSignal
-from widemargin.linear_svm.shrinking import Shrinking
-from widemargin.loops.svm.dual import Sweep, joint_pass
-from widemargin.online.passes import Pace
+from widemargin.linear_svm.joint_ascent import JointAscent
+from widemargin.linear_svm.newton_joint import JointIterate, SmoothedJoint, iterate, newton_cost
+from widemargin.linear_svm.problem import JointSVM, SolverReport, StopSignal
 
+# Chosen by hand; benchmarks/joint_svm.py measures the times with them. Every fit ends with a
+# measured gap, so only the time depends on them.
 
-@dataclass(frozen=True)
-class JointSVM:
-    """One SVM for several classes, and how exactly to solve it.
-
-        min over W of  1/2 sum_k w_k.w_k + sum_i C price_i max_k (1 - [k = y_i] + (w_k - w_y).x_i)
-
-    Attributes
-    ----------
-    rows : Rows
-        The examples. A row stores each column at most once.
-    y : array of int64
-        Their classes, 0 ... classes - 1.
-    price : array of float64
-        The weight of each example's loss; empty if all weights are 1. Examples of weight 0 are
-        left out.
-    classes : int
-        The number of classes.
-    C, tol, epochs
-        The cost of an error, the relative gap to reach, the largest number of passes.
-    """
-
-    rows: Rows
-    y: np.ndarray
-    price: np.ndarray
-    classes: int
-    C: float = 1.0
-    tol: float = 1e-3
-    epochs: int = 1000
+#: Newton steps are for at most this many weights (classes times features), and while what is kept
+#: takes at most this many bytes.
+_MOST_WEIGHTS, _ROOM = 10_000, 1 << 30
+#: About how many numbers of 8 bytes they keep for every example and class.
+_NUMBERS = 6
+#: Sparse rows are taken as a matrix if at least this fraction of it is not zero.
+_DENSE_FROM = 0.1
+#: Newton steps begin when the passes have cost this part of what the steps are likely to cost.
+_SHARE = 0.4
+#: Only examples take part in them whose right class is not ahead of all others by this much, or
+#: whose dual values are not zero.
+_FAR = 1.25
 
 
 def solve_joint(
@@ -56,85 +38,81 @@ def solve_joint(
 ) -> Generator[SolverReport, None, Solution]:
     """Solve a problem slice by slice, as `widemargin.linear_svm.binary.solve` does for two classes.
 
-    Only coordinate descent is used; the other steps are for two classes.
+    repeat:
+        one pass of dual coordinate descent over the examples that are awake
+        if the estimate of the gap is small enough: measure it, and stop if it is
+        when the passes have cost enough: Newton steps, if there are few features
     """
-    ascent = _JointAscent(problem, rng, start)
-    estimate, shrinking = ascent.estimate, ascent.shrinking
+    ascent = JointAscent(problem, rng, start)
+    newton = newton_cost(problem.rows, problem.classes) if _dense(problem) else np.inf
+    newton_at = _SHARE * newton
     while True:
-        yield from ascent.run_pass(signal)
-        stuck = ascent.idle and shrinking.all_active
-        last = signal.stop or stuck or ascent.epochs >= problem.epochs
-        if not (last or ascent.idle or estimate.looks_reached):
-            shrinking.drop_shrunk()
-            continue
-        W, found = ascent.measure()
-        reached = found.gap <= problem.tol
-        if last or reached:
-            return Solution(W, ascent.alpha, found, reached)
-        estimate.correct(found.gap)
-        shrinking.restore(ascent.epochs)
+        yield from ascent.run_epoch(signal)
+        last = signal.stop or ascent.stuck or ascent.epochs >= problem.epochs
+        seems_solved = ascent.estimate.looks_reached
+        if not (last or seems_solved) and ascent.work > newton_at:
+            seems_solved = yield from _newton(ascent, signal)
+            newton_at = ascent.work + _SHARE * newton
+        if last or seems_solved:
+            W, found = ascent.measure()
+            reached = found.gap <= problem.tol
+            if last or reached:
+                return Solution(W, ascent.dual.alpha, found, reached)
+            ascent.estimate.correct(found.gap)
+            ascent.wake_all()
 
 
-class _JointAscent:
-    """Dual values of every example and class, and the weights that they make."""
-
-    def __init__(
-        self, problem: JointSVM, rng: np.random.Generator, start: np.ndarray | None
-    ) -> None:
-        self.problem, self.rng = problem, rng
-        rows = problem.rows
-        counted = rows.everything
-        if len(problem.price):
-            counted = frozen(np.flatnonzero(problem.price > 0.0).astype(np.uint64))
-        self.costs = problem.C * (problem.price if len(problem.price) else np.ones(rows.n))
-        shape = (rows.n, problem.classes)
-        self.alpha = np.zeros(shape) if start is None else np.array(start, np.float64)
-        # With sparse rows the weights of one feature are read together, else those of one class.
-        W = np.zeros((problem.classes, rows.width + 1))
-        self.W = np.asfortranarray(W) if rows.is_sparse else W
-        self.squared_norms = np.full(rows.n, -1.0)
-        self.shrinking = Shrinking(counted, rows.n)
-        self.estimate = GapEstimate(problem.tol)
-        self.slices = Pace()
-        self.epochs, self.dual, self.idle = 0, 0.0, False
-        if start is not None:
-            self.measure()
-
-    def run_pass(self, signal: StopSignal) -> Attempt:
-        """Run one pass over the active examples."""
-        problem, shrinking = self.problem, self.shrinking
-
-        def pass_over(order: np.ndarray) -> Sweep:
-            return joint_pass(
-                problem.rows.stored,
-                problem.y,
-                problem.price,
-                order,
-                problem.C,
-                shrinking.limits[0],
-                self.W,
-                self.alpha,
-                self.squared_norms,
-                shrinking.shrunk,
-            )
-
-        self.epochs += 1
-        order = shrinking.order(self.rng)
-        total = yield from run_pass(
-            pass_over, order, self.slices, problem.rows, problem.classes, self.epochs, signal
-        )
-        self.dual += total.gain
-        primal = self.dual + total.gap
-        self.estimate.update(primal, self.dual)
-        self.idle = total.updates == 0
-        shrinking.set_limits(total)
-        yield SolverReport(self.epochs, 1.0, total.mistakes, total.updates, primal, self.dual)
+def _dense(problem: JointSVM) -> bool:
+    """Whether Newton steps are possible: few weights, and rows that may be a matrix."""
+    rows, k = problem.rows, problem.classes
+    if k * (rows.width + 1) > _MOST_WEIGHTS or 8 * _NUMBERS * k * rows.n > _ROOM:
         return False
+    return not rows.is_sparse or rows.stored_values >= _DENSE_FROM * rows.n * rows.width
 
-    def measure(self) -> tuple[np.ndarray, GapCertificate]:
-        """Return the weights and their true gap, computed from scratch, free of rounding errors."""
-        problem = self.problem
-        W, found = measure_joint(problem.rows, problem.y, self.costs, self.alpha.copy())
-        self.W[:] = W
-        self.dual = found.dual
-        return W, found
+
+def _newton(ascent: JointAscent, signal: StopSignal) -> Generator[SolverReport, Any, bool]:
+    """Take Newton steps, each of which counts as an epoch; keep their dual values if better.
+
+    Only examples that are right by little, or not at all, take part. Returns whether the gap seems
+    to be reached.
+    """
+    problem, gap = ascent.problem, np.inf
+    part, which = _near(ascent)
+    with np.errstate(over="ignore", invalid="ignore"):  # what is not finite ends the steps
+        point = JointIterate(part, ascent.dual.alpha[which])
+        steps = iterate(point, problem.tol)
+    while True:
+        with np.errstate(over="ignore", invalid="ignore"):
+            found = next(steps, None)
+        if found is None:
+            break
+        gap = found
+        ascent.epochs += 1
+        best = max(ascent.value, point.primal - point.gap)
+        seen = point.pull
+        yield SolverReport(
+            ascent.epochs, 1.0, int(seen.mistakes), int(seen.updates), point.primal, best
+        )
+        if signal.stop or ascent.epochs >= problem.epochs:
+            break
+    if not point.primal - point.gap > ascent.value:
+        return False
+    alpha = np.zeros_like(ascent.dual.alpha)
+    alpha[which] = point.alpha
+    ascent.become(alpha)
+    return gap <= problem.tol
+
+
+def _near(ascent: JointAscent) -> tuple[SmoothedJoint, np.ndarray]:
+    """Return the problem of the examples whose dual values may change, and which they are."""
+    problem, W = ascent.problem, ascent.dual.W
+    rows = problem.rows
+    X = rows.to_matrix()
+    slopes = np.asarray(X @ W[:, :-1].T) + rows.bias * W[:, -1]
+    own = slopes[np.arange(rows.n), problem.y]
+    slopes[np.arange(rows.n), problem.y] = -np.inf
+    near = (own < slopes.max(axis=1) + _FAR) | (ascent.dual.alpha != 0.0).any(axis=1)
+    which = np.flatnonzero(near & (problem.costs > 0.0))
+    matrix = X[which].toarray() if rows.is_sparse else X[which]
+    part = Rows.of(matrix, bias=rows.bias)
+    return SmoothedJoint(part, problem.y[which], problem.classes, problem.costs[which]), which

@@ -27,6 +27,7 @@ from widemargin.loops.svm.primal import (
     Corner,
     add_curvature_sparse,
     move_margins,
+    next_trial,
     signed_scores,
     slope_along,
 )
@@ -258,10 +259,7 @@ def _find_root(look: Callable[[float], tuple[float, float]], flat: float) -> flo
         slope, bend = look(tau)
         if abs(slope) <= flat:
             break
-        low, high = (tau, high) if slope < 0.0 else (low, tau)
-        tau -= slope / bend
-        if not low < tau < high:
-            tau = 0.5 * (low + high) if math.isfinite(high) else 2.0 * low
+        tau, low, high = next_trial(tau, low, high, slope, bend)
     return tau
 
 

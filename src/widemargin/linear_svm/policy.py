@@ -23,6 +23,9 @@ _PATIENCE, _PRIMAL_PATIENCE = 3, 10
 #: features (Newton steps in the dual then see a small part of them), or for this many attempts of
 #: Newton steps in the dual that did not end the fit.
 _MANY_FREE, _MANY_ATTEMPTS = 3, 6
+#: It is also for fits that will not end: after this many passes, more seem to be needed than are
+#: allowed.
+_LONG = 100
 
 
 class StepPolicy:
@@ -31,7 +34,8 @@ class StepPolicy:
         after every pass:
             take Newton steps in the primal          if cheaper than the passes ahead
             now and then, of the others:
-                the interior-point method, once      if many dual values compete, and cheaper
+                the interior-point method, once      if many dual values compete, and cheaper,
+                                                     or if the passes allowed will not do
                 Newton steps in the dual             if cheaper
 
     The passes ahead are estimated from how fast the gap shrank in the last few.
@@ -77,6 +81,14 @@ class StepPolicy:
         many = free > _MANY_FREE * (ascent.problem.width + 1)
         many = many or self.newton_dual.attempts >= _MANY_ATTEMPTS
         interior = self.interior_point
+        if interior.possible and self._endless(ascent):
+            return interior
         if many and interior.possible and passes > interior.cost(ascent):
             return interior
         return self.newton_dual if passes > self.newton_dual.cost(ascent) else None
+
+    @staticmethod
+    def _endless(ascent: DualAscent) -> bool:
+        """Whether more passes seem to be needed than the limit allows."""
+        most = ascent.problem.epochs
+        return ascent.epochs >= _LONG and ascent.passes_ahead(most) > most - ascent.epochs

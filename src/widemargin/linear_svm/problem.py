@@ -79,6 +79,47 @@ class BinarySVM:
         return self.rows.stored_values / self.rows.n + 1.0
 
 
+@dataclass(frozen=True)
+class JointSVM:
+    """One SVM for several classes, and how exactly to solve it.
+
+        min over W of  1/2 sum_k w_k.w_k + sum_i C price_i max_k (1 - [k = y_i] + (w_k - w_y).x_i)
+
+    Attributes
+    ----------
+    rows : Rows
+        The examples. A row stores each column at most once.
+    y : array of int64
+        Their classes, 0 ... classes - 1.
+    price : array of float64
+        The weight of each example's loss; empty if all weights are 1. Examples of weight 0 are
+        left out.
+    classes : int
+        The number of classes.
+    C, tol, epochs
+        The cost of an error, the relative gap to reach, the largest number of epochs: passes that
+        add up to half of all examples and classes at least, or a Newton step.
+    """
+
+    rows: Rows
+    y: np.ndarray
+    price: np.ndarray
+    classes: int
+    C: float = 1.0
+    tol: float = 1e-3
+    epochs: int = 1000
+
+    @property
+    def costs(self) -> np.ndarray:
+        """C times the weight of every example."""
+        return self.C * (self.price if len(self.price) else np.ones(self.rows.n))
+
+    @property
+    def values_per_row(self) -> float:
+        """The mean number of values in a row, the constant feature included."""
+        return self.rows.stored_values / self.rows.n + 1.0
+
+
 class SolverReport(NamedTuple):
     """How far a solver has come; it reports after every slice of work."""
 

@@ -18,8 +18,9 @@ from widemargin.data.rows import Rows, Stack
 
 #: A batch of which a smaller share than this is kept is copied to make room, ...
 _FULL = 0.75
-#: ... and more batches than this are joined into one.
-_MANY = 32
+#: ... and of more batches than this, neighbours are joined, up to this share of all rows: while
+#: batches are joined or copied, their rows take room twice. (In one piece, 10 GB took 510 MB.)
+_MANY, _LARGEST = 32, 0.25
 
 
 class Batch(NamedTuple):
@@ -149,8 +150,23 @@ class Reservoir:
                 out.append(kept.give(places - (end - len(kept.which))))
         self._kept = [kept for kept in self._kept if len(kept.which)]
         if len(self._kept) > _MANY:
-            self._kept = [_Kept(_drained(self._kept))]
+            self._join_neighbours()
         return joined(out) if out else None
+
+    def _join_neighbours(self) -> None:
+        """Make fewer batches of the same rows, none of them much larger than a share of all."""
+        most = _LARGEST * sum(len(kept.which) for kept in self._kept)
+        groups: list[list[_Kept]] = []
+        held = 0
+        for kept in self._kept:
+            if not groups or held + len(kept.which) > most:
+                groups.append([])
+                held = 0
+            groups[-1].append(kept)
+            held += len(kept.which)
+        del kept
+        self._kept = []  # so that a group's batches are gone as soon as they are joined
+        self._kept = [_Kept(_drained(group)) if len(group) > 1 else group[0] for group in groups]
 
     def rest(self) -> Batch | None:
         """What is held at the end of the pipe."""

@@ -168,13 +168,9 @@ def plot_precision_recall(
 
     Examples
     --------
-    >>> from sklearn.datasets import load_breast_cancer
-    >>> from sklearn.preprocessing import scale
-    >>> from widemargin import LinearSVM, plot_precision_recall
-    >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> X = scale(X)
-    >>> svm = LinearSVM(random_state=0).fit(X[:400], y[:400])
-    >>> plot_precision_recall(svm, X[400:], y[400:]).figure_.savefig("precision_recall.png")
+    >>> from widemargin import curves, plot_precision_recall
+    >>> found = curves(["ham", "spam", "ham", "spam"], [-2.0, -0.5, 0.5, 3.0])
+    >>> plot_precision_recall(found).figure_.savefig("precision_recall.png")
     """
     return _plot(PrecisionRecallDisplay, estimator, X, y, positive, ax)
 

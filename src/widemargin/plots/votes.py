@@ -115,10 +115,8 @@ def plot_votes(estimator: Any, x: Any, *, ax: Any = None) -> VotesDisplay:
     Examples
     --------
     >>> from widemargin import Perceptron, plot_votes
-    >>> X = [[-1, 2], [1, 0], [1, 1], [-1, 0], [-1, -2], [1, -1]]
-    >>> y = ["o", "x", "x", "o", "o", "x"]
-    >>> p = Perceptron(keep="vote", shuffle=False, fit_intercept=False).fit(X, y)
-    >>> shown = plot_votes(p, [0.5, 1.0])
-    >>> shown.figure_.savefig("votes.png")
+    >>> X, y = [[-1, 2], [1, 0], [1, 1], [-1, 0], [-1, -2], [1, -1]], list("oxxoox")
+    >>> p = Perceptron(keep="vote", random_state=0).fit(X, y)
+    >>> plot_votes(p, [0.5, 1.0]).figure_.savefig("votes.png")
     """
     return VotesDisplay.from_estimator(estimator, x, ax=ax)

@@ -47,8 +47,8 @@ def parse_number(text: str, decimal: str = ".") -> float:
         return number
     if _ENDLESS.fullmatch(text):
         raise CellError(f"{shown(text)} is not a finite number")
-    other = _COMMA_NUMBER if decimal == "." else _NUMBER
-    hint = f"; is the decimal sign not {decimal!r}?" if other.fullmatch(text) else ""
+    other, sign = (_COMMA_NUMBER, ",") if decimal == "." else (_NUMBER, ".")
+    hint = f"; give --decimal {sign} (decimal={sign!r})" if other.fullmatch(text) else ""
     raise CellError(f"expected a number, found {shown(text)}{hint}")
 
 

@@ -132,6 +132,8 @@ class TableOptions:
         The number of the first column.
     weight : str, int or None
         A column of numbers that say what an error on each example costs; never a feature.
+    row_groups : sequence of int or None
+        The row groups of a Parquet file to read; None for all.
     """
 
     label: str | int | None = None
@@ -149,6 +151,7 @@ class TableOptions:
     schema: TableSchema | None = None
     first: int = 0
     weight: str | int | None = None
+    row_groups: Sequence[int] | None = None
 
     def __post_init__(self) -> None:
         sign = self.delimiter
@@ -364,8 +367,8 @@ def infer_kind(
     elif part(COMMA) > 0.0 and part(f"{NUMBER}|{COMMA}") == 1.0:
         found, other = ("comma", ",") if decimal == "." else ("point", ".")
         refused = (
-            f"numbers with a decimal {found}, found {first!r}: give the decimal sign {other!r},"
-            " or name it a category"
+            f"numbers with a decimal {found}, found {first!r}: give --decimal {other}"
+            f" (decimal={other!r}), or name the column a category"
         )
     if refused:
         row = pc.index(pc.is_valid(cells), True).as_py()

@@ -84,6 +84,7 @@ class Delimited:
         self.delimiter = delimiter
         self.options = options
         self.missing, self.decimal = frozenset(options.missing_values), options.decimal
+        self.written = self.missing, self.decimal
         self.quoting = quoting if options.quote is None else options.quote
         self.names: list[str] = []
         self.header = False
@@ -270,9 +271,9 @@ class Delimited:
                     if name == label:
                         said = _decode(cell)
                     elif name in kinds:
-                        text, kind = _decode(cell), kinds[name]
                         try:
-                            values[name] = parse_cell(text, kind, self.missing, self.decimal)
+                            text = _decode(cell)
+                            values[name] = parse_cell(text, kinds[name], *self.written)
                         except CellError as bad:
                             raise CellError(f"column {name!r}: {bad.reason}", at) from None
             except CellError as bad:

@@ -352,7 +352,7 @@ def look_up(codes, edges, lexicon, a, b, allowed):
 
 @jit()
 def tag_sentences(codes, edges, classes, reader, starts, a, b, W, D, numbers, search, labels):
-    """The best labels of the sentences a up to b, end to end."""
+    """The best labels of the sentences a up to b, end to end; numbers may be None."""
     n, width, T = np.uint64(search.n), np.uint64(W.shape[1]), np.uint64(len(reader.table.seeds))
     columns = _column_buffer(reader, starts, a, b)
     size = np.uint64(len(columns))
@@ -372,7 +372,7 @@ def tag_sentences(codes, edges, classes, reader, starts, a, b, W, D, numbers, se
         best, masked = _LOW, len(reader.lexicon.keys) > 0
         while best == _LOW:
             score_tokens(W, ids, _0, m, T, _0, s)
-            if len(numbers.starts):
+            if numbers is not None:
                 add_numbers(s, m, n, numbers, starts[j])
             if masked:
                 look_up(codes, edges, reader.lexicon, starts[j], starts[j + 1], allowed)
@@ -397,7 +397,7 @@ def score_sentence(codes, edges, classes, reader, starts, j, W, numbers, n, s):
         return
     fill_ids(columns, m, reader.table, reader.index, ids, _0)
     score_tokens(W, ids, _0, m, T, _0, s)
-    if len(numbers.starts):
+    if numbers is not None:
         add_numbers(s, m, n, numbers, starts[j])
     if len(reader.lexicon.keys):
         allowed = np.zeros(m, np.uint32)

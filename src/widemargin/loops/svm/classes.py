@@ -13,7 +13,7 @@ import math
 import numpy as np
 
 from widemargin.loops.jit import jit
-from widemargin.loops.svm.primal import Pull
+from widemargin.loops.svm.primal import Pull, next_trial
 
 #: The most points looked at in a line search, and the fraction of the slope that may be left.
 #: Chosen by hand, as in the search for one class; only the time depends on them.
@@ -38,10 +38,7 @@ def find_step(corner, codes, c, s, t, costs, caps, line):
             bend += rate * t[i] * t[i] if (a > 0.0) & (a < caps[i]) else 0.0
         if abs(slope) <= -_FLAT * line[2]:
             break
-        low, high = (tau, high) if slope < 0.0 else (low, tau)
-        tau -= slope / bend
-        if not low < tau < high:
-            tau = 0.5 * (low + high) if math.isfinite(high) else 2.0 * low
+        tau, low, high = next_trial(tau, low, high, slope, bend)
     return tau
 
 

@@ -16,7 +16,7 @@ method for large-scale linear SVM, ICML, algorithm 3.
 
 What a pass changes in place:
 
-w, W     the weights, always float64: in float32 the gap stalls near 5e-6
+w        the weights, always float64: in float32 the gap stalls near 5e-6
 alpha    the dual value of every example
 q        its squared length; -1 until an example is first met, when its row is at hand anyway
 shrunk   1 for examples at a bound that look as if they will stay there (shrinking)
@@ -30,7 +30,7 @@ import numpy as np
 
 from widemargin.loops.jit import jit
 from widemargin.loops.steps import step
-from widemargin.loops.storage import add, dot, dots, look_ahead, norm2
+from widemargin.loops.storage import add, dot, look_ahead, norm2
 from widemargin.loops.svm.outer import add_outer
 
 
@@ -119,96 +119,3 @@ def weigh_outer_products(values, indices, starts, theta, H):
     for i in range(len(theta)):
         first, last = starts[i], starts[i + 1]
         add_outer(H, theta[i], values[first:last], indices[first:last])
-
-
-@jit()
-def joint_pass(rows, y, price, order, C, limit, W, alpha, q, shrunk):
-    """One weight vector per class, all learned together (Crammer and Singer); y in {0, ..., k - 1}.
-
-        min  1/2 sum_c W[c].W[c] + sum_i C_i max over c of (c != y_i) + W[c].x_i - W[y_i].x_i
-
-    In the dual every example has a value for each class, alpha[i, c] <= (C_i if c is right else 0),
-    which add up to zero, and W[c] = sum_i alpha[i, c] x_i.
-
-        for i in order:
-            g[c] = W[c] . x[i] + (c != y[i])
-            choose alpha[i] anew, so that the dual is largest
-            W[c] += (its change) x[i]
-
-    Changes W, alpha, q and shrunk in place. Costs k dot products per example.
-    """
-    k = len(W)
-    mistakes, updates, bad = 0, 0, -1
-    gap, gain, up = 0.0, 0.0, 0.0
-    g, tops = np.empty(k), np.empty(k)
-    for j in range(len(order)):
-        look_ahead(rows, order, j)
-        i = order[j]
-        if q[i] < 0.0:
-            q[i] = norm2(rows, i)
-        dots(rows, i, W, g)
-        right = y[i]
-        cap = C * (price[i] if len(price) else 1.0)
-        a = alpha[i]
-        best, least, rival, finite = -np.inf, np.inf, -np.inf, np.isfinite(q[i])
-        for c in range(k):
-            finite &= np.isfinite(g[c])
-            if c != right:
-                g[c] += 1.0
-                rival = max(rival, g[c])
-            best = max(best, g[c])
-            if a[c] < (cap if c == right else 0.0):
-                least = min(least, g[c])
-        if not finite:
-            bad = np.int64(i)
-            break
-        gap += cap * max(0.0, rival - g[right])
-        for c in range(k):
-            gap += a[c] * g[c]
-        mistakes += rival - 1.0 >= g[right]
-        if a[right] == 0.0 and rival <= g[right]:
-            shrunk[i] = rival - g[right] < -limit
-            continue
-        if best - least <= 0.0:
-            continue
-        up = max(up, best - least)
-        changed = False
-        if q[i] <= 0.0:  # a zero row: nothing but its own alpha feels it
-            other = 1 if right == 0 else 0
-            a[right], a[other], changed = cap, -cap, True
-            gain += cap
-        else:
-            level = water_level(g, a, q[i], right, cap, tops)
-            for c in range(k):
-                top = cap if c == right else 0.0
-                tau = min(top, a[c] + (level - g[c]) / q[i]) - a[c]
-                if tau != 0.0:
-                    changed = True
-                    gain -= tau * (g[c] + 0.5 * tau * q[i])
-                    a[c] += tau
-                    add(W[c], tau, rows, i)
-        updates += changed
-    return Sweep(mistakes, updates, gap, gain, up, up, bad)
-
-
-@jit(inline=True)
-def water_level(g, a, q, right, cap, tops):
-    """The level at which sum_c min(cap_c, a[c] + (level - g[c]) / q) = 0, where cap_c is 0 or C.
-
-    With tops[c] = g[c] - q a[c] + q cap_c that is sum_c max(0, tops[c] - level) = q C: pour off
-    the tops, the highest first.
-    """
-    for c in range(len(g)):
-        tops[c] = g[c] - q * a[c] + (q * cap if c == right else 0.0)
-    over, count = -q * cap, 0
-    while count < len(g):
-        high = 0
-        for c in range(1, len(g)):
-            if tops[c] > tops[high]:
-                high = c
-        if count and tops[high] * count <= over:
-            break
-        over += tops[high]
-        count += 1
-        tops[high] = -np.inf
-    return over / count

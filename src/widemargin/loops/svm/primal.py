@@ -16,6 +16,7 @@ with v = sum_i a_i y_i x_i; the sum is 0 for the squared hinge.
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -50,6 +51,19 @@ def signed_scores(rows, y, w, out):
     """out[i] = y_i w . x_i."""
     for i in range(np.uint64(len(out))):
         out[i] = y[i] * dot(rows, i, w)
+
+
+@jit(inline=True)
+def next_trial(tau, low, high, slope, bend):
+    """The next point of a line search and its bracket: Newton's, or the middle if that is outside.
+
+    The slope rises from low to high; an infinite high means that it was never seen to be positive.
+    """
+    low, high = (tau, high) if slope < 0.0 else (low, tau)
+    tau -= slope / bend
+    if not low < tau < high:
+        tau = 0.5 * (low + high) if math.isfinite(high) else 2.0 * low
+    return tau, low, high
 
 
 @jit()

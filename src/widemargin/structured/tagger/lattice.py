@@ -51,7 +51,7 @@ class Lattice:
         The labels.
     order : int
         How many labels before a token its score depends on.
-    numbers : Numbers
+    numbers : Numbers or None
         The numbers of the tokens.
     names : sequence of str
         What the numbers are called, by their row.
@@ -64,7 +64,7 @@ class Lattice:
     weights: Answering
     labels: list[str]
     order: int
-    numbers: Numbers
+    numbers: Numbers | None
     names: Sequence[str]
 
     @cached_property
@@ -170,7 +170,7 @@ class Lattice:
         self, path: np.ndarray, rival: np.ndarray, at: int
     ) -> Iterator[tuple[str, float, float]]:
         """The numbers of one token, if its two labels differ."""
-        if path[at] == rival[at] or not len(self.numbers.starts):
+        if path[at] == rival[at] or self.numbers is None:
             return
         some = slice(int(self.numbers.starts[at]), int(self.numbers.starts[at + 1]))
         rows = self.numbers.V[self.numbers.rows[some]].astype(np.float64)

@@ -223,18 +223,18 @@ class TaggerModel:
 
     def _read_one(
         self, words: Sequence[Any], columns: dict[str, Sequence[str]]
-    ) -> tuple[Tokens, np.ndarray, Numbers]:
+    ) -> tuple[Tokens, np.ndarray, Numbers | None]:
         """One sentence as the loops read it."""
         inputs = self.templates.columns
         found, values = columns_of_sentence(words, columns, inputs.inputs, self.numbers)
         starts = np.array([0, len(words)], np.uint64)
         return inputs.read(found), starts, self._numbers_of(values)
 
-    def _numbers_of(self, values: TokenValues | None) -> Numbers:
-        """The numbers of tokens, with their weights; those that it did not learn are left out."""
-        if values is not None:
-            values = values.recoded(self._number_places)
-        return numbers_of(values, self._weights.V)
+    def _numbers_of(self, values: TokenValues | None) -> Numbers | None:
+        """The numbers of tokens with their weights, if there are any that it learned."""
+        if values is None or not self.numbers:
+            return None
+        return numbers_of(values.recoded(self._number_places), self._weights.V)
 
     @cached_property
     def _number_places(self) -> dict[str, int]:

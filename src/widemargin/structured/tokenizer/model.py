@@ -237,7 +237,20 @@ def _token_lines(text: str, sentence: Sequence[Token]) -> list[str]:
 
 
 def load_tokenizer(path: str | os.PathLike[str]) -> TokenizerModel:
-    """Read a tokenizer from its file."""
+    """Read a tokenizer from its file.
+
+    This is the plain model, which is called with raw text.
+
+    Examples
+    --------
+    >>> import io
+    >>> from widemargin.structured import Tokenizer, load_tokenizer, read_conll
+    >>> lines = "1\\tIt" + 8 * "\\t_" + "\\n2\\tbarks" + 8 * "\\t_" + "\\n\\n"
+    >>> treebank = read_conll(io.StringIO(lines * 3), format="conllu")
+    >>> Tokenizer(epochs=3, random_state=0).fit(treebank).save("words.wm")
+    >>> load_tokenizer("words.wm")("It barks").sentences()
+    [['It', 'barks']]
+    """
     arrays, about = read_model_file(path)
     if about.get("learner") != "Tokenizer":
         raise ModelFileError(f"{path}: is not a tokenizer but a {about.get('learner')}")

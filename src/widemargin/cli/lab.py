@@ -1,0 +1,59 @@
+"""`widemargin lab`: a page to watch learning, at an address of this machine."""
+
+from __future__ import annotations
+
+import contextlib
+import pathlib
+import tempfile
+import webbrowser
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import click
+
+from widemargin.cli.examples import read_examples
+from widemargin.data.reading import matrix_of
+from widemargin.errors import DataError
+from widemargin.web.lab.samples import Table, make_table
+from widemargin.web.lab.start import Lab
+
+#: More columns than this are not two to choose from.
+_MOST_COLUMNS = 2_000
+
+
+def lab(path: str | None, given: Mapping[str, Any]) -> None:
+    """Read the examples if there are some, and answer until Ctrl-C."""
+    table = None if path is None else _table(path, given)
+    try:
+        running = Lab(table, given["port"], framed=False)
+    except ImportError as error:
+        raise click.ClickException(str(error)) from None
+    click.echo(f"The lab is at {running.url}")
+    click.echo("Press Ctrl-C to end it.", err=True)
+    with _opened(running.url) if given["browser"] else contextlib.nullcontext():
+        running.run()
+
+
+@contextlib.contextmanager
+def _opened(url: str) -> Iterator[None]:
+    """Open an address in a browser, by way of a file that only this user can read.
+
+    Everybody on a machine can see what a program was started with, and so would see the token.
+    """
+    with tempfile.NamedTemporaryFile("w", suffix=".html", encoding="utf-8") as file:
+        file.write(f'<meta http-equiv="refresh" content="0; url={url}">\n')
+        file.flush()
+        webbrowser.open(pathlib.Path(file.name).as_uri())
+        yield
+
+
+def _table(path: str, given: Mapping[str, Any]) -> Table:
+    """The examples of a file."""
+    data, classes, encoder = read_examples(path, {**given, "scale": "none"})
+    if data.rows.width > _MOST_COLUMNS:
+        raise DataError(
+            f"{path}: has {data.rows.width:,} columns, too many to choose two of; the lab is for"
+            f" tables of at most {_MOST_COLUMNS:,}"
+        )
+    names = [encoder.feature_name(column) for column in range(data.rows.width)]
+    return make_table(matrix_of(data.rows), classes.values[data.codes], names, path)

@@ -1,0 +1,102 @@
+"""What `certify` says about the points, as the page draws it."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from widemargin.certificates.certificate import Bracket, Certificate, RunCertificate
+from widemargin.separability.examples import certify_examples
+from widemargin.web.lab.points import Placed
+
+
+def certified(
+    placed: Placed,
+    bias: bool,
+    kernel: Any = None,
+    *,
+    measured: bool = True,
+    seconds: float | None = None,
+) -> Any:
+    """The certificate of the points, or of every pair of classes; None for fewer than two.
+
+    To measure the margin takes several times as long as the verdict alone. After so many seconds
+    the certificate is "undecided".
+    """
+    if len(placed.present) < 2:
+        return None
+    how: dict[str, Any] = {"bias": bias} if kernel is None else {"kernel": kernel}
+    if not measured:
+        how["tol"] = None
+    return certify_examples(placed.X, placed.codes, max_seconds=seconds, **how)
+
+
+def compile_certify() -> None:
+    """Let `certify` compile what it needs, on points that can be separated and on others."""
+    X = np.array([[-1.0, 2.0], [1.0, 0.0], [1.0, 1.0], [-1.0, 0.0], [-1.0, -2.0], [1.0, -1.0]])
+    for y in ([0, 1, 1, 0, 0, 1], [0, 1, 0, 1, 0, 1]):
+        for bias in (True, False):
+            certify_examples(X, y, bias=bias)
+
+
+def verdict_of(found: Any, placed: Placed) -> dict[str, Any] | None:
+    """A certificate as JSON: what it says, and what is drawn of it."""
+    if found is None:
+        return None
+    if isinstance(found, Certificate):
+        return _told(found, np.arange(len(placed.codes)), placed.present)
+    parts = []
+    for pair, part in found.parts.items():
+        rows = np.flatnonzero(np.isin(placed.codes, pair))
+        parts.append(_told(part, rows, placed.present[list(pair)]))
+    return {"verdict": found.verdict, "parts": parts}
+
+
+def _told(found: Certificate, rows: np.ndarray, classes: np.ndarray) -> dict[str, Any]:
+    """One certificate; `rows` are the points that it is about."""
+    told: dict[str, Any] = {
+        "verdict": found.verdict,
+        "classes": classes.tolist(),
+        "found_by": found.found_by,
+        "R": found.R,
+        "constant": found.constant,
+        "margin": bracket(found.margin),
+        "extended": bracket(found.extended),
+        "bound": finite(found.bound),
+        "support": rows[found.support].tolist(),
+        "examples": rows[found.examples].tolist(),
+        "shares": [float(share) for share in found.shares],
+        "fractions": [str(share) for share in found.shares],
+    }
+    if not found.gram:
+        told["separator"] = None if found.w is None else [*map(float, found.w), float(found.b)]
+        best = found.extended_evidence
+        told["best"] = None if best is None else [*map(float, best.w), float(best.b)]
+    return told
+
+
+def run_of(known: RunCertificate) -> dict[str, Any]:
+    """What is known about a training, as JSON."""
+    progress = known.progress
+    return {
+        "no_bound": known.no_bound,
+        "R": known.R,
+        "margin": None if known.margin is None else finite(known.margin),
+        "gamma": bracket(known.gamma),
+        "bound": None if known.bound is None else finite(known.bound),
+        "hinge_bound": None if known.hinge_bound is None else finite(known.hinge_bound),
+        "held": known.inequalities_held,
+        "progress": None if progress is None else progress.tolist(),
+    }
+
+
+def bracket(found: Bracket | None) -> list[float | None] | None:
+    """Two bounds; one that is infinite is None."""
+    return None if found is None else [finite(found.low), finite(found.high)]
+
+
+def finite(value: float) -> float | None:
+    """A number that JSON can hold, or None."""
+    return float(value) if math.isfinite(value) else None

@@ -1,0 +1,60 @@
+"""One piece of work at a time, stopped when nobody waits for it any more."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import threading
+from collections.abc import Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+
+class BusyError(Exception):
+    """One is at work and one waits: this one is turned away."""
+
+
+class OneAtATime:
+    """Runs work in one thread; one more may wait, and further ones are turned away."""
+
+    def __init__(self) -> None:
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="lab")
+        self._turn = asyncio.Lock()
+        self._inside = 0
+        self._stops: set[threading.Event] = set()
+
+    async def run(
+        self, work: Callable[[threading.Event], Any], gone: Callable[[], Awaitable[None]]
+    ) -> Any:
+        """Do a piece of work.
+
+        Parameters
+        ----------
+        work : callable
+            Called in the thread with an event, which is set when it shall stop.
+        gone : callable
+            Returns when the one who asked has gone.
+        """
+        if self._inside >= 2:
+            raise BusyError
+        self._inside += 1
+        stop = threading.Event()
+        self._stops.add(stop)
+        leaving = asyncio.ensure_future(gone())
+        leaving.add_done_callback(lambda _: stop.set())
+        try:
+            async with self._turn:
+                loop = asyncio.get_running_loop()
+                return await loop.run_in_executor(self._thread, work, stop)
+        finally:
+            self._inside -= 1
+            self._stops.discard(stop)
+            leaving.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await leaving
+
+    def close(self) -> None:
+        """Stop what is at work, and wait until it has ended."""
+        for stop in self._stops:
+            stop.set()
+        self._thread.shutdown()

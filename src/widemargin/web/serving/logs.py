@@ -1,0 +1,65 @@
+"""One line of JSON per request, written a round of the event loop at a time."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import time
+
+from widemargin.web.serving.messages import Request
+
+#: Lines that are written at once: they stay below 4,096 bytes, up to which a pipe keeps apart what
+#: several processes write.
+_TOGETHER = 10
+
+
+class RequestLog:
+    """Writes a line for each request.
+
+    Parameters
+    ----------
+    loop : event loop
+        Its next round writes what was logged in this one.
+    file : int or None
+        The file descriptor; None writes nothing.
+    """
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, file: int | None) -> None:
+        self._loop, self._file = loop, file
+        self._lines: list[str] = []
+        self._second, self._shown = 0, ""
+
+    def add(self, request: Request, status: int, sent: int, seconds: float) -> None:
+        """Log an answer."""
+        if self._file is None:
+            return
+        if not self._lines:
+            self._loop.call_soon(self.flush)
+        now = time.time()
+        if int(now) != self._second:
+            self._second = int(now)
+            self._shown = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(self._second))
+        path = request.path.decode("latin-1")
+        if '"' in path or "\\" in path or not path.isascii() or not path.isprintable():
+            path = json.dumps(path)[1:-1]
+        self._lines.append(
+            f'{{"time":"{self._shown}.{int(now % 1 * 1000):03d}Z","id":"{request.id}",'
+            f'"client":"{request.client}","method":"{request.method}","path":"{path}",'
+            f'"status":{status},"model":{json.dumps(request.model)},'
+            f'"digest":"{request.digest[:12]}","rows":{request.rows},'
+            f'"received":{len(request.body)},"sent":{sent},"ms":{seconds * 1000:.3f}}}\n'
+        )
+
+    def flush(self) -> None:
+        """Write what was logged."""
+        lines, self._lines = self._lines, []
+        for first in range(0, len(lines), _TOGETHER):
+            self._write("".join(lines[first : first + _TOGETHER]))
+
+    def _write(self, text: str) -> None:
+        if text and self._file is not None:
+            try:
+                os.write(self._file, text.encode("utf-8", "replace"))
+            except OSError:  # nobody reads the log any more
+                self._file = None

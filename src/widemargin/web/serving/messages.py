@@ -1,0 +1,134 @@
+"""Requests and answers, whatever carries them."""
+
+from __future__ import annotations
+
+import itertools
+import re
+import secrets
+from http import HTTPStatus
+from typing import Any
+
+from widemargin.web.serving.askable import plain_json
+
+JSON = b"application/json"
+_ID = re.compile(rb"[A-Za-z0-9_.:-]{1,64}")
+_HEADS = {
+    status.value: f"HTTP/1.1 {status.value} {status.phrase}\r\n".encode() for status in HTTPStatus
+}
+#: On every answer: it is what it says it is, and no cache keeps it.
+_ALWAYS = b"x-content-type-options: nosniff\r\ncache-control: no-store\r\n"
+_numbers = itertools.count(1)
+_prefix = [secrets.token_hex(4)]
+
+
+def new_prefix() -> None:
+    """Make the request ids of this process differ from those of all others."""
+    _prefix[0] = secrets.token_hex(4)
+
+
+def request_id(given: bytes) -> str:
+    """The id of a request: the client's, if it is a plain one, or a new one."""
+    if given and _ID.fullmatch(given):
+        return given.decode()
+    return f"{_prefix[0]}-{next(_numbers):x}"
+
+
+class Request:
+    """A request: complete, except that its body may still be arriving.
+
+    Attributes
+    ----------
+    method : str
+        Such as POST.
+    path, query : bytes
+        The parts of its address.
+    headers : dict
+        The headers, by their names in small letters.
+    body : bytes
+        The body.
+    client : str
+        The address of whoever asks.
+    began : float
+        When its first byte arrived, by the monotonic clock.
+    id : str
+        What its log line and its answer call it.
+    """
+
+    __slots__ = (
+        *("began", "body", "client", "digest", "headers", "id", "method", "model", "path"),
+        *("query", "route", "rows"),
+    )
+
+    def __init__(
+        self,
+        method: str,
+        path: bytes,
+        query: bytes,
+        headers: dict[bytes, bytes],
+        client: str,
+        began: float,
+    ) -> None:
+        self.method, self.path, self.query, self.headers = method, path, query, headers
+        self.client, self.began, self.body = client, began, b""
+        self.id = request_id(headers.get(b"x-request-id", b""))
+        self.route, self.model, self.digest, self.rows = "other", "", "", 0
+
+
+class Answer:
+    """A status, a body, and the headers beside the usual ones."""
+
+    __slots__ = ("body", "content_type", "headers", "status")
+
+    def __init__(
+        self,
+        status: int,
+        body: bytes,
+        content_type: bytes = JSON,
+        headers: tuple[tuple[bytes, bytes], ...] = (),
+    ) -> None:
+        self.status, self.body, self.content_type, self.headers = (
+            status,
+            body,
+            content_type,
+            headers,
+        )
+
+    def encode(self, request: Request | None, close: bool, head: bool = False) -> bytes:
+        """The bytes of the answer to a request.
+
+        Parameters
+        ----------
+        request : Request or None
+            What is answered, if that much is known.
+        close : bool
+            Whether the connection ends with it.
+        head : bool
+            Whether only the headers are wanted.
+        """
+        parts = [
+            _HEADS[self.status],
+            b"content-type: %b\r\ncontent-length: %d\r\n" % (self.content_type, len(self.body)),
+            _ALWAYS,
+        ]
+        if request is not None:
+            parts.append(b"x-request-id: %b\r\n" % request.id.encode())
+        parts += [b"%b: %b\r\n" % header for header in self.headers]
+        parts.append(b"connection: close\r\n\r\n" if close else b"\r\n")
+        if not head:
+            parts.append(self.body)
+        return b"".join(parts)
+
+
+def refusal(status: int, message: str, request: Request | None = None, **more: Any) -> Answer:
+    """An answer that says in one line why there is no other."""
+    told = {"error": message, **more}
+    if request is not None:
+        told["id"] = request.id
+        if request.model:
+            told |= {"model": request.model, "digest": request.digest}
+    headers: tuple[tuple[bytes, bytes], ...] = ()
+    if status in (429, 503):
+        headers = ((b"retry-after", b"1"),)
+    elif status == 401:
+        headers = ((b"www-authenticate", b"Bearer"),)
+    return Answer(status, plain_json(told).encode("utf-8", "replace"), headers=headers)

@@ -1,0 +1,137 @@
+"""The models that are served: reading them from their files, and noticing new ones."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from widemargin.errors import DataError, ModelFileError
+from widemargin.modelfile import read_model_file, restore
+from widemargin.models.linear import model_of
+from widemargin.web.serving.askable import Askable
+from widemargin.web.serving.sentence_models import ParserAsked, TaggerAsked
+from widemargin.web.serving.table_models import TableModel
+from widemargin.web.serving.text_cutters import TokenizerAsked
+from widemargin.web.serving.text_models import StringsModel, TextModel, VwModel
+from widemargin.web.serving.vector_models import NamedModel, VectorsModel
+
+#: The last bytes of a model file are the digest of all others.
+_DIGEST_BYTES = 32
+
+
+@dataclass(frozen=True)
+class Served:
+    """A model that answers.
+
+    Attributes
+    ----------
+    name : str
+        What clients call it: the name of its file without the ending.
+    path : str
+        Its file.
+    digest : str
+        The SHA-256 of its file's content, in hexadecimal digits, as the file itself has it.
+    version : tuple
+        What tells whether the file was replaced.
+    asked : Askable
+        The model.
+    """
+
+    name: str
+    path: str
+    digest: str
+    version: tuple[int, ...]
+    asked: Askable
+
+    def describe(self) -> dict[str, Any]:
+        """What a client has to know."""
+        return {"name": self.name, "digest": self.digest, **self.asked.describe()}
+
+
+def version_of(path: str) -> tuple[int, ...]:
+    """What changes when a file is replaced or written to; () if there is none."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return ()
+    return found.st_ino, found.st_size, found.st_mtime_ns
+
+
+def name_of(path: str) -> str:
+    """What clients call the model of a file.
+
+    >>> name_of("models/spam.v2.wm")
+    'spam.v2'
+    """
+    return os.path.splitext(os.path.basename(path))[0]
+
+
+def load_served(path: str, name: str) -> Served:
+    """Read a model, and ask it once, so that the first request need not wait for anything."""
+    version = version_of(path)
+    arrays, about = read_model_file(path)
+    with open(path, "rb") as file:
+        file.seek(-_DIGEST_BYTES, os.SEEK_END)
+        digest = file.read().hex()
+    if version_of(path) != version:
+        raise ModelFileError(f"{path}: was replaced while it was read; it is read again later")
+    served = Served(name, path, digest, version, askable(path, arrays, about))
+    served.asked.warm_up()
+    return served
+
+
+def askable(path: str, arrays: dict[str, Any], about: dict[str, Any]) -> Askable:
+    """The model in a file's content, as the server asks it."""
+    learner = about.get("learner")
+    if learner == "Tagger":
+        from widemargin.structured.tagger.model import TaggerModel
+
+        return TaggerAsked(restore(path, arrays, about, TaggerModel.of))
+    if learner == "Parser":
+        from widemargin.structured.parser.model import ParserModel
+
+        return ParserAsked(restore(path, arrays, about, ParserModel.of))
+    if learner == "Tokenizer":
+        from widemargin.structured.tokenizer.model import TokenizerModel
+
+        return TokenizerAsked(restore(path, arrays, about, TokenizerModel.of))
+    if learner == "StructuredPerceptron":
+        raise DataError(f"{path}: is a model of a task that is written in Python: load it there")
+    return rows_model(path, model_of(path, arrays, about))
+
+
+def rows_model(path: str, model: Any) -> Askable:
+    """What asks a model of rows, by what its examples are."""
+    encoder: Any = model.encoder
+    kernel = getattr(model, "kernel", None)
+    if kernel is not None and kernel.on_objects:
+        if kernel.function is None:
+            raise DataError(
+                f"{path}: its kernel is the function {kernel.called!r}, which a file cannot hold:"
+                " it can be asked in Python only"
+            )
+        return StringsModel(model)
+    if model.by_name:
+        return NamedModel(model)
+    if encoder is None or encoder.kind == "numbers":
+        return VectorsModel(model)
+    if encoder.kind == "table":
+        if encoder.by_name or not encoder.only_texts or len(encoder.text_columns) > 1:
+            return TableModel(model)
+        return TextModel(replace(model, encoder=encoder.text), encoder.text_columns[0])
+    return TextModel(model) if encoder.kind == "text" else VwModel(model)
+
+
+def named_paths(paths: Sequence[str]) -> dict[str, str]:
+    """The files by what clients call their models; two of one name are refused."""
+    found: dict[str, str] = {}
+    for path in paths:
+        name = name_of(path)
+        if name in found:
+            raise DataError(
+                f"{found[name]} and {path} would both be called {name}; rename one of them"
+            )
+        found[name] = path
+    return found

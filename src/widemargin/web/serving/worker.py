@@ -1,0 +1,176 @@
+"""A process that answers, until it is told to end."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import os
+import signal
+import socket
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from widemargin.web.security import Hosts, Tokens
+from widemargin.web.serving.application import Application
+from widemargin.web.serving.gate import Gate
+from widemargin.web.serving.http import IDLE, Connection
+from widemargin.web.serving.limits import Limits
+from widemargin.web.serving.logs import RequestLog
+from widemargin.web.serving.messages import new_prefix
+from widemargin.web.serving.metrics import Counters
+from widemargin.web.serving.served import Served
+
+#: Told to stop: finish what was begun. Told to retire: as well, but leave connections the time to
+#: end by themselves, because others answer here from now on.
+STOP, RETIRE = signal.SIGTERM, signal.SIGUSR1
+#: Seconds between looks at what takes too long.
+_LOOK = 0.25
+#: Seconds in which what clients have sent before the end is still read.
+_LAST_WORDS = 0.05
+#: Seconds that an idle connection of a retired process stays: its client may be about to ask.
+_RETIRED_IDLE = 2.0
+#: New Python objects after which garbage is looked for. Requests make no cycles, and a look at all
+#: objects takes as long as dozens of answers.
+_OBJECTS = 50_000
+
+
+@dataclass(frozen=True)
+class ServeSettings:
+    """How to serve.
+
+    Attributes
+    ----------
+    hosts : Hosts or None
+        The names that requests may ask for; None for any.
+    tokens : Tokens
+        The tokens, if any are needed.
+    limits : Limits
+        How much may be asked.
+    workers : int
+        How many processes answer.
+    wait : float
+        Seconds that a question waits for others.
+    grace : float
+        Seconds that requests have to finish when the server ends.
+    log : int or None
+        The file descriptor of the log.
+    """
+
+    hosts: Hosts | None = None
+    tokens: Tokens = field(default_factory=lambda: Tokens(()))
+    limits: Limits = field(default_factory=Limits)
+    workers: int = 1
+    wait: float = 0.0
+    grace: float = 10.0
+    log: int | None = None
+
+
+class Worker:
+    """Serves some models on a listening socket.
+
+    Parameters
+    ----------
+    models : sequence of Served
+        The models.
+    settings : ServeSettings
+        How to serve.
+    counters : Counters
+        Where to count.
+    takeovers : int
+        How often models were replaced before.
+    """
+
+    def __init__(
+        self,
+        models: Sequence[Served],
+        settings: ServeSettings,
+        counters: Counters,
+        takeovers: int = 0,
+    ) -> None:
+        self._models, self._settings, self._counters = models, settings, counters
+        self._takeovers = takeovers
+        self._connections: set[Connection] = set()
+        self._told = 0
+        self._end = asyncio.Event()
+
+    def run(self, listening: socket.socket, ready: Callable[[], None]) -> None:
+        """Serve until a signal, in this process."""
+        import uvloop
+
+        new_prefix()
+        gc.collect()
+        gc.freeze()
+        gc.set_threshold(_OBJECTS)
+        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+            runner.run(self._until_signal(listening, ready))
+
+    async def _until_signal(self, listening: socket.socket, ready: Callable[[], None]) -> None:
+        loop, parent = asyncio.get_running_loop(), os.getppid()
+        for told in (STOP, RETIRE):
+            loop.add_signal_handler(told, self.tell, told)
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # the supervisor tells
+        serving = asyncio.ensure_future(self.serve(listening, ready))
+        while not serving.done():
+            await asyncio.wait([serving], timeout=_LOOK)
+            if os.getppid() != parent:
+                self.tell(STOP)
+        serving.result()
+
+    def tell(self, told: int) -> None:
+        """Begin to end."""
+        if self._told != STOP:
+            self._told = told
+        self._end.set()
+
+    async def serve(self, listening: socket.socket, ready: Callable[[], None]) -> None:
+        """Serve until told to end, and then until everything that was begun is answered."""
+        loop, settings = asyncio.get_running_loop(), self._settings
+        log = RequestLog(loop, settings.log)
+        app = Application(
+            self._models,
+            loop,
+            Gate(settings.hosts, settings.tokens),
+            settings.limits,
+            self._counters,
+            log,
+            settings.wait,
+            self._takeovers,
+            settings.workers,
+        )
+        server = await loop.create_server(
+            lambda: Connection(app, self._connections), sock=listening
+        )
+        ready()
+        looking = asyncio.ensure_future(self._look_after())
+        try:
+            await self._end.wait()
+            await asyncio.sleep(_LAST_WORDS)
+            app.draining = True
+            server.close()
+            await self._drain()
+        finally:
+            looking.cancel()
+            for connection in list(self._connections):
+                connection.abort()
+            await asyncio.sleep(0)
+            log.flush()
+            app.answering.close()
+
+    async def _look_after(self) -> None:
+        """End what takes too long."""
+        while True:
+            await asyncio.sleep(_LOOK)
+            idle = _RETIRED_IDLE if self._told else IDLE
+            for connection in list(self._connections):
+                connection.look(time.monotonic(), idle)
+
+    async def _drain(self) -> None:
+        """Wait until all connections have ended, as long as there is time."""
+        until = time.monotonic() + self._settings.grace
+        while self._connections and time.monotonic() < until:
+            if self._told == STOP:
+                for connection in list(self._connections):
+                    if connection.idle:
+                        connection.close()
+            await asyncio.sleep(0.01)

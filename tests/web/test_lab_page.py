@@ -1,0 +1,406 @@
+"""The lab's page in a real browser: what it shows is what the library computes."""
+
+import base64
+import json
+import shutil
+import time
+import warnings
+import xml.etree.ElementTree as ElementTree
+
+import numpy as np
+import pytest
+
+import widemargin
+
+pytest.importorskip("starlette", reason="the lab needs starlette")
+webdriver = pytest.importorskip("selenium.webdriver", reason="the page is driven by selenium")
+ActionChains, Keys = webdriver.ActionChains, webdriver.Keys
+
+pytestmark = [
+    pytest.mark.skipif(
+        not (shutil.which("chromium") and shutil.which("chromedriver")),
+        reason="there is no browser: install chromium and chromedriver",
+    ),
+    pytest.mark.filterwarnings("ignore::widemargin.NotSeparableWarning"),
+]
+WIDTHS = (400, 1400)
+SIX = np.array([[-1, 2], [1, 0], [1, 1], [-1, 0], [-1, -2], [1, -1]], dtype=float)
+
+
+@pytest.fixture(scope="module")
+def running():
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(40, 4)) * [1, 5, 2, 1] + [0, 30, 0, 0]
+    with widemargin.lab(X, X[:, 0] + X[:, 2] > 0, names=["a", "b", "c", "d"]) as lab:
+        yield lab
+
+
+@pytest.fixture(scope="module")
+def browser():
+    options = webdriver.ChromeOptions()
+    options.binary_location = shutil.which("chromium")
+    for argument in (
+        "headless=new",
+        "no-sandbox",
+        "disable-gpu",
+        "no-first-run",
+        "disable-background-networking",
+        "disable-component-update",
+    ):
+        options.add_argument(f"--{argument}")
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    found = webdriver.Chrome(options, webdriver.ChromeService(shutil.which("chromedriver")))
+    yield found
+    found.quit()
+
+
+@pytest.fixture
+def page(running, browser):
+    """The page with the lecture's six points."""
+    open_at(browser, running, 1400)
+    load(browser, "six")
+    yield browser
+    severe = [one["message"] for one in browser.get_log("browser") if one["level"] == "SEVERE"]
+    assert severe == []
+
+
+def open_at(browser, running, width, scheme="light", fragment=""):
+    metrics = {"width": width, "height": 1000, "deviceScaleFactor": 1, "mobile": width < 600}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+    look = [{"name": "prefers-color-scheme", "value": scheme}]
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": look})
+    browser.get("about:blank")
+    browser.get(running.url + fragment)
+    settle(browser)
+
+
+def settle(browser):
+    """Wait until the page has all its answers and has drawn them."""
+    quiet = """const s = window.lab?.state();
+    return Boolean(s?.idle && lab.cards.every((card) => card.words !== undefined))"""
+    until = time.monotonic() + 240  # loops may have to be compiled first
+    while time.monotonic() < until:
+        if browser.execute_script(quiet):
+            return
+        time.sleep(0.02)
+    raise AssertionError(browser.execute_script("return document.body.innerText"))
+
+
+def load(browser, name):
+    browser.execute_script(
+        "lab.load(lab.setup.presets.find((one) => one.name === arguments[0]))", name
+    )
+    settle(browser)
+
+
+def state(browser):
+    settle(browser)
+    return browser.execute_script("return lab.state()")
+
+
+def press(browser, *keys):
+    ActionChains(browser).send_keys(*keys).perform()
+    settle(browser)
+
+
+def focus(browser, css):
+    browser.execute_script("document.querySelector(arguments[0]).focus()", css)
+
+
+def points_of(now):
+    points = np.array(now["points"])
+    return points[:, :2], np.array(now["classes"])[points[:, 2].astype(int)]
+
+
+def test_the_worked_example_by_keyboard_alone(page):
+    """Every step of the lecture: mistakes on the 1st, 3rd and 5th example, then w = (3, 1)."""
+    assert "Press → to look at the first example" in state(page)["shown"][0]["words"]
+    seen = []
+    for _ in range(6):
+        press(page, Keys.ARROW_RIGHT)
+        shown = state(page)["shown"][0]
+        seen.append((shown["mistake"], shown["w"][0][:2]))
+    after = [[1, -2], [1, -2], [2, -1], [2, -1], [3, 1], [3, 1]]
+    assert seen == list(zip([True, False] * 3, after, strict=True))
+    press(page, Keys.ARROW_LEFT, Keys.ARROW_LEFT)
+    shown = state(page)["shown"][0]
+    assert shown["w"][0][:2] == [2, -1]
+    press(page, Keys.ARROW_RIGHT)
+    words = state(page)["shown"][0]["words"]
+    assert "A mistake" in words
+    assert "(2, −1) − (−1, −2) = (3, 1)" in words
+    heard = page.execute_script("return document.getElementById('announce').textContent")
+    assert "A mistake" in heard
+    press(page, Keys.HOME, "m", "m")
+    assert state(page)["position"] == 3
+    press(page, "M")
+    assert state(page)["position"] == 1
+    press(page, Keys.END)
+    now = state(page)
+    assert now["position"] == now["length"] == 12
+    assert now["shown"][0]["right"] == 6
+
+
+LEARNERS = [
+    ("perceptron", {"keep": "average", "shuffle": "rows", "random_state": 5}),
+    ("perceptron", {"batch": 4, "eta": 0.5}),
+    ("pa", {"C": 0.3}),
+    ("logistic", {"epochs": 3}),
+]
+
+
+@pytest.mark.parametrize("name", ["narrow", "xor", "three"])
+@pytest.mark.parametrize(("learner", "settings"), LEARNERS)
+def test_the_screen_equals_the_library(page, name, learner, settings):
+    load(page, name)
+    given = [{"learner": learner, "settings": settings}]
+    page.execute_script(
+        "lab.restore({...lab.state(), learners: arguments[0], position: 'end'})", given
+    )
+    now = state(page)
+    shown, (X, y) = now["shown"][0], points_of(now)
+    kinds = {"perceptron": "Perceptron", "pa": "PassiveAggressive", "logistic": "OnlineLogistic"}
+    params = {"shuffle": False, "keep": "last", "epochs": 20, "random_state": 0, **settings}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        fit = getattr(widemargin, kinds[learner])(**params).fit(X, y)
+    assert np.allclose(shown["weights"], np.column_stack([fit.coef_, fit.intercept_]), rtol=1e-9)
+    assert shown["mistakes"] == fit.mistakes_
+    assert shown["right"] == np.sum(fit.predict(X) == y)
+
+
+def test_kernel_learners_and_votes_on_the_screen(page):
+    load(page, "rings")
+    now = state(page)
+    X, y = points_of(now)
+    common = {"gamma": 0.5, "kernel": "rbf"}
+    perceptron = widemargin.KernelPerceptron(
+        **common, keep="last", shuffle=False, epochs=20, random_state=0
+    ).fit(X, y)
+    svm = widemargin.KernelSVM(**common, C=10.0).fit(X, y)
+    for shown, fit in zip(now["shown"], (perceptron, svm), strict=True):
+        assert np.allclose(shown["scores"], fit.decision_function(X), rtol=1e-7, atol=1e-7)
+    load(page, "narrow")
+    page.execute_script("lab.set(0, 'keep', 'vote')")
+    settle(page)
+    field = page.execute_script(
+        "const t = lab.cards[0].training; return [...t.votes(t.length, arguments[0], 'test')]",
+        X.ravel().tolist(),
+    )
+    now = state(page)
+    A, b = points_of(now)
+    voted = widemargin.Perceptron(keep="vote", shuffle=False, epochs=100, random_state=0).fit(A, b)
+    assert np.allclose(field, voted.decision_function(X), rtol=1e-9)
+
+
+def test_the_verdict_follows_the_points(page):
+    now = state(page)
+    assert now["verdict"]["verdict"] == "separable"
+    x, y = place(page, *SIX[0])
+    x2, y2 = place(page, 3, 0.5)
+    ActionChains(page).move_by_offset(0, 0).perform()
+    canvas = page.find_element("css selector", "canvas.plane")
+    half = canvas.size["width"] / 2
+    chain = ActionChains(page).move_to_element_with_offset(canvas, x - half, y - half)
+    chain.click_and_hold().move_to_element_with_offset(
+        canvas, x2 - half, y2 - half
+    ).release().perform()
+    settle(page)
+    now = state(page)
+    assert now["points"][0][:2] != [-1, 2]
+    assert np.allclose(now["points"][0][:2], [3, 0.5], atol=0.05)
+    X, labels = points_of(now)
+    found = widemargin.certify(X, labels, bias=False)
+    assert found.verdict == now["verdict"]["verdict"] == "not separable"
+    assert now["verdict"]["examples"] == found.examples.tolist()
+    badge = page.execute_script("return document.getElementById('verdict').textContent")
+    assert badge == "not separable"
+    ActionChains(page).key_down(Keys.CONTROL).send_keys("z").key_up(Keys.CONTROL).perform()
+    assert state(page)["points"][0][:2] == [-1, 2]
+
+
+def place(page, x, y):
+    """Where a place of the plane is on the canvas."""
+    return page.execute_script(
+        "const {plane} = lab.cards[0]; return [plane.x(arguments[0]), plane.y(arguments[1])]", x, y
+    )
+
+
+def test_points_by_mouse_and_by_keys(page):
+    canvas = page.find_element("css selector", "canvas.plane")
+    half = canvas.size["width"] / 2
+    x, y = place(page, 2, 3)
+    ActionChains(page).move_to_element_with_offset(canvas, x - half, y - half).click().perform()
+    now = state(page)
+    assert len(now["points"]) == 7
+    assert np.allclose(now["points"][6], [2, 3, 1], atol=0.05)
+    ActionChains(page).move_to_element_with_offset(
+        canvas, x - half, y - half
+    ).context_click().perform()
+    assert len(state(page)["points"]) == 6
+    focus(page, "canvas.plane")
+    press(page, "1", Keys.ARROW_UP, Keys.ARROW_UP, Keys.ENTER)
+    now = state(page)
+    assert now["points"][6] == [0, 0.2, 0]
+    press(page, Keys.ENTER, Keys.ARROW_LEFT, Keys.ENTER)
+    assert state(page)["points"][6] == [-0.1, 0.2, 0]
+    press(page, Keys.DELETE)
+    assert len(state(page)["points"]) == 6
+
+
+def test_points_by_touch(page):
+    box = page.execute_script(
+        "const {canvas} = lab.cards[0]; canvas.scrollIntoView();"
+        "const box = canvas.getBoundingClientRect(); return [box.left + 1, box.top + 1]"
+    )
+
+    def finger(kind, x, y):
+        px, py = place(page, x, y)
+        touched = [] if kind == "touchEnd" else [{"x": box[0] + px, "y": box[1] + py}]
+        page.execute_cdp_cmd("Input.dispatchTouchEvent", {"type": kind, "touchPoints": touched})
+
+    page.execute_cdp_cmd("Emulation.setTouchEmulationEnabled", {"enabled": True})
+    for kind, x, y in (("touchStart", 2, 3), ("touchMove", 3, 3), ("touchEnd", 3, 3)):
+        finger(kind, x, y)
+    page.execute_cdp_cmd("Emulation.setTouchEmulationEnabled", {"enabled": False})
+    now = state(page)
+    assert len(now["points"]) == 7
+    assert np.allclose(now["points"][6][:2], [3, 3], atol=0.06)
+
+
+def test_a_third_class(page):
+    page.execute_script("lab.addClass()")
+    focus(page, "canvas.plane")
+    press(page, Keys.SHIFT + Keys.ARROW_UP * 6, Keys.NULL, Keys.ENTER)
+    now = state(page)
+    assert now["classes"] == [-1, 1, 2]
+    assert len(now["shown"][0]["w"]) == 3
+
+
+def test_links_and_json_restore_everything(page, running):
+    load(page, "outlier")
+    page.execute_script("lab.set(1, 'C', 5); lab.player.setSpeed(20); lab.shown.trail = false")
+    settle(page)
+    page.execute_script("lab.player.go(4)")
+    before = state(page)
+    page.find_element("id", "link").click()
+    address = page.execute_script("return document.querySelector('#dialog textarea').value")
+    assert address.startswith(running.url + "#")
+    open_at(page, running, 1400, fragment=address.partition(running.url)[2])
+    after = state(page)
+    kept = ("points", "classes", "learners", "frame", "position", "speed", "story", "linked")
+    assert {name: after[name] for name in kept} == {name: before[name] for name in kept}
+    assert page.execute_script("return lab.shown.trail") is False
+    assert after["shown"][1]["w"] == before["shown"][1]["w"]
+
+
+def test_a_broken_link_is_told(page, running):
+    open_at(page, running, 1400, fragment="#bm90IGEgc3RhdGU")
+    told = page.execute_script("return document.getElementById('status').textContent")
+    assert "cannot be read" in told or state(page)["points"]
+
+
+def test_pictures(page):
+    load(page, "xor")
+    drawing = page.execute_script("return lab.svg()")
+    root = ElementTree.fromstring(drawing.encode())
+    assert len(list(root.iter("{http://www.w3.org/2000/svg}path"))) > 40
+    picture = page.execute_async_script(
+        "const done = arguments[0]; import(new URL('exports.js', location)).then(async (m) => {"
+        "const blob = await m.pngOf(lab); done([blob.type, blob.size]); })"
+    )
+    assert picture[0] == "image/png"
+    assert picture[1] > 5000
+    told = json.loads(
+        page.execute_async_script(
+            "const done = arguments[0];"
+            "import(new URL('exports.js', location)).then((m) => done(m.jsonOf(lab)))"
+        )
+    )
+    assert told["state"]["preset"] == "xor"
+    assert told["runs"][0]["cycle"]
+
+
+def test_the_python_that_is_shown_runs(page, capsys):
+    load(page, "outlier")
+    page.find_element("id", "python").click()
+    until = time.monotonic() + 30
+    text = ""
+    while not text and time.monotonic() < until:
+        text = page.execute_script(
+            "return document.querySelector('#dialog pre')?.textContent ?? ''"
+        )
+    names = {}
+    exec(compile(text, "lab.py", "exec"), names)
+    shown = state(page)["shown"]
+    for one, fit in zip(shown, (names["learner"], names["second"]), strict=True):
+        assert np.array_equal(one["weights"], np.column_stack([fit.coef_, fit.intercept_]))
+    capsys.readouterr()
+
+
+def test_own_examples(page):
+    page.execute_script("document.getElementById('show-sample').click()")
+    settle(page)
+    now = state(page)
+    assert "main directions" in now["story"]
+    assert now["classes"] == ["False", "True"]
+    assert len(now["points"]) == 40
+
+
+def test_cycles_and_failures_are_shown(page):
+    load(page, "xor")
+    assert "A cycle" in page.execute_script("return document.querySelector('.notice').textContent")
+    page.execute_script("lab.set(0, 'epochs', 5000)")
+    settle(page)
+    assert "20,000" in page.execute_script("return document.querySelector('.notice').textContent")
+
+
+def test_playing(page):
+    page.execute_script("lab.player.setSpeed(1000); lab.player.play()")
+    until = time.monotonic() + 20
+    while page.execute_script("return lab.player.playing") and time.monotonic() < until:
+        time.sleep(0.02)
+    assert state(page)["position"] == 12
+
+
+def test_a_hidden_answer_of_the_past_is_not_shown(page):
+    """Of many quick changes the last one counts."""
+    page.execute_script(
+        "for (let i = 0; i < 30; i++) lab.move(0, [-1 - i / 10, 2], true); lab.settle()"
+    )
+    now = state(page)
+    X, y = points_of(now)
+    assert now["points"][0][0] == pytest.approx(-3.9)
+    fit = widemargin.Perceptron(keep="last", shuffle=False, fit_intercept=False, epochs=20).fit(
+        X, y
+    )
+    page.execute_script("lab.player.go(lab.length)")
+    assert np.allclose(np.array(state(page)["shown"][0]["w"])[0, :2], fit.coef_[0])
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_nothing_sticks_out(browser, running, width, scheme):
+    open_at(browser, running, width, scheme)
+    for name in ("six", "xor", "three", "outlier"):
+        load(browser, name)
+        assert browser.execute_script("return document.documentElement.scrollWidth") <= width
+        shot = base64.b64decode(browser.execute_cdp_cmd("Page.captureScreenshot", {})["data"])
+        assert len(shot) > 20_000
+    severe = [one["message"] for one in browser.get_log("browser") if one["level"] == "SEVERE"]
+    assert severe == []
+
+
+def test_everything_can_be_reached_by_tab_and_has_a_name(page):
+    nameless = page.execute_script("""
+      return [...document.querySelectorAll("button, select, input, canvas[tabindex]")]
+        .filter((one) => one.offsetParent !== null)
+        .filter((one) => !one.textContent.trim() && !one.ariaLabel && !one.labels?.length)
+        .map((one) => one.outerHTML.slice(0, 80))""")
+    assert nameless == []
+    assert (
+        page.execute_script(
+            "return document.querySelectorAll('[tabindex]:not([tabindex=\"0\"])').length"
+        )
+        == 0
+    )

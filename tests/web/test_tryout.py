@@ -1,0 +1,161 @@
+"""The page to try a model by hand, in a real browser."""
+
+import json
+import shutil
+import threading
+
+import pytest
+
+pytest.importorskip("httptools")
+pytest.importorskip("uvloop")
+CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
+selenium = pytest.importorskip("selenium", reason="the page is tried with selenium")
+pytestmark = pytest.mark.skipif(
+    not (CHROMIUM and DRIVER), reason="there is no chromium with its chromedriver"
+)
+
+
+@pytest.fixture(scope="module")
+def address(models):
+    """A server of all models in this process."""
+    import asyncio
+
+    from widemargin.web.running import address_of, listen
+    from widemargin.web.security import Hosts
+    from widemargin.web.serving.metrics import Counters
+    from widemargin.web.serving.worker import STOP, ServeSettings, Worker
+
+    listening = listen("127.0.0.1", 0)
+    settings = ServeSettings(hosts=Hosts("127.0.0.1", listening.getsockname()[1]), grace=1.0)
+    ready = threading.Event()
+    worker = Worker(models, settings, Counters(1, [served.name for served in models]))
+    loop = asyncio.new_event_loop()
+    thread = threading.Thread(
+        target=lambda: loop.run_until_complete(worker.serve(listening, ready.set))
+    )
+    thread.start()
+    assert ready.wait(30)
+    yield address_of(listening)
+    loop.call_soon_threadsafe(worker.tell, STOP)
+    thread.join(20)
+    listening.close()
+
+
+@pytest.fixture(scope="module")
+def browser():
+    from selenium import webdriver
+
+    options = webdriver.ChromeOptions()
+    for word in ("--headless=new", "--no-sandbox", "--disable-gpu"):
+        options.add_argument(word)
+    options.binary_location = CHROMIUM
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    opened = webdriver.Chrome(options, webdriver.ChromeService(DRIVER))
+    # A window cannot be as narrow as a telephone.
+    metrics = {"width": 400, "height": 900, "deviceScaleFactor": 1, "mobile": True}
+    opened.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+    yield opened
+    opened.quit()
+
+
+def find(browser, selector):
+    from selenium.webdriver.common.by import By
+
+    return browser.find_elements(By.CSS_SELECTOR, selector)
+
+
+def wait(browser, true):
+    from selenium.webdriver.support.ui import WebDriverWait
+
+    return WebDriverWait(browser, 20).until(lambda page: true())
+
+
+def ask(browser, name, written=None):
+    """Choose a model, write an example, and ask with the keyboard; the label."""
+    from selenium.webdriver.common.keys import Keys
+    from selenium.webdriver.support.ui import Select
+
+    (chosen,) = find(browser, "#model")
+    Select(chosen).select_by_value(name)
+    (box,) = find(browser, "#input")
+    if written is not None:
+        box.clear()
+        box.send_keys(written)
+    box.send_keys(Keys.CONTROL, Keys.ENTER)
+    wait(browser, lambda: find(browser, "#answer")[0].is_displayed())
+    return find(browser, "#label")[0].text
+
+
+def open_page(browser, address):
+    browser.get(address)
+    wait(browser, lambda: find(browser, "#question")[0].is_displayed())
+
+
+def test_a_text_is_marked_by_what_decided_it(browser, address):
+    open_page(browser, address)
+    evil = "win money <img src=x onerror=document.title='broken'> see"
+    assert ask(browser, "texts", evil) == "spam"
+    (marked,) = find(browser, "#marked")
+    assert marked.text == evil  # shown, not run
+    assert browser.title == "widemargin: try a model"
+    pros = [word.text for word in find(browser, "#marked .pro")]
+    cons = [word.text for word in find(browser, "#marked .con")]
+    assert {"win", "money"} <= set(pros)
+    assert "see" in cons
+    assert not find(browser, "#marked img")
+
+
+def test_every_model_can_be_tried_with_its_sample(browser, address, models):
+    open_page(browser, address)
+    for served in models:
+        label = ask(browser, served.name)
+        assert served.digest in find(browser, "#digest")[0].text
+        if served.asked.explains:
+            assert label, served.name
+            assert find(browser, "#reasons tbody tr"), served.name
+        else:
+            assert "{" in find(browser, "#marked")[0].text, served.name
+        wide = browser.execute_script("return document.documentElement.scrollWidth")
+        assert wide <= 400, served.name
+
+
+def test_a_word_is_explained_when_it_is_chosen(browser, address):
+    open_page(browser, address)
+    ask(browser, "tagger", "the dog barks")
+    words = find(browser, "#marked button")
+    assert [word.text.split("\n")[0] for word in words] == ["the", "dog", "barks"]
+    words[1].click()
+    wait(
+        browser,
+        lambda: find(browser, "#marked button")[1].get_attribute("aria-pressed") == "true",
+    )
+
+
+def test_what_is_wrong_is_said(browser, address):
+    open_page(browser, address)
+    from selenium.webdriver.support.ui import Select
+
+    Select(find(browser, "#model")[0]).select_by_value("vectors")
+    (box,) = find(browser, "#input")
+    box.clear()
+    box.send_keys("[1, 2]")
+    find(browser, "#ask")[0].click()
+    wait(browser, lambda: find(browser, "#problem")[0].is_displayed())
+    assert "found 2 numbers" in find(browser, "#problem")[0].text
+
+
+def test_nothing_is_asked_elsewhere_and_nothing_fails(browser, address):
+    browser.get_log("browser")
+    browser.get_log("performance")
+    open_page(browser, address)
+    ask(browser, "texts")
+    severe = [line for line in browser.get_log("browser") if line["level"] == "SEVERE"]
+    assert severe == []
+    sent = [json.loads(line["message"])["message"] for line in browser.get_log("performance")]
+    urls = [
+        one["params"]["request"]["url"]
+        for one in sent
+        if one["method"] == "Network.requestWillBeSent"
+    ]
+    assert urls
+    assert all(url.startswith((address, "data:")) for url in urls)
