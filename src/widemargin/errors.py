@@ -58,3 +58,17 @@ class NotSeparableWarning(UserWarning):
     >>> print(caught[0].category.__name__, caught[0].message)
     NotSeparableWarning the weights after epoch 1 are the same as after epoch 0: ...
     """
+
+
+class ClusterError(RuntimeError):
+    """The cluster cannot do the work: the message says what is wrong with it.
+
+    Examples
+    --------
+    >>> from widemargin import ClusterError, Distributed, Perceptron
+    >>> try:
+    ...     Distributed(Perceptron(), client="tcp://nobody:1").fit("rows.svm")
+    ... except (ClusterError, ValueError) as error:
+    ...     print(type(error).__name__)
+    DataError
+    """

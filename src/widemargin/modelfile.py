@@ -29,6 +29,7 @@ import numpy as np
 
 from widemargin import __version__
 from widemargin.errors import ModelFileError
+from widemargin.stores.addresses import is_address, open_file, size_of, write_bytes
 
 Model = TypeVar("Model")
 #: Written to every file. Files of a higher format are rejected.
@@ -95,6 +96,9 @@ def write_file(path: str | os.PathLike[str], pieces: Sequence[Any]) -> None:
 
     It is written to a temporary file in the same folder, synced to disk, and then renamed.
     """
+    if is_address(path):
+        write_bytes(str(path), b"".join(bytes(piece) for piece in pieces))
+        return
     path = os.path.realpath(path)
     if os.path.exists(path) and not stat.S_ISREG(os.stat(path).st_mode):
         raise ModelFileError(f"{path}: cannot save a model here, it is not a regular file")
@@ -132,7 +136,7 @@ def read_model_file(path: str | os.PathLike[str]) -> tuple[dict[str, np.ndarray]
     from safetensors.numpy import load
 
     path = os.fspath(path)
-    with open(path, "rb") as file:
+    with open_file(path) as file:
         about = _check(path, file)
         file.seek(0)
         arrays = load(file.read())
@@ -155,9 +159,9 @@ def restore(
 
 def learner_of(path: str | os.PathLike[str]) -> str:
     """The learner named in a file, without checking anything else; "" if none is named."""
-    with open(path, "rb") as file:
+    with open_file(os.fspath(path)) as file:
         size = int.from_bytes(file.read(8), "little")
-        if size > min(os.fstat(file.fileno()).st_size, _LONGEST_HEADER):
+        if size > min(size_of(os.fspath(path)), _LONGEST_HEADER):
             return ""
         try:
             about = json.loads(json.loads(file.read(size))["__metadata__"]["model"])
@@ -168,7 +172,8 @@ def learner_of(path: str | os.PathLike[str]) -> str:
 
 def _check(path: str, file: BinaryIO) -> dict[str, Any]:
     """Check sizes, format and digest, and return the description."""
-    length = os.fstat(file.fileno()).st_size
+    length = file.seek(0, os.SEEK_END)
+    file.seek(0)
     size = int.from_bytes(file.read(8), "little")
     if length < 8 + _SEAL_BYTES or size > min(length - 8, _LONGEST_HEADER):
         raise ModelFileError(f"{path}: not a widemargin model, or cut short")

@@ -240,7 +240,7 @@ def test_evil_names_and_texts_are_harmless(texts, tmp_path):
 
 def test_many_classes_and_features_stay_small(tmp_path):
     rng = np.random.default_rng(0)
-    k = 300
+    k = 100
     X = np.vstack([np.eye(k), np.eye(k)]) + 0.01 * rng.normal(size=(2 * k, k))
     y = np.array([f"class {i} with a rather long name {'x' * 50}" for i in range(k)] * 2)
     p = Perceptron(epochs=2, random_state=0).fit(X, y)

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from shell import run
 
+from widemargin import load
 from widemargin.errors import DataError, ModelFileError
 from widemargin.structured import Tagger, Tokenizer, load_tokenizer, read_conll
 from widemargin.structured.tokenizer import cuts
@@ -235,6 +236,10 @@ def test_threads_files_and_seeds_do_not_change_what_is_found(tokenizer, tmp_path
     assert tokenizer.model_.conllu(text, n_jobs=3) == written
     tokenizer.save(tmp_path / "words.wm")
     assert load_tokenizer(tmp_path / "words.wm").conllu(text) == written
+    loaded = load(tmp_path / "words.wm")
+    assert isinstance(loaded, Tokenizer)
+    assert loaded.get_params() == tokenizer.get_params()
+    assert loaded.model_.conllu(text) == written
     again = Tokenizer(epochs=6, random_state=0).fit(read(treebank(4)))
     assert np.array_equal(again.model_.cutter.W, tokenizer.model_.cutter.W)
 

@@ -1,15 +1,25 @@
 """Small models of every kind, as files."""
 
+import io
+
 import numpy as np
 from shell import run_shell
 from small_language import made_corpus
 from tagged_sentences import SENTENCES, TAGS
 
 import widemargin
+from widemargin.structured import read_conll
 from widemargin.structured.parser.parser import Parser
 
 TEXTS = ["cheap pills now", "win money <b>now</b>", "see you at lunch", "how is the family"]
 KINDS = ["spam", "spam", "ham", "ham"]
+#: An empty column of CoNLL-U.
+EMPTY = "\t_"
+#: Sentences with a full stop each.
+TREEBANK = "".join(
+    f"1\t{first}{8 * EMPTY}\n2\tbarks{7 * EMPTY}\tSpaceAfter=No\n3\t.{8 * EMPTY}\n\n"
+    for first in ("It", "She", "It", "She")
+)
 PETS = {
     "weight": [4.0, 30.0, 3.5, None, 25.0, 5.0],
     "indoor": [True, False, True, True, False, True],
@@ -47,6 +57,13 @@ def save_all(folder):
         folder / "strings.wm"
     )
     widemargin.Tagger(epochs=3, random_state=0).fit(SENTENCES, TAGS).save(folder / "tagger.wm")
+    dicts = [[{"lower": word, "length": len(word)} for word in words] for words in SENTENCES]
+    widemargin.Tagger(epochs=3, random_state=0).fit(dicts, TAGS).save(folder / "dicts.wm")
+    sizes = [[{"word": "dog", "size": 1.5}, {"word": "barks", "size": -2.0}]]
+    features = widemargin.Tagger(epochs=3, random_state=0).fit(sizes, [["N", "V"]])
+    features.save(folder / "features.wm")
+    treebank = read_conll(io.StringIO(TREEBANK), format="conllu")
+    widemargin.Tokenizer(epochs=3, random_state=0).fit(treebank).save(folder / "words.wm")
     Parser(epochs=2, random_state=0).fit(made_corpus(40)).save(folder / "parser.wm")
     lines = [
         f"{label} " + " ".join(f"{j + 1}:{value:.4g}" for j, value in enumerate(x))

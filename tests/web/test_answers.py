@@ -146,6 +146,30 @@ def test_lines_of_vowpal_wabbit(serve, folder):
     assert (status, [str(label) for label in labels(told)]) == (200, printed)
 
 
+def test_sentences_of_texts(serve, folder):
+    server, model = serve(), widemargin.load(folder / "words.wm")
+    text = "The dog barks. It barks.\n\nIt barks."
+    (told,) = server.predict("words", [text])["predictions"]
+    assert [one["words"] for one in told["sentences"]] == model(text).sentences()
+    for one in told["sentences"]:
+        assert [text[a:b] for a, b in one["ranges"]] == one["tokens"]
+    status, same = server.ask("POST", "/predict/words", text.encode(), "text/plain")
+    assert (status, same["prediction"]) == (200, told)
+    status, refused = server.ask("POST", "/predict/words?scores=true", text.encode(), "text/plain")
+    assert (status, "neither scores" in refused["error"]) == (422, True)
+    status, refused = server.ask("POST", "/explain/words", text.encode(), "text/plain")
+    assert status == 422
+    status, refused = server.ask("POST", "/predict/words", b"a\n\xff", "text/plain")
+    assert (status, ":2: the text is not UTF-8" in refused["error"]) == (422, True)
+
+
+def test_features_of_tokens(serve, folder):
+    model = widemargin.load(folder / "features.wm")
+    questions = [[{"word": "dog", "size": 2.5}, {"size": -1.0}], [{"word": "barks"}]]
+    found = serve().predict("features", questions)["predictions"]
+    assert [one["tags"] for one in found] == model.predict(questions)
+
+
 def test_tags(serve, folder):
     server, model = serve(), widemargin.load(folder / "tagger.wm")
     found = server.predict("tagger", SENTENCES, scores=True, proba=True)["predictions"]
@@ -162,6 +186,18 @@ def test_tags(serve, folder):
     columns = "\n\n".join("\n".join(words) for words in SENTENCES).encode() + b"\n"
     status, conll = server.ask("POST", "/predict/tagger", columns, "text/x-conll")
     assert (status, conll["predictions"]) == (200, text["predictions"])
+
+
+def test_tags_of_tokens_that_are_dicts(serve, folder):
+    model = widemargin.load(folder / "dicts.wm")
+    asked = [[{"lower": word, "length": len(word)} for word in words] for words in SENTENCES]
+    server = serve()
+    found = server.predict("dicts", asked)["predictions"]
+    assert [one["tags"] for one in found] == model.predict(asked)
+    assert server.predict("dicts", asked[0])["prediction"] == found[0]
+    status, told = server.ask("POST", "/explain/dicts", asked[0])
+    assert (status, told["tags"]) == (200, found[0]["tags"])
+    assert server.ask("POST", "/predict/dicts", "the dog")[0] == 422
 
 
 def test_trees(serve, folder):

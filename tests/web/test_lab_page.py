@@ -78,7 +78,7 @@ def settle(browser):
     """Wait until the page has all its answers and has drawn them."""
     quiet = """const s = window.lab?.state();
     return Boolean(s?.idle && lab.cards.every((card) => card.words !== undefined))"""
-    until = time.monotonic() + 60
+    until = time.monotonic() + 240  # loops may have to be compiled first
     while time.monotonic() < until:
         if browser.execute_script(quiet):
             return

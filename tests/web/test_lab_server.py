@@ -36,7 +36,7 @@ def running():
 def ask(lab, path="", body=None, method=None, **headers):
     """The status, headers and body of an answer."""
     parts = urllib.parse.urlsplit(lab.url)
-    connection = http.client.HTTPConnection(parts.hostname, parts.port, timeout=60)
+    connection = http.client.HTTPConnection(parts.hostname, parts.port, timeout=240)
     data = body if isinstance(body, (bytes, type(None))) else json.dumps(body).encode()
     told = {} if body is None else {"Content-Type": "application/json"}
     told |= {name.replace("_", "-"): value for name, value in headers.items()}

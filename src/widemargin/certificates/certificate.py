@@ -243,6 +243,9 @@ class RunCertificate:
         After each mistake k: w_k . w*, k gamma, |w_k|^2 and k R^2. The proof's two inequalities
         say that the first is not below the second, nor the third above the fourth. Needs the
         mistake log (`keep="vote"`) and a known gamma.
+    weighted_mistakes : float or None
+        If partitions learned at the same time and were mixed uniformly: the mistakes divided by
+        the number of partitions. The theorem bounds these (McDonald, Hall and Mann 2010).
     """
 
     mistakes: int
@@ -256,6 +259,7 @@ class RunCertificate:
     bound: float | None = None
     hinge_bound: float | None = None
     progress: np.ndarray | None = None
+    weighted_mistakes: float | None = None
 
     @property
     def strict_margin(self) -> float | None:
@@ -302,10 +306,14 @@ class RunCertificate:
 
     def __repr__(self) -> str:
         lines = [f"{self.mistakes} mistakes in {self.epochs} epochs"]
+        counted = "mistakes"
+        if self.weighted_mistakes is not None:
+            counted = "mistakes weighted by the mixture"
+            lines.append(f"{self.weighted_mistakes:.6g} {counted}: (R / gamma)^2 at most")
         if self.margin is not None:
             lines.append(f"margin on these examples {self.margin:.6g}, R {self.R:.6g}")
         if self.bound is not None and math.isfinite(self.bound):
-            lines.append(f"at most {math.floor(self.bound)} mistakes, gamma {self.gamma}")
+            lines.append(f"at most {math.floor(self.bound)} {counted}, gamma {self.gamma}")
         elif self.no_bound:
             lines.append(f"no bound: {self.no_bound}")
         if self.hinge_bound is not None and math.isfinite(self.hinge_bound):

@@ -11,6 +11,8 @@ import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import click
+
 from widemargin.cli import options
 from widemargin.cli.learners import LEARNERS, refuse_others
 from widemargin.cli.row_trainer import RowTrainer
@@ -28,6 +30,8 @@ _POSSIBLE = frozenset().union(
 )
 #: Options that the default learner for texts accepts even though an SVM does not have them.
 _ALSO = {"memory", "stream"}
+#: Options that say how to train on a cluster.
+_FOR_CLUSTERS = {"partitions", "mix"}
 
 
 def make_trainer(
@@ -40,6 +44,10 @@ def make_trainer(
     else:
         refuse_others(learner or _USUAL, typed, patterns)
     job = Job.of(patterns, given)
+    if given.get("dask") is not None:
+        return _cluster_trainer(learner or _USUAL, given, typed, job)
+    for name in _FOR_CLUSTERS & typed.keys():
+        raise click.UsageError(f"{typed[name]} has no effect without --dask")
     if learner is not None or not patterns:
         return _trainer(learner or _USUAL, given, typed, job)
     if len(patterns) == 1 and os.path.isfile(patterns[0]) and is_cache(patterns[0]):
@@ -56,6 +64,21 @@ def make_trainer(
         _say(f"{other} selects a perceptron; without it, texts are learned by an SVM")
         return _reading(_trainer(_USUAL, given, typed, job), files)
     return _text_trainer(files, given, typed, job)
+
+
+def _cluster_trainer(
+    learner: str, given: Mapping[str, Any], typed: Mapping[str, str], job: Job
+) -> Trainer:
+    """A trainer for the workers of a cluster; without --learner, a perceptron."""
+    from widemargin.cli.cluster import ClusterTrainer, refuse_local
+
+    if not job.files:
+        raise click.UsageError("--dask needs FILES to learn from")
+    refuse_others(learner, typed, job.files)
+    refuse_local(typed)
+    trainer = ClusterTrainer(learner, given, job)
+    options.refuse_unused(trainer.uses(), typed)
+    return trainer
 
 
 def _text_trainer(

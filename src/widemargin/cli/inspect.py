@@ -16,6 +16,7 @@ from widemargin.models.kernel import KernelModel
 from widemargin.models.linear import LinearModel
 from widemargin.models.threshold import say_threshold
 from widemargin.pages.reportable import encoder_story
+from widemargin.stores.addresses import size_of
 from widemargin.training.history import History
 
 _WIDTH = 40
@@ -87,7 +88,7 @@ def show_training(
         *facts,
         *([f"threshold: {say_threshold(model)}"] if model.threshold else []),
         f"parameters: {parameters}",
-        f"file: {os.stat(path).st_size:,} bytes{stored}",
+        f"file: {size_of(path):,} bytes{stored}",
     ):
         click.echo(line)
     show_history(model.history)

@@ -41,6 +41,7 @@ _SELECTION = {"folds", "tune", "nested"}
 _ROWS = {*READING_ROWS, *_SELECTION, "threads", "threshold", "positive"}
 _SENTENCES = {"prune", "folds"}
 _CHECKPOINTS = {"checkpoint", "checkpoint_every", "resume"}
+_CLUSTERS = {"dask", "partitions", "mix"}
 _KERNEL = ("kernel", "degree", "gamma", "coef0", "sigma")
 
 
@@ -87,7 +88,7 @@ def _linear(estimator: str, *lacks: str) -> Learner:
         estimator,
         "widemargin.cli.linear:LinearTrainer",
         tuple(name for name in _LINEAR if name not in lacks),
-        frozenset({*_ROWS, *_CHECKPOINTS, "memory", "stream"}),
+        frozenset({*_ROWS, *_CHECKPOINTS, *_CLUSTERS, "memory", "stream"}),
     )
 
 

@@ -61,9 +61,11 @@ force = click.option(
 def refuse_to_overwrite(path: str, forced: bool) -> None:
     """Refuse to save a model over a file that is something else, unless that was asked for."""
     from widemargin.modelfile import learner_of
+    from widemargin.stores.addresses import exists, is_address, size_of
 
     try:
-        size = os.path.getsize(path) if os.path.isfile(path) else 0
+        there = exists(path) if is_address(path) else os.path.isfile(path)
+        size = size_of(path) if there else 0
         foreign = size > 0 and not learner_of(path)
     except OSError:  # saving will say what is wrong
         return

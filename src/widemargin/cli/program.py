@@ -71,7 +71,7 @@ class Program(click.Group):
 
     def invoke(self, ctx: click.Context) -> None:
         """Run a command."""
-        from widemargin.errors import DataError, ModelFileError
+        from widemargin.errors import ClusterError, DataError, ModelFileError
 
         try:
             with _warnings_in_one_line():
@@ -80,7 +80,7 @@ class Program(click.Group):
             raise  # nobody reads the output any more: click ends the program without a message
         except OSError as error:
             _end(f"{error.filename}: {error.strerror}" if error.filename else str(error), 1)
-        except (DataError, ModelFileError) as error:
+        except (ClusterError, DataError, ModelFileError) as error:
             _end(str(error), 1)
         except ValueError as error:
             _end(str(error), 2)

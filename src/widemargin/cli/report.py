@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from widemargin.cli.trainer import Section, Trainer
+from widemargin.stores.addresses import is_address, shown, size_of
 
 
 def report(trainer: Trainer, model: Any, measured: Section, seconds: float) -> None:
@@ -39,8 +40,8 @@ def report(trainer: Trainer, model: Any, measured: Section, seconds: float) -> N
         **result.figures,
         **measured.figures,
         "seconds": seconds,
-        **({"bytes": os.stat(job.model).st_size} if trainer.shows_size else {}),
-        "model": os.path.abspath(job.model),
+        **({"bytes": size_of(job.model)} if trainer.shows_size else {}),
+        "model": shown(job.model) if is_address(job.model) else os.path.abspath(job.model),
     }
     if job.as_json:
         click.echo(json.dumps(figures))

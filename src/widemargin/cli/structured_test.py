@@ -13,6 +13,7 @@ import click
 from widemargin.cli.inspect import show_history
 from widemargin.cli.sentences import load_sentence_model, read_sentences, refuse_table_options
 from widemargin.cli.test import SHOWN, print_confusion
+from widemargin.stores.addresses import size_of
 from widemargin.structured.perceptron import StructuredPerceptron
 from widemargin.structured.report import Report, measure_parser, measure_tagger, measure_tokenizer
 from widemargin.structured.tagger.model import TaggerModel
@@ -195,7 +196,7 @@ def inspect_task(path: str, top: int, as_json: bool) -> None:
     told = {
         "learner": "StructuredPerceptron",
         "model": os.path.abspath(path),
-        "bytes": os.stat(path).st_size,
+        "bytes": size_of(path),
         "task": task_named_in(path),
         "params": {"keep": model.keep, "rule": model.rule, "beam": model.beam},
         "features": len(model.weights_),
@@ -217,7 +218,7 @@ def inspect_task(path: str, top: int, as_json: bool) -> None:
 def _description(path: str, model: Any, top: int) -> dict[str, Any]:
     told = {
         "model": os.path.abspath(path),
-        "bytes": os.stat(path).st_size,
+        "bytes": size_of(path),
         "params": {name: value for name, value in model.params.items() if value is not None},
         "history": model.history.to_dict(),
     }

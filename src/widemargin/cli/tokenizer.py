@@ -11,6 +11,7 @@ import numpy as np
 from widemargin.cli.sentences import load_sentence_model, read_raw_text, read_sentences
 from widemargin.cli.structured import SentenceTrainer
 from widemargin.cli.trainer import Job, Section
+from widemargin.markup.words import several
 from widemargin.online.held_out import usual_part
 from widemargin.structured.report import Report, measure_tokenizer
 from widemargin.structured.tokenizer.tokenizer import Tokenizer, split_paragraphs
@@ -60,7 +61,8 @@ class TokenizerTrainer(SentenceTrainer):
         """How many paragraphs there are, and how many rules of multiword tokens."""
         rules = 0 if model.splitter is None else len(model.splitter.tags) - 1
         figures = {"paragraphs": len(self.paragraphs), "multiword_rules": rules}
-        lines = [f"tokenizer: {len(self.paragraphs)} paragraphs, {rules} rules of multiword tokens"]
+        told = (several(len(self.paragraphs), "paragraph"), several(rules, "rule"))
+        lines = [f"tokenizer: {told[0]}, {told[1]} of multiword tokens"]
         return Section(figures, lines)
 
 

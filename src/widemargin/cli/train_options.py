@@ -78,6 +78,7 @@ GROUPS = (
             *("skip_bad", "threads", "memory", "stream", "cache"),
         ),
     ),
+    Group("Clusters", ("perceptron", "pa", "logistic"), ("dask", "partitions", "mix")),
     Group(
         "Sentences",
         ("tagger", "parser"),
@@ -266,6 +267,26 @@ _MEMORY = [
         help="Save the parsed examples in FILE.wmc, so that the next run need not parse again.",
     ),
 ]
+_CLUSTERS = [
+    click.option(
+        "--dask",
+        metavar="ADDRESS",
+        help="Train on the workers of a Dask cluster: the address of its scheduler, or 'local' for"
+        " a cluster on this machine.",
+    ),
+    click.option(
+        "--partitions",
+        type=click.IntRange(1),
+        help="About how many partitions the files are cut into (default: one per 64 MB).",
+    ),
+    click.option(
+        "--mix",
+        type=click.Choice(["touched", "uniform"]),
+        help="How the weights of the partitions are mixed after each epoch: each feature's changes"
+        " divided by the number of partitions that changed it, or by that of all (default:"
+        " touched).",
+    ),
+]
 _SENTENCES = [
     click.option(
         "--beam",
@@ -323,7 +344,7 @@ _SENTENCES = [
 def train_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """All options of `train`."""
     groups = (
-        *(_SENTENCES, _MEMORY, _BUDGET, _TWO_CLASSES),
+        *(_SENTENCES, _CLUSTERS, _MEMORY, _BUDGET, _TWO_CLASSES),
         *(_SVM, _WEIGHTS, _SELECTION, _LEARNING, _EVERY),
     )
     for group in groups:

@@ -15,6 +15,7 @@ from widemargin.cli.learners import LEARNERS
 from widemargin.cli.options import read_gamma, refuse_to_overwrite
 from widemargin.data.readers.sources import find_files, is_seekable
 from widemargin.parameters import Use, parse_bytes
+from widemargin.stores.addresses import stamp_of
 from widemargin.training.checkpoints import Checkpoints
 from widemargin.training.progress import Watcher
 
@@ -22,7 +23,7 @@ _SHUFFLES = {"blocks": True, "no": False}
 #: Options that do not change what is learned, so that a checkpoint stays valid without them.
 _INDIFFERENT = {
     *("path", "checkpoint", "checkpoint_every", "resume", "cache", "threads", "as_json", "quiet"),
-    *("learner", "valid", "force", "threshold", "positive", "calibrate"),
+    *("learner", "valid", "force", "threshold", "positive", "calibrate", "dask"),
 }
 
 
@@ -248,10 +249,9 @@ class Trainer:
         raise NotImplementedError
 
 
-def _stamps(paths: Sequence[str]) -> list[list[int]]:
-    """The sizes and modification times of files, which tell whether they are still the same."""
-    stats = [os.stat(path) for path in paths if is_seekable(path)]
-    return [[stat.st_size, stat.st_mtime_ns] for stat in stats]
+def _stamps(paths: Sequence[str]) -> list[list[Any]]:
+    """The sizes and times of files, which say whether they are still the same."""
+    return [stamp_of(path) for path in paths if is_seekable(path)]
 
 
 def _read_parameters(names: Sequence[str], given: Mapping[str, Any]) -> dict[str, Any]:

@@ -6,6 +6,7 @@ import os
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+import click
 import numpy as np
 
 from widemargin.data.cache import is_cache, read_cache, stamp, write_cache
@@ -17,6 +18,7 @@ from widemargin.data.rows import Rows
 from widemargin.models.linear import LinearModel
 from widemargin.online.fit import split
 from widemargin.online.held_out import USUAL_PART
+from widemargin.stores.addresses import is_address
 
 if TYPE_CHECKING:  # a linear learner starts sooner without it
     from widemargin.models.kernel import KernelModel
@@ -79,6 +81,8 @@ def read_examples(
     cache : bool
         Take the examples from the cache beside the first file, or else write it.
     """
+    if cache and is_address(files.paths[0]):
+        raise click.UsageError("--cache keeps examples beside a file: an address has no such place")
     path = f"{files.paths[0]}.wmc"
     made_from = stamp(files.paths, repr((files.options, encoding))) if cache else None
     if cache and os.path.exists(path) and is_cache(path):

@@ -100,7 +100,7 @@ def read(
     """
     reading = {"format": format, "encoding": encoding, "dtype": dtype, "skip_bad": skip_bad}
     _check_weight(columns, return_weight)
-    files, how = _prepared("read", paths, reading, zero_based, n_jobs, columns)
+    files, how = open_files("read", paths, reading, zero_based, n_jobs, columns)
     classes = Classes()
     data = read_all(files, make_encoder(files, how), classes, learn=True)
     assert data is not None
@@ -152,7 +152,7 @@ def stream(
     """
     reading = {"format": format, "encoding": encoding, "dtype": dtype, "skip_bad": skip_bad}
     _check_weight(columns, return_weight)
-    files, how = _prepared(
+    files, how = open_files(
         "stream", paths, {**reading, "block": block}, zero_based, n_jobs, columns
     )
     encoder = make_encoder(files, how)
@@ -168,7 +168,7 @@ def stream(
         yield (X, y, _weights(chunk.weights, len(y))) if return_weight else (X, y)
 
 
-def _prepared(
+def open_files(
     function: str,
     paths: Path | Sequence[Path],
     reading: dict[str, Any],
@@ -176,6 +176,15 @@ def _prepared(
     n_jobs: int | None,
     columns: dict[str, Any],
 ) -> tuple[Files, EncodeOptions]:
+    """Open files as the keywords of `read` say; `function` is named in errors.
+
+    Parameters
+    ----------
+    reading : dict
+        The format, the encoding, the type of the values, and how many bad lines to skip.
+    columns : dict
+        Options for tables and texts.
+    """
     explicit = [name for name in signature(read).parameters if name != "columns"]
     texts = _text_keywords()
     refuse_unknown(function, columns, {*_OF_TABLES, *texts, *explicit, *reading})

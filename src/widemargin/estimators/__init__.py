@@ -1,5 +1,6 @@
 """The scikit-learn estimators of widemargin."""
 
+from widemargin.estimators.distributed import Distributed
 from widemargin.estimators.files import load
 from widemargin.estimators.kernel_perceptron import KernelPerceptron
 from widemargin.estimators.kernel_svm import KernelSVM
@@ -12,6 +13,7 @@ from widemargin.estimators.text import HashedText, TextClassifier
 from widemargin.estimators.tuned import tune
 
 __all__ = [
+    "Distributed",
     "HashedText",
     "KernelPerceptron",
     "KernelSVM",

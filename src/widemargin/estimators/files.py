@@ -26,6 +26,8 @@ from widemargin.structured.parser.parser import Parser
 from widemargin.structured.perceptron import StructuredPerceptron
 from widemargin.structured.tagger.model import TaggerModel
 from widemargin.structured.tagger.tagger import Tagger
+from widemargin.structured.tokenizer.model import TokenizerModel
+from widemargin.structured.tokenizer.tokenizer import Tokenizer
 
 _LEARNERS: dict[str, Any] = {
     learner.__name__: learner
@@ -49,6 +51,7 @@ def load(
     | TextClassifier
     | Tagger
     | Parser
+    | Tokenizer
     | StructuredPerceptron
 ):
     """Load a trained learner from a file written by `save` or by the shell program.
@@ -77,11 +80,19 @@ def load(
     if about.get("learner") == Parser.__name__:
         parser = restore(path, arrays, about, ParserModel.of)
         return Parser(**parser.params).restore(parser)
+    if about.get("learner") == Tokenizer.__name__:
+        tokenizer = restore(path, arrays, about, TokenizerModel.of)
+        return Tokenizer(**tokenizer.params).restore(tokenizer)
     if about.get("learner") == StructuredPerceptron.__name__:
         return StructuredPerceptron.load(path)
     model = model_of(path, arrays, about)
     if model.learner not in _LEARNERS:
         raise ModelFileError(f"{path}: made by the unknown learner {model.learner!r}")
+    return estimator_of(model)
+
+
+def estimator_of(model: Any) -> Any:
+    """The estimator of a model of rows: a learner, or a classifier of tables or of texts."""
     learner = _LEARNERS[model.learner](**model.params)
     encoder: Any = model.encoder
     if isinstance(encoder, TableEncoder):

@@ -29,6 +29,7 @@ from widemargin.markup.words import several
 from widemargin.models.linear import LinearModel
 from widemargin.online.fit import check_classes
 from widemargin.parameters import changed, refuse_unused
+from widemargin.training.history import History
 from widemargin.training.progress import watched
 
 
@@ -66,7 +67,8 @@ class LinearSVM(LinearAnswers):
         correct class must lead the others by 1, with the same C as in LIBLINEAR). Two classes are
         always one problem.
     epochs : int
-        Maximum number of passes over the examples; a Newton step counts as one pass.
+        Maximum number of passes over the examples; a Newton step counts as one pass. All classes
+        together: passes over a few examples and classes count as one, until they add up to half.
     max_seconds : float or None
         Stop after this many seconds; the certificate then holds the true gap of the solution found.
     class_weight : dict, "balanced" or None
@@ -194,11 +196,7 @@ class LinearSVM(LinearAnswers):
 
         `classes` are all labels, if some may not occur.
         """
-        params = self.get_params(deep=False)
-        known = {field.name for field in fields(SVMSettings)}
-        settings = SVMSettings(**{name: params[name] for name in params if name in known})
-        settings.check()
-        refuse_unused(changed(settings), settings.uses())
+        params, settings = self.get_params(deep=False), self._settings()
         X, y = self._validated(X, y)
         classes, codes = classes_and_codes(y, classes)
         check_classes(classes)
@@ -230,8 +228,17 @@ class LinearSVM(LinearAnswers):
         )
         if watch.interrupted:
             raise KeyboardInterrupt
-        _warn(trained)
+        warn_of_gap(trained.certificate, trained.history)
         return trained
+
+    def _settings(self) -> SVMSettings:
+        """The parameters as validated settings."""
+        params = self.get_params(deep=False)
+        known = {field.name for field in fields(SVMSettings)}
+        settings = SVMSettings(**{name: params[name] for name in params if name in known})
+        settings.check()
+        refuse_unused(changed(settings), settings.uses())
+        return settings
 
     def _validated(self, X: Any, y: Any) -> tuple[Any, np.ndarray]:
         """Validate X (rows, an array or a CSR matrix) and y as scikit-learn does."""
@@ -252,17 +259,16 @@ class LinearSVM(LinearAnswers):
         return X, check_labels(column_or_1d(y, warn=True))
 
 
-def _warn(trained: TrainedSVM) -> None:
+def warn_of_gap(certificate: GapCertificate, history: History) -> None:
     """Warn if the data are not separable or the requested gap was not reached."""
-    certificate = trained.certificate
     if certificate.separates is False:
         warnings.warn(str(certificate).splitlines()[2], NotSeparableWarning, stacklevel=4)
-    elif trained.history.stopped in ("epochs", "no progress", "deadline"):
-        epochs = several(len(trained.history), "epoch")
+    elif history.stopped in ("epochs", "no progress", "deadline"):
+        epochs = several(len(history), "epoch")
         warnings.warn(
             f"relative gap {certificate.gap:.2g} after {epochs}: the objective"
             f" {certificate.primal:.6g} may be that far above the optimum;"
-            f" {advise(trained.history.stopped)}",
+            f" {advise(history.stopped)}",
             ConvergenceWarning,
             stacklevel=4,
         )

@@ -65,7 +65,8 @@ def solve(
         last = signal.stop or ascent.stuck or ascent.epochs >= problem.epochs
         if last or seems_solved or ascent.should_measure():
             w, b, found = ascent.measure()
-            if last and ascent.best is not None:
+            # With a hard margin the latest bound on it is the best, whatever the gap.
+            if last and math.isfinite(problem.C) and ascent.best is not None:
                 w, b, found = ascent.best
             reached = found.gap <= problem.tol
             if last or reached or _is_hopeless(found, problem.rows):

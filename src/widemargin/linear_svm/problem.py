@@ -97,7 +97,8 @@ class JointSVM:
     classes : int
         The number of classes.
     C, tol, epochs
-        The cost of an error, the relative gap to reach, the largest number of passes.
+        The cost of an error, the relative gap to reach, the largest number of epochs: passes that
+        add up to half of all examples and classes at least, or a Newton step.
     """
 
     rows: Rows

@@ -75,6 +75,9 @@ class LinearModel:
     threshold : float
         With two classes: the least score for which the second is predicted. It is subtracted from
         all scores, so that the sign of `decision_function` is always the prediction.
+    mixture : (str, int) or None
+        If several partitions learned at the same time: how their weights were mixed after each
+        epoch ("uniform" or "touched"), and how many there were.
 
     Examples
     --------
@@ -98,6 +101,7 @@ class LinearModel:
     generator_state: Mapping[str, Any] | None = None
     encoder: Encoder | None = None
     threshold: float = 0.0
+    mixture: tuple[str, int] | None = None
 
     def __repr__(self) -> str:
         return (
@@ -392,6 +396,8 @@ class LinearModel:
             "certificate": None if self.certificate is None else self.certificate.to_dict(),
             "threshold": self.threshold,
         }
+        if self.mixture is not None:
+            about["mixture"] = list(self.mixture)
         return arrays, about
 
     @classmethod
@@ -412,6 +418,7 @@ class LinearModel:
             generator_state=unpack_value(about["chance"]),
             encoder=read_encoder(arrays, about.get("encoder")),
             threshold=about.get("threshold", 0.0),
+            mixture=tuple(about["mixture"]) if "mixture" in about else None,
         )
 
 

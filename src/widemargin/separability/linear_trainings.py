@@ -36,14 +36,22 @@ def why_no_bound(model: LinearModel) -> str:
             len(model.classes) <= 2 or model.state.joint,
             "each class was learned against the rest, in a run of its own",
         ),
+        (
+            model.mixture is None or model.mixture[0] == "uniform",
+            "the weights of partitions were mixed by the features that each changed, which has no"
+            " theorem; mix='uniform' has one",
+        ),
     )
     return next((reason for held, reason in conditions if not held), "")
 
 
 def begin_run(model: LinearModel) -> RunCertificate:
     """Return what is known without looking at any example."""
-    history = model.history
-    return RunCertificate(history.mistakes, len(history), no_bound=why_no_bound(model))
+    history, why = model.history, why_no_bound(model)
+    weighted = None
+    if model.mixture is not None and not why:
+        weighted = history.mistakes / model.mixture[1]
+    return RunCertificate(history.mistakes, len(history), no_bound=why, weighted_mistakes=weighted)
 
 
 def inspect_run(model: LinearModel, X: Any, y: Any, data: Certificate | None) -> RunCertificate:
@@ -84,7 +92,7 @@ def inspect_run(model: LinearModel, X: Any, y: Any, data: Certificate | None) ->
         progress = _follow(model, matrix, rows.bias, data, R)
     trials = _trials(model, rows.n, known.epochs)
     length = math.sqrt(float(np.sum(W**2)))
-    one = not known.no_bound and len(W) == 1
+    one = not known.no_bound and len(W) == 1 and model.mixture is None
     hinge = hinge_bound(leads, trials, length, R) if one else None
     return RunCertificate(
         known.mistakes,
@@ -98,6 +106,7 @@ def inspect_run(model: LinearModel, X: Any, y: Any, data: Certificate | None) ->
         bound=None if known.no_bound else bound,
         hinge_bound=hinge,
         progress=progress,
+        weighted_mistakes=known.weighted_mistakes,
     )
 
 

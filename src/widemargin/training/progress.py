@@ -41,6 +41,11 @@ class Watcher:
             self._show(moment)
         return self.interrupted
 
+    def check(self) -> None:
+        """Raise KeyboardInterrupt once Ctrl-C was pressed, where nothing is learned yet."""
+        if self.interrupted:
+            raise KeyboardInterrupt
+
     def _show(self, moment: Moment) -> None:
         if self._bar is None:
             self._start()

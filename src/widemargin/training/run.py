@@ -329,7 +329,7 @@ class Run:
         position.epoch, position.begun = position.epoch + 1, False
         score = None if self.best is None else self.best.look(position.epoch)
         made = position.counts.mistakes, position.counts.updates
-        if position.counts.examples or not self.every:
+        if position.counts.examples or not (self.every or history.stopped):
             history.add(position.row(change, score, self.seconds))
         if history.cycle is None:
             history.cycle = training.find_cycle(position.epoch, made[1])

@@ -26,6 +26,9 @@ class Encoder(Protocol):
     def observe(self, raw: Any) -> None:
         """Learn from training examples, before any of them is encoded."""
 
+    def absorb(self, other: Self) -> None:
+        """Take in what another encoder observed, as if its examples had come after these."""
+
     def encode(self, raw: Any, bias: float, threads: int = 1, *, note: bool = False) -> Rows:
         """Raw examples as rows, extended by a constant feature `bias`.
 

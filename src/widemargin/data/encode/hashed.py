@@ -58,6 +58,9 @@ class HashedEncoder:
     def observe(self, raw: Hashed) -> None:
         """Do nothing: hashing does not depend on the data."""
 
+    def absorb(self, other: Self) -> None:
+        """Do nothing, either."""
+
     def encode(self, raw: Hashed, bias: float, threads: int = 1, *, note: bool = False) -> Rows:
         """Features as rows; features of an example that share a column are summed."""
         if self.interactions:

@@ -105,6 +105,14 @@ class Products:
         for k, (left, right) in enumerate(self.pairs):
             self.seen[k] = np.union1d(self.seen[k], _combined(codes[left], codes[right]))
 
+    def absorb(self, other: Products, codes: Mapping[str, np.ndarray]) -> None:
+        """Take in the combinations of another; `codes` has the codes here of the codes there."""
+        for k, (left, right) in enumerate(self.pairs):
+            lefts, rights = codes[left], codes[right]
+            there = other.seen[k]
+            here = _combined(lefts[there >> _SHIFT], rights[there & np.uint64(0xFFFFFFFF)])
+            self.seen[k] = np.union1d(self.seen[k], here)
+
     def encode(
         self, codes: Mapping[str, np.ndarray], values: Mapping[str, np.ndarray], first: int
     ) -> tuple[np.ndarray, np.ndarray]:

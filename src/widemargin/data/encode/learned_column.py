@@ -46,6 +46,15 @@ class Moments:
         self.low = min(self.low, float(numbers.min()))
         self.high = max(self.high, float(numbers.max()))
 
+    def absorb(self, other: Moments) -> None:
+        """Take in the statistics of more numbers."""
+        joined = _joined(
+            (self.count, self.mean, self.squares), (other.count, other.mean, other.squares)
+        )
+        self.count, self.mean, self.squares = self._blocks = joined
+        self._tail = np.empty(0)
+        self.low, self.high = min(self.low, other.low), max(self.high, other.high)
+
     def scaling(self, scale: str) -> tuple[float, float]:
         """What to subtract, and what to divide by.
 
@@ -65,15 +74,25 @@ class Moments:
 
 def _together(part: tuple[int, float, float], numbers: np.ndarray) -> tuple[int, float, float]:
     """The count, mean and sum of squared differences of a part and more numbers."""
-    b = len(numbers)
-    if b == 0:
+    if not len(numbers):
         return part
-    count, mean, squares = part
     with np.errstate(over="ignore", invalid="ignore"):
         own = float(np.mean(numbers))
         differences = numbers - own
+        return _joined(part, (len(numbers), own, float(np.sum(differences * differences))))
+
+
+def _joined(
+    one: tuple[int, float, float], other: tuple[int, float, float]
+) -> tuple[int, float, float]:
+    """The count, mean and sum of squared differences of two parts."""
+    count, mean, squares = one
+    b, own, more = other
+    if b == 0:
+        return one
+    with np.errstate(over="ignore", invalid="ignore"):
         d, n = own - mean, count + b
-        squares += float(np.sum(differences * differences)) + d * d * (count / n) * b
+        squares += more + d * d * (count / n) * b
         return n, mean + d * (b / n), squares
 
 
@@ -86,6 +105,19 @@ class LearnedColumn:
     missing: int = 0
     moments: Moments = field(default_factory=Moments)
     values: dict[str, int] = field(default_factory=dict)
+
+    def absorb(self, other: LearnedColumn) -> np.ndarray:
+        """Take in what was learned elsewhere; returns the codes here of the codes there.
+
+        A code is 0 for a missing cell, and counts the categories from 1; a number is 1.
+        """
+        self.missing += other.missing
+        if self.kind != "category":
+            self.moments.absorb(other.moments)
+            return np.arange(2, dtype=np.uint64)
+        self.moments.count += other.moments.count
+        numbers = [self.values.setdefault(value, len(self.values)) for value in other.values]
+        return np.array([0, *(1 + number for number in numbers)], np.uint64)
 
     @property
     def width(self) -> int:

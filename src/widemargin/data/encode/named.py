@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from operator import itemgetter
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -80,16 +80,17 @@ class NamedFeatures:
 
     def _number_new(self, names: tuple[str, ...], found: list[int | None]) -> Iterable[int]:
         """Give those of the names a column that have none; the columns of all."""
-        new: Sequence[str] = names
-        if found.count(None) < len(found):
-            new = [name for name, column in zip(names, found, strict=True) if column is None]
-        numbers = range(len(self.names), len(self.names) + len(new))
-        self.columns.update(zip(new, numbers, strict=True))
-        self.names += new
-        if new is names:
-            return numbers
-        each = iter(numbers)
-        return [next(each) if column is None else column for column in found]
+        count, columns = found.count(None), range(len(self.names), len(self.names) + len(found))
+        if count == len(found):
+            self.columns.update(zip(names, columns, strict=True))
+            self.names += names
+            return columns
+        place = -1
+        for column in columns[:count]:
+            place = found.index(None, place + 1)
+            found[place] = self.columns[names[place]] = column
+            self.names.append(names[place])
+        return cast("list[int]", found)
 
     def add_all(self, names: Iterable[str]) -> None:
         """Give every name that has no column one."""

@@ -43,6 +43,12 @@ class NumbersEncoder:
         self._least = min(self._least, raw.least)
         self.width = max(self.width + before - self.first, raw.rows.width - self.first)
 
+    def absorb(self, other: Self) -> None:
+        """Record the indices that another encoder observed, too."""
+        end = max(self.width + self.first, other.width + other.first if other.width else 0)
+        self._least = min(self._least, other._least)
+        self.width = max(self.width, end - self.first)
+
     def encode(self, raw: Vectors, bias: float, threads: int = 1, *, note: bool = False) -> Rows:
         """Vectors as rows; with `note`, wider vectors widen the encoder.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import deepcopy
 from typing import Any, ClassVar
 
 import numpy as np
@@ -136,6 +137,23 @@ class TableEncoder:
                 self._check_categories(column)
         if self.products.pairs:
             self.products.observe(self._codes(raw))
+
+    def absorb(self, other: TableEncoder) -> None:
+        """Take in what another encoder observed in tables with the same columns."""
+        if other._columns is None:
+            return
+        if self.text is not None:
+            self.text.absorb(other.text)
+        if self._columns is None:
+            self.text_columns, self.schema = other.text_columns, other.schema
+            self.products, self._columns = deepcopy(other.products), deepcopy(other._columns)
+            return
+        codes = {}
+        for column, more in zip(self.columns, other.columns, strict=True):
+            codes[column.name] = column.absorb(more)
+            if column.kind == "category":
+                self._check_categories(column)
+        self.products.absorb(other.products, codes)
 
     def _codes(self, raw: Any) -> dict[str, np.ndarray]:
         """The codes of the columns that take part in products, as `Products` counts them."""

@@ -150,6 +150,11 @@ class TextEncoder:
             return
         self.encode_first(raw, Stack(), threads)
 
+    def absorb(self, other: Self) -> None:
+        """Add the counts of the documents that another encoder observed."""
+        self._having = self._having + other._having
+        self.documents += other.documents
+
     def encode(self, raw: Texts, bias: float, threads: int = 1, *, note: bool = False) -> Rows:
         """Documents as rows, extended by a constant feature `bias`.
 

@@ -132,6 +132,8 @@ class TableOptions:
         The number of the first column.
     weight : str, int or None
         A column of numbers that say what an error on each example costs; never a feature.
+    row_groups : sequence of int or None
+        The row groups of a Parquet file to read; None for all.
     """
 
     label: str | int | None = None
@@ -149,6 +151,7 @@ class TableOptions:
     schema: TableSchema | None = None
     first: int = 0
     weight: str | int | None = None
+    row_groups: Sequence[int] | None = None
 
     def __post_init__(self) -> None:
         sign = self.delimiter

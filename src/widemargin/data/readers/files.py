@@ -32,6 +32,7 @@ from widemargin.data.readers.svmlight import parse_lines
 from widemargin.data.readers.vw import parse_vw_lines
 from widemargin.errors import DataError
 from widemargin.parameters import check_choice
+from widemargin.stores.addresses import is_address, size_of
 
 
 @dataclass(frozen=True)
@@ -148,31 +149,40 @@ class Files:
     @property
     def size(self) -> int:
         """Bytes on the disk; 0 if that is not known."""
-        return sum(os.stat(path).st_size for path in self.paths) if self.readable_again else 0
+        return sum(map(self.bytes_of, self.paths)) if self.readable_again else 0
+
+    @staticmethod
+    def bytes_of(path: str) -> int:
+        """Bytes of one of the files, as they are stored."""
+        return size_of(path)
 
     @property
     def expected_chunks(self) -> int:
         """How many chunks there will be; 0 if that is not known."""
         if not self.readable_again or not all(map(self._can_be_cut, self.paths)):
             return 0
-        return sum(-(-os.stat(path).st_size // self.options.block) for path in self.paths)
+        return sum(-(-size_of(path) // self.options.block) for path in self.paths)
 
     def chunks(self) -> Iterator[Chunk]:
         """Read everything from front to back."""
         for path in self.paths:
-            if self.format in TABLES:
-                yield from self._table(path)
-                continue
-            ranges = self._ranges(path)
-            if ranges is not None:
-                yield from self.read(ranges)
-                continue
-            with self._open(path) as stream:
-                live = not is_seekable(path) and self.options.live
-                blocks = lines_of(stream, name_of(path), self.options.block, live)
-                # Several threads would wait for more blocks before yielding the first.
-                threads = 1 if live else self.options.threads
-                yield from chunks_of(blocks, self._parse, self.patience, threads, self._header)
+            yield from self.read_file(path)
+
+    def read_file(self, path: str, row_groups: Sequence[int] | None = None) -> Iterator[Chunk]:
+        """Read one of the files from front to back, or some row groups of a Parquet file."""
+        if self.format in TABLES:
+            yield from self._table(path, row_groups)
+            return
+        ranges = self._ranges(path)
+        if ranges is not None:
+            yield from self.read(ranges)
+            return
+        with self._open(path) as stream:
+            live = not is_seekable(path) and self.options.live
+            blocks = lines_of(stream, name_of(path), self.options.block, live)
+            # Several threads would wait for more blocks before yielding the first.
+            threads = 1 if live else self.options.threads
+            yield from chunks_of(blocks, self._parse, self.patience, threads, self._header)
 
     def ranges(self, size: int | None = None) -> list[Range] | None:
         """The byte ranges in which the files can be read in any order; None if they cannot.
@@ -217,13 +227,16 @@ class Files:
         }
         return parsers[self.format]
 
-    def _table(self, path: str) -> Iterator[Chunk]:
+    def _table(self, path: str, row_groups: Sequence[int] | None) -> Iterator[Chunk]:
         from widemargin.data.readers.table import read_table
 
         left = self.patience.left(path)
-        options = replace(self.options.table, schema=self.schema, skip_bad=left)
+        options = replace(
+            self.options.table, schema=self.schema, skip_bad=left, row_groups=row_groups
+        )
         with self._open(path) as stream:
-            source: Any = path if self.format == "parquet" and is_seekable(path) else stream
+            local = is_seekable(path) and not is_address(path)
+            source: Any = path if self.format == "parquet" and local else stream
             chunks = read_table(
                 source,
                 name_of(path),

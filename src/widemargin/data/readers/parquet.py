@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -18,6 +18,7 @@ from widemargin.data.readers.columns import (
     kind_of_type,
 )
 from widemargin.errors import DataError
+from widemargin.stores.addresses import open_file, shown
 
 
 class Parquet:
@@ -32,6 +33,7 @@ class Parquet:
 
         self.source = source
         self.missing = frozenset(opts.missing_values)
+        self._groups = opts.row_groups
         if not isinstance(stream, (str, os.PathLike)) and not stream.seekable():
             raise DataError(f"{source}: Parquet cannot be read from a pipe; give a file")
         try:
@@ -50,14 +52,23 @@ class Parquet:
 
     def blocks(self, size: int, choice: Choice) -> Iterator[RecordBlock]:
         """Batches of about `size` bytes, of the columns that are used."""
-        import pyarrow as pa
-
         about = self._file.metadata
         total = sum(about.row_group(i).total_byte_size for i in range(about.num_row_groups))
         rows = max(1, int(size / max(1.0, total / max(1, about.num_rows))))
         columns = [*choice.features, *([choice.label] if choice.label is not None else [])]
-        first = 1
-        batches = self._file.iter_batches(batch_size=min(rows, 1 << 20), columns=columns)
+        chosen = range(about.num_row_groups) if self._groups is None else self._groups
+        size = min(rows, 1 << 20)
+        for group in _neighbours(chosen):
+            first = 1 + sum(about.row_group(i).num_rows for i in range(group[0]))
+            yield from self._batches(size, columns, group, first)
+
+    def _batches(
+        self, size: int, columns: list[str], groups: list[int], first: int
+    ) -> Iterator[RecordBlock]:
+        """Batches of consecutive row groups, whose first row has this number."""
+        import pyarrow as pa
+
+        batches = self._file.iter_batches(batch_size=size, columns=columns, row_groups=groups)
         while True:
             try:
                 batch = next(batches, None)
@@ -149,6 +160,36 @@ class Parquet:
                 yield f"{place}column {name!r}: {bad.reason}"
             else:
                 yield Row(int(block.lines[i]), place, said, values)
+
+
+def row_group_sizes(path: str) -> list[int]:
+    """Bytes of each row group of a file, before compression."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        with open_file(path) as stream:
+            about = pq.ParquetFile(stream).metadata
+            return [about.row_group(i).total_byte_size for i in range(about.num_row_groups)]
+    except pa.ArrowException as error:
+        raise DataError(
+            f"{shown(path)}: not a Parquet file, or damaged ({_first_line(error)})"
+        ) from None
+
+
+def _neighbours(groups: Iterable[int]) -> list[list[int]]:
+    """Numbers as runs of consecutive ones.
+
+    >>> _neighbours([0, 1, 4, 5, 7])
+    [[0, 1], [4, 5], [7]]
+    """
+    runs: list[list[int]] = []
+    for group in groups:
+        if runs and runs[-1][-1] == group - 1:
+            runs[-1].append(group)
+        else:
+            runs.append([group])
+    return runs
 
 
 def _first_line(error: Exception) -> str:

@@ -25,6 +25,16 @@ import numpy as np
 
 from widemargin.data.readers.recoded import UTF8, Recoded, is_utf8
 from widemargin.errors import DataError
+from widemargin.stores.addresses import (
+    check_address,
+    find_addresses,
+    is_address,
+    is_divisible,
+    open_file,
+    read_bytes,
+    shown,
+    size_of,
+)
 
 #: The name of standard input on the command line, and in error messages.
 STANDARD_INPUT, _STANDARD_INPUT_NAME = "-", "<stdin>"
@@ -85,9 +95,14 @@ class LineBlock(Protocol):
 class Range:
     """The lines of a file that begin from byte `start` up to byte `end`."""
 
-    source: str
+    path: str
     start: int
     end: int
+
+    @property
+    def source(self) -> str:
+        """The name of the file in error messages."""
+        return name_of(self.path)
 
     @property
     def first(self) -> bool:
@@ -97,7 +112,7 @@ class Range:
     def first_line(self) -> int:
         """The number, from 1, of the first line that belongs to the range."""
         lines, left = 1, self.start
-        with open(self.source, "rb") as file:
+        with open_file(self.path) as file:
             while left > 0 and (piece := file.read(min(left, 1 << 20))):
                 lines += piece.count(b"\n")
                 left -= len(piece)
@@ -107,7 +122,7 @@ class Range:
     def load(self, room: Room | None = None) -> np.ndarray:
         """Read the range: from its first line's start to its last line's end."""
         room = Room() if room is None else room
-        with open(self.source, "rb", buffering=0) as file:
+        with _open_range(self) as file:
             # Start one byte early: if that is a line end, the range starts with a line. Read past
             # the end, to the end of the last line.
             start = max(0, self.start - 1)
@@ -147,6 +162,9 @@ def find_files(patterns: str | os.PathLike[str] | Sequence[str | os.PathLike[str
         patterns = [patterns]
     found: list[str] = []
     for pattern in [os.fspath(pattern) for pattern in patterns]:
+        if is_address(pattern):
+            found += find_addresses(pattern)
+            continue
         if pattern == STANDARD_INPUT or os.path.exists(pattern) or not glob.has_magic(pattern):
             found.append(pattern)
             continue
@@ -164,6 +182,9 @@ def find_files(patterns: str | os.PathLike[str] | Sequence[str | os.PathLike[str
 
 def check_readable(path: str) -> None:
     """Raise an error that says why a file cannot be read, if it cannot."""
+    if is_address(path):
+        check_address(path)
+        return
     try:
         kind = os.stat(path).st_mode
     except OSError as error:
@@ -176,16 +197,20 @@ def check_readable(path: str) -> None:
 
 def name_of(path: str) -> str:
     """The name of a source in error messages."""
-    return _STANDARD_INPUT_NAME if path == STANDARD_INPUT else path
+    return _STANDARD_INPUT_NAME if path == STANDARD_INPUT else shown(path)
 
 
 def is_seekable(path: str) -> bool:
     """Whether the file can be read again, and from any position."""
+    if is_address(path):
+        return is_divisible(path)
     return path != STANDARD_INPUT and stat.S_ISREG(os.stat(path).st_mode)
 
 
 def compression_of(path: str) -> str:
     """The compression of a regular file, judged by its first bytes, or an empty string."""
+    if is_address(path):
+        return _recognised(read_bytes(path, 0, 6))
     with open(path, "rb") as file:
         return _recognised(file.read(6))
 
@@ -203,7 +228,7 @@ def open_bytes(path: str, encoding: str = UTF8) -> io.BufferedReader:
 
 
 def _open_decompressed(path: str) -> io.BufferedReader:
-    raw: Any = sys.stdin.buffer if path == STANDARD_INPUT else open(path, "rb")  # noqa: SIM115
+    raw: Any = sys.stdin.buffer if path == STANDARD_INPUT else open_file(path)
     kind, file = _recognised(raw.peek(6)[:6]), raw
     if not kind:
         return raw
@@ -248,9 +273,40 @@ class _Guarded(io.RawIOBase):
         super().close()
 
 
+def _open_range(part: Range) -> Any:
+    """Open the file of a range; of an address, only the bytes that it needs are fetched."""
+    if not is_address(part.path):
+        return open(part.path, "rb", buffering=0)
+    start = max(0, part.start - 1)
+    return _Fetched(part.path, start, part.end + _BEYOND)
+
+
+class _Fetched(io.RawIOBase):
+    """Bytes of an address from `start`: the first of them in one request, the others in more."""
+
+    def __init__(self, path: str, start: int, end: int) -> None:
+        self._path, self._at, self._have = path, start, read_bytes(path, start, end)
+
+    def seek(self, offset: int, whence: int = 0) -> int:
+        return self._at  # it was opened where it is read from
+
+    def read(self, size: int = -1) -> bytes:
+        if not self._have:
+            end = min(self._at + size, size_of(self._path))
+            self._have = read_bytes(self._path, self._at, end) if self._at < end else b""
+        piece, self._have = self._have[:size], self._have[size:]
+        self._at += len(piece)
+        return piece
+
+    def readinto(self, buffer: Any) -> int:
+        piece = self.read(len(buffer))
+        buffer[: len(piece)] = piece
+        return len(piece)
+
+
 def ranges_of(path: str, size: int = BLOCK_BYTES) -> list[Range]:
     """Cut an uncompressed file into ranges, each of about `size` bytes."""
-    length = os.stat(path).st_size
+    length = size_of(path)
     return [Range(path, start, min(start + size, length)) for start in range(0, length, size)]
 
 

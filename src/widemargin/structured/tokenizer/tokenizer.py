@@ -151,6 +151,11 @@ class Tokenizer(StructuredEstimator):
             return paragraphs, paragraphs_of(asked)
         return split_paragraphs(paragraphs, asked, rng)
 
+    def restore(self, model: TokenizerModel) -> Tokenizer:
+        """Use an existing model, such as one loaded from a file."""
+        self.model_ = model
+        return self
+
     def __call__(self, text: str, n_jobs: int | None = None) -> Corpus:
         """The sentences of a text, see `TokenizerModel`."""
         return self.model_(text, n_jobs)

@@ -150,6 +150,7 @@ class Askable(ABC):
             "kind": self.kind,
             "learner": self.model.learner,
             "content_types": accepted_types(("json", *self.formats)),
+            "explains": self.explains,
             "sample": self.sample(),
         }
 

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import io
-from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from widemargin.data.readers.conll import read_conll
-from widemargin.data.readers.corpus import Corpus, joined
+from widemargin.data.readers.corpus import Corpus
 from widemargin.errors import DataError
 from widemargin.structured.feature_dicts import feature_columns
+from widemargin.structured.sentences import corpus_of
 from widemargin.web.serving.askable import Askable, Want, finite, only_one, plain_json, told
 from widemargin.web.serving.bodies import SOURCE, Examples, Refused
 
@@ -56,15 +56,15 @@ class SentenceModel(Askable):
         token = dict if self._by_features else str
         return isinstance(value, list) and all(isinstance(item, token) for item in value)
 
-    def _columns(self, value: Any, where: str) -> dict[str, list[str]] | Corpus:
+    def _columns(self, value: Any, where: str) -> Any:
+        """A sentence as columns, or as it came if its tokens are dicts of features."""
+        if self._by_features:
+            if isinstance(value, (dict, str)):
+                raise DataError(f"{SOURCE}: {where}a sentence is a list of objects of features")
+            feature_columns([value], self.beside, self.numbers)  # an error if it cannot be read
+            return value
         if isinstance(value, str):
             value = value.split()
-        if self._by_features:
-            if isinstance(value, dict):
-                raise DataError(f"{SOURCE}: {where}a sentence is a list of objects of features")
-            made, values = feature_columns([value], self.beside, self.numbers)
-            needed = {name: made[name] for name in ("word", *self.beside)}
-            return replace(Corpus.of(needed), values=values)
         columns = dict(value) if isinstance(value, dict) else {"word": value}
         if "word" not in columns:
             columns["word"] = columns.pop("form", columns.pop("words", None))
@@ -95,8 +95,10 @@ class SentenceModel(Askable):
 
     def corpus(self, form: str, items: list[Any]) -> Corpus:
         """Sentences as a corpus."""
-        if items and isinstance(items[0], Corpus):
-            return joined(items)
+        if form == "":
+            return items[0]
+        if self._by_features:
+            return corpus_of(items, beside=self.beside, numbers=self.numbers)
         return Corpus.of({name: [item[name] for item in items] for name in ("word", *self.beside)})
 
     def _one_sentence(self, examples: Examples) -> Corpus:
@@ -114,8 +116,8 @@ class SentenceModel(Askable):
         """A sentence."""
         words = ["The", "quick", "brown", "fox", "jumps", "over", "the", "lazy", "dog", "."]
         if self._by_features:
-            strings = {name.rstrip(":"): "1" for name in self.beside[:3]}
-            return [strings | dict.fromkeys(self.numbers[:3], 1.0)]
+            named = {name.rstrip(":"): "1" for name in self.beside[:3]}
+            return [{**named, **dict.fromkeys(self.numbers[:3], 1.5)}]
         return {"word": words, **{name: ["_"] * len(words) for name in self.beside}}
 
     def describe(self) -> dict[str, Any]:
@@ -154,7 +156,7 @@ class TaggerAsked(SentenceModel):
 
     @property
     def numbers(self) -> tuple[str, ...]:
-        """The features that were numbers in training."""
+        """The features that the tagger knows as numbers."""
         return tuple(self.model.numbers)
 
     def answer(self, form: str, items: list[Any], want: Want) -> list[str]:

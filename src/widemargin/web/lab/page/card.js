@@ -73,11 +73,11 @@ export class Card {
   draw(view) {
     this.plane.resize();
     this.plane.draw({ ...view, training: this.training });
-    this.#tell(view);
     this.#drawCharts(view);
   }
 
-  #tell({ p, labels }) {
+  /** Tell the state in words. It comes after all drawing, which asks for sizes: words change them. */
+  tell({ p, labels }) {
     const { training } = this;
     const parts = caption(training, p, labels);
     const words = parts.map((part) => part.words ?? part).join("");
@@ -85,6 +85,8 @@ export class Card {
       this.words = words;
       this.caption.replaceChildren(...parts.map((part) => typeof part === "string" ? part : element("b", { class: part.kind }, part.words)));
     }
+    const title = this.figures.votes?.title;
+    if (title && title.textContent !== this.votes) title.textContent = this.votes;
     const rows = facts(training, p, labels), told = JSON.stringify(rows);
     if (told !== this.told) {
       this.told = told;
@@ -105,7 +107,7 @@ export class Card {
     if (figures.votes) {
       const i = hovered >= 0 && hovered < training.points.length ? hovered : Math.max(0, training.example(p));
       const shares = drawVotes(figures.votes.canvas, training, p, i, labels);
-      figures.votes.title.textContent = `Votes on example ${i + 1}, early to late. ${shares}`;
+      this.votes = `Votes on example ${i + 1}, early to late. ${shares}`;
     }
     if (figures.epochs) drawEpochs(figures.epochs.canvas, training.run.epochs, p ? training.epoch(p) : 0);
     if (figures.gap) drawGap(figures.gap.canvas, training.run.passes, p);

@@ -57,6 +57,7 @@ class Lab {
       this.player.tick(now);
       const view = this.view();
       for (const card of this.cards) card.draw(view);
+      for (const card of this.cards) card.tell(view);
       this.player.show();
       this.#note("frames", performance.now() - began);
     });

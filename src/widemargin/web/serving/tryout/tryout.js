@@ -69,13 +69,15 @@ async function answer(word) {
   at("ask").disabled = true;
   try {
     const options = word ? `&token=${word}` : "";
-    const told = await ask(`/explain/${encodeURIComponent(model.name)}?top=20${options}`, {
+    const name = encodeURIComponent(model.name);
+    const told = await ask(model.explains ? `/explain/${name}?top=20${options}` : `/predict/${name}`, {
       method: "POST",
       headers: { "Content-Type": "application/json" },
       body: JSON.stringify(example(model)),
     });
     complain("");
-    show(told);
+    if (model.explains) show(told);
+    else showPlain(told);
   } catch (error) {
     complain(error.message);
     at("answer").hidden = true;
@@ -88,22 +90,35 @@ const shown = (number) => (number === null ? "∞" : Number(number.toPrecision(4
 
 function show(told) {
   at("answer").hidden = false;
-  at("label").textContent = String(told.prediction);
+  const word = told.words ? `${told.words[told.token - 1]}: ` : "";
+  at("label").textContent = word + String(told.prediction);
   const measure = told.voted ? "mean vote" : "score";
   at("score").textContent = told.instead_of === null
     ? "nothing else is possible here"
     : `rather than ${told.instead_of}, ${measure} ${shown(told.score)}`;
   at("digest").textContent = `${told.model}, digest ${told.digest}`;
   at("marked").replaceChildren(...marks(told));
+  at("reasons").hidden = false;
   const most = Math.max(1e-300, ...told.reasons.map((reason) => Math.abs(reason.share)));
   at("reasons").tBodies[0].replaceChildren(...told.reasons.map((reason) => row(reason, most)));
+}
+
+// What a model that explains nothing says.
+function showPlain(told) {
+  at("answer").hidden = false;
+  at("label").textContent = "";
+  at("score").textContent = "";
+  at("digest").textContent = `${told.model}, digest ${told.digest}`;
+  at("marked").replaceChildren(make("pre", JSON.stringify(told.prediction, null, 1)));
+  at("reasons").hidden = true;
 }
 
 function row(reason, most) {
   const line = make("tr");
   line.append(make("td", reason.feature));
   for (const number of [reason.value, reason.weight, reason.share]) line.append(make("td", shown(number)));
-  const bar = make("meter", undefined, { min: 0, max: most, value: Math.abs(reason.share) });
+  const bar = make("div", undefined, { className: `bar ${reason.share > 0 ? "pro" : "con"}` });
+  bar.style.width = `${(100 * Math.abs(reason.share)) / most}%`;
   bar.title = reason.share > 0 ? "for it" : "against it";
   const cell = make("td");
   cell.append(bar);

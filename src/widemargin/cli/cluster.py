@@ -1,0 +1,115 @@
+"""`widemargin train --dask`: the same learners on a cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import click
+
+from widemargin.cli import options
+from widemargin.cli.linear import LinearTrainer
+from widemargin.cli.row_trainer import describe_accuracy
+from widemargin.cli.trainer import NOTHING, Job, Section
+from widemargin.cli.training_data import read_held_out
+from widemargin.data.datasets import Classes, make_encoder
+from widemargin.data.readers.files import Files
+from widemargin.distribute.clusters import open_engine
+from widemargin.distribute.fit import MixedFit, Source, check_distributes, resumed_state
+from widemargin.distribute.partitions import partitions_of_files
+from widemargin.models.linear import LinearModel
+from widemargin.models.text_defaults import NGRAMS
+from widemargin.online.held_out import USUAL_PART, HeldOut
+from widemargin.online.state import State
+from widemargin.training.checkpoints import Checkpoints
+from widemargin.training.history import History
+from widemargin.training.progress import Watcher
+
+#: Options that are about examples in the memory of this machine.
+_LOCAL = {
+    *("folds", "tune", "nested", "threshold", "positive", "memory", "stream", "cache", "threads"),
+}
+#: The mixture unless another one is asked for, as in Python.
+MIX = "touched"
+
+
+def refuse_local(typed: Mapping[str, str]) -> None:
+    """Refuse options that have no effect on a cluster."""
+    for name, written in typed.items():
+        if name in _LOCAL:
+            raise click.UsageError(f"{written} has no effect with --dask")
+
+
+class ClusterTrainer(LinearTrainer):
+    """Trains a linear learner on the workers of a Dask cluster."""
+
+    def __init__(self, learner: str, given: Mapping[str, Any], job: Job) -> None:
+        super().__init__(learner, given, job)
+        self.mix = given.get("mix") or MIX
+        check_distributes(self.settings, self.mix)
+        if isinstance(self.settings.class_weight, Mapping):
+            raise click.UsageError("--class-weight with --dask must be 'balanced'")
+        self.source: Source
+        self.partitions = self.held_back = 0
+
+    def read(self) -> None:
+        """Find the partitions; the workers read them."""
+        files = self.files or Files(self.job.files, replace(self.reading, threads=1))
+        self.files = files
+        options.check_meaning(self.given, files.format)
+        if options.only_texts(self.given, files.format):
+            self.encoding = replace(self.encoding, text={"ngrams": NGRAMS, **self.encoding.text})
+        encoder = make_encoder(files, self.encoding)
+        made = partitions_of_files(files, self.given.get("partitions"))
+        self.source = Source(made, encoder, files.options.skip_bad)
+        if self.job.measures:
+            self.settings = replace(self.settings, **self.hold_out(USUAL_PART, "rows"))
+
+    def fit(self, watch: Watcher, checkpoints: Checkpoints | None) -> LinearModel:
+        """Learn on the cluster, from the start or from a checkpoint."""
+        with open_engine(self.given["dask"]) as engine:
+            fit = MixedFit(engine, self.source, self.settings, self.mix, self.rng, watch.check)
+            self.rows, self.partitions = fit.ready.survey.examples, fit.partitions
+            self.held_back = fit.ready.held_out
+
+            def model(state: State, history: History) -> LinearModel:
+                made = self._model(fit.classes, state, fit.bias, history, fit.encoder)
+                return replace(made, mixture=(self.mix, fit.partitions))
+
+            state, history = fit.learn(
+                state=resumed_state(checkpoints, model),
+                held_out=self._held_out(fit),
+                watch=watch,
+                checkpoints=checkpoints,
+            )
+        return model(state, history)
+
+    def _held_out(self, fit: MixedFit) -> HeldOut | None:
+        if self.job.valid is None:
+            return None
+        found = read_held_out(self.job.valid, self.reading, fit.encoder, Classes(fit.classes))
+        self.measured = found
+        rows = found.rows.with_bias(fit.bias)
+        return HeldOut(rows, rows.everything, found.codes)
+
+    def describe_learner(self, model: Any) -> Section:
+        """The step rule, what answers, and the mixture."""
+        figures, lines = super().describe_learner(model)
+        told = f"{lines[0]}; {self.partitions} partitions, {self.mix} mixture"
+        more = {"partitions": self.partitions, "mix": self.mix}
+        return Section({**figures, **more}, [told])
+
+    def measure(self, model: Any) -> Section:
+        """The accuracy on held-out rows: those of a file, or those of the partitions."""
+        if self.measured is not None:
+            return super().measure(model)
+        epochs = {epoch.epoch: epoch.held_out for epoch in model.history}
+        score = epochs.get(model.history.best or max(epochs, default=0))
+        if score is None or not self.held_back:
+            return NOTHING
+        right = round(score * self.held_back)
+        figures, line = describe_accuracy("", "held-out accuracy", right, self.held_back)
+        if model.history.best is not None:
+            line += "; the same rows chose the best epoch"
+        return Section({"held_out_rows": self.held_back, **figures}, [line])

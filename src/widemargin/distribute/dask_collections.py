@@ -1,0 +1,125 @@
+"""Partitions of Dask collections: arrays of rows, data frames, bags of texts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from widemargin.data.encode.labels import encode_labels
+from widemargin.data.readers.chunk import Chunk, Labels
+from widemargin.data.readers.files import ReadOptions
+from widemargin.data.readers.frames import Frame
+from widemargin.data.rows import Rows
+from widemargin.distribute.partitions import Partition, ReadPartition
+from widemargin.errors import DataError
+
+
+@dataclass(frozen=True)
+class CollectionPartition(Partition):
+    """A piece of a Dask collection, and of its labels if they are apart."""
+
+    pieces: tuple[Any, ...] = field(repr=False)
+
+    @property
+    def delayed(self) -> tuple[Any, ...]:
+        """The examples, and the labels."""
+        return self.pieces
+
+    def __reduce__(self) -> Any:
+        # What is sent with the recipe stands beside it: the pieces are arguments of their own.
+        given = [getattr(self, name) for name in self.__dataclass_fields__ if name != "pieces"]
+        return _restore, (type(self), tuple(given))
+
+    def _chunk(self, raw: Any, n: int, labels: Any) -> ReadPartition:
+        if not n:
+            return ReadPartition([], set())
+        if len(labels) != n:
+            raise DataError(f"found {n} examples, but {len(labels)} labels")
+        coded = Labels(*encode_labels(labels))
+        return ReadPartition([Chunk(raw, n, coded, None, self.name, np.arange(n))], set())
+
+
+def _restore(kind: Any, given: tuple[Any, ...]) -> CollectionPartition:
+    number, of, *rest = given
+    return kind(number, of, (), *rest)
+
+
+@dataclass(frozen=True)
+class ArrayPartition(CollectionPartition):
+    """Rows of an array, dense or sparse."""
+
+    def read(self, *data: Any) -> ReadPartition:
+        """Take the rows as they are."""
+        X, y = data
+        rows = Rows.of(X, bias=0.0)
+        return self._chunk(rows, rows.n, np.asarray(y))
+
+
+@dataclass(frozen=True)
+class TextPartition(CollectionPartition):
+    """Texts of a bag."""
+
+    def read(self, *data: Any) -> ReadPartition:
+        """Take the texts as documents."""
+        from widemargin.data.encode.text import texts_of
+
+        texts, labels = map(list, data)
+        return self._chunk(texts_of(texts), len(texts), labels)
+
+
+@dataclass(frozen=True)
+class FramePartition(CollectionPartition):
+    """Rows of a data frame, whose labels are in a column."""
+
+    options: ReadOptions = field(default_factory=ReadOptions, repr=False)
+
+    def read(self, *data: Any) -> ReadPartition:
+        """Read the table as one in memory is read."""
+        chunks = list(Frame(data[0], None, self.options).chunks())
+        return ReadPartition([chunk._replace(source=self.name) for chunk in chunks], set())
+
+
+def is_collection(source: Any) -> bool:
+    """Whether this is a collection of Dask."""
+    return hasattr(source, "to_delayed") and hasattr(source, "__dask_graph__")
+
+
+def is_data_frame(source: Any) -> bool:
+    """Whether this collection is a table with named columns."""
+    return hasattr(source, "columns") and hasattr(source, "dtypes")
+
+
+def partitions_of_arrays(X: Any, y: Any) -> list[Partition]:
+    """The blocks of rows of a Dask array, and of the array of its labels."""
+    if y is None or not is_collection(y) or not hasattr(y, "chunks"):
+        raise DataError("the labels of a Dask array must be a Dask array, too: give y")
+    if X.ndim != 2 or y.ndim != 1:
+        raise DataError(f"X must have 2 dimensions and y 1, found {X.ndim} and {y.ndim}")
+    if X.numblocks[1] != 1:
+        X = X.rechunk({1: -1})
+    if y.chunks[0] != X.chunks[0]:
+        y = y.rechunk((X.chunks[0],))
+    return _pair(ArrayPartition, X.to_delayed().ravel(), y.to_delayed().ravel())
+
+
+def partitions_of_bags(texts: Any, labels: Any) -> list[Partition]:
+    """The partitions of a bag of texts, and of the bag of their labels."""
+    if labels is None or not is_collection(labels) or hasattr(labels, "chunks"):
+        raise DataError("the labels of a Dask Bag must be a Dask Bag, too: give y")
+    return _pair(TextPartition, texts.to_delayed(), labels.to_delayed())
+
+
+def _pair(kind: Any, examples: Sequence[Any], labels: Sequence[Any]) -> list[Partition]:
+    if len(examples) != len(labels):
+        raise DataError(f"X has {len(examples)} partitions, y {len(labels)}: they must match")
+    pairs = zip(examples, labels, strict=True)
+    return [kind(i, len(examples), pair) for i, pair in enumerate(pairs)]
+
+
+def partitions_of_frame(frame: Any, options: ReadOptions) -> list[Partition]:
+    """The partitions of a Dask data frame."""
+    pieces = frame.to_delayed()
+    return [FramePartition(i, len(pieces), (one,), options) for i, one in enumerate(pieces)]

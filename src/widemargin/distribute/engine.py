@@ -1,0 +1,123 @@
+"""What an algorithm over partitions asks of the machinery below it, and the plainest answer.
+
+An algorithm says which function is called with which arguments; an argument may be the outcome of
+an earlier call. `SerialEngine` computes everything in this process, one call after another, and is
+the reference: `DaskEngine` must give the same bits. Functions therefore never change what they are
+given, and sums are taken in a fixed tree over partitions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Protocol
+
+
+class Engine(Protocol):
+    """Calls functions, here or elsewhere. A handle stands for the outcome of a call."""
+
+    def submit(self, name: str, function: Callable[..., Any], *arguments: Any) -> Any:
+        """Have a function called, and return a handle; arguments may hold handles.
+
+        Parameters
+        ----------
+        name : str
+            What is done, as people see it: "learn, partition 3".
+        function : callable
+            A function at the top level of a module. It changes none of its arguments.
+        """
+
+    def share(self, name: str, value: Any) -> Any:
+        """Return a handle of a value that many calls will need."""
+
+    def finished(self, handles: Sequence[Any]) -> Iterator[tuple[int, Any] | None]:
+        """Yield the number and the outcome of each handle as it is known.
+
+        In between, None is yielded about every tenth of a second. The first error is raised.
+        """
+
+    def release(self, handles: Sequence[Any]) -> None:
+        """Forget handles that are not needed any more; what is not begun is not done."""
+
+
+def gather(engine: Engine, handles: Sequence[Any]) -> list[Any]:
+    """Wait for outcomes, and return them in the order of their handles."""
+    found = dict(told for told in engine.finished(handles) if told is not None)
+    return [found[number] for number in range(len(handles))]
+
+
+def tree(
+    engine: Engine, name: str, join: Callable[[Any, Any], Any], handles: Sequence[Any]
+) -> tuple[Any, list[Any]]:
+    """Join neighbours in pairs, the pairs in pairs, and so on.
+
+    The order of all additions follows from the number of handles alone. Returns the handle of the
+    whole, and those of the joints below it.
+    """
+    level, joints = list(handles), []
+    while len(level) > 1:
+        pairs = [level[i : i + 2] for i in range(0, len(level), 2)]
+        level = [
+            engine.submit(f"{name}, {len(level)} to {len(pairs)}", join, *pair)
+            if len(pair) == 2
+            else pair[0]
+            for pair in pairs
+        ]
+        joints += level
+    return level[0], joints[:-1]
+
+
+class _Call:
+    """A call that is made when its outcome is first needed, and not again."""
+
+    def __init__(self, function: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
+        self._function, self._arguments = function, arguments
+        self._outcome: Any = None
+        self._made = False
+
+    def outcome(self) -> Any:
+        """The value that the function returned."""
+        if not self._made:
+            given = map(_outcome, self._arguments)
+            self._outcome, self._made = self._function(*given), True
+            self._arguments = ()
+        return self._outcome
+
+
+class SerialEngine:
+    """Calls functions in this process, when their outcomes are needed.
+
+    Examples
+    --------
+    >>> engine = SerialEngine()
+    >>> parts = [engine.submit("square", pow, n, 2) for n in range(4)]
+    >>> total, _ = tree(engine, "add", int.__add__, parts)
+    >>> gather(engine, [total])
+    [14]
+    """
+
+    def submit(self, name: str, function: Callable[..., Any], *arguments: Any) -> _Call:
+        """Note a call."""
+        return _Call(function, arguments)
+
+    def share(self, name: str, value: Any) -> _Call:
+        """Return a handle of a value."""
+        return _Call(_same, (value,))
+
+    def finished(self, handles: Sequence[_Call]) -> Iterator[tuple[int, Any] | None]:
+        """Make the calls in order."""
+        for number, handle in enumerate(handles):
+            yield number, handle.outcome()
+
+    def release(self, handles: Sequence[_Call]) -> None:
+        """Do nothing: what is not referred to is collected."""
+
+
+def _outcome(argument: Any) -> Any:
+    """The outcome of a call, the value of a piece of a Dask collection, or anything else itself."""
+    if isinstance(argument, _Call):
+        return argument.outcome()
+    return argument.compute(scheduler="sync") if hasattr(argument, "__dask_graph__") else argument
+
+
+def _same(value: Any) -> Any:
+    return value

@@ -1,0 +1,322 @@
+"""The first pass: what all partitions must know of each other before any of them learns.
+
+Labels, columns, categories, how rare words are, and how wide rows are: each partition tells what it
+has, and the parts are joined in the order of the partitions. Then each partition is encoded, and
+its columns are numbered, so that it works with the weights of its own columns only.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from widemargin.data.datasets import Classes, join_weights
+from widemargin.data.readers.chunk import Chunk
+from widemargin.data.rows import Rows, frozen, stacked
+from widemargin.distribute.partitions import Partition, ReadPartition
+from widemargin.errors import DataError
+from widemargin.loops.storage import Sparse
+from widemargin.online.columns import Columns
+from widemargin.online.fit import prices
+
+#: Random numbers of a partition are drawn for different ends, each with its own seed.
+_HELD_OUT, _ORDER = range(2)
+
+
+@dataclass(frozen=True)
+class Survey:
+    """What a partition, or several, hold.
+
+    Attributes
+    ----------
+    classes : array
+        The labels, sorted.
+    sizes : array
+        The weight of the examples of each class.
+    examples : int
+        How many examples there are.
+    encoder : Encoder or None
+        What was observed; None for rows that are numbers already.
+    width : int
+        The number of features, if there is no encoder.
+    dtype : dtype or None
+        The type of the values, if there is no encoder; None if there are no examples.
+    skipped : frozenset
+        The bad lines that were skipped.
+    """
+
+    classes: np.ndarray
+    sizes: np.ndarray
+    examples: int
+    encoder: Any
+    width: int
+    dtype: Any
+    skipped: frozenset[tuple[str, int | str]]
+
+
+def survey(found: ReadPartition, partition: Partition, encoder: Any) -> Survey:
+    """Look at the examples of a partition."""
+    own, classes = copy.deepcopy(encoder), Classes()
+    sizes, examples, width, dtype = np.zeros(0), 0, 0, None
+    try:
+        for chunk in found.chunks:
+            if chunk.labels is None:
+                raise DataError(f"{chunk.source}: has no labels to learn from")
+            before = classes.values
+            classes.add(chunk.labels, chunk.source)
+            sizes = _moved(before, sizes, classes.values)
+            codes = classes.codes(chunk.labels)
+            sizes += np.bincount(codes, weights=chunk.weights, minlength=len(sizes))
+            examples += chunk.n
+            if own is not None:
+                own.observe(chunk.raw)
+            else:
+                width = _same_width(width, chunk.raw, examples > chunk.n)
+                dtype = (
+                    chunk.raw.dtype if dtype is None else np.promote_types(dtype, chunk.raw.dtype)
+                )
+    except DataError as error:
+        raise DataError(f"{error} ({partition.name})") from None
+    return Survey(classes.values, sizes, examples, own, width, dtype, frozenset(found.skipped))
+
+
+def join_surveys(one: Survey, other: Survey) -> Survey:
+    """Join what neighbouring partitions hold."""
+    if not one.examples or not other.examples:
+        kept, empty = (other, one) if not one.examples else (one, other)
+        return replace(kept, skipped=kept.skipped | empty.skipped)
+    for mixed in (one.classes, other.classes):
+        if (mixed.dtype.kind in "OUS") != (one.classes.dtype.kind in "OUS"):
+            raise DataError(
+                f"labels such as {mixed.tolist()[0]!r} do not mix with {one.classes.tolist()[0]!r}"
+            )
+    if one.encoder is None and one.width != other.width:
+        raise DataError(f"partitions have {one.width} and {other.width} features")
+    classes = np.union1d(one.classes, other.classes)
+    sizes = _moved(one.classes, one.sizes, classes) + _moved(other.classes, other.sizes, classes)
+    encoder = copy.deepcopy(one.encoder)
+    if encoder is not None:
+        encoder.absorb(other.encoder)
+    return Survey(
+        classes,
+        sizes,
+        one.examples + other.examples,
+        encoder,
+        one.width,
+        None if one.dtype is None else np.promote_types(one.dtype, other.dtype),
+        one.skipped | other.skipped,
+    )
+
+
+def _moved(before: np.ndarray, sizes: np.ndarray, classes: np.ndarray) -> np.ndarray:
+    """The sizes of classes, at their places among more classes."""
+    moved = np.zeros(len(classes))
+    if len(before):
+        moved[np.searchsorted(classes, before)] = sizes
+    return moved
+
+
+def _same_width(width: int, rows: Rows, known: bool) -> int:
+    if known and rows.width != width:
+        raise DataError(f"rows have {width} and {rows.width} features")
+    return rows.width
+
+
+class Preparation(NamedTuple):
+    """What every partition needs to be encoded.
+
+    Attributes
+    ----------
+    classes : array
+        The labels of all partitions.
+    encoder : Encoder or None
+        What was learned from all partitions.
+    width : int
+        The number of features of all partitions.
+    dtype : dtype or None
+        The type of the values, if there is no encoder.
+    class_weight : dict or None
+        Cost of an error on each class.
+    validation : float
+        The fraction of the examples to hold out.
+    distinct : bool
+        Whether each column must be stored at most once per row.
+    seed : int
+        The seed of all random choices.
+    """
+
+    classes: np.ndarray
+    encoder: Any
+    width: int
+    dtype: Any
+    class_weight: Mapping[Any, float] | None
+    validation: float
+    distinct: bool
+    seed: int
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """A partition that is ready to be learned from.
+
+    Attributes
+    ----------
+    number : int
+        Which partition it is, from 0.
+    rows : Rows
+        The examples. Sparse rows have numbers instead of columns, see `Columns`. Without a bias.
+    columns : array or None
+        The columns that numbers 1, 2, 3, ... stand for; None if rows are dense.
+    width : int
+        The number of features of all partitions.
+    codes : array
+        The classes.
+    price : array or None
+        The cost of an error on each example; None if all are 1.
+    learned, held_out : arrays of uint64
+        The rows to learn from, and those that are only scored.
+    """
+
+    number: int
+    rows: Rows
+    columns: np.ndarray | None
+    width: int
+    codes: np.ndarray
+    price: np.ndarray | None
+    learned: np.ndarray
+    held_out: np.ndarray
+
+    def ready_rows(self, bias: float) -> Rows:
+        """The rows as the loops take them: what was sent here may have become writable."""
+        stored = self.rows.stored
+        parts = (frozen(part) if isinstance(part, np.ndarray) else part for part in stored)
+        return replace(self.rows, stored=type(stored)(*parts)).with_bias(bias)
+
+    @cached_property
+    def places(self) -> np.ndarray:
+        """Where the weights that the rows use are among all weights, the bias last."""
+        columns = np.arange(self.width) if self.columns is None else self.columns
+        return np.append(columns.astype(np.int64), self.width)
+
+    @cached_property
+    def ascending(self) -> np.ndarray:
+        """The order in which the places ascend."""
+        return np.argsort(self.places, kind="stable")
+
+    def __getstate__(self) -> dict[str, Any]:
+        kept = ("places", "ascending")
+        return {name: value for name, value in vars(self).items() if name not in kept}
+
+    def pick(self, W: np.ndarray) -> np.ndarray:
+        """The weights of these rows, of the weights of all columns."""
+        if self.columns is None:
+            return np.array(W, order="C")
+        # Number 0 is for columns that never came: its weight is 0.
+        picked = np.zeros((len(W), len(self.columns) + 2), W.dtype)
+        picked[:, 1:] = W[:, self.places]
+        return picked
+
+    def unpicked(self, W: np.ndarray) -> np.ndarray:
+        """Weights in the order of `places`, of those that the rows use."""
+        return W if self.columns is None else W[:, 1:]
+
+
+class Facts(NamedTuple):
+    """What the driver must know about a partition that is ready."""
+
+    rows: int
+    learned: int
+    held_out: int
+    typical: float  # the typical size of the values
+    dtype: Any  # their type
+
+
+def prepare(found: ReadPartition, partition: Partition, how: Preparation) -> Loaded:
+    """Encode the examples of a partition."""
+    try:
+        return _prepare(found.chunks, partition.number, how)
+    except DataError as error:
+        raise DataError(f"{error} ({partition.name})") from None
+
+
+def _prepare(chunks: list[Chunk], number: int, how: Preparation) -> Loaded:
+    if not chunks:
+        return _nothing(number, how)
+    rows = stacked([_encode(chunk.raw, how) for chunk in chunks])
+    known = Classes(how.classes)
+    codes = np.concatenate([known.codes(chunk.labels) for chunk in chunks if chunk.labels])
+    price = prices(how.classes, codes, how.class_weight, join_weights(chunks))
+    rows.check_scale()
+    if how.distinct:
+        rows = replace(rows.without_duplicates(), distinct=True)
+    columns = None
+    if rows.is_sparse:
+        numbers = Columns(how.width)
+        rows, columns = numbers.number(rows), frozen(numbers.ids)
+    held = np.zeros(rows.n, bool)
+    if how.validation:
+        held = generator(how.seed, number, _HELD_OUT).random(rows.n) < how.validation
+    counted = ~held if price is None else ~held & (price > 0.0)
+    return Loaded(
+        number,
+        rows,
+        columns,
+        how.width,
+        frozen(codes),
+        price,
+        frozen(np.flatnonzero(counted).astype(np.uint64)),
+        frozen(np.flatnonzero(held).astype(np.uint64)),
+    )
+
+
+def _encode(raw: Any, how: Preparation) -> Rows:
+    if how.encoder is None:
+        return Rows.of(raw, bias=0.0) if raw.dtype == how.dtype else _cast(raw, how.dtype)
+    return how.encoder.encode(raw, 0.0).widened(how.width)
+
+
+def _cast(rows: Rows, dtype: Any) -> Rows:
+    values = frozen(rows.stored.values.astype(dtype))
+    return replace(rows, stored=rows.stored._replace(values=values, bias=0.0))
+
+
+def _nothing(number: int, how: Preparation) -> Loaded:
+    """A partition without examples."""
+    none = frozen(np.empty(0, np.uint64))
+    stored = Sparse(
+        frozen(np.empty(0)), frozen(np.empty(0, np.uint32)), frozen(np.zeros(1, np.uint64)), 0.0
+    )
+    rows = Rows(stored, 0, 1, distinct=True)
+    columns = frozen(np.empty(0, np.uint32))
+    return Loaded(number, rows, columns, how.width, none.astype(np.int64), None, none, none)
+
+
+def facts_of(loaded: Loaded) -> Facts:
+    """Count the examples of a partition."""
+    typical = loaded.rows.typical_value() if loaded.rows.n else 1.0
+    return Facts(
+        loaded.rows.n, len(loaded.learned), len(loaded.held_out), typical, loaded.rows.dtype
+    )
+
+
+def name_features(found: ReadPartition, encoder: Any) -> Any:
+    """An encoder that has written down the names of the features of a partition."""
+    noted = copy.deepcopy(encoder)
+    for chunk in found.chunks:
+        noted.encode(chunk.raw, 0.0, note=True)
+    return noted
+
+
+def generator(*seeds: int) -> np.random.Generator:
+    """A random generator for one purpose in one partition, whoever asks for it."""
+    return np.random.default_rng(list(seeds))
+
+
+def order_generator(seed: int, number: int, epoch: int) -> np.random.Generator:
+    """The generator of the order of an epoch in a partition."""
+    return generator(seed, number, _ORDER, epoch)

@@ -1,0 +1,202 @@
+"""From recipes to partitions that are ready, wherever an engine keeps them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from widemargin.distribute.engine import Engine, tree
+from widemargin.distribute.first_pass import (
+    Facts,
+    Preparation,
+    Survey,
+    facts_of,
+    join_surveys,
+    name_features,
+    prepare,
+    survey,
+)
+from widemargin.distribute.partitions import Partition, read_partition
+from widemargin.errors import DataError
+from widemargin.online.fit import check_classes
+
+#: Called about every tenth of a second while partitions are read; raises to break off.
+Tick = Callable[[], None]
+
+
+class Demands(NamedTuple):
+    """What a learner asks of the partitions.
+
+    Attributes
+    ----------
+    class_weight : dict, "balanced" or None
+        Cost of an error on each class.
+    validation : float
+        The fraction of the examples to hold out.
+    distinct : bool
+        Whether each column must be stored at most once per row.
+    seed : int
+        The seed of all random choices.
+    skip_bad : int
+        How many bad lines may be skipped, in all partitions together.
+    """
+
+    class_weight: Mapping[Any, float] | str | None
+    validation: float
+    distinct: bool
+    seed: int
+    skip_bad: int = 0
+
+
+class Ready(NamedTuple):
+    """Partitions that are ready to be learned from.
+
+    Attributes
+    ----------
+    loaded : list of handles
+        The partitions.
+    facts : list of Facts
+        What is known about each of them.
+    survey : Survey
+        What is known about all of them together; the encoder also has names of features.
+    width : int
+        The number of features.
+    """
+
+    loaded: list[Any]
+    facts: list[Facts]
+    survey: Survey
+    width: int
+
+    @property
+    def dtype(self) -> Any:
+        """The type of the values."""
+        return self._first.dtype
+
+    @property
+    def typical(self) -> float:
+        """The typical size of the values, as the first examples have it."""
+        return self._first.typical
+
+    @property
+    def _first(self) -> Facts:
+        return next(fact for fact in self.facts if fact.learned)
+
+    @property
+    def learned(self) -> int:
+        """How many examples are learned from."""
+        return sum(fact.learned for fact in self.facts)
+
+    @property
+    def held_out(self) -> int:
+        """How many examples the partitions hold out."""
+        return sum(fact.held_out for fact in self.facts)
+
+
+def load_partitions(
+    engine: Engine, partitions: Sequence[Partition], encoder: Any, demands: Demands, tick: Tick
+) -> Ready:
+    """Read and encode all partitions.
+
+    Parameters
+    ----------
+    engine : Engine
+        Where they are read, and kept.
+    partitions : sequence of Partition
+        The recipes.
+    encoder : Encoder or None
+        One that has seen nothing yet; None for rows that are numbers already.
+    demands : Demands
+        What the learner asks for.
+    tick : callable
+        Called while waiting.
+    """
+    read = [
+        engine.submit(f"read, {one.name}", read_partition, one, *one.delayed) for one in partitions
+    ]
+    found = _survey(engine, read, partitions, encoder, tick)
+    _check(found, demands)
+    named = found.encoder
+    if named is not None:
+        handle = engine.submit("name features", name_features, read[0], named)
+        (named,) = _wait(engine, [handle], tick)
+    width = found.width if found.encoder is None else found.encoder.width
+    how = Preparation(
+        found.classes,
+        found.encoder,
+        width,
+        found.dtype,
+        _class_weight(found, demands.class_weight),
+        demands.validation,
+        demands.distinct,
+        demands.seed,
+    )
+    shared = engine.share("what was learned in the first pass", how)
+    loaded = [
+        engine.submit(f"encode, {one.name}", prepare, raw, one, shared)
+        for raw, one in zip(read, partitions, strict=True)
+    ]
+    facts = _wait(engine, [engine.submit("count rows", facts_of, one) for one in loaded], tick)
+    engine.release([*read, shared])
+    ready = Ready(loaded, facts, replace(found, encoder=named), width)
+    if not ready.learned:
+        raise DataError("there are no examples to learn from")
+    if demands.validation and not ready.held_out:
+        raise DataError(
+            f"validation={demands.validation:g} of {found.examples} examples leaves nothing to"
+            " hold out"
+        )
+    return ready
+
+
+def _survey(
+    engine: Engine, read: list[Any], partitions: Sequence[Partition], encoder: Any, tick: Tick
+) -> Survey:
+    """Join what the partitions hold, in their order."""
+    surveys = [
+        engine.submit(f"look at, {one.name}", survey, raw, one, encoder)
+        for raw, one in zip(read, partitions, strict=True)
+    ]
+    total, joints = tree(engine, "join", join_surveys, surveys)
+    found: Survey = _wait(engine, [total], tick)[0]
+    engine.release([*surveys, *joints, total])
+    return found
+
+
+def _wait(engine: Engine, handles: Sequence[Any], tick: Tick) -> list[Any]:
+    found = {}
+    for told in engine.finished(handles):
+        tick()
+        if told is not None:
+            found[told[0]] = told[1]
+    return [found[number] for number in range(len(handles))]
+
+
+def _check(found: Survey, demands: Demands) -> None:
+    if not found.examples:
+        raise DataError("there are no examples to learn from")
+    check_classes(found.classes)
+    if len(found.skipped) > demands.skip_bad:
+        raise DataError(
+            f"{len(found.skipped)} bad lines in all partitions, where {demands.skip_bad} may be"
+            f" skipped; the first is in {min(source for source, _ in found.skipped)}"
+        )
+
+
+def _class_weight(
+    found: Survey, class_weight: Mapping[Any, float] | str | None
+) -> Mapping[Any, float] | None:
+    """The weight of each class; that of "balanced" follows from all examples."""
+    if not isinstance(class_weight, str):
+        return class_weight
+    present = np.count_nonzero(found.sizes)
+    weights = np.divide(
+        found.sizes.sum(),
+        present * found.sizes,
+        out=np.zeros(len(found.sizes)),
+        where=found.sizes > 0.0,
+    )
+    return dict(zip(found.classes.tolist(), weights.tolist(), strict=True))

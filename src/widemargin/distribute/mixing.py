@@ -1,0 +1,241 @@
+"""Iterative parameter mixing: each partition learns for an epoch, and the weights are mixed.
+
+    w = 0
+    for each epoch:
+        for each partition i, at the same time:
+            w_i = w, changed by one epoch over the partition
+        w = w + sum_i (w_i - w) / P                 (mix="uniform")
+        w = w + sum_i (w_i - w) / P_c, column by column, P_c partitions having changed column c
+                                                    (mix="touched")
+
+The average that is kept is that over all hypotheses of all partitions. With the uniform mixture the
+mistakes of all epochs, each weighted by 1/P, are at most (R / gamma)^2: R. McDonald, K. Hall and
+G. Mann (2010), Distributed training strategies for the structured perceptron, NAACL, theorem 3.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from widemargin.data.rows import frozen
+from widemargin.distribute.first_pass import Loaded, order_generator
+from widemargin.errors import DataError
+from widemargin.loops.linear.passes import COUNT, SCALE, SEEN, TURN
+from widemargin.modelfile import pack_sparse, unpack_sparse
+from widemargin.online.learn import learn_once
+from widemargin.online.orders import orders
+from widemargin.online.passes import Window
+from widemargin.online.scores import best_class, deployed_scores
+from widemargin.online.settings import Settings
+from widemargin.online.state import State
+
+MIXTURES = ("uniform", "touched")
+#: Changes of more than this fraction of all weights travel without the numbers of their columns,
+#: which take a third of their bytes.
+_DENSE = 0.75
+
+
+@dataclass(frozen=True)
+class Weights:
+    """Weights on their way to the partitions, without zeros where that is smaller."""
+
+    packed: dict[str, np.ndarray]
+
+    @classmethod
+    def of(cls, W: np.ndarray) -> Weights:
+        """Pack weights, which may change later."""
+        packed = pack_sparse("W", W)
+        return cls({name: array.copy() if array is W else array for name, array in packed.items()})
+
+    @cached_property
+    def whole(self) -> np.ndarray:
+        """The weights, unpacked once for all partitions of a worker."""
+        return frozen(unpack_sparse("W", self.packed))
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"packed": self.packed}
+
+
+class Epoch(NamedTuple):
+    """How every partition learns in an epoch."""
+
+    settings: Settings
+    bias: float
+    seed: int
+    epoch: int  # from 0
+
+
+@dataclass(frozen=True)
+class Change:
+    """What one or several partitions changed in an epoch, summed over them.
+
+    Attributes
+    ----------
+    places : array or None
+        The columns of all weights that changed, ascending, the bias after all features; None
+        stands for all of them.
+    moved : array (k, columns)
+        w_i - w, in float64.
+    gathered : array (k, columns) or (0, columns)
+        The sum of w_t - w over all hypotheses w_t, for the average; empty if none is kept.
+    touched : array
+        How many partitions changed each column.
+    partitions, examples, mistakes, updates, loss
+        How many partitions these are, and the counts of the epoch.
+    """
+
+    places: np.ndarray | None
+    moved: np.ndarray
+    gathered: np.ndarray
+    touched: np.ndarray
+    partitions: int
+    examples: int
+    mistakes: int
+    updates: int
+    loss: float
+
+
+class Tally(NamedTuple):
+    """The counts of a partition's epoch."""
+
+    examples: int
+    mistakes: int
+    updates: int
+    loss: float
+
+
+def tally_of(change: Change) -> Tally:
+    """The counts alone, which are all that the driver needs of a partition."""
+    return Tally(change.examples, change.mistakes, change.updates, change.loss)
+
+
+def learn_partition(loaded: Loaded, start: Weights, how: Epoch) -> Change:
+    """Learn from a partition for one epoch."""
+    settings, n = how.settings, len(loaded.learned)
+    before = loaded.pick(start.whole)
+    state = State.begin(before, settings.keep, settings.joint)
+    if n == 0:
+        return _change(loaded, before, state, (0, 0, 0, 0.0))
+    state.clock[:, TURN] = how.epoch * n
+    # One permutation for all epochs is that of the first.
+    epoch = 0 if settings.shuffle == "once" else how.epoch
+    rng = order_generator(how.seed, loaded.number, epoch)
+    order = next(orders(loaded.learned, settings.shuffle, rng))
+    window = Window(loaded.ready_rows(how.bias), loaded.codes, loaded.price, order)
+    try:
+        tallies = learn_once(window, state, settings)
+    except DataError as error:
+        raise DataError(f"{error} (partition {loaded.number + 1})") from None
+    mistakes, updates = (sum(int(tally[i]) for tally in tallies) for i in range(2))
+    loss = sum(float(tally.loss) for tally in tallies) / len(tallies)
+    return _change(loaded, before, state, (n, mistakes, updates, loss))
+
+
+def _change(
+    loaded: Loaded, before: np.ndarray, state: State, counts: tuple[int, int, int, float]
+) -> Change:
+    """The difference between a state and the weights that it started from."""
+    first = before.astype(np.float64)
+    moved = state.last().astype(np.float64) - first
+    gathered = np.empty((0, moved.shape[1]))
+    if len(state.U):
+        count, votes = state.clock[:, [COUNT]], state.clock[:, [SEEN]] + 1.0
+        if np.all(state.clock[:, SCALE] == 1.0):
+            gathered = count * moved - state.U
+        else:  # the same, if a penalty shrinks the weights
+            gathered = count * state.W.astype(np.float64) - state.U - votes * first
+    moved, gathered = loaded.unpicked(moved), loaded.unpicked(gathered)
+    differs = np.any(moved != 0.0, axis=0) | np.any(gathered != 0.0, axis=0)
+    touched = np.any(moved != 0.0, axis=0).astype(np.int64)
+    places = loaded.places
+    order = loaded.ascending
+    chosen = order[differs[order]]
+    found = Change(
+        places[chosen].astype(np.uint32 if loaded.width < 1 << 32 else np.uint64),
+        np.ascontiguousarray(moved[:, chosen]),
+        np.ascontiguousarray(gathered[:, chosen]),
+        touched[chosen],
+        int(counts[0] > 0),
+        *counts,
+    )
+    return _spread(found, loaded.width) if len(chosen) > _DENSE * (loaded.width + 1) else found
+
+
+def _spread(change: Change, width: int) -> Change:
+    """The same change, of all columns."""
+    if change.places is None:
+        return change
+
+    def spread(array: np.ndarray) -> np.ndarray:
+        room = np.zeros((len(array), width + 1), array.dtype)
+        room[:, change.places] = array
+        return room
+
+    return replace(
+        change,
+        places=None,
+        moved=spread(change.moved),
+        gathered=spread(change.gathered),
+        touched=spread(change.touched[None])[0],
+    )
+
+
+def add_changes(one: Change, other: Change) -> Change:
+    """Add up what two groups of partitions changed."""
+    counts = {
+        name: getattr(one, name) + getattr(other, name)
+        for name in ("partitions", "examples", "mistakes", "updates", "loss")
+    }
+    for dense, rest in ((one, other), (other, one)):
+        if dense.places is None:
+            one, other = dense, _spread(rest, dense.moved.shape[1] - 1)
+            summed = (one.moved + other.moved, one.gathered + other.gathered)
+            return Change(None, *summed, one.touched + other.touched, **counts)
+    assert one.places is not None
+    assert other.places is not None
+    places = np.union1d(one.places, other.places)
+    mine, theirs = np.searchsorted(places, one.places), np.searchsorted(places, other.places)
+
+    def added(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        total = np.zeros((len(a), len(places)), a.dtype)
+        total[:, mine] = a
+        total[:, theirs] += b
+        return total
+
+    touched = added(one.touched[None], other.touched[None])[0]
+    moved, gathered = added(one.moved, other.moved), added(one.gathered, other.gathered)
+    return Change(places, moved, gathered, touched, **counts)
+
+
+def mix_into(state: State, change: Change, mix: str) -> float:
+    """Make the mixture the next start, in place; returns how far the weights moved.
+
+    With c votes so far and U such that the sum of all hypotheses is c W - U, the new sum adds
+    n W + `gathered`, for n examples. So U grows by (c + n) (W' - W) - `gathered`.
+    """
+    at: Any = slice(None) if change.places is None else change.places.astype(np.int64)
+    shares = max(1, change.partitions) if mix == "uniform" else np.maximum(1, change.touched)
+    before = state.W[:, at].astype(np.float64)
+    state.W[:, at] = before + change.moved / shares
+    moved = state.W[:, at].astype(np.float64) - before
+    state.pass_over(change.examples)
+    if len(state.U):
+        state.U[:, at] += state.clock[:, [COUNT]] * moved - change.gathered
+    distance = math.sqrt(float(np.sum(moved * moved)))
+    if not math.isfinite(distance):
+        raise DataError("the weights are too large for a float; scale the features down")
+    return distance
+
+
+def count_right(loaded: Loaded, deployed: Weights, divisor: np.ndarray, bias: float) -> int:
+    """How many of the held-out examples of a partition the deployed weights get right."""
+    if not len(loaded.held_out):
+        return 0
+    W, rows = loaded.pick(deployed.whole), loaded.ready_rows(bias)
+    found = deployed_scores(W, divisor, rows, loaded.held_out)
+    return int(np.count_nonzero(best_class(found) == loaded.codes[loaded.held_out]))

@@ -1,0 +1,174 @@
+"""Partitions: recipes for parts of the data, which anybody can follow at any time.
+
+A recipe names byte ranges of files, whole files (compressed ones, and tables whose records cannot
+be found in the middle), row groups of Parquet files, or pieces of a Dask collection. Which there
+are depends on the data and on how many are asked for, and never on the workers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
+from widemargin.data.readers.chunk import Chunk
+from widemargin.data.readers.files import Files, ReadOptions
+from widemargin.data.readers.formats import TABLES
+from widemargin.data.readers.recoded import is_utf8
+from widemargin.data.readers.sources import Range, compression_of, name_of
+from widemargin.errors import DataError
+
+#: Bytes of a partition unless a number of partitions is asked for: a second or less of parsing, and
+#: a few hundred megabytes as rows. The block size that Dask's own readers choose, too.
+_USUAL_BYTES = 1 << 26
+
+
+class RowGroups(NamedTuple):
+    """Some row groups of a Parquet file."""
+
+    path: str
+    groups: tuple[int, ...]
+
+
+#: Lines that begin within a range, a whole file, or some row groups of a file.
+Part = Range | str | RowGroups
+
+
+class ReadPartition(NamedTuple):
+    """What was read: the examples, and which bad lines were skipped."""
+
+    chunks: list[Chunk]
+    skipped: set[tuple[str, int | str]]
+
+
+@dataclass(frozen=True)
+class Partition:
+    """A part of the data.
+
+    Attributes
+    ----------
+    number, of : int
+        Which partition this is, from 0, and how many there are.
+    """
+
+    number: int
+    of: int
+
+    @property
+    def name(self) -> str:
+        """What people call the partition."""
+        return f"partition {self.number + 1} of {self.of}"
+
+    def read(self, *data: Any) -> ReadPartition:
+        """Follow the recipe; `data` is what `delayed` stands for."""
+        raise NotImplementedError
+
+    @property
+    def delayed(self) -> tuple[Any, ...]:
+        """Pieces of Dask collections that `read` needs."""
+        return ()
+
+
+@dataclass(frozen=True)
+class FilePartition(Partition):
+    """Some parts of files, all of one format."""
+
+    parts: tuple[Part, ...]
+    options: ReadOptions = field(repr=False)
+
+    def read(self, *data: Any) -> ReadPartition:
+        """Read the parts in order."""
+        chunks: list[Chunk] = []
+        files = Files(list(dict.fromkeys(map(_path_of, self.parts))), self.options)
+        for part in self.parts:
+            if isinstance(part, Range):
+                chunks += files.read(_blocks(part, self.options.block))
+            else:
+                chunks += files.read_file(*([part] if isinstance(part, str) else part))
+        return ReadPartition(chunks, files.patience.known)
+
+
+def read_partition(partition: Partition, *data: Any) -> ReadPartition:
+    """Follow the recipe of a partition; an error names it."""
+    try:
+        return partition.read(*data)
+    except DataError as error:
+        raise DataError(f"{error} ({partition.name})") from None
+
+
+def partitions_of_files(files: Files, wanted: int | None) -> list[Partition]:
+    """Cut files into partitions of about the same number of bytes.
+
+    Parameters
+    ----------
+    files : Files
+        What to read. The columns of tables are those of the first file.
+    wanted : int, optional
+        About how many partitions to make; fewer if the files cannot be cut so often. By default,
+        each has about 64 MB.
+    """
+    if not files.readable_again:
+        raise DataError("a pipe cannot be read by several workers: give files")
+    options = replace(files.options, format=files.format, threads=1)
+    if files.format in TABLES:
+        next(files.chunks(), None)  # learns what the columns hold, once for all partitions
+        options = replace(options, table=replace(options.table, schema=files.schema))
+    sizes = [files.bytes_of(path) for path in files.paths]
+    total = max(1, sum(sizes))
+    count = -(-total // _USUAL_BYTES) if wanted is None else wanted
+    parts: list[list[Part]] = [[] for _ in range(count)]
+    offset = 0
+    for path, size in zip(files.paths, sizes, strict=True):
+        for number, part in _cut(files, path, offset, size, total, count):
+            parts[number].append(part)
+        offset += size
+    made = [tuple(some) for some in parts if some]
+    if not made:
+        raise DataError(f"{', '.join(map(name_of, files.paths))}: there are no examples")
+    return [FilePartition(number, len(made), some, options) for number, some in enumerate(made)]
+
+
+def _cut(
+    files: Files, path: str, offset: int, size: int, total: int, count: int
+) -> list[tuple[int, Part]]:
+    """The parts of a file, whose bytes begin at `offset` of all, and the partitions they go to."""
+    if files.format == "parquet":
+        return _row_groups(path, offset, size, total, count)
+    whole = files.format in TABLES or not is_utf8(files.options.encoding) or compression_of(path)
+    if whole:
+        return [(_partition_at(offset + size // 2, total, count), path)] if size else []
+    edges = [number * total // count - offset for number in range(count + 1)]
+    return [
+        (number, Range(path, max(0, edges[number]), min(size, edges[number + 1])))
+        for number in range(count)
+        if max(0, edges[number]) < min(size, edges[number + 1])
+    ]
+
+
+def _row_groups(
+    path: str, offset: int, size: int, total: int, count: int
+) -> list[tuple[int, Part]]:
+    """The row groups of a Parquet file; those of the same partition are one part."""
+    from widemargin.data.readers.parquet import row_group_sizes
+
+    sizes = row_group_sizes(path)
+    weight, done = max(1, sum(sizes)), 0
+    groups: dict[int, list[int]] = {}
+    for group, own in enumerate(sizes):
+        middle = offset + (done + own // 2) * size // weight
+        groups.setdefault(_partition_at(middle, total, count), []).append(group)
+        done += own
+    return [(number, RowGroups(path, tuple(some))) for number, some in groups.items()]
+
+
+def _partition_at(place: int, total: int, count: int) -> int:
+    return min(count - 1, place * count // total)
+
+
+def _path_of(part: Part) -> str:
+    return part if isinstance(part, str) else part.path
+
+
+def _blocks(part: Range, size: int) -> list[Range]:
+    """A range in blocks, so that little of the text is in memory at a time."""
+    starts = range(part.start, part.end, size)
+    return [Range(part.path, at, min(at + size, part.end)) for at in starts]

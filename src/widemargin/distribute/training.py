@@ -1,0 +1,174 @@
+"""Iterative parameter mixing, as the one epoch driver runs it: an epoch of all partitions."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from typing import Any
+
+import numpy as np
+
+from widemargin.distribute.engine import Engine, gather, tree
+from widemargin.distribute.mixing import (
+    Change,
+    Epoch,
+    Weights,
+    add_changes,
+    count_right,
+    learn_partition,
+    mix_into,
+    tally_of,
+)
+from widemargin.online.held_out import HeldOut, HeldOutScore
+from widemargin.online.settings import Settings
+from widemargin.online.state import State
+from widemargin.training.run import Counts, Training
+
+
+class MixedTraining(Training):
+    """A linear learner in training on partitions.
+
+    The state is here, with the driver, and every epoch sends it out anew: a worker that is lost
+    takes nothing with it that cannot be had again from here and from the recipes.
+
+    Parameters
+    ----------
+    engine : Engine
+        What learns.
+    loaded : sequence of handles
+        The partitions that are ready.
+    state : State
+        The state to start from; it is changed in place.
+    settings : Settings
+        How to learn.
+    mix : {"uniform", "touched"}
+        How the partitions' weights are mixed.
+    bias : float
+        The constant feature of all rows.
+    seed : int
+        The seed of the orders.
+    held_out : HeldOut, optional
+        Examples to score after each epoch.
+    held_back : int
+        How many examples the partitions hold out, to be scored there.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        loaded: Sequence[Any],
+        state: State,
+        settings: Settings,
+        *,
+        mix: str,
+        bias: float,
+        seed: int,
+        held_out: HeldOut | None = None,
+        held_back: int = 0,
+    ) -> None:
+        self.engine, self.loaded, self.state, self.settings = engine, loaded, state, settings
+        self.mix, self.bias, self.seed, self.held_back = mix, bias, seed, held_back
+        self.epoch = self.finished = 0
+        self.change: float | None = None
+        self.held_out: HeldOutScore | None = None
+        if held_out is not None:
+            self.held_out = HeldOutScore(held_out, state, settings.keep, settings.threads)
+
+    def begin_epoch(self, epoch: int, resumed: bool) -> None:
+        """Note which epoch it is; one that was interrupted begins again, unless it was done."""
+        self.epoch = epoch
+
+    def learn(self, counts: Counts) -> Generator[float, None, None]:
+        """Let all partitions learn at the same time, and mix what they learned."""
+        if self.finished == self.epoch:
+            return
+        self.settled = False
+        counts.reset()
+        change: Change | None = None
+        handles, count = self._submit(), len(self.loaded)
+        done = 0
+        try:
+            for told in self.engine.finished(handles[: count + 1]):
+                if told is None:
+                    yield done / (count + 1)
+                    continue
+                number, outcome = told
+                if number == count:
+                    change = outcome
+                else:
+                    done += 1
+                    # The loss is added up below, in the order of the partitions.
+                    counts.add(outcome.examples, outcome.mistakes, outcome.updates, 0.0)
+                    yield done / (count + 1)
+        finally:
+            self.engine.release(handles)
+            if change is None:  # broken off: what was learned is that of the epochs before
+                counts.reset()
+        assert change is not None
+        counts.loss = change.loss
+        self.change = mix_into(self.state, change, self.mix)
+        self.finished, self.settled = self.epoch, True
+        yield 1.0
+
+    def _submit(self) -> list[Any]:
+        """Have an epoch done; the handles of the counts, of the whole, and of all between."""
+        engine, e = self.engine, self.epoch
+        start = engine.share(f"weights of epoch {e}", Weights.of(self.state.W))
+        how = Epoch(self.settings, self.bias, self.seed, e - 1)
+        changes = [
+            engine.submit(f"learn, epoch {e}, partition {i + 1}", learn_partition, one, start, how)
+            for i, one in enumerate(self.loaded)
+        ]
+        tallies = [
+            engine.submit(f"count, epoch {e}, partition {i + 1}", tally_of, one)
+            for i, one in enumerate(changes)
+        ]
+        total, joints = tree(engine, f"mix epoch {e}", add_changes, changes)
+        return [*tallies, total, *joints, *changes, start]
+
+    def end_epoch(self) -> float | None:
+        """Return how far the mixture moved."""
+        return self.change if self.finished == self.epoch else None
+
+    def score(self) -> float:
+        """Accuracy on the held-out examples of the hypothesis that would be deployed now."""
+        if self.held_out is not None:
+            return self.held_out.accuracy()
+        engine = self.engine
+        W, divisor = self.state.deployed(self.settings.keep)
+        weights = engine.share(f"deployed after epoch {self.epoch}", Weights.of(W))
+        handles = [
+            engine.submit(
+                f"score, epoch {self.epoch}, partition {i + 1}",
+                *(count_right, one, weights, divisor, self.bias),
+            )
+            for i, one in enumerate(self.loaded)
+        ]
+        right = sum(gather(engine, handles))
+        engine.release([*handles, weights])
+        return right / self.held_back
+
+    def snapshot(self) -> State:
+        """The state."""
+        return self.state.copy()
+
+    def restore(self, snapshot: State) -> None:
+        """Restore the state of a snapshot."""
+        self.state.become(snapshot)
+
+    # Checkpoints. The state itself is in the model that is stored with them.
+
+    def contents(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+        """How far the training has come."""
+        return {}, {"finished": self.finished, "change": self.change}
+
+    def resume(self, arrays: dict[str, np.ndarray], about: dict[str, Any]) -> None:
+        """Undo `contents`."""
+        self.finished, self.change = about["finished"], about["change"]
+
+    def pack_snapshot(self, snapshot: State) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+        """A snapshot as arrays and JSON."""
+        return snapshot.arrays(), {"joint": snapshot.joint}
+
+    def unpack_snapshot(self, arrays: dict[str, np.ndarray], about: dict[str, Any]) -> State:
+        """Undo `pack_snapshot`."""
+        return State.of(arrays, self.bias, about["joint"], logged=False)

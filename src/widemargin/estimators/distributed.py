@@ -1,0 +1,311 @@
+"""The same estimators on a cluster."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import KW_ONLY, dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+
+from widemargin.data.datasets import Classes, make_encoder, read_all
+from widemargin.data.encode.interactions import pairs_of
+from widemargin.data.encode.labels import codes_of
+from widemargin.data.encode.table import TableEncoder
+from widemargin.data.encode.text import TextEncoder
+from widemargin.data.readers.columns import TableOptions, listed
+from widemargin.data.readers.files import Files, ReadOptions
+from widemargin.data.reading import open_files
+from widemargin.data.rows import Rows
+from widemargin.distribute.clusters import open_engine
+from widemargin.distribute.dask_collections import (
+    is_collection,
+    is_data_frame,
+    partitions_of_arrays,
+    partitions_of_bags,
+    partitions_of_frame,
+)
+from widemargin.distribute.fit import MixedFit, Source, check_distributes, resumed_state
+from widemargin.distribute.partitions import partitions_of_files
+from widemargin.distribute.svm_fit import SVMFit
+from widemargin.estimators.files import estimator_of
+from widemargin.estimators.linear import LinearLearner
+from widemargin.estimators.linear_svm import LinearSVM, warn_of_gap
+from widemargin.linear_svm.fit import SVMSettings
+from widemargin.models.linear import LinearModel
+from widemargin.online.held_out import HeldOut
+from widemargin.online.state import State
+from widemargin.parameters import (
+    NamedParameters,
+    changed,
+    check_whole,
+    refuse_unknown,
+    refuse_unused,
+)
+from widemargin.training.checkpoints import digest_of, open_checkpoints
+from widemargin.training.history import History
+from widemargin.training.progress import watched
+
+#: Learners that do not distribute, and what to use instead.
+_INSTEAD = {
+    "KernelPerceptron": "Perceptron, with features that make the classes separable",
+    "KernelSVM": "LinearSVM, or KernelSVM on a sample that fits into one machine",
+    "StructuredPerceptron": "StructuredPerceptron on one machine",
+    "Tagger": "Tagger on one machine",
+    "Parser": "Parser on one machine",
+    "TextClassifier": "its learner with text files: Distributed(Perceptron()).fit(files)",
+    "TableClassifier": "its learner with tables: Distributed(Perceptron()).fit(files, label=...)",
+}
+_TABLE_OPTIONS = ("weight", "text", "columns", "drop", "categories", "missing_values")
+
+
+@dataclass(eq=False, repr=False)
+class Distributed(NamedParameters):
+    """A learner on a cluster of Dask, which sees its examples in partitions.
+
+        for each epoch:
+            each partition learns, from the same weights
+            the next weights are a mixture of theirs
+
+    The result depends on the partitions and the seed of the estimator, and never on the number of
+    workers, their speed, or which of them were lost: every bit is the same.
+
+    Parameters
+    ----------
+    estimator : Perceptron, PassiveAggressive, OnlineLogistic or LinearSVM
+        What learns, with its parameters. An SVM is solved by dual ascent in all partitions at the
+        same time, until the duality gap of all examples together is at most its `tol`.
+    client : distributed.Client, str or None
+        The cluster: a client, the address of a scheduler, "local" for a cluster on this machine
+        that lives as long as the fit, or None for the client that is current.
+    partitions : int or None
+        About how many partitions files are cut into; None for one per 64 MB. Collections of Dask
+        have partitions of their own.
+    mix : {"touched", "uniform"}
+        "touched" divides the change of each feature by the number of partitions that changed it;
+        "uniform" by the number of all partitions. Only the latter has the mistake bound;
+        the former learns faster from sparse rows.
+    progress : bool or None
+        Whether to show a progress line; None: only on a terminal.
+
+    Attributes
+    ----------
+    model_ : LinearModel
+        The trained model.
+
+    Examples
+    --------
+    >>> from widemargin import Distributed, Perceptron
+    >>> from distributed import Client  # doctest: +SKIP
+    >>> with Client("tcp://scheduler:8786") as client:  # doctest: +SKIP
+    ...     learner = Distributed(Perceptron(random_state=0), client=client).fit("logs/*.svm.gz")
+    >>> learner.to_local().save("logs.wm")  # doctest: +SKIP
+
+    References
+    ----------
+    R. McDonald, K. Hall and G. Mann (2010), Distributed training strategies for the structured
+    perceptron, NAACL.
+    C. Ma, V. Smith, M. Jaggi, M. I. Jordan, P. Richtarik and M. Takac (2015), Adding vs. averaging
+    in distributed primal-dual optimization, ICML.
+    """
+
+    estimator: Any
+    _: KW_ONLY
+    client: Any = None
+    partitions: int | None = None
+    mix: str = "touched"
+    progress: bool | None = None
+
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        X_val: Any = None,
+        y_val: Any = None,
+        checkpoint: str | os.PathLike[str] | None = None,
+        **reading: Any,
+    ) -> Self:
+        """Train on partitions.
+
+        Parameters
+        ----------
+        X : path, pattern, list of them, Dask Array, Dask DataFrame or Dask Bag of texts
+            The examples. Files are of any kind that `widemargin.read` reads; workers open them by
+            the same names.
+        y : Dask Array, Dask Bag or str, optional
+            The labels of an array or a bag; the name of the column of a data frame. Those of files
+            are in the files.
+        X_val, y_val : optional
+            Held-out examples to score after each epoch: a file (without y_val), or arrays.
+        checkpoint : path, optional
+            Folder for checkpoints. If it holds one of the same training, training resumes from it
+            and gives exactly the same result as without the interruption.
+        **reading
+            How to read files, as for `widemargin.read`: `format`, `encoding`, `zero_based`,
+            `dtype`, `skip_bad`, and options for tables and texts; for data frames those of tables.
+
+        Returns
+        -------
+        self
+            After Ctrl-C the tasks are cancelled, and what was learned up to the last whole epoch is
+            stored before KeyboardInterrupt is raised.
+        """
+        learner = self._learner()
+        settings = self._settings(learner, X_val)
+        source, options = self._source(X, y, reading)
+        rng = learner._generator()
+        svm = isinstance(settings, SVMSettings)
+
+        def model(state: State, history: History, certificate: Any = None) -> LinearModel:
+            return LinearModel(
+                classes=fit.classes,
+                state=state,
+                keep="last" if svm else settings.keep,
+                rule=settings.loss if svm else settings.rule,
+                bias=fit.bias,
+                learner=type(learner).__name__,
+                params=learner.get_params(deep=False),
+                history=history,
+                certificate=certificate,
+                generator_state=None if svm else rng.bit_generator.state,
+                encoder=fit.encoder,
+                mixture=None if svm else (self.mix, fit.partitions),
+            )
+
+        with (
+            open_engine(self.client) as engine,
+            watched(self.progress, settings.epochs) as watch,
+            open_checkpoints(checkpoint, lambda: self._task(learner, source)) as checkpoints,
+        ):
+            if svm:
+                fit: Any = SVMFit(engine, source, settings, rng, watch.check)
+            else:
+                fit = MixedFit(engine, source, settings, self.mix, rng, watch.check)
+            more: dict[str, Any] = {"state": resumed_state(checkpoints, model)}
+            if X_val is not None or y_val is not None:
+                more["held_out"] = self._held_out(X_val, y_val, fit, options)
+            learned = fit.learn(watch=watch, checkpoints=checkpoints, **more)
+        self.model_ = model(*learned)
+        if watch.interrupted:
+            raise KeyboardInterrupt
+        if svm:
+            warn_of_gap(learned[2], learned[1])
+        return self
+
+    def to_local(self) -> Any:
+        """The ordinary estimator: it predicts, explains, saves and learns on as any other."""
+        if "model_" not in vars(self):
+            raise NotFittedError("this Distributed is not fitted yet: call fit first")
+        return estimator_of(self.model_)
+
+    @property
+    def history_(self) -> History:
+        """The training history, one row per epoch."""
+        return self.to_local().history_
+
+    @property
+    def certificate_(self) -> Any:
+        """What the fit proves, as the ordinary estimator has it."""
+        return self.to_local().certificate_
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Predict the label of every example, here and not on the cluster."""
+        return self.to_local().predict(X)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Save the model to one file; `widemargin.load` reads it back."""
+        self.to_local().save(path)
+
+    # Internals
+
+    def _learner(self) -> Any:
+        """A fresh copy of the estimator, if it distributes."""
+        name = type(self.estimator).__name__
+        if not isinstance(self.estimator, (LinearLearner, LinearSVM)):
+            instead = _INSTEAD.get(name, "Perceptron, PassiveAggressive, OnlineLogistic, LinearSVM")
+            raise TypeError(f"{name} does not distribute: use {instead}")
+        if self.partitions is not None:
+            check_whole("partitions", self.partitions, least=1, other="None")
+        if getattr(self.estimator, "warm_start", False):
+            raise ValueError("warm_start=True has no effect on a cluster: every fit starts anew")
+        return clone(self.estimator)
+
+    def _settings(self, learner: Any, X_val: Any) -> Any:
+        """The parameters as settings that mean something on partitions."""
+        if isinstance(learner, LinearSVM):
+            if "mix" in changed(self):
+                raise ValueError(f"mix={self.mix!r} has no effect for LinearSVM: it mixes nothing")
+            if X_val is not None:
+                raise ValueError("X_val has no effect for LinearSVM: give it validation")
+            return learner._settings()
+        settings = learner._settings()
+        check_distributes(settings, self.mix)
+        refuse_unused(changed(settings), settings.uses(held_out=X_val is not None))
+        return settings
+
+    def _source(self, X: Any, y: Any, reading: dict[str, Any]) -> tuple[Source, ReadOptions]:
+        """The recipes, and how other files are read alike."""
+        if not is_collection(X):
+            if y is not None:
+                raise ValueError("the labels of files are in the files: y has no effect")
+            usual = {"format": None, "encoding": "utf-8", "dtype": np.float64, "skip_bad": 0}
+            how = {name: reading.pop(name, value) for name, value in usual.items()}
+            zero_based = reading.pop("zero_based", None)
+            files, encode = open_files("Distributed.fit", X, how, zero_based, 1, reading)
+            made = partitions_of_files(files, self.partitions)
+            options = replace(files.options, format=files.format)
+            if files.schema is not None:
+                options = replace(options, table=replace(options.table, schema=files.schema))
+            return Source(made, make_encoder(files, encode), files.options.skip_bad), options
+        if self.partitions is not None:
+            raise ValueError("partitions has no effect for collections: repartition them")
+        if is_data_frame(X):
+            return _frame_source(X, y, reading)
+        refuse_unknown("Distributed.fit", reading, [])
+        if hasattr(X, "chunks"):
+            return Source(partitions_of_arrays(X, y), None), ReadOptions()
+        return Source(partitions_of_bags(X, y), TextEncoder()), ReadOptions()
+
+    def _task(self, learner: Any, source: Source) -> dict[str, Any]:
+        """Describe the training, so that only a checkpoint of the same training is resumed."""
+        params = {name: repr(value) for name, value in learner.get_params(deep=False).items()}
+        return {
+            "learner": [type(learner).__name__, params],
+            "mix": self.mix,
+            # A digest: addresses may hold secrets.
+            "partitions": digest_of([repr(one) for one in source.partitions]),
+        }
+
+    @staticmethod
+    def _held_out(X_val: Any, y_val: Any, fit: MixedFit, options: ReadOptions) -> HeldOut:
+        """The user's held-out examples."""
+        if fit.encoder is None:
+            if X_val is None or y_val is None:
+                raise ValueError("give both X_val and y_val, or neither")
+            rows = Rows.of(X_val, bias=fit.bias)
+            rows.check_finite()
+            return HeldOut(rows, rows.everything, codes_of(np.asarray(y_val), fit.classes))
+        if y_val is not None:
+            raise ValueError("X_val must be files, whose labels are in them: y_val has no effect")
+        data = read_all(Files(X_val, options), fit.encoder, Classes(fit.classes), learn=False)
+        assert data is not None
+        rows = data.rows.with_bias(fit.bias)
+        return HeldOut(rows, rows.everything, data.codes)
+
+
+def _frame_source(X: Any, y: Any, reading: dict[str, Any]) -> tuple[Source, ReadOptions]:
+    """The recipes of a Dask data frame."""
+    if not isinstance(y, str):
+        raise ValueError("the labels of a Dask DataFrame are in one of its columns: y is its name")
+    refuse_unknown("Distributed.fit", reading, (*_TABLE_OPTIONS, "scale", "interactions"))
+    scale, pairs = reading.pop("scale", "standard"), pairs_of(reading.pop("interactions", ()))
+    for name in reading.keys() & {"text", "drop", "columns", "categories"}:
+        reading[name] = listed(reading[name])
+    options = ReadOptions(table=TableOptions(label=y, **reading))
+    texts = [str(name) for name in options.table.text]
+    text = TextEncoder() if texts else None
+    encoder = TableEncoder(scale, text, texts, pairs)
+    return Source(partitions_of_frame(X, options), encoder), options

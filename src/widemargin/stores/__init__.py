@@ -1,0 +1,1 @@
+"""Files that are elsewhere: object stores and web servers."""

@@ -1,0 +1,60 @@
+"""Tokenizers as the server asks them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from widemargin.errors import DataError
+from widemargin.web.serving.askable import Askable, Want, plain_json
+from widemargin.web.serving.bodies import SOURCE, Examples, Refused
+
+
+class TokenizerAsked(Askable):
+    """A tokenizer. An example is a whole text; the answer is its sentences."""
+
+    kind = "texts to cut into sentences"
+    formats = ("jsonl", "text")
+    explains = False
+
+    def from_json(self, value: Any) -> Examples:
+        """A text, or a list of texts."""
+        texts = [value] if isinstance(value, str) else value
+        if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
+            raise DataError(f"{SOURCE}: expected a string, or a list of strings")
+        return Examples("texts", texts, len(texts), isinstance(value, str))
+
+    def from_body(self, body: bytes, format: str) -> Examples:
+        """One text: the whole body."""
+        try:
+            return Examples("texts", [body.decode()], 1, True)
+        except UnicodeDecodeError as error:
+            line = body.count(b"\n", 0, error.start) + 1
+            raise DataError(f"{SOURCE}:{line}: the text is not UTF-8") from None
+
+    def answer(self, form: str, items: list[Any], want: Want) -> list[str]:
+        """The sentences of each text: their words, tokens, and where these are in the text."""
+        return [plain_json({"sentences": self._sentences(text)}) for text in items]
+
+    def _sentences(self, text: str) -> list[dict[str, Any]]:
+        return [
+            {
+                "words": [word for token in sentence for word in token.words],
+                "tokens": [text[token.start : token.end] for token in sentence],
+                "ranges": [[token.start, token.end] for token in sentence],
+            }
+            for paragraph in self.model.paragraphs(text)
+            for sentence in paragraph.sentences
+        ]
+
+    def check(self, want: Want) -> None:
+        """Refuse what this model cannot tell."""
+        if want.proba or want.scores:
+            raise Refused(422, "a tokenizer has neither scores nor probabilities")
+
+    def explain(self, examples: Examples, top: int, token: int | None) -> dict[str, Any]:
+        """Nothing is explained."""
+        raise Refused(422, "a tokenizer does not explain its sentences")
+
+    def sample(self) -> str:
+        """A text."""
+        return "Time flies like an arrow, doesn't it? I think so."

@@ -1,0 +1,57 @@
+"""`widemargin train --dask`: the program on a cluster, and what it refuses."""
+
+import json
+
+import numpy as np
+import pytest
+from tests.distribute.test_mixing import some_rows, write_rows
+from tests.shell import run
+
+import widemargin
+
+pytest.importorskip("distributed", reason="needs Dask, of the extra dask")
+from distributed import Client, LocalCluster
+
+
+@pytest.fixture
+def rows(tmp_path):
+    return write_rows(tmp_path / "rows.svm", *some_rows(300, 12, 3))
+
+
+def test_trains_measures_and_resumes(rows, tmp_path):
+    with (
+        LocalCluster(
+            n_workers=2, threads_per_worker=1, processes=False, dashboard_address=":0"
+        ) as cluster,
+        Client(cluster),
+    ):
+        words = ["train", rows, "--dask", cluster.scheduler_address, "--partitions", 4, "--json"]
+        first, second = tmp_path / "a.wm", tmp_path / "b.wm"
+        told = json.loads(run(*words, "--model", first).stdout)
+        resumed = ["--checkpoint", tmp_path / "points", "--resume"]
+        run(*words, "--model", second, *resumed)
+        bad = tmp_path / "bad.svm"
+        bad.write_text("1 1:1\n0 1:x\n")
+        failed = run("train", bad, *words[2:4], "--model", tmp_path / "c.wm", code=1)
+    assert f"{bad}:2:5: expected a number" in failed.stderr
+    assert failed.stderr.count("\n") == 1
+    assert (told["partitions"], told["mix"], told["rows"]) == (4, "touched", 300)
+    assert 0 < told["held_out_rows"] < 100
+    assert told["accuracy"] > 0.5
+    one, other = widemargin.load(first), widemargin.load(second)
+    assert np.array_equal(one.coef_, other.coef_)
+    assert one.model_.mixture == ("touched", 4)
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["--dask", "local", "--memory", "1GB"], "--memory has no effect with --dask"),
+        (["--mix", "uniform"], "--mix has no effect without --dask"),
+        (["--dask", "local", "--learner", "svm"], "--dask is not an option of the learner svm"),
+        (["--dask", "local", "--keep", "vote"], "keep='vote' logs every correction"),
+        (["--dask", "local", "--class-weight", "0=2"], "must be 'balanced'"),
+    ],
+)
+def test_refuses_what_has_no_effect(rows, words, told):
+    assert told in run("train", rows, *words, code=2).stderr

@@ -1,0 +1,87 @@
+"""Linear SVMs on partitions: the same objective and the same certificate as on one machine."""
+
+import numpy as np
+import pytest
+from sklearn.exceptions import ConvergenceWarning
+from tests.distribute.test_mixing import SendingEngine, some_rows, write_rows
+
+import widemargin
+from widemargin import Distributed, LinearSVM
+from widemargin.distribute.engine import SerialEngine
+
+
+def solve(learner, path, partitions, engine=None, **more):
+    return Distributed(learner, client=engine or SerialEngine(), partitions=partitions).fit(
+        path, **more
+    )
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("partitions", [1, 4])
+def test_reaches_the_local_objective(tmp_path, loss, classes, partitions):
+    path = write_rows(tmp_path / "rows.svm", *some_rows(200, 15, classes))
+    learner = LinearSVM(
+        loss=loss, C=0.01, tol=1e-3, fit_intercept=0.1, random_state=0, class_weight="balanced"
+    )
+    local = learner.fit(*widemargin.read(path)).certificate_
+    made = solve(learner, path, partitions)
+    found = made.certificate_
+    assert found.gap <= 1.01e-3
+    assert found.dual <= local.primal * (1 + 1e-9)
+    assert local.dual <= found.primal * (1 + 1e-9)
+    assert len(found.parts) == len(local.parts)
+    assert made.history_.stopped == "gap reached"
+    assert made.history_.epochs[-1].gap <= 1e-3
+
+
+def test_the_certificate_is_that_of_the_weights(tmp_path):
+    """Recomputed here from the dual values and the rows, as the certificate's own code does."""
+    from widemargin.certificates.gap import BinaryObjective, measure_binary
+    from widemargin.data.rows import Rows
+
+    path = write_rows(tmp_path / "rows.svm", *some_rows(150, 10, 2))
+    X, y = widemargin.read(path)
+    with pytest.warns(ConvergenceWarning, match="relative gap"):
+        made = solve(LinearSVM(random_state=0, epochs=5), path, 3)
+    found, model = made.certificate_, made.model_
+    signs = np.where(y == 1, 1, -1).astype(np.int8)
+    problem = BinaryObjective(Rows.of(X), signs, np.ones(len(y)), False, False)
+    w, _, known = measure_binary(problem, found.alpha)
+    np.testing.assert_allclose(model.state.W[0], w, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose([found.primal, found.dual], [known.primal, known.dual], rtol=1e-12)
+    assert found.support_vectors == known.support_vectors
+    assert found.violation == pytest.approx(known.violation, rel=1e-9)
+
+
+def test_same_bits_wherever_it_is_done_and_after_an_interruption(tmp_path):
+    path = write_rows(tmp_path / "rows.svm", *some_rows(150, 12, 3))
+    learner = LinearSVM(C=0.01, random_state=0, validation=0.2)
+    whole = solve(learner, path, 4)
+    sent = solve(learner, path, 4, SendingEngine())
+
+    class Breaks(SerialEngine):
+        left = 10
+
+        def submit(self, name, function, *arguments):
+            self.left -= name.startswith("ascend")
+            if self.left < 0:
+                raise KeyboardInterrupt
+            return super().submit(name, function, *arguments)
+
+    folder = tmp_path / "checkpoint"
+    with pytest.raises(KeyboardInterrupt):
+        solve(learner, path, 4, Breaks(), checkpoint=folder)
+    assert list(folder.iterdir())
+    resumed = solve(learner, path, 4, checkpoint=folder)
+    for other in (sent, resumed):
+        assert np.array_equal(whole.model_.state.W, other.model_.state.W)
+        assert whole.certificate_ == other.certificate_
+    assert 0.5 < whole.history_.epochs[-1].held_out <= 1.0
+
+
+@pytest.mark.parametrize("params", [{"bias": "free"}, {"multiclass": "joint"}, {"C": np.inf}])
+def test_what_does_not_distribute_is_refused(tmp_path, params):
+    path = write_rows(tmp_path / "rows.svm", *some_rows(20, 5, 2))
+    with pytest.raises(ValueError, match="does not distribute"):
+        solve(LinearSVM(**params), path, 2)

@@ -1,0 +1,208 @@
+"""Iterative parameter mixing, computed in this process: the reference for every cluster."""
+
+import bz2
+import pathlib
+import pickle
+
+import numpy as np
+import pytest
+
+import widemargin
+from widemargin import Distributed, OnlineLogistic, PassiveAggressive, Perceptron
+from widemargin.distribute.engine import SerialEngine
+
+
+class SendingEngine(SerialEngine):
+    """Sends everything as a cluster would: each call has copies of its own, which are read-only."""
+
+    def submit(self, name, function, *arguments):
+        return super().submit(name, _sent, pickle.dumps(function), *arguments)
+
+
+def _sent(function, *arguments):
+    buffers = []
+    packed = pickle.dumps(arguments, protocol=5, buffer_callback=buffers.append)
+    given = pickle.loads(packed, buffers=[bytes(one.raw()) for one in buffers])
+    return pickle.loads(function)(*given)
+
+
+def write_rows(path, X, y):
+    lines = []
+    for row, label in zip(X, y, strict=True):
+        cells = (f"{j + 1}:{value:g}" for j, value in enumerate(row) if value)
+        lines.append(" ".join([str(label), *cells]))
+    path.write_text("\n".join(lines) + "\n")
+    return str(path)
+
+
+def some_rows(n, d, classes, seed=0):
+    """Sparse rows of whole numbers, and labels that depend on them."""
+    rng = np.random.default_rng(seed)
+    X = rng.integers(-3, 4, (n, d)) * (rng.random((n, d)) < 0.3)
+    X[:, -1] = 1  # so that all files have the same width
+    scores = X @ rng.standard_normal((d, classes))
+    return X.astype(float), np.argmax(scores, axis=1)
+
+
+def fit(estimator, source, engine=None, partitions=1, mix="touched", **more):
+    distributed = Distributed(
+        estimator, client=engine or SerialEngine(), partitions=partitions, mix=mix
+    )
+    return distributed.fit(source, **more)
+
+
+def state_of(fitted):
+    state = fitted.model_.state
+    return {"W": state.spread(state.W), "U": state.spread(state.U), "clock": state.clock}
+
+
+def assert_same_bits(one, other):
+    mine, theirs = state_of(one), state_of(other)
+    for name, array in mine.items():
+        assert array.dtype == theirs[name].dtype
+        assert np.array_equal(array, theirs[name]), name
+    rows = [[epoch[:5] for epoch in fitted.model_.history] for fitted in (one, other)]
+    assert rows[0] == rows[1]
+
+
+@pytest.mark.parametrize("classes", [2, 4])
+@pytest.mark.parametrize("multiclass", ["joint", "ovr"])
+@pytest.mark.parametrize("mix", ["uniform", "touched"])
+def test_one_partition_is_the_plain_fit(tmp_path, classes, multiclass, mix):
+    X, y = some_rows(120, 15, classes)
+    path = write_rows(tmp_path / "rows.svm", X, y)
+    learner = Perceptron(shuffle=False, epochs=4, multiclass=multiclass)
+    assert_same_bits(fit(learner, path, mix=mix), learner.fit(*widemargin.read(path)))
+
+
+def naive_mixing(parts, epochs, mix):
+    """Parameter mixing as the paper has it, with the mean over all hypotheses of all partitions."""
+    d = parts[0][0].shape[1]
+    w, total, count, mistakes = np.zeros(d), np.zeros(d), 1, 0
+    for _ in range(epochs):
+        changes = []
+        for X, y in parts:
+            own = w.copy()
+            for x, label in zip(X, y, strict=True):
+                if label * (own @ x) <= 0:
+                    own += label * x
+                    mistakes += 1
+                total += own
+                count += 1
+            changes.append(own - w)
+        changed = np.sum([change != 0 for change in changes], axis=0)
+        shares = len(parts) if mix == "uniform" else np.maximum(1, changed)
+        w = w + np.sum(changes, axis=0) / shares
+    return w, total / count, mistakes
+
+
+@pytest.mark.parametrize("mix", ["uniform", "touched"])
+@pytest.mark.parametrize("partitions", [2, 3, 5])
+def test_equals_the_textbook(tmp_path, mix, partitions):
+    X, y = some_rows(90, 12, 2)
+    paths = []
+    for i, which in enumerate(np.array_split(np.arange(len(X)), partitions)):
+        content = write_rows(tmp_path / f"{i}.svm", X[which], y[which])
+        paths.append(content)
+    parts = [
+        (np.column_stack([X[which], np.ones(len(which))]), 2 * y[which] - 1)
+        for which in np.array_split(np.arange(len(X)), partitions)
+    ]
+    for path in paths:  # compressed files are partitions of their own
+        pathlib.Path(path + ".bz2").write_bytes(bz2.compress(pathlib.Path(path).read_bytes()))
+    learner = Perceptron(shuffle=False, epochs=6)
+    packed = [path + ".bz2" for path in paths]
+    found = fit(learner, packed, partitions=100, mix=mix)
+    last, mean, mistakes = naive_mixing(parts, len(found.history_), mix)
+    assert found.model_.mixture == (mix, partitions)
+    assert found.history_.mistakes == mistakes
+    np.testing.assert_allclose(found.model_.state.last()[0], last, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(found.model_.state.average()[0], mean, rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "learner",
+    [
+        Perceptron(random_state=1, epochs=3),
+        Perceptron(random_state=1, epochs=3, keep="last", shuffle="once", batch=7),
+        OnlineLogistic(random_state=1, epochs=3, l2=0.001, eta=(0.5, 0.5)),
+        PassiveAggressive(random_state=2, epochs=3, class_weight="balanced"),
+        OnlineLogistic(random_state=3, epochs=3, fit_intercept="auto", multiclass="ovr"),
+        Perceptron(random_state=4, epochs=9, validation=0.3, patience=2, shuffle="draw"),
+    ],
+)
+def test_calls_change_nothing_that_they_are_given(tmp_path, learner):
+    X, y = some_rows(200, 20, 3)
+    path = write_rows(tmp_path / "rows.svm", X, y)
+    plain = fit(learner, path, partitions=4)
+    assert_same_bits(plain, fit(learner, path, SendingEngine(), partitions=4))
+    assert len(plain.history_) > 1
+
+
+@pytest.mark.parametrize("mix", ["uniform", "touched"])
+def test_learns_and_says_what_the_theorem_says(tmp_path, mix):
+    X, y = some_rows(300, 20, 2)
+    path = write_rows(tmp_path / "rows.svm", X, y)
+    learner = fit(Perceptron(random_state=0, epochs=60), path, partitions=6, mix=mix)
+    local = learner.to_local()
+    read, labels = widemargin.read(path)
+    assert local.score(read, labels) > 0.97
+    counted = widemargin.certify(local, read, labels)
+    known = local.certificate_
+    if mix == "touched":
+        assert known.weighted_mistakes is None
+        assert "no theorem" in known.no_bound
+        return
+    assert known.weighted_mistakes == known.mistakes / 6
+    assert counted.weighted_mistakes == known.weighted_mistakes
+    assert counted.bound is not None
+    assert known.weighted_mistakes <= counted.bound
+    assert "weighted by the mixture" in repr(counted)
+
+
+def test_the_model_is_a_file_like_any_other(tmp_path):
+    X, y = some_rows(100, 8, 3)
+    path = write_rows(tmp_path / "rows.svm", X, y)
+    learner = fit(Perceptron(random_state=0), path, partitions=3)
+    learner.save(tmp_path / "model.wm")
+    again = widemargin.load(tmp_path / "model.wm")
+    read, _ = widemargin.read(path)
+    assert np.array_equal(again.predict(read), learner.to_local().predict(read))
+    assert again.model_.mixture == ("touched", 3)
+
+
+def test_resumed_is_uninterrupted(tmp_path):
+    X, y = some_rows(150, 10, 3)
+    path = write_rows(tmp_path / "rows.svm", X, y)
+    learner = Perceptron(random_state=0, epochs=8, validation=0.2, patience=None)
+    whole = fit(learner, path, partitions=3)
+
+    class Breaks(SerialEngine):
+        left = 11
+
+        def submit(self, name, function, *arguments):
+            if name.startswith("learn"):
+                self.left -= 1
+                if self.left < 0:
+                    raise KeyboardInterrupt
+            return super().submit(name, function, *arguments)
+
+    folder = tmp_path / "checkpoint"
+    with pytest.raises(KeyboardInterrupt):
+        fit(learner, path, Breaks(), partitions=3, checkpoint=folder)
+    assert list(folder.iterdir())
+    resumed = fit(learner, path, partitions=3, checkpoint=folder)
+    assert_same_bits(whole, resumed)
+    assert not list(folder.iterdir())
+
+
+def test_what_partitions_may_hold(tmp_path):
+    """Nothing, one class, or classes and columns that no other partition has."""
+    paths = []
+    for i, text in enumerate(["", "0 1:1\n0 2:1\n" * 9, "1 3:1\n2 4:2\n" * 9, "# nothing\n"]):
+        paths.append(str(tmp_path / f"{i}.svm.bz2"))
+        pathlib.Path(paths[-1]).write_bytes(bz2.compress(text.encode()))
+    found = fit(Perceptron(random_state=0, epochs=20), paths, partitions=9).to_local()
+    X, y = widemargin.read(paths[1:3])
+    assert np.array_equal(found.predict(X), y)
+    assert found.model_.mixture == ("touched", 2)
