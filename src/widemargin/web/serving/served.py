@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from widemargin.errors import DataError, ModelFileError
 from widemargin.modelfile import read_model_file, restore
 from widemargin.models.linear import model_of
 from widemargin.web.serving.askable import Askable
+from widemargin.web.serving.row_models import rows_model
 from widemargin.web.serving.sentence_models import ParserAsked, TaggerAsked
-from widemargin.web.serving.table_models import TableModel
 from widemargin.web.serving.text_cutters import TokenizerAsked
-from widemargin.web.serving.text_models import StringsModel, TextModel, VwModel
-from widemargin.web.serving.vector_models import NamedModel, VectorsModel
 
 #: The last bytes of a model file are the digest of all others.
 _DIGEST_BYTES = 32
@@ -100,28 +98,6 @@ def askable(path: str, arrays: dict[str, Any], about: dict[str, Any]) -> Askable
     if learner == "StructuredPerceptron":
         raise DataError(f"{path}: is a model of a task that is written in Python: load it there")
     return rows_model(path, model_of(path, arrays, about))
-
-
-def rows_model(path: str, model: Any) -> Askable:
-    """What asks a model of rows, by what its examples are."""
-    encoder: Any = model.encoder
-    kernel = getattr(model, "kernel", None)
-    if kernel is not None and kernel.on_objects:
-        if kernel.function is None:
-            raise DataError(
-                f"{path}: its kernel is the function {kernel.called!r}, which a file cannot hold:"
-                " it can be asked in Python only"
-            )
-        return StringsModel(model)
-    if model.by_name:
-        return NamedModel(model)
-    if encoder is None or encoder.kind == "numbers":
-        return VectorsModel(model)
-    if encoder.kind == "table":
-        if encoder.by_name or not encoder.only_texts or len(encoder.text_columns) > 1:
-            return TableModel(model)
-        return TextModel(replace(model, encoder=encoder.text), encoder.text_columns[0])
-    return TextModel(model) if encoder.kind == "text" else VwModel(model)
 
 
 def named_paths(paths: Sequence[str]) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Models of tables, as the server asks them."""
+"""Models of tables as the server asks them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from widemargin.errors import DataError
 from widemargin.web.serving.askable import only_chunk
 from widemargin.web.serving.bodies import SOURCE, Examples, is_table
 from widemargin.web.serving.limits import Limits
-from widemargin.web.serving.row_models import (
+from widemargin.web.serving.rows_asked import (
     RowsModel,
     one_or_many,
     say,

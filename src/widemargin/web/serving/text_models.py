@@ -1,4 +1,4 @@
-"""Models of texts, of lines in VW's format and of strings, as the server asks them."""
+"""Models of texts, of strings, and of Vowpal Wabbit's lines as the server asks them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from widemargin.errors import DataError
 from widemargin.web.serving.bodies import SOURCE, Examples, json_lines
 from widemargin.web.serving.highlights import highlights
 from widemargin.web.serving.limits import Limits
-from widemargin.web.serving.row_models import (
+from widemargin.web.serving.rows_asked import (
     RowsModel,
     one_or_many,
 )

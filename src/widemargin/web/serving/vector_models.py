@@ -1,4 +1,4 @@
-"""Models of vectors and of named features, as the server asks them."""
+"""Models of vectors and of named features as the server asks them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from widemargin.data.rows import Rows, frozen
 from widemargin.errors import DataError
 from widemargin.loops.storage import Sparse
 from widemargin.web.serving.bodies import SOURCE, Examples
-from widemargin.web.serving.row_models import (
+from widemargin.web.serving.rows_asked import (
     RowsModel,
     check_finite,
     one_or_many,
