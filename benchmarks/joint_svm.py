@@ -63,9 +63,9 @@ def tasks(toy: bool) -> Iterator[Task]:
 def compare(toy: bool, scratch: pathlib.Path) -> Comparison:
     """Fit all classes together with one thread."""
     warnings.simplefilter("ignore", ConvergenceWarning)
+    names: list[str] = []
     sides: list[Side] = []
     targets: list[Target] = []
-    names = []
     try:
         for task in tasks(toy):
             names.append(f"{task.name} ({task.X.shape[0]} x {task.X.shape[1]})")

@@ -492,6 +492,7 @@ def completion(shell: str) -> None:
     help="Milliseconds that a question waits for others to be answered with it; 0 answers together"
     " what has arrived together.",
 )
+@click.option("--quiet", is_flag=True, help="Log no requests.")
 @click.option(
     "--grace",
     type=click.FloatRange(0.0),
@@ -499,7 +500,6 @@ def completion(shell: str) -> None:
     show_default=True,
     help="Seconds that requests have to finish when the server ends.",
 )
-@click.option("--quiet", is_flag=True, help="Log no requests.")
 def serve(models: tuple[str, ...], **given: object) -> None:
     """Answer questions about MODELS over HTTP, until SIGTERM or Ctrl-C.
 

@@ -142,12 +142,8 @@ class Preparation(NamedTuple):
         The type of the values, if there is no encoder.
     class_weight : dict or None
         Cost of an error on each class.
-    validation : float
-        The fraction of the examples to hold out.
-    distinct : bool
-        Whether each column must be stored at most once per row.
-    seed : int
-        The seed of all random choices.
+    validation, distinct, seed
+        As the learner demands them, see `distribute.loading.Demands`.
     """
 
     classes: np.ndarray
@@ -163,6 +159,8 @@ class Preparation(NamedTuple):
 @dataclass(frozen=True)
 class Loaded:
     """A partition that is ready to be learned from.
+
+    It stays on the worker that made it, and is made again from its recipe if that worker is lost.
 
     Attributes
     ----------

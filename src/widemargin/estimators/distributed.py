@@ -123,9 +123,9 @@ class Distributed(NamedParameters):
         X: Any,
         y: Any = None,
         *,
+        checkpoint: str | os.PathLike[str] | None = None,
         X_val: Any = None,
         y_val: Any = None,
-        checkpoint: str | os.PathLike[str] | None = None,
         **reading: Any,
     ) -> Self:
         """Train on partitions.

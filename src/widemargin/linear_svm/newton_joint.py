@@ -70,12 +70,14 @@ class SmoothedJoint(NamedTuple):
 class JointIterate:
     """Weights of all classes, the dual values that they ask for, and the weights these make.
 
+    The dual values of an example are its shares, see above; they add up to 1.
+
     Attributes
     ----------
     problem : SmoothedJoint
         What is solved.
     W, V : arrays (k, d + 1)
-        The weights, and those that the dual values make. At the optimum they are the same.
+        The weights, and those that the dual values make, which meet at the optimum.
     centre, shares : arrays (n, k)
         The shares at which the last proximal step ended, and those of the present weights.
     scores, shifts : arrays (n, k)

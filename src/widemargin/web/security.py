@@ -31,7 +31,8 @@ class Tokens:
     Parameters
     ----------
     tokens : iterable of str
-        The tokens.
+        The tokens; of each only a digest is kept, so that no token is found in the memory of the
+        server.
 
     Examples
     --------
@@ -111,6 +112,8 @@ def is_loopback(host: str) -> bool:
 
 class Hosts:
     """The names by which a server may be asked for.
+
+    A server that only this machine can reach also answers to the other names of this machine.
 
     Parameters
     ----------

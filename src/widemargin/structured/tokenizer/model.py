@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -55,29 +55,18 @@ class TokenizerModel:
         The parameters of the training.
     """
 
+    #: The class that trains such models, and a short name for what they are.
+    learner: ClassVar[str] = "Tokenizer"
+    called: ClassVar[str] = "tokenizer"
+
     cutter: TaggerModel
     splitter: TaggerModel | None = None
     params: dict[str, Any] = field(default_factory=dict)
 
     @property
-    def learner(self) -> str:
-        """The class that trains such models."""
-        return "Tokenizer"
-
-    @property
     def history(self) -> History:
         """How the cutting of text was learned."""
         return self.cutter.history
-
-    @property
-    def certificate(self) -> RunCertificate | None:
-        """The mistakes while learning to cut text."""
-        return self.cutter.certificate
-
-    @property
-    def called(self) -> str:
-        """A short name for what it is."""
-        return "tokenizer"
 
     def facts(self) -> list[tuple[str, Any]]:
         """More lines for the table of what was trained."""
@@ -89,6 +78,11 @@ class TokenizerModel:
             ),
             ("multiword tokens", f"{rules} rules" if rules else "none"),
         ]
+
+    @property
+    def certificate(self) -> RunCertificate | None:
+        """The mistakes while learning to cut text."""
+        return self.cutter.certificate
 
     def labels(self, text: str, n_jobs: int | None = None) -> Labelled:
         """The characters of a text, and what each of them is labelled."""

@@ -160,6 +160,11 @@ class Tokenizer(StructuredEstimator):
         """The sentences of a text, see `TokenizerModel`."""
         return self.model_(text, n_jobs)
 
+    @property
+    def history_(self) -> History:
+        """What happened in each epoch."""
+        return self.model_.history
+
     def predict(self, texts: Sequence[str], n_jobs: int | None = None) -> list[Corpus]:
         """The sentences of each of many texts."""
         if isinstance(texts, str):
@@ -177,11 +182,6 @@ class Tokenizer(StructuredEstimator):
     def save(self, path: str | os.PathLike[str]) -> None:
         """Save the model to a file, which `load_tokenizer` reads."""
         self.model_.save(path)
-
-    @property
-    def history_(self) -> History:
-        """What happened in each epoch."""
-        return self.model_.history
 
     @property
     def certificate_(self) -> RunCertificate | None:

@@ -26,6 +26,8 @@ _LONGEST = 60
 class Placed:
     """Points of the plane with their classes.
 
+    Learners are given the classes that have points, so these are numbered among themselves.
+
     Attributes
     ----------
     X : array (n, 2)

@@ -22,6 +22,8 @@ _NAMED = 3
 class Table:
     """Examples from outside the lab.
 
+    They have any number of columns, of which the page shows two, or a projection.
+
     Attributes
     ----------
     X : array (n, d)

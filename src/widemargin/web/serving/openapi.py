@@ -21,6 +21,21 @@ _ERRORS = {
 }
 
 
+def _option(name: str, kind: str, told: str) -> dict[str, Any]:
+    return {"name": name, "in": "query", "description": told, "schema": {"type": kind}}
+
+
+#: What can be asked of a prediction, and of an explanation.
+_BESIDE = [
+    _option("scores", "boolean", "Tell the scores, or margins, too."),
+    _option("proba", "boolean", "Tell the probabilities, too."),
+]
+_EXPLAINED = [
+    _option("top", "integer", "How many features to tell."),
+    _option("token", "integer", "Taggers and parsers: the word, counted from 1."),
+]
+
+
 def describe_api(models: list[dict[str, Any]], limits: Limits) -> dict[str, Any]:
     """The document for these models.
 
@@ -43,24 +58,10 @@ def describe_api(models: list[dict[str, Any]], limits: Limits) -> dict[str, Any]
     }
     for model in models:
         name = model["name"]
-        paths[f"/predict/{name}"] = _post(
-            model,
-            f"Predict with {name}. {ask}",
-            [
-                _option("scores", "boolean", "Tell the scores, or margins, too."),
-                _option("proba", "boolean", "Tell the probabilities, too."),
-            ],
-            "Prediction",
-        )
-        paths[f"/explain/{name}"] = _post(
-            model,
-            f"What decided the prediction of {name} for one example. {ask}",
-            [
-                _option("top", "integer", "How many features to tell."),
-                _option("token", "integer", "Taggers and parsers: the word, counted from 1."),
-            ],
-            "Explanation",
-        )
+        predicts = f"Predict with {name}. {ask}"
+        explains = f"What decided the prediction of {name} for one example. {ask}"
+        paths[f"/predict/{name}"] = _post(model, predicts, _BESIDE, "Prediction")
+        paths[f"/explain/{name}"] = _post(model, explains, _EXPLAINED, "Explanation")
     return {
         "openapi": "3.1.0",
         "info": {"title": "widemargin", "version": __version__},
@@ -94,10 +95,6 @@ def _named(*more: str) -> dict[str, Any]:
         "required": list(texts),
         "properties": {**texts, **{name: {} for name in more}},
     }
-
-
-def _option(name: str, kind: str, told: str) -> dict[str, Any]:
-    return {"name": name, "in": "query", "description": told, "schema": {"type": kind}}
 
 
 def _get(summary: str, content_type: str = "application/json") -> dict[str, Any]:

@@ -23,6 +23,8 @@ _DIGEST_BYTES = 32
 class Served:
     """A model that answers.
 
+    It never changes: a file that was replaced is another one of these.
+
     Attributes
     ----------
     name : str
