@@ -198,7 +198,16 @@ def test_workers_end_with_their_supervisor(start):
     (worker,) = server.children
     server.process.kill()
     server.process.wait()
-    wait_until(lambda: not os.path.exists(f"/proc/{worker}"))
+    wait_until(lambda: has_ended(worker))
+
+
+def has_ended(process):
+    """Whether a process is no more, or waits only for somebody to take note of its end."""
+    try:
+        with open(f"/proc/{process}/stat") as file:
+            return file.read().rpartition(")")[2].split()[0] == "Z"
+    except FileNotFoundError:
+        return True
 
 
 def test_processes_share_the_memory_of_a_model(start, folder):
