@@ -1,5 +1,6 @@
 """Model files: back exactly as saved, or refused."""
 
+import contextlib
 import json
 import os
 import resource
@@ -262,24 +263,25 @@ def test_the_file_is_plain_safetensors(content, tmp_path):
     assert arrays["W"].shape == (3, 4)
 
 
-@pytest.fixture
+@contextlib.contextmanager
 def full_disk():
     """A limit on the size of files stands in for a full disk."""
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (100, before[1]))
-    yield
-    resource.setrlimit(resource.RLIMIT_FSIZE, before)
-    signal.signal(signal.SIGXFSZ, handler)
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        signal.signal(signal.SIGXFSZ, handler)
 
 
-def test_a_failed_save_leaves_the_old_file_and_nothing_else(tmp_path, request):
+def test_a_failed_save_leaves_the_old_file_and_nothing_else(tmp_path):
     path = tmp_path / "model.wm"
     learner = Perceptron(random_state=0).fit(X, LABELS["ints"])
     learner.save(path)
     before = path.read_bytes()
-    request.getfixturevalue("full_disk")
-    with pytest.raises(OSError, match="File too large"):
+    with pytest.raises(OSError, match="File too large"), full_disk():
         learner.save(path)
     assert path.read_bytes() == before
     assert os.listdir(tmp_path) == ["model.wm"]

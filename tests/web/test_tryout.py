@@ -65,9 +65,12 @@ def find(browser, selector):
 
 
 def wait(browser, true):
+    """Ask until it is true; what is drawn anew meanwhile is found anew."""
+    from selenium.common.exceptions import StaleElementReferenceException
     from selenium.webdriver.support.ui import WebDriverWait
 
-    return WebDriverWait(browser, 20).until(lambda page: true())
+    waiting = WebDriverWait(browser, 20, ignored_exceptions=[StaleElementReferenceException])
+    return waiting.until(lambda page: true())
 
 
 def ask(browser, name, written=None):
@@ -122,13 +125,19 @@ def test_every_model_can_be_tried_with_its_sample(browser, address, models):
 def test_a_word_is_explained_when_it_is_chosen(browser, address):
     open_page(browser, address)
     ask(browser, "tagger", "the dog barks")
-    words = find(browser, "#marked button")
-    assert [word.text.split("\n")[0] for word in words] == ["the", "dog", "barks"]
-    words[1].click()
-    wait(
-        browser,
-        lambda: find(browser, "#marked button")[1].get_attribute("aria-pressed") == "true",
-    )
+
+    def words():
+        return [word.text.split("\n")[0] for word in find(browser, "#marked button")]
+
+    def chosen():
+        word = find(browser, "#marked button")[1]
+        if word.get_attribute("aria-pressed") == "true":
+            return True
+        word.click()
+        return False
+
+    wait(browser, lambda: words() == ["the", "dog", "barks"])
+    wait(browser, chosen)
 
 
 def test_what_is_wrong_is_said(browser, address):
