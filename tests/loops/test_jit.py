@@ -343,6 +343,13 @@ def test_a_processor_runs_what_needs_no_more_than_it_has():
     assert not Processor("x", "+avx,-avx2").has("avx2")
 
 
+def keep_in(folder, monkeypatch):
+    """Keep code in another folder, where that of an earlier run of the tests is not found."""
+    monkeypatch.setattr(compiling, "_CACHE", folder)
+    monkeypatch.setattr(compiling, "_FOLDER", folder)
+    monkeypatch.setattr(jit, "_FOLDERS", None)
+
+
 @compiled_only
 @pytest.mark.parametrize("terminal", [True, False])
 def test_compiling_is_told_once_on_a_terminal(terminal, tmp_path, monkeypatch):
@@ -351,7 +358,7 @@ def test_compiling_is_told_once_on_a_terminal(terminal, tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "stderr", said)
     monkeypatch.setattr(compiling, "_told", False)
     monkeypatch.setattr(jit, "_quiet", False)  # another test may have run `warmup`
-    monkeypatch.setattr(compiling, "_CACHE", tmp_path)
+    keep_in(tmp_path, monkeypatch)
 
     @jit.jit()
     def double(x):
@@ -376,18 +383,18 @@ def test_a_quiet_command_says_nothing_of_compiling(monkeypatch, capsys):
     assert capsys.readouterr().err.count("compiling loops") == 1
 
 
-@jit.jit(inner=True)
-def shifted(x, by):
-    return x + by
-
-
-@jit.jit()
-def shifted_twice(x):
-    return shifted(shifted(x, 1), 2)
-
-
 @compiled_only
-def test_an_inner_function_is_compiled_with_its_callers_only():
+def test_an_inner_function_is_compiled_with_its_callers_only(tmp_path, monkeypatch):
+    keep_in(tmp_path, monkeypatch)
+
+    @jit.jit(inner=True)
+    def shifted(x, by):
+        return x + by
+
+    @jit.jit()
+    def shifted_twice(x):
+        return shifted(shifted(x, 1), 2)
+
     assert inner.INNER, "numba has changed: see loops/inner.py"
     assert shifted_twice(10) == 13
     assert len(shifted.overloads) == 1  # not one for each constant

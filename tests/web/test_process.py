@@ -163,7 +163,7 @@ def test_a_replaced_model_is_taken_over_without_losing_a_request(start, workers)
     try:
         wait_until(lambda: server.predict("win money")["digest"] != before)
         count = len(answers)
-        wait_until(lambda: len(answers) > count + 100)
+        wait_until(lambda: len(answers) > count + 100 and answers[-1][0] != before)
     finally:
         stop.set()
         for client in clients:
