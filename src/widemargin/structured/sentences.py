@@ -140,6 +140,8 @@ def columns_of_sentence(
     names = ("word", *inputs)
     if not len(words):
         return dict.fromkeys(names, words), None
+    if type(words) is list and type(words[0]) is str:  # the usual case, told apart at once
+        return {"word": words, **columns}, None
     if isinstance(words[0], tuple):
         called = enumerate(names[: len(words[0])])
         return {name: [token[k] for token in words] for k, name in called}, None

@@ -159,11 +159,8 @@ def read_tokens(words: Sequence[str], others: Sequence[Sequence[str]] = ()) -> T
     texts += [_joined(column, n) for column in others]
     text = "".join(texts)
     codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
-    edges = np.empty((len(texts), n + 1), np.uint64)
-    start = 0
-    for row, part in zip(edges, texts, strict=True):
-        find_edges(codes[: start + len(part)], np.uint64(start), row)
-        start += len(part)
+    edges = np.zeros((len(texts), n + 1), np.uint64)
+    find_edges(codes, edges)
     highest = 0 if text.isascii() else int(codes.max())
     return Tokens(codes, frozen(edges), _classes(_size(highest)))
 

@@ -44,19 +44,24 @@ def scatter_bits(h):
 
 
 @jit()
-def find_edges(codes, start, edges):
-    """Where the texts begin that stand in codes[start:], each followed by a separator.
+def find_edges(codes, edges):
+    """Where texts begin, each followed by a separator; a row of edges for each column of texts.
 
-    Returns how many there are; no more than edges has room for are written.
+    The texts of a column stand one after the other, and so do the columns. Where a text ends, the
+    next one begins.
     """
-    edges[0] = start
-    n = 0
-    for k in range(start, np.uint64(len(codes))):
+    columns, n = edges.shape[0], edges.shape[1] - 1
+    column = text = 0
+    edges[0, 0] = 0
+    for k in range(len(codes)):
         if codes[k] == SEPARATOR:
-            n += 1
-            if n < len(edges):
-                edges[n] = k + _1
-    return n
+            text += 1
+            edges[column, text] = k + 1
+            if text == n:
+                column, text = column + 1, 0
+                if column == columns:
+                    return
+                edges[column, 0] = k + 1
 
 
 @jit(inline=True)
