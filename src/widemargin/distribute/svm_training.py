@@ -20,9 +20,10 @@ from widemargin.distribute.cocoa import (
 )
 from widemargin.distribute.engine import Engine, gather, tree
 from widemargin.distribute.mixing import Weights
+from widemargin.distribute.rounds import Rounds
 from widemargin.linear_svm.fit import SVMSettings
 from widemargin.online.state import State
-from widemargin.training.run import Counts, Training
+from widemargin.training.run import Counts
 
 #: Sigma is what the last round measured, and a little more: measured with 4 to 32 partitions of
 #: text and of dense rows, where more slows every round down and less lets theta fall below 1.
@@ -49,7 +50,7 @@ def objectives(W: np.ndarray, sums: np.ndarray) -> Objectives:
     return Objectives(0.5 * length + loss, alpha - 0.5 * (length + squares))
 
 
-class SVMTraining(Training):
+class SVMTraining(Rounds):
     """The SVMs of all classes in training on partitions.
 
     Weights and dual values are here, with the driver: a worker that is lost takes nothing along.
@@ -85,19 +86,10 @@ class SVMTraining(Training):
         self.alphas = [np.zeros((problems, n)) for n in rows]
         self.most = float(max(1, sum(n > 0 for n in rows)))
         self.sigma = np.full(problems, self.most)
-        self.epoch = self.finished = 0
         self.gap = 1.0
 
-    def begin_epoch(self, epoch: int, resumed: bool) -> None:
-        """Note which round it is; one that was interrupted begins again, unless it was done."""
-        self.epoch = epoch
-
-    def learn(self, counts: Counts) -> Generator[float, None, None]:
+    def do_round(self, counts: Counts) -> Generator[float, None, None]:
         """Measure what there is and, unless it is good enough, raise the dual."""
-        if self.finished == self.epoch:
-            return
-        self.settled = False
-        counts.reset()
         engine, count = self.engine, len(self.loaded)
         how = self._round(self.sigma)
         start, ascents = self._ascend(how)
@@ -112,8 +104,6 @@ class SVMTraining(Training):
         finally:
             engine.release([*alphas, total, *rest, *ascents, start])
         self._take(found[count], [found[i] for i in range(count)], counts)
-        self.finished, self.settled = self.epoch, True
-        yield 1.0
 
     def _round(self, sigma: np.ndarray) -> Round:
         settings = self.settings

@@ -18,13 +18,14 @@ from widemargin.distribute.mixing import (
     mix_into,
     tally_of,
 )
+from widemargin.distribute.rounds import Rounds
 from widemargin.online.held_out import HeldOut, HeldOutScore
 from widemargin.online.settings import Settings
 from widemargin.online.state import State
-from widemargin.training.run import Counts, Training
+from widemargin.training.run import Counts
 
 
-class MixedTraining(Training):
+class MixedTraining(Rounds):
     """A linear learner in training on partitions.
 
     The state is here, with the driver, and every epoch sends it out anew: a worker that is lost
@@ -67,22 +68,13 @@ class MixedTraining(Training):
     ) -> None:
         self.engine, self.loaded, self.state, self.settings = engine, loaded, state, settings
         self.mix, self.bias, self.seed, self.held_back = mix, bias, seed, held_back
-        self.epoch = self.finished = 0
         self.change: float | None = None
         self.held_out: HeldOutScore | None = None
         if held_out is not None:
             self.held_out = HeldOutScore(held_out, state, settings.keep, settings.threads)
 
-    def begin_epoch(self, epoch: int, resumed: bool) -> None:
-        """Note which epoch it is; one that was interrupted begins again, unless it was done."""
-        self.epoch = epoch
-
-    def learn(self, counts: Counts) -> Generator[float, None, None]:
+    def do_round(self, counts: Counts) -> Generator[float, None, None]:
         """Let all partitions learn at the same time, and mix what they learned."""
-        if self.finished == self.epoch:
-            return
-        self.settled = False
-        counts.reset()
         change: Change | None = None
         handles, count = self._submit(), len(self.loaded)
         done = 0
@@ -106,8 +98,6 @@ class MixedTraining(Training):
         assert change is not None
         counts.loss = change.loss
         self.change = mix_into(self.state, change, self.mix)
-        self.finished, self.settled = self.epoch, True
-        yield 1.0
 
     def _submit(self) -> list[Any]:
         """Have an epoch done; the handles of the counts, of the whole, and of all between."""
