@@ -22,6 +22,7 @@ BENCHMARKS = (
     "linear_svm",
     "dense_svm",
     "joint_svm",
+    "large_c",
     "tuning",
     "kernel_svm",
     "kernel_small",

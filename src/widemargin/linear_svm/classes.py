@@ -143,6 +143,7 @@ def solve_classes(
         epochs = min(_PASSES, first.epochs)
         start = yield from _run_passes(all_classes, epochs, rng, signal, threads)
     pulls = np.stack([each.y for each in all_classes.problems]) * np.stack(start)
+    weights = np.zeros((len(pulls), first.rows.width + 1))
     shared = _shared(all_classes)
     for factor in _path(first):
         costs, tol = frozen(factor * shared.costs), first.tol if factor == 1.0 else _ROUGH
@@ -155,12 +156,11 @@ def solve_classes(
         ):
             epochs += whole
             yield _report(point, epochs, whole, factor)
-        pulls = point.best
+        pulls, weights = point.best, point.lowest
     alphas = np.abs(pulls)
-    measured = _measure(all_classes, alphas)
     solutions = [
-        Solution(w, alphas[c], found, found.gap <= first.tol)
-        for c, (w, found) in enumerate(measured)
+        Solution(weights[c], alphas[c], found, found.gap <= first.tol)
+        for c, found in enumerate(_measure(all_classes, alphas, weights))
     ]
     rest = {c for c, solution in enumerate(solutions) if not solution.reached}
     if rest and not signal.stop and epochs < first.epochs:
@@ -234,14 +234,16 @@ def _report(point: ClassesIterate, epochs: int, whole: bool, factor: float) -> S
     return SolverReport(epochs, 1.0, mistakes, updates, primal, dual)
 
 
-def _measure(all_classes: OneVsRest, alphas: np.ndarray) -> list[tuple[np.ndarray, GapCertificate]]:
-    """Return the weights of every class and their true gaps, computed from scratch."""
+def _measure(
+    all_classes: OneVsRest, alphas: np.ndarray, weights: np.ndarray
+) -> list[GapCertificate]:
+    """Return the true gaps of the weights of every class, computed from scratch."""
     costs = all_classes.problems[0].costs
     objectives = [
         BinaryObjective(each.rows, each.y, costs, each.squared, False)
         for each in all_classes.problems
     ]
-    return measure_classes(objectives, alphas)
+    return measure_classes(objectives, alphas, weights)
 
 
 def _go_on(
@@ -258,7 +260,7 @@ def _go_on(
     rows = thinned(all_classes.problems[0].rows)
     for c, own in zip(rest, rng.spawn(len(rest)), strict=True):
         problem = replace(all_classes.problems[c], rows=rows, epochs=left)
-        solvers[c] = solve(problem, own, signal, solutions[c].alpha)
+        solvers[c] = solve(problem, own, signal, solutions[c].alpha, solutions[c].w)
     latest = [(each.certificate.primal, each.certificate.dual) for each in solutions]
     while solvers:
         epochs, mistakes, updates = epochs + 1, 0, 0
