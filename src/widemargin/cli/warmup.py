@@ -171,8 +171,11 @@ def _learn_in_feature_space() -> None:
         # Longer rows are multiplied by BLAS, as all are on some processors; bits are counted.
         for matrix in (X, np.pad(X, ((0, 0), (0, LONGEST))), X > 0.0):
             rows = Rows.of(matrix.astype(dtype))
-            svm = fit_kernel_svm(rows, classes, y, KernelSVMSettings(kernel=kernel)).model
-            svm.predict(rows)
+            how = KernelSVMSettings(kernel=kernel)
+            trained = fit_kernel_svm(rows, classes, y, how)
+            trained.model.predict(rows)
+            # Small pairs have a solver of their own, unless there are dual values to start from.
+            fit_kernel_svm(rows, classes, y, how, start=trained.start)
     settings = KernelSettings(gamma=1.0, keep="last", budget=3)
     fit_kernel_perceptron(X, np.arange(3), np.arange(60) % 3, settings, rng)
 
