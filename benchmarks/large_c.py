@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import pathlib
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,6 +30,8 @@ SECONDS = 30.0
 #: A fit of LinearSVC is stopped after this many times the time of ours, and so much more: what is
 #: slower than that need not be known.
 TIMES, MORE = 1.5, 0.02
+#: Fits are repeated for this many seconds.
+ENOUGH = 0.05
 
 
 class Fit(NamedTuple):
@@ -108,9 +111,8 @@ def _toy() -> Iterator[Task]:
 
 def _ours(task: Task, loss: str, C: float) -> Fit:
     how = {"C": C, "loss": loss, "epochs": 100_000, "max_seconds": SECONDS, "random_state": 0}
-    began = time.perf_counter()
-    svm = LinearSVM(**how).fit(task.X, task.y)
-    seconds = time.perf_counter() - began
+    svm = LinearSVM(**how)
+    seconds = _best(lambda: svm.fit(task.X, task.y))
     found = svm.certificate_
     return Fit(task.name, loss, C, seconds, found.gap, found.dual)
 
@@ -123,7 +125,7 @@ def _theirs(task: Task, ours: Fit) -> Fit:
         svm = LinearSVC(
             C=ours.C, loss=ours.loss, dual=dual, tol=tol, max_iter=100_000, random_state=0
         )
-        found = within(limit, lambda svm=svm: _timed(svm, task, ours))
+        found = within(limit + ENOUGH, lambda svm=svm: _timed(svm, task, ours))
         if found is None:
             continue
         seconds, gap = found
@@ -134,11 +136,20 @@ def _theirs(task: Task, ours: Fit) -> Fit:
 
 
 def _timed(svm: LinearSVC, task: Task, ours: Fit) -> tuple[float, float]:
-    began = time.perf_counter()
-    svm.fit(task.X, task.y)
-    seconds = time.perf_counter() - began
+    seconds = _best(lambda: svm.fit(task.X, task.y))
     primal = objective(svm, task.X, task.y, ours.C, ours.loss != "hinge")
     return seconds, primal / ours.bound - 1.0
+
+
+def _best(work: Callable[[], Any]) -> float:
+    """The shortest time of some work, which is repeated if it is short."""
+    best, total = math.inf, 0.0
+    while total < ENOUGH:
+        began = time.perf_counter()
+        work()
+        seconds = time.perf_counter() - began
+        best, total = min(best, seconds), total + seconds
+    return best
 
 
 def _figures(fits: list[Fit]) -> dict[str, float]:
