@@ -35,8 +35,9 @@ _EASY = 3.0
 #: Where C times the mean squared length is above this, the problem is first solved for a smaller C,
 #: roughly (to this relative gap), and then for one that is this many times larger, and so on.
 _HARD, _ROUGH, _STRIDE = 1e4, 0.1, 30.0
-#: There are at most this many such stages: features of a huge scale are not the fault of C.
-_MOST_STAGES = 6
+#: There are at most this many such stages: features of a huge scale are not the fault of C. With
+#: this many rows per feature there are none: the weights are determined well enough from the start.
+_MOST_STAGES, _DETERMINED = 6, 200
 #: Values whose squares are added up at once, in float64: 8 MB.
 _VALUES_AT_ONCE = 1 << 20
 #: Sparse rows are taken as a matrix if at least this fraction of it is not zero. Passes over a
@@ -81,7 +82,10 @@ def shareable(problem: BinarySVM, classes: int) -> bool:
 
 def _path(problem: BinarySVM) -> list[float]:
     """Return the parts of C to solve the problem for, one after another: the last is 1."""
-    hardness, factors = problem.C * _squared_length(problem.rows), [1.0]
+    rows, factors = problem.rows, [1.0]
+    if rows.n > _DETERMINED * (rows.width + 1):
+        return factors
+    hardness = problem.C * _squared_length(rows)
     while hardness * factors[0] > _HARD and len(factors) < _MOST_STAGES:
         factors.insert(0, factors[0] / _STRIDE)
     return factors
