@@ -16,7 +16,9 @@ class Engine(Protocol):
     """Calls functions, here or elsewhere. A handle stands for the outcome of a call."""
 
     def submit(self, name: str, function: Callable[..., Any], *arguments: Any) -> Any:
-        """Have a function called, and return a handle; arguments may hold handles.
+        """Note a call, and return a handle; arguments may be handles.
+
+        It is made when an outcome is asked for that needs it.
 
         Parameters
         ----------
@@ -29,10 +31,13 @@ class Engine(Protocol):
     def share(self, name: str, value: Any) -> Any:
         """Return a handle of a value that many calls will need."""
 
-    def finished(self, handles: Sequence[Any]) -> Iterator[tuple[int, Any] | None]:
+    def finished(
+        self, handles: Sequence[Any], kept: Sequence[Any] = ()
+    ) -> Iterator[tuple[int, Any] | None]:
         """Yield the number and the outcome of each handle as it is known.
 
         In between, None is yielded about every tenth of a second. The first error is raised.
+        The outcomes of `kept` stay where they are, for later calls, until they are released.
         """
 
     def release(self, handles: Sequence[Any]) -> None:
@@ -103,7 +108,9 @@ class SerialEngine:
         """Return a handle of a value."""
         return _Call(_same, (value,))
 
-    def finished(self, handles: Sequence[_Call]) -> Iterator[tuple[int, Any] | None]:
+    def finished(
+        self, handles: Sequence[_Call], kept: Sequence[_Call] = ()
+    ) -> Iterator[tuple[int, Any] | None]:
         """Make the calls in order."""
         for number, handle in enumerate(handles):
             yield number, handle.outcome()
