@@ -116,15 +116,15 @@ class DaskEngine:
             raise
 
     def finished(
-        self, handles: Sequence[Any], kept: Sequence[Any] = ()
-    ) -> Iterator[tuple[int, Any] | None]:
-        """Yield outcomes as they come; in between, None."""
+        self, handles: Sequence[Any], kept: Sequence[Any] = (), watched: Sequence[Any] = ()
+    ) -> Iterator[tuple[int, Any] | int]:
+        """Yield outcomes as they come; in between, how many of the watched are done."""
         from distributed import TimeoutError as TooLate
         from distributed import wait
 
         for task in kept:
             task.kept = True
-        self._send([task for task in [*handles, *kept] if not task.alive])
+        self._send([task for task in [*handles, *kept, *watched] if not task.alive])
         waiting: dict[int, _Task] = dict(enumerate(handles))
         while waiting:
             known = [n for n, task in waiting.items() if task.future.status == "finished"]
@@ -135,7 +135,7 @@ class DaskEngine:
             self._mend([task for task in waiting.values() if task.future.status in _GONE])
             if not waiting:
                 return
-            yield None
+            yield sum(task.future.status == "finished" for task in watched)
             self._look_for_workers()
             futures = [task.future for task in waiting.values()]
             with self._connected(), suppress(TooLate, CancelledError):

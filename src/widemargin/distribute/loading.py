@@ -173,7 +173,7 @@ def _wait(
     found = {}
     for told in engine.finished(handles, kept):
         tick()
-        if told is not None:
+        if not isinstance(told, int):
             found[told[0]] = told[1]
     return [found[number] for number in range(len(handles))]
 

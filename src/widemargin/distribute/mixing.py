@@ -116,20 +116,6 @@ class Change:
         return object.__sizeof__(self) + known
 
 
-class Tally(NamedTuple):
-    """The counts of a partition's epoch."""
-
-    examples: int
-    mistakes: int
-    updates: int
-    loss: float
-
-
-def tally_of(change: Change) -> Tally:
-    """The counts alone, which are all that the driver needs of a partition."""
-    return Tally(change.examples, change.mistakes, change.updates, change.loss)
-
-
 def learn_partition(loaded: Loaded, start: Weights, how: Epoch) -> Change:
     """Learn from a partition for one epoch."""
     settings, n = how.settings, len(loaded.learned)
@@ -218,8 +204,7 @@ def add_changes(one: Change, other: Change) -> Change:
             return Change(None, *summed, one.touched + other.touched, **counts)
     assert one.places is not None
     assert other.places is not None
-    places = np.union1d(one.places, other.places)
-    mine, theirs = np.searchsorted(places, one.places), np.searchsorted(places, other.places)
+    places, mine, theirs = merged(one.places, other.places)
 
     def added(a: np.ndarray, b: np.ndarray) -> np.ndarray:
         total = np.zeros((len(a), len(places)), a.dtype)
@@ -230,6 +215,24 @@ def add_changes(one: Change, other: Change) -> Change:
     touched = added(one.touched[None], other.touched[None])[0]
     moved, gathered = added(one.moved, other.moved), added(one.gathered, other.gathered)
     return Change(places, moved, gathered, touched, **counts)
+
+
+def merged(one: np.ndarray, other: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The union of two ascending arrays, and where the members of each are in it.
+
+    Examples
+    --------
+    >>> [found.tolist() for found in merged(np.array([1, 4, 6]), np.array([2, 4]))]
+    [[1, 2, 4, 6], [0, 2, 3], [1, 2]]
+    """
+    both = np.concatenate([one, other])
+    order = np.argsort(both, kind="stable")  # merges the two runs, which is fast
+    ascending = both[order]
+    new = np.ones(len(both), bool)
+    np.not_equal(ascending[1:], ascending[:-1], out=new[1:])
+    at = np.empty(len(both), np.int64)
+    at[order] = np.cumsum(new) - 1
+    return ascending[new], at[: len(one)], at[len(one) :]
 
 
 def mix_into(state: State, change: Change, mix: str) -> float:

@@ -16,7 +16,6 @@ from widemargin.distribute.mixing import (
     count_right,
     learn_partition,
     mix_into,
-    tally_of,
 )
 from widemargin.distribute.rounds import Rounds
 from widemargin.online.held_out import HeldOut, HeldOutScore
@@ -61,31 +60,22 @@ class Mixing(Rounds):
     def do_round(self, counts: Counts) -> Generator[float, None, None]:
         """Let all partitions learn at the same time, and mix what they learned."""
         change: Change | None = None
-        handles, count = self._submit(), len(self.loaded)
-        done = 0
+        total, changes, others = self._submit()
+        count = len(changes)
         try:
-            for told in self.engine.finished(handles[: count + 1], kept=self.loaded):
-                if told is None:
-                    yield done / (count + 1)
-                    continue
-                number, outcome = told
-                if number == count:
-                    change = outcome
+            for told in self.engine.finished([total], kept=self.loaded, watched=changes):
+                if isinstance(told, int):
+                    yield told / (count + 1)
                 else:
-                    done += 1
-                    # The loss is added up below, in the order of the partitions.
-                    counts.add(outcome.examples, outcome.mistakes, outcome.updates, 0.0)
-                    yield done / (count + 1)
+                    change = told[1]
         finally:
-            self.engine.release(handles)
-            if change is None:  # broken off: what was learned is that of the epochs before
-                counts.reset()
+            self.engine.release([total, *changes, *others])
         assert change is not None
-        counts.loss = change.loss
+        counts.add(change.examples, change.mistakes, change.updates, change.loss)
         self.change = self.take(change)
 
-    def _submit(self) -> list[Any]:
-        """Have an epoch done; the handles of the counts, of the whole, and of all between."""
+    def _submit(self) -> tuple[Any, list[Any], list[Any]]:
+        """Have an epoch done; the handles of the whole, of the partitions, and of all others."""
         engine, e = self.engine, self.epoch
         weights, how = self.start()
         start, learn = engine.share(f"weights of epoch {e}", Weights.of(weights)), self.learn_part
@@ -93,12 +83,8 @@ class Mixing(Rounds):
             engine.submit(f"learn, epoch {e}, partition {i + 1}", learn, one, start, how)
             for i, one in enumerate(self.loaded)
         ]
-        tallies = [
-            engine.submit(f"count, epoch {e}, partition {i + 1}", tally_of, one)
-            for i, one in enumerate(changes)
-        ]
         total, joints = tree(engine, f"mix epoch {e}", add_changes, changes)
-        return [*tallies, total, *joints, *changes, start]
+        return total, changes, [*joints, start]
 
     def end_epoch(self) -> float | None:
         """Return how far the mixture moved."""
