@@ -55,7 +55,10 @@ class SVMTrainer(RowTrainer):
         examples, settings = self.examples, self.settings
         data, classes = examples.data, examples.classes.values
         rows, factors = data.rows, None
-        if self.given.get("scale") == "maxabs" and examples.encoder.kind == "numbers":
+        if (
+            self.given.get("scale") == "maxabs"
+            and getattr(examples.encoder, "kind", "") == "numbers"
+        ):
             rows, factors = scale_columns(rows)
         trained = fit_svm(
             rows.with_bias(settings.constant),
