@@ -18,7 +18,7 @@ from widemargin import certify
 
 #: HiGHS is stopped after this many times the time of ours for the same pair, and so much more, and
 #: then counts as that slow.
-TIMES, MORE = 3.2, 1.0
+TIMES, MORE = 3.1, 0.2
 #: Its methods, and whether they look for weights with z.w >= 1 for all z = y (x, 1), or for a
 #: combination of them that is zero.
 METHODS = {

@@ -42,45 +42,44 @@ class PairRows(NamedTuple):
 
 
 @jit(inline=True)
-def add_products(x, columns, start, v, at, count):
-    """Add up: v[at + t] = x . column of example start + t, four features at a time."""
-    d = np.uint64(len(x))
+def add_products(x, columns, start, end, v):
+    """v[t] = x . z_t for the examples z from start to end, four features at a time."""
+    d, count = np.uint64(len(x)), np.uint64(len(v))
     whole = d - d % _FOUR
     for t in range(count):
-        v[at + t] = 0
+        v[t] = 0
     for f in range(np.uint64(0), whole, _FOUR):
         p, q = x[f], x[f + _ONE]
         r, s = x[f + _TWO], x[f + _THREE]
-        a, b = columns[f], columns[f + _ONE]
-        c, e = columns[f + _TWO], columns[f + _THREE]
+        a, b = columns[f][start:end], columns[f + _ONE][start:end]
+        c, e = columns[f + _TWO][start:end], columns[f + _THREE][start:end]
         for t in range(count):
-            v[at + t] += (p * a[start + t] + q * b[start + t]) + (
-                r * c[start + t] + s * e[start + t]
-            )
+            v[t] += (p * a[t] + q * b[t]) + (r * c[t] + s * e[t])
     for f in range(whole, d):
-        p, a = x[f], columns[f]
+        p, a = x[f], columns[f][start:end]
         for t in range(count):
-            v[at + t] += p * a[start + t]
+            v[t] += p * a[t]
 
 
 @jit(inline=True)
-def finish_row(v, own, squares, start, at, count, form):
-    """Turn products of an example of square `own` into kernel values, in place."""
+def finish_row(v, own, squares, form):
+    """Turn products with an example of square `own` into kernel values, in place."""
     kind = v.dtype.type
+    count = np.uint64(len(v))
     if form.kind == DISTANCES:
         zero, a = kind(0), kind(-form.gamma * own)
         g, g2 = kind(-form.gamma), kind(2.0 * form.gamma)
         for t in range(count):
-            s = (a + g2 * v[at + t]) + g * kind(squares[start + t])
-            v[at + t] = fast_exp(zero if s > zero else s)
+            s = (a + g2 * v[t]) + g * kind(squares[t])
+            v[t] = fast_exp(zero if s > zero else s)
     elif form.kind == POWERS:
         g, c = kind(form.gamma), kind(form.coef0)
         for t in range(count):
-            base = g * v[at + t] + c
+            base = g * v[t] + c
             power = base
             for _ in range(1, form.degree):
                 power *= base
-            v[at + t] = power
+            v[t] = power
 
 
 @jit(inner=True)
@@ -90,10 +89,12 @@ def fill_row(rows, form, i, v):
     first, second = np.uint64(rows.first), np.uint64(rows.second)
     place = first + i if i < size else second + (i - size)
     x, own = rows.X[place], rows.squares[place]
-    add_products(x, rows.columns, first, v, np.uint64(0), size)
-    add_products(x, rows.columns, second, v, size, rest)
-    finish_row(v, own, rows.squares, first, np.uint64(0), size, form)
-    finish_row(v, own, rows.squares, second, size, rest, form)
+    begin, at = first, np.uint64(0)
+    for count in (size, rest):
+        part, end = v[at : at + count], begin + count
+        add_products(x, rows.columns, begin, end, part)
+        finish_row(part, own, rows.squares[begin:end], form)
+        begin, at = second, count
     for t in range(size + rest, np.uint64(len(v))):
         v[t] = 0
 
