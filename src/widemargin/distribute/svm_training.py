@@ -22,6 +22,7 @@ from widemargin.distribute.engine import Engine, gather, tree
 from widemargin.distribute.mixing import Weights
 from widemargin.distribute.rounds import Rounds
 from widemargin.linear_svm.fit import SVMSettings
+from widemargin.modelfile import check_shape
 from widemargin.online.state import State
 from widemargin.training.run import Counts
 
@@ -195,6 +196,8 @@ class SVMTraining(Rounds):
 
     def resume(self, arrays: dict[str, np.ndarray], about: dict[str, Any]) -> None:
         """Undo `contents`."""
+        for name, mine in self.contents()[0].items():
+            check_shape(name, arrays[name], mine.shape)
         self.alphas = [np.array(arrays[f"alpha.{i}"]) for i in range(len(self.alphas))]
         self.sigma = np.array(arrays["sigma"])
         self.finished, self.gap = about["finished"], about["gap"]
