@@ -25,6 +25,7 @@ import numpy as np
 from benchmarks.zipf import write_svmlight, zipf_text
 
 PROGRAM = [sys.executable, "-m", "widemargin"]
+_TESTS = pathlib.Path(__file__).parent.parent / "tests"
 #: So large a part of the labels is wrong, so that no training ends early.
 _WRONG = 0.1
 WAYS = {
@@ -38,6 +39,21 @@ WAYS = {
 }
 #: Ways that read sentences.
 _SENTENCES = ("tagger", "parser")
+
+
+def start(command: list[str]) -> subprocess.Popen[bytes]:
+    """Start a command, forked from a process that is warm: to start Python takes longer."""
+    if str(_TESTS) not in sys.path:
+        sys.path.append(str(_TESTS))
+    from forked import Forked
+
+    return Forked(*command[1:])
+
+
+def run(command: list[str]) -> None:
+    """Run a command to its end."""
+    if start(command).wait():
+        raise RuntimeError(f"{' '.join(command)} failed")
 
 
 class Outcome(NamedTuple):
@@ -90,14 +106,14 @@ def disturb(text: pathlib.Path, way: tuple[str, ...], kills: int, chance: random
     folder = pathlib.Path(tempfile.mkdtemp(dir=text.parent))
     alone, disturbed = folder / "alone.wm", folder / "disturbed.wm"
     began = time.monotonic()
-    subprocess.run(train(text, alone, *way), check=True)
+    run(train(text, alone, *way))
     whole = time.monotonic() - began
     points = ["--checkpoint", str(folder / "points"), "--checkpoint-every", "0.01", "--resume"]
     command = train(text, disturbed, *way, *points)
     done = resumed = 0
     while done < kills and not disturbed.exists():
         resumed += (folder / "points" / "checkpoint.wm").exists()
-        process = subprocess.Popen(command)
+        process = start(command)
         try:
             process.wait(chance.uniform(0.0, whole))
         except subprocess.TimeoutExpired:
@@ -106,7 +122,7 @@ def disturb(text: pathlib.Path, way: tuple[str, ...], kills: int, chance: random
             done += 1
     if not disturbed.exists():
         resumed += (folder / "points" / "checkpoint.wm").exists()
-        subprocess.run(command, check=True)
+        run(command)
     same = content(alone) == content(disturbed)
     shutil.rmtree(folder)
     return Outcome(done, resumed, same)
@@ -127,15 +143,15 @@ def interrupt(folder: pathlib.Path, kills: int, chance: random.Random) -> Outcom
     same, done = True, 0
     for name, (command, target) in commands.items():
         if name == "update":
-            subprocess.run(train(rows, model, "--epochs", "1"), check=True)
+            run(train(rows, model, "--epochs", "1"))
         old = target.read_bytes() if target.exists() else b""
         began = time.monotonic()
-        subprocess.run(command, check=True)
+        run(command)
         seconds = time.monotonic() - began
         shutil.copy(target, whole)
         for _ in range(kills // len(commands)):
             target.write_bytes(old) if old else target.unlink(missing_ok=True)
-            process = subprocess.Popen(command)
+            process = start(command)
             try:
                 process.wait(chance.uniform(0.5, 1.0) * seconds)
             except subprocess.TimeoutExpired:
