@@ -98,7 +98,10 @@ def _sentence_learner(arrays: dict[str, Any], about: dict[str, Any]) -> Any:
 
 
 def estimator_of(model: Any) -> Any:
-    """The estimator of a model of rows: a learner, or a classifier of tables or of texts."""
+    """The estimator of a model: a learner, a classifier of tables or texts, a tagger, a parser."""
+    if isinstance(model, (TaggerModel, ParserModel)):
+        kind: Any = Tagger if isinstance(model, TaggerModel) else Parser
+        return kind(**model.params).restore(model)
     learner = _LEARNERS[model.learner](**model.params)
     encoder: Any = model.encoder
     if isinstance(encoder, TableEncoder):
