@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import json
 import os
+import pathlib
 import sys
 import threading
 import types
 import warnings
+from collections.abc import Iterator
+from importlib.util import find_spec
 from typing import Any
 
 from fuzz.targets import TARGETS, Target
@@ -27,7 +30,7 @@ def main(name: str, mode: str, run: int, options: list[str]) -> None:
     import atheris
 
     # What compiled loops are made of must stay as it was written.
-    excluded = [] if mode == "interpreted" else ["widemargin.loops"]
+    excluded = [] if mode == "interpreted" else list(loops())
     with atheris.instrument_imports(include=["widemargin"], exclude=excluded):
         function = target.function()
         if mode == "guarded":
@@ -42,6 +45,14 @@ def main(name: str, mode: str, run: int, options: list[str]) -> None:
 
     atheris.Setup([sys.argv[0], *options], once)
     atheris.Fuzz()
+
+
+def loops() -> Iterator[str]:
+    """The names of all modules of compiled loops."""
+    (package,) = find_spec("widemargin").submodule_search_locations  # type: ignore[union-attr]
+    for path in pathlib.Path(package, "loops").rglob("*.py"):
+        parts = path.relative_to(pathlib.Path(package).parent).with_suffix("").parts
+        yield ".".join(parts).removesuffix(".__init__")
 
 
 def reached_lines(target: Target, folders: list[str]) -> dict[str, Any]:
