@@ -602,3 +602,14 @@ def test_hard_margin_of_corners_in_whole_numbers(bias):
     with pytest.warns(NotSeparableWarning, match="no separator"):
         svm = LinearSVM(C=np.inf, bias=bias, tol=1e-6, random_state=0).fit(X[order], y[order])
     assert svm.certificate_.separates is False
+
+
+@pytest.mark.parametrize("epochs", [1, 2, 3, 5])
+@pytest.mark.parametrize("width", [5, 300])
+def test_steps_of_every_kind_count_as_epochs(epochs, width):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(200, width)), rng.integers(0, 2, 200)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        learner = LinearSVM(epochs=epochs, tol=1e-12, random_state=0).fit(X, y)
+    assert [epoch.epoch for epoch in learner.history_] == list(range(1, epochs + 1))

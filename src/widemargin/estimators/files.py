@@ -40,6 +40,12 @@ _LEARNERS: dict[str, Any] = {
         KernelSVM,
     )
 }
+#: Learners of sentences by name, and their models.
+_OF_SENTENCES: dict[str, tuple[Any, Any]] = {
+    "Tagger": (Tagger, TaggerModel),
+    "Parser": (Parser, ParserModel),
+    "Tokenizer": (Tokenizer, TokenizerModel),
+}
 
 
 def load(
@@ -74,19 +80,21 @@ def load(
     ['b']
     """
     arrays, about = read_model_file(path)
-    if about.get("learner") == Tagger.__name__:
-        return estimator_of(restore(path, arrays, about, TaggerModel.of))
-    if about.get("learner") == Parser.__name__:
-        return estimator_of(restore(path, arrays, about, ParserModel.of))
-    if about.get("learner") == Tokenizer.__name__:
-        tokenizer = restore(path, arrays, about, TokenizerModel.of)
-        return Tokenizer(**tokenizer.params).restore(tokenizer)
     if about.get("learner") == StructuredPerceptron.__name__:
         return StructuredPerceptron.load(path)
+    if about.get("learner") in _OF_SENTENCES:
+        return restore(path, arrays, about, _sentence_learner)
     model = model_of(path, arrays, about)
     if model.learner not in _LEARNERS:
         raise ModelFileError(f"{path}: made by the unknown learner {model.learner!r}")
-    return estimator_of(model)
+    return restore(path, arrays, about, lambda *_: estimator_of(model))
+
+
+def _sentence_learner(arrays: dict[str, Any], about: dict[str, Any]) -> Any:
+    """The tagger, parser or tokenizer in the content of a file."""
+    learner, model_class = _OF_SENTENCES[about["learner"]]
+    model = model_class.of(arrays, about)
+    return learner(**model.params).restore(model)
 
 
 def estimator_of(model: Any) -> Any:

@@ -17,6 +17,9 @@ from widemargin.data.rows import frozen
 from widemargin.errors import DataError, ModelFileError
 from widemargin.loops.trees.greedy import Actions, Sentences
 from widemargin.modelfile import (
+    check_places,
+    check_room,
+    check_shape,
     pack_strings,
     pack_value,
     read_model_file,
@@ -26,8 +29,8 @@ from widemargin.modelfile import (
     write_model_file,
 )
 from widemargin.models.explanation import Explanation
-from widemargin.parameters import check_not_negative
-from widemargin.structured.parser.buffers import LARGEST_WHOLE
+from widemargin.parameters import check_choice, check_not_negative
+from widemargin.structured.parser.buffers import LARGEST_WHOLE, padded
 from widemargin.structured.parser.explanations import NamedSentence, margins_of_heads
 from widemargin.structured.parser.features import features_of
 from widemargin.structured.parser.search import (
@@ -398,7 +401,9 @@ class ParserModel:
         tables = []
         for k, (name, largest) in enumerate(zip("WV", about["largest"], strict=True)):
             if name in arrays:  # before format 4
-                saved = np.zeros((about["rows"][k], *arrays[name].shape[1:]), arrays[name].dtype)
+                shape = (about["rows"][k], *arrays[name].shape[1:])
+                check_room(shape, arrays[name].dtype, arrays[name].nbytes)
+                saved = np.zeros(shape, arrays[name].dtype)
                 saved[arrays[f"{name}.rows"]] = arrays[name]
             else:
                 saved = unpack_rows(name, arrays, about["shapes"][k])
@@ -410,6 +415,7 @@ class ParserModel:
             parts = {n[len(start) :]: part for n, part in arrays.items() if n.startswith(start)}
             taggers.append(TaggerModel.of(parts, described))
         certificate = about["certificate"]
+        _check_tables(arrays, tables, about)
         return cls(
             system=about["system"],
             labels=unpack_strings("labels", arrays),
@@ -432,6 +438,32 @@ class ParserModel:
             f"ParserModel({self.system}, beam {self.beam}, {len(self.labels)} labels,"
             f" tags {', '.join(self.columns)} {'own' if self.taggers else 'given'})"
         )
+
+
+#: Wider beams are not believed: their states would fill the memory.
+_WIDEST = 1 << 16
+
+
+def _check_tables(
+    arrays: dict[str, np.ndarray], tables: Sequence[np.ndarray], about: dict[str, Any]
+) -> None:
+    """Raise a ValueError unless the parts of a parser fit: compiled loops follow their numbers."""
+    kind, of, allowed = arrays["kind"], arrays["of"], arrays["allowed"]
+    labels, scored = len(arrays["labels.ends"]), about["system"] in TRANSITIONS
+    check_choice("system", about["system"], SYSTEMS)
+    kinds = 4 if about["system"] == "swap" else 3
+    check_shape("kind", kind, (len(kind),), kinds="u")
+    check_places("kind", kind, kinds)
+    check_shape("of", of, (kinds, labels), kinds="u")
+    check_places("of", of, len(kind) + 1)
+    check_shape("allowed", allowed, (3, labels), kinds="u")
+    if type(about["beam"]) is not int or not 0 < about["beam"] <= _WIDEST:
+        raise ValueError(f"a beam of {about['beam']!r:.20}")
+    for table, lanes in zip(tables, (len(kind) if scored else 0, labels), strict=True):
+        if not len(table) or len(table) & (len(table) - 1) or table.ndim != (2 if lanes else 1):
+            raise ValueError(f"a table of weights of the shape {table.shape}")
+        if lanes and table.shape[1] != padded(lanes):
+            raise ValueError(f"{table.shape[1]} weights in a row for {lanes} choices")
 
 
 #: The fields of a certificate that are saved.

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from widemargin.data.rows import frozen
-from widemargin.loops.lowlevel.vectors import LANES, aligned
+from widemargin.loops.lowlevel.vectors import aligned
 from widemargin.loops.trees.arcs import learn_arcs
 from widemargin.loops.trees.beam import learn_beam
 from widemargin.loops.trees.contexts import Templates
@@ -23,6 +23,7 @@ from widemargin.structured.parser.buffers import (
     desk,
     merger_room,
     most_steps,
+    padded,
     work,
 )
 from widemargin.structured.sentence_training import Averaged, SentenceTraining
@@ -110,6 +111,7 @@ class ParserTraining(SentenceTraining):
             frozen(given.starts[first : end + 1] - given.starts[first]),
             frozen(given.heads[rows]),
             frozen(given.labels[rows]),
+            frozen(given.ranks[rows]),
         )
         return partial(type(self), own, self.templates, *self.settings())
 
@@ -275,11 +277,6 @@ class LabelTraining(ParserTraining):
     def run(self, order: np.ndarray, epoch: int) -> Outcome:
         """One pass."""
         return self._pass(learn_labels, order, self.allowed, *self._room, self.margin)
-
-
-def padded(choices: int) -> int:
-    """The length of a row of scores: a multiple of the number of lanes summed at once."""
-    return -(-choices // LANES) * LANES
 
 
 def plan_actions(
