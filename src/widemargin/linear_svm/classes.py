@@ -157,14 +157,12 @@ def solve_classes(
             yield _report(point, epochs, whole, factor)
         pulls = point.best
     alphas = np.abs(pulls)
-    measured = _measure(all_classes, alphas)
+    measured = measure_all(all_classes, alphas)
     solutions = [
         Solution(w, alphas[c], found, found.gap <= first.tol)
         for c, (w, found) in enumerate(measured)
     ]
-    rest = {c for c, solution in enumerate(solutions) if not solution.reached}
-    if rest and not signal.stop and epochs < first.epochs:
-        yield from _go_on(all_classes, solutions, sorted(rest), rng, signal, epochs)
+    yield from finish_classes(all_classes, solutions, rng, signal, epochs)
     return solutions
 
 
@@ -234,7 +232,9 @@ def _report(point: ClassesIterate, epochs: int, whole: bool, factor: float) -> S
     return SolverReport(epochs, 1.0, mistakes, updates, primal, dual)
 
 
-def _measure(all_classes: OneVsRest, alphas: np.ndarray) -> list[tuple[np.ndarray, GapCertificate]]:
+def measure_all(
+    all_classes: OneVsRest, alphas: np.ndarray
+) -> list[tuple[np.ndarray, GapCertificate]]:
     """Return the weights of every class and their true gaps, computed from scratch."""
     costs = all_classes.problems[0].costs
     objectives = [
@@ -244,16 +244,21 @@ def _measure(all_classes: OneVsRest, alphas: np.ndarray) -> list[tuple[np.ndarra
     return measure_classes(objectives, alphas)
 
 
-def _go_on(
+def finish_classes(
     all_classes: OneVsRest,
     solutions: list[Solution],
-    rest: list[int],
     rng: np.random.Generator,
     signal: StopSignal,
     epochs: int,
 ) -> Iterator[SolverReport]:
-    """Let the two-class solver finish the classes that are not solved, epoch by epoch."""
+    """Let the two-class solver finish the classes that are not solved, epoch by epoch.
+
+    Changes `solutions`, which took `epochs` so far; a deadline leaves them as they are.
+    """
+    rest = [c for c, solution in enumerate(solutions) if not solution.reached]
     left = all_classes.problems[0].epochs - epochs
+    if not rest or signal.stop or left <= 0:
+        return
     solvers: dict[int, Solver] = {}
     rows = thinned(all_classes.problems[0].rows)
     for c, own in zip(rest, rng.spawn(len(rest)), strict=True):
