@@ -75,11 +75,9 @@ def load(
     """
     arrays, about = read_model_file(path)
     if about.get("learner") == Tagger.__name__:
-        tagger = restore(path, arrays, about, TaggerModel.of)
-        return Tagger(**tagger.params).restore(tagger)
+        return estimator_of(restore(path, arrays, about, TaggerModel.of))
     if about.get("learner") == Parser.__name__:
-        parser = restore(path, arrays, about, ParserModel.of)
-        return Parser(**parser.params).restore(parser)
+        return estimator_of(restore(path, arrays, about, ParserModel.of))
     if about.get("learner") == Tokenizer.__name__:
         tokenizer = restore(path, arrays, about, TokenizerModel.of)
         return Tokenizer(**tokenizer.params).restore(tokenizer)
@@ -92,7 +90,10 @@ def load(
 
 
 def estimator_of(model: Any) -> Any:
-    """The estimator of a model of rows: a learner, or a classifier of tables or of texts."""
+    """The estimator of a model: a learner, a classifier of tables or texts, a tagger, a parser."""
+    if isinstance(model, (TaggerModel, ParserModel)):
+        kind: Any = Tagger if isinstance(model, TaggerModel) else Parser
+        return kind(**model.params).restore(model)
     learner = _LEARNERS[model.learner](**model.params)
     encoder: Any = model.encoder
     if isinstance(encoder, TableEncoder):
