@@ -122,6 +122,11 @@ def _separate_classes(dtype: Any) -> None:
 def _learn_sparse() -> None:
     for dtype in (np.float64, np.float32):
         _learn_rows(scipy.sparse.csr_matrix(_MATRIX), dtype)
+    # Texts of several classes, which are solved side by side: rows of many columns.
+    columns = np.arange(12) * 1000
+    matrix = scipy.sparse.csr_matrix((np.ones(12), columns, np.arange(13)), (12, 12_000))
+    svm = SVMSettings(loss="squared_hinge")
+    fit_svm(Rows.of(matrix), np.arange(3), np.arange(12) % 3, svm, np.random.default_rng(0))
 
 
 def _learn_wide() -> None:
