@@ -37,6 +37,7 @@ BENCHMARKS = (
     "growth",
     "online",
     "scale",
+    "scale_svm",
     "serving",
 )
 
