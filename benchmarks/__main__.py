@@ -40,6 +40,7 @@ BENCHMARKS = (
     "growth",
     "online",
     "scale",
+    "scale_svm",
     "serving",
 )
 
