@@ -32,6 +32,7 @@ BENCHMARKS = (
     "sequences",
     "tokenizing",
     "parsing",
+    "pipeline",
     "separability",
     "startup",
     "growth",

@@ -11,6 +11,8 @@ from widemargin.data.readers.corpus import Corpus
 from widemargin.errors import DataError
 from widemargin.evaluate.measures import Measures, confusion_of
 from widemargin.markup.brief import brief_repr
+from widemargin.structured.annotator.measures import measure_annotation
+from widemargin.structured.annotator.model import AnnotatorModel
 from widemargin.structured.parser.model import ParserModel
 from widemargin.structured.parser.trees import heads_of, measure_trees
 from widemargin.structured.resample import Ratio
@@ -24,6 +26,8 @@ from widemargin.structured.tokenizer.treebank import paragraphs_of
 _EXAMPLES, _AROUND = 3, 2
 #: Characters shown on each side.
 _CONTEXT = 20
+#: Stands where there are too many labels for a table.
+NO_CONFUSION = Measures([], np.zeros((1, 0), np.int64))
 
 
 class Confusion(NamedTuple):
@@ -147,6 +151,35 @@ def measure_tokenizer(model: TokenizerModel, treebank: Any, n_jobs: int | None =
         [],
         _confusion(answers, found.labels),
     )
+
+
+def measure_columns(model: Any, corpus: Corpus) -> Report:
+    """Fill the columns of a lemmatizer or morphologizer, and compare with those of a corpus."""
+    _check_tokens(corpus)
+    answers = {name: corpus.column(name) for name in model.flat_columns(corpus[:0])}
+    found = model.flat_columns(corpus)
+    hits = {
+        name: np.array([a == b for a, b in zip(answers[name], cells, strict=True)])
+        for name, cells in found.items()
+    }
+    figures = {
+        f"{name}_accuracy": Ratio.of_tokens(same, corpus.starts) for name, same in hits.items()
+    }
+    figures["accuracy"] = Ratio.of_tokens(np.all(list(hits.values()), axis=0), corpus.starts)
+    mistakes = [
+        one
+        for name, cells in found.items()
+        for one in _mistakes(corpus, answers[name], cells, ~hits[name])
+    ]
+    mistakes.sort(key=lambda one: -one.times)
+    return Report(len(corpus), corpus.tokens, figures, None, mistakes, [], NO_CONFUSION)
+
+
+def measure_annotator(model: AnnotatorModel, corpus: Corpus, n_jobs: int | None = None) -> Report:
+    """Annotate the running text of a treebank, and compare with the measures of CoNLL 2018."""
+    figures = measure_annotation(model, corpus, n_jobs)
+    kept = {name: ratio for name, ratio in figures.items() if ratio.wanted}
+    return Report(len(corpus), corpus.tokens, kept, None, [], [], NO_CONFUSION)
 
 
 def _mistakes_in_text(
