@@ -17,7 +17,10 @@ from widemargin.structured import Corpus, load_annotator, load_tagger, read_conl
 from widemargin.structured.annotator.document import Document
 from widemargin.structured.annotator.measures import MEASURES, compare_document
 from widemargin.structured.annotator.model import AnnotatorModel
+from widemargin.structured.report import measure_annotator
 from widemargin.structured.tokenizer.treebank import read_paragraphs
+from widemargin.web.serving.askable import Want
+from widemargin.web.serving.served import askable
 
 #: form, lemma, UPOS, XPOS, FEATS, head, relation, MISC; the second sentence has a multiword token.
 SENTENCES = (
@@ -123,6 +126,9 @@ def test_documents_are_also_json_tables_spans_and_a_corpus(model: AnnotatorModel
     rows = document.tab_separated().splitlines()
     assert rows[0].split("\t") == list(table)
     assert len(rows) == document.words + 1
+    assert document.drawn().split("\n\n")[2] == (
+        "# 3\nsleep  VERB root\n├─ cats  NOUN nsubj\n│  └─ Old  ADJ amod\n└─ .  PUNCT punct"
+    )
     spans = document.spans("nsubj")
     assert [span.text for span in spans] == ["The dogs", "It", "Old cats"]
     assert all(TEXT[span.start : span.end] == span.text for span in spans)
@@ -241,6 +247,16 @@ def answered(**changed: list[str]) -> dict[str, float]:
     return {name: one.f1 for name, one in compare_document(right, paragraphs, document).items()}
 
 
+def test_mistakes_are_told_by_stage_with_examples(model: AnnotatorModel) -> None:
+    right = treebank(1)
+    upos = right.column("upos").copy()
+    upos[1] = "PROPN"
+    report = measure_annotator(model, right.with_column("upos", upos))
+    first = next(one for one in report.mistakes if one.right == "upos PROPN")
+    assert (first.found, first.times) == ("NOUN", 1)
+    assert first.examples == ["The [dogs] bark. It doesn't sl"]
+
+
 def test_measures_by_hand() -> None:
     assert set(answered().values()) == {1.0}
     assert tuple(answered()) == MEASURES
@@ -326,3 +342,9 @@ def test_a_pipe_is_answered_paragraph_by_paragraph(model: AnnotatorModel, tmp_pa
     model.save(path)
     piped = run_forked("-m", "widemargin", "parse", str(path), input=TEXT)
     assert piped.stdout == model(TEXT).conllu(), piped.stderr
+
+
+def test_a_server_annotates_texts(model: AnnotatorModel) -> None:
+    asked = askable("en.wm", *model.contents())
+    told = json.loads(asked.answer("texts", [TEXT], Want())[0])
+    assert [word["lemma"] for word in told["sentences"][2]["words"]] == ["old", "cat", "sleep", "."]

@@ -156,7 +156,9 @@ def _shown(document: Document, write: str, first: bool) -> str:
     """A document in a format."""
     if write == "json":
         return document.json_lines()
-    return document.tab_separated(first) if write == "table" else document.conllu()
+    if write == "table":
+        return document.tab_separated(first)
+    return document.drawn() if write == "trees" else document.conllu()
 
 
 def _pieces(files: Sequence[str], encoding: str) -> Iterator[str]:

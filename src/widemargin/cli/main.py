@@ -167,9 +167,9 @@ def tag(model: str, files: tuple[str, ...], **given: object) -> None:
 )
 @click.option(
     "--write",
-    type=click.Choice(["conllu", "json", "table"]),
-    help="Annotators: CoNLL-U; a JSON object per sentence; or a line per word, its columns"
-    " separated by tabs (default: conllu).",
+    type=click.Choice(["conllu", "json", "table", "trees"]),
+    help="Annotators: CoNLL-U; a JSON object per sentence; a line per word, its columns separated"
+    " by tabs; or trees drawn for people (default: conllu).",
 )
 def parse(model: str, files: tuple[str, ...], **given: object) -> None:
     """Print the sentences of FILES, or of standard input, with the trees that MODEL predicts.

@@ -209,6 +209,28 @@ class Document:
         lines = [*(["\t".join(table)] if header else []), *map("\t".join, rows)]
         return "".join(f"{line}\n" for line in lines)
 
+    def drawn(self) -> str:
+        """The trees as text for a terminal: every word below its head, in the order of the text."""
+        written = []
+        for number, words in enumerate(self.sentences(), self.first):
+            below: dict[int, list[int]] = {}
+            for k, word in enumerate(words, 1):
+                below.setdefault(word["head"], []).append(k)
+            lines = [f"# {number}"]
+            # Words that are yet to be drawn, with what stands before them and their children.
+            waiting = [(k, "", "") for k in reversed(below.get(0, []))]
+            while waiting:
+                k, before, beneath = waiting.pop()
+                word = words[k - 1]
+                lines.append(f"{before}{word['form']}  {word['upos']} {word['deprel']}")
+                children = below.get(k, [])
+                drawn = [(child, f"{beneath}├─ ", f"{beneath}│  ") for child in children]
+                if drawn:
+                    drawn[-1] = (children[-1], f"{beneath}└─ ", f"{beneath}   ")
+                waiting += reversed(drawn)
+            written.append("\n".join(lines) + "\n\n")
+        return "".join(written)
+
     def spans(self, *labels: str) -> list[Span]:
         """The parts of the text below words whose deprel is one of these, without subtypes.
 

@@ -44,6 +44,8 @@ MEASURES = (
     *("UAS", "LAS", "CLAS", "MLAS", "BLEX"),
 )
 AnnotationMeasures = dict[str, Ratio]
+#: The columns whose cells are compared as they are.
+_STAGES = ("upos", "xpos", "lemma")
 #: A word whose head is no word: the root.
 _ROOT = -1
 
@@ -70,8 +72,44 @@ def measure_annotation(model: Any, treebank: Corpus, n_jobs: int | None = None) 
         CoNLL-U with the right sentences.
     """
     right = read_paragraphs(treebank)
-    text = BETWEEN.join(paragraph.text for paragraph in right)
-    return compare_document(treebank, right, model(text, n_jobs))
+    return compare_document(treebank, right, annotate_text(model, right, n_jobs))
+
+
+def annotate_text(model: Any, right: Sequence[Paragraph], n_jobs: int | None = None) -> Document:
+    """What a model finds in the text of a treebank's paragraphs."""
+    found: Document = model(BETWEEN.join(paragraph.text for paragraph in right), n_jobs)
+    return found
+
+
+class Mistaken(NamedTuple):
+    """A wrong answer: the stage, the right answer, the one given, and the word's place."""
+
+    stage: str
+    right: str
+    found: str
+    start: int
+    end: int
+
+
+def find_mistakes(treebank: Corpus, right: Sequence[Paragraph], found: Document) -> list[Mistaken]:
+    """The wrong answers of each stage; of words that are not aligned no more than that."""
+    wanted, guessed = _right_words(treebank, right)[0], _found_words(found)[0]
+    aligned = dict(align_words(wanted.spans, guessed.spans))
+    back = {j: i for i, j in aligned.items()}
+    mistakes = []
+    for i, (start, end, form, _) in enumerate(wanted.spans):
+        j = aligned.get(i)
+        if j is None:
+            mistakes.append(Mistaken("word", form, "other words", start, end))
+            continue
+        told = [(name, wanted.columns[name][i], guessed.columns[name][j]) for name in _STAGES]
+        told.append(("feats", wanted.features[i], guessed.features[j]))
+        relation = wanted.relations[i], guessed.relations[j]
+        if not _same_head(wanted, i, guessed, j, back):
+            relation = relation[0], f"{relation[1]} of another head"
+        told.append(("deprel", *relation))
+        mistakes += [Mistaken(*one, start, end) for one in told if one[1] != one[2]]
+    return mistakes
 
 
 def compare_document(
