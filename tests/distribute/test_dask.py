@@ -16,7 +16,6 @@ from distributed import Client, LocalCluster  # noqa: E402
 
 from widemargin.distribute import clusters, dask_engine  # noqa: E402
 from widemargin.distribute.dask_engine import DaskEngine  # noqa: E402
-from widemargin.distribute.training import MixedTraining  # noqa: E402
 
 
 @pytest.fixture(scope="module")
@@ -138,15 +137,15 @@ def test_same_bits_in_processes_that_are_killed_in_every_epoch(rows, workers, mo
         ) as cluster,
         Client(cluster) as client,
     ):
-        before = MixedTraining._submit
+        before = DaskEngine._send
 
-        def submit(self):
-            handles = before(self)
-            pids = client.run(os.getpid, on_error="ignore")
-            os.kill(next(iter(pids.values())), signal.SIGKILL)
-            return handles
+        def send(self, wanted):
+            before(self, wanted)
+            if wanted and wanted[0].name.startswith("mix epoch") and not wanted[0].trials:
+                pids = client.run(os.getpid, on_error="ignore")
+                os.kill(next(iter(pids.values())), signal.SIGKILL)
 
-        monkeypatch.setattr(MixedTraining, "_submit", submit)
+        monkeypatch.setattr(DaskEngine, "_send", send)
         assert_same_bits(plain, fit(LEARNER, rows, client, partitions=5))
 
 

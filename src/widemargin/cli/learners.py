@@ -41,7 +41,7 @@ _SELECTION = {"folds", "tune", "nested"}
 _ROWS = {*READING_ROWS, *_SELECTION, "threads", "threshold", "positive"}
 _SENTENCES = {"prune", "folds"}
 _CHECKPOINTS = {"checkpoint", "checkpoint_every", "resume"}
-_CLUSTERS = {"dask", "partitions", "mix"}
+_CLUSTERS = {"dask", "partitions"}
 _KERNEL = ("kernel", "degree", "gamma", "coef0", "sigma")
 
 
@@ -88,7 +88,7 @@ def _linear(estimator: str, *lacks: str) -> Learner:
         estimator,
         "widemargin.cli.linear:LinearTrainer",
         tuple(name for name in _LINEAR if name not in lacks),
-        frozenset({*_ROWS, *_CHECKPOINTS, *_CLUSTERS, "memory", "stream"}),
+        frozenset({*_ROWS, *_CHECKPOINTS, *_CLUSTERS, "mix", "memory", "stream"}),
     )
 
 
@@ -100,7 +100,7 @@ LEARNERS = {
         "LinearSVM",
         "widemargin.cli.svm:SVMTrainer",
         ("C", "loss", "tol", "bias", "multiclass", "epochs", "max_seconds", "class_weight"),
-        frozenset(_ROWS),
+        frozenset({*_ROWS, *_CLUSTERS}),
     ),
     "kernel-perceptron": Learner(
         "KernelPerceptron",

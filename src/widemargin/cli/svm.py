@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 from widemargin.cli.row_trainer import RowTrainer
 from widemargin.cli.trainer import Job, Section
 from widemargin.linear_svm.fit import SVMSettings, fit_svm
 from widemargin.models.linear import LinearModel
+from widemargin.online.state import State
 from widemargin.training.checkpoints import Checkpoints
+from widemargin.training.history import History
 from widemargin.training.progress import Watcher
 
 
@@ -42,17 +46,24 @@ class SVMTrainer(RowTrainer):
             sample_weight=data.weights,
             watch=watch,
         )
+        found = trained.state, trained.history, trained.certificate
+        return self.make_model(classes, *found, examples.encoder)
+
+    def make_model(
+        self, classes: np.ndarray, state: State, history: History, certificate: Any, encoder: Any
+    ) -> LinearModel:
+        """The model of a solution."""
         return LinearModel(
             classes=classes,
-            state=trained.state,
+            state=state,
             keep="last",
-            rule=settings.loss,
-            bias=settings.weighted,
+            rule=self.settings.loss,
+            bias=self.settings.weighted,
             learner=self.estimator,
             params={**self.params, "random_state": self.seed},
-            history=trained.history,
-            certificate=trained.certificate,
-            encoder=examples.encoder,
+            history=history,
+            certificate=certificate,
+            encoder=encoder,
         )
 
     def describe_learner(self, model: Any) -> Section:

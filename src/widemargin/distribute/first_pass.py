@@ -8,6 +8,7 @@ its columns are numbered, so that it works with the weights of its own columns o
 from __future__ import annotations
 
 import copy
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -21,7 +22,7 @@ from widemargin.data.rows import Rows, frozen, stacked
 from widemargin.distribute.partitions import Partition, ReadPartition
 from widemargin.errors import DataError
 from widemargin.loops.storage import Sparse
-from widemargin.online.columns import Columns
+from widemargin.online.columns import columns_for
 from widemargin.online.fit import prices
 
 #: Random numbers of a partition are drawn for different ends, each with its own seed.
@@ -167,9 +168,10 @@ class Loaded:
     number : int
         Which partition it is, from 0.
     rows : Rows
-        The examples. Sparse rows have numbers instead of columns, see `Columns`. Without a bias.
+        The examples. Wide sparse rows have numbers instead of columns, see `Columns`. Without a
+        bias.
     columns : array or None
-        The columns that numbers 1, 2, 3, ... stand for; None if rows are dense.
+        The columns that numbers 1, 2, 3, ... stand for; None if rows have weights for all columns.
     width : int
         The number of features of all partitions.
     codes : array
@@ -205,6 +207,12 @@ class Loaded:
     def ascending(self) -> np.ndarray:
         """The order in which the places ascend."""
         return np.argsort(self.places, kind="stable")
+
+    def __sizeof__(self) -> int:
+        """The bytes of the arrays, by which Dask decides where to work, and when to spill."""
+        arrays = (self.columns, self.codes, self.price, self.learned, self.held_out)
+        known = sum(array.nbytes for array in arrays if array is not None)
+        return object.__sizeof__(self) + known + sys.getsizeof(self.rows)
 
     def __getstate__(self) -> dict[str, Any]:
         kept = ("places", "ascending")
@@ -253,8 +261,8 @@ def _prepare(chunks: list[Chunk], number: int, how: Preparation) -> Loaded:
     if how.distinct:
         rows = replace(rows.without_duplicates(), distinct=True)
     columns = None
-    if rows.is_sparse:
-        numbers = Columns(how.width)
+    numbers = columns_for(rows, len(how.classes))
+    if numbers is not None:
         rows, columns = numbers.number(rows), frozen(numbers.ids)
     held = np.zeros(rows.n, bool)
     if how.validation:

@@ -93,9 +93,8 @@ def load(
     """
     arrays, about = read_model_file(path)
     if about.get("learner") in _OF_SENTENCES:
-        learner, kind = _OF_SENTENCES[about["learner"]]
-        found = restore(path, arrays, about, kind.of)
-        return learner(**found.params).restore(found)
+        kind = _OF_SENTENCES[about["learner"]][1]
+        return estimator_of(restore(path, arrays, about, kind.of))
     if about.get("learner") == StructuredPerceptron.__name__:
         return StructuredPerceptron.load(path)
     model = model_of(path, arrays, about)
@@ -105,7 +104,9 @@ def load(
 
 
 def estimator_of(model: Any) -> Any:
-    """The estimator of a model of rows: a learner, or a classifier of tables or of texts."""
+    """The estimator of a model: a learner, a classifier of tables or texts, one of sentences."""
+    if model.learner in _OF_SENTENCES:
+        return _OF_SENTENCES[model.learner][0](**model.params).restore(model)
     learner = _LEARNERS[model.learner](**model.params)
     encoder: Any = model.encoder
     if isinstance(encoder, TableEncoder):

@@ -303,6 +303,7 @@ class Tagger(StructuredEstimator):
             held_out=score is not None,
             watch=watch,
             checkpoints=checkpoints,
+            spread=self._spread,
         )
         names = FeatureNames.of_training(
             templates,
