@@ -298,7 +298,10 @@ def _jackknifed(
 
 
 def _tags_of_trees(corpus: Corpus) -> tuple[str, ...]:
-    """The columns of tags that the parser reads: UPOS, and the finer column that says more."""
-    sizes = {name: len(set(corpus.column(name))) for name in _FINER}
-    best = max(_FINER, key=lambda name: sizes[name])
-    return ("upos", best) if sizes[best] > 1 else ("upos",)
+    """The columns of tags that the parser reads: UPOS, and those that do not follow from it."""
+    upos = corpus.column("upos")
+    kinds = len(set(upos))
+    finer = [
+        name for name in _FINER if len(set(zip(upos, corpus.column(name), strict=True))) > kinds
+    ]
+    return ("upos", *finer)

@@ -25,13 +25,15 @@ class CandidateLists:
     """Lists of labels by word and tag.
 
     A word that was seen with its tag has the labels it was seen with; if it was seen less than
-    `often` times, those of its ending as well. Any other word has the labels of the longest ending
-    that enough words with its tag have.
+    `often` times, those of its ending as well. A word that was only seen with other tags has the
+    labels it was seen with there. Any other word has the labels of the longest ending that enough
+    words with its tag have.
 
     Parameters
     ----------
     words, endings : dict of str to int
-        The number of the list of each word and of each ending, written tag, tab, word.
+        The number of the list of each word and of each ending, written tag, tab, word; without
+        the tag, the list of all labels that a word was seen with.
     starts, labels : arrays
         List k has labels[starts[k]] up to labels[starts[k + 1]], the commonest first.
     """
@@ -80,6 +82,8 @@ class CandidateLists:
                 ending = found.of_ending(*key.split("\t", 1))
                 chosen += [label for label in made.lists[ending] if label not in counts]
             numbers[key] = made.number(tuple(chosen))
+        for word, counts in _without_tags(own).items():
+            numbers[f"\t{word}"] = made.number(tuple(label for label, _ in _ranked(counts)))
         return cls(numbers, endings, *made.arrays())
 
     def of_words(self, words: Iterable[str], tags: Iterable[str]) -> np.ndarray:
@@ -92,8 +96,8 @@ class CandidateLists:
             key = f"{tag}\t{word}"
             number = memory.get(key)
             if number is None:
-                known = self.words.get(key)
-                number = self.of_ending(tag, word) if known is None else known
+                number = self.words.get(key, self.words.get(f"\t{word}"))
+                number = self.of_ending(tag, word) if number is None else number
                 memory[key] = number
             found.append(number)
         return np.array(found, np.uint32)
@@ -151,6 +155,14 @@ class _Lists:
 def _ranked(counts: Counter[Any]) -> list[tuple[Any, int]]:
     """Commonest first; ties in order of the labels."""
     return sorted(counts.items(), key=lambda one: (-one[1], one[0]))
+
+
+def _without_tags(own: Mapping[str, Counter[int]]) -> dict[str, Counter[int]]:
+    """The labels of each word with any tag."""
+    found: dict[str, Counter[int]] = defaultdict(Counter)
+    for key, counts in own.items():
+        found[key.split("\t", 1)[1]].update(counts)
+    return found
 
 
 def _endings_of(
