@@ -34,6 +34,7 @@ BENCHMARKS = (
     "sequences",
     "tokenizing",
     "parsing",
+    "pipeline",
     "separability",
     "mnist_pairs",
     "startup",

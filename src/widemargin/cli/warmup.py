@@ -44,6 +44,8 @@ from widemargin.online.scores import scores
 from widemargin.online.settings import Settings
 from widemargin.online.state import State
 from widemargin.separability.examples import certify_examples
+from widemargin.structured.lemmas.lemmatizer import Lemmatizer
+from widemargin.structured.morphology.morphologizer import Morphologizer
 from widemargin.structured.parser.parser import Parser
 from widemargin.structured.tagger.tagger import Tagger
 from widemargin.threads import thread_count
@@ -238,6 +240,14 @@ def _parse() -> None:
         parser.explain_label(corpus[0], 0)
 
 
+def _choose() -> None:
+    """Choose lemmas and features of a sentence among candidates."""
+    columns = {"word": [["as", "a"]], "upos": [["X", "X"]], "lemma": [["a", "a"]]}
+    Lemmatizer(tags="upos", bits=8, epochs=1).fit(columns).predict(columns)
+    columns["feats"] = [["A=1", "A=2"]]
+    Morphologizer(columns="feats", bits=8, epochs=1).fit(columns).predict(columns)
+
+
 _MATRIX = np.eye(12)
 #: What is compiled, in parts that take about the same time; the longest come first.
 PARTS: dict[str, Callable[[], None]] = {
@@ -250,6 +260,7 @@ PARTS: dict[str, Callable[[], None]] = {
     "certify": _certify,
     "one by one": _learn_one_by_one,
     "read": _read_and_hash,
+    "choose": _choose,
 }
 
 
