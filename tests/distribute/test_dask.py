@@ -132,6 +132,7 @@ def test_ctrl_c_leaves_what_was_learned(client, rows):
 def test_same_bits_in_processes_that_are_killed_in_every_epoch(rows, workers, monkeypatch):
     plain = fit(LEARNER, rows, partitions=5)
     with (
+        clusters.patient_with_workers(),
         LocalCluster(
             n_workers=workers, threads_per_worker=1, processes=True, dashboard_address=":0"
         ) as cluster,

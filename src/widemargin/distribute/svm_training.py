@@ -22,12 +22,13 @@ from widemargin.distribute.cocoa import (
     weights_from,
 )
 from widemargin.distribute.engine import Engine, gather, tree
-from widemargin.distribute.hull import Proposal, kept_proposals, mix
+from widemargin.distribute.hull import Hull, Proposal, kept_proposals
 from widemargin.distribute.mixing import Weights
 from widemargin.distribute.rounds import Rounds
 from widemargin.linear_svm.fit import SVMSettings
 from widemargin.modelfile import check_shape
 from widemargin.online.state import State
+from widemargin.training.checkpoints import without_prefix
 from widemargin.training.run import Counts
 
 #: Sigma is what the last round measured, and a little more: measured with 4 to 32 partitions of
@@ -91,7 +92,9 @@ class SVMTraining(Rounds):
         self.ends = np.cumsum([0, *rows])
         self.alpha = np.zeros((problems, int(self.ends[-1])))
         self.costs: np.ndarray | None = None  # known to the partitions, and asked for once
-        self.kept: list[list[Proposal]] = [[] for _ in range(problems)]
+        most = kept_proposals(problems, state.W.shape[1], self.alpha.shape[1])
+        pairs = zip(state.W, self.alpha, strict=True)
+        self.hulls = [Hull(Proposal(w.copy(), alpha.copy()), most) for w, alpha in pairs]
         self.most = float(max(1, sum(n > 0 for n in rows)))
         self.sigma = np.full(problems, self.most)
         self.gap = 1.0
@@ -163,21 +166,28 @@ class SVMTraining(Rounds):
         assert self.costs is not None
         W, problems = self.state.W, len(self.state.W)
         squared = self.settings.loss == "squared_hinge"
-        now = Proposal(W[c].copy(), self.alpha[c].copy())
-        up, away = now.w.copy(), np.zeros_like(now.w)
+        hull = self.hulls[c]
+        up, away = hull.now.w.copy(), np.zeros_like(W[c])
         up[step.places] += step.moved[c]
         away[step.places] = step.moved[problems + c]
         soft = None
         if squared:
             soft = np.divide(0.5, self.costs, out=np.zeros_like(self.costs), where=self.costs > 0.0)
-        new = [Proposal(up, raised), Proposal(away, self.costs * pulled)]
-        most = kept_proposals(problems, W.shape[1], self.alpha.shape[1])
-        found = mix(now, [*new, *self.kept[c]], soft, most)
-        W[c], self.kept[c] = found.now.w, found.kept
-        self.alpha[c] = np.clip(found.now.alpha, 0.0, np.inf if squared else self.costs)
-        overlap = float(np.sum(step.moved[c] ** 2)) / alone if alone > 0.0 else 1.0
-        fell_short = found.slope < found.curvature
-        wider = 2.0 * self.sigma[c] if fell_short else _CAUTION * overlap
+        change = raised - hull.now.alpha
+        slope = float(np.sum(change) - np.sum(W[c, step.places] * step.moved[c]))
+        length = float(np.sum(step.moved[c] ** 2))
+        bend = length
+        if soft is not None:
+            slope -= float(np.sum(soft * hull.now.alpha * change))
+            bend += float(np.sum(soft * change * change))
+        hull.mix([Proposal(up, raised), Proposal(away, self.costs * pulled)], soft)
+        W[c] = hull.now.w
+        # Rounding may have put some a little beyond their bounds.
+        self.alpha[c] = np.clip(hull.now.alpha, 0.0, np.inf if squared else self.costs)
+        hull.now = Proposal(hull.now.w, self.alpha[c].copy())
+        wider = 2.0 * self.sigma[c]  # if raised went too far
+        if slope >= bend:
+            wider = _CAUTION * (length / alone if alone > 0.0 else 1.0)
         self.sigma[c] = min(max(wider, 1.0), self.most)
 
     def end_epoch(self) -> float | None:
@@ -221,22 +231,16 @@ class SVMTraining(Rounds):
     def contents(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
         """The dual values, the proposals that are kept, and how far the training has come."""
         arrays = {"alpha": self.alpha, "sigma": self.sigma}
-        for c, kept in enumerate(self.kept):
-            for j, one in enumerate(kept):
-                arrays |= {f"kept.{c}.{j}.{name}": part for name, part in one._asdict().items()}
-        about = {"finished": self.finished, "gap": self.gap, "kept": [*map(len, self.kept)]}
-        return arrays, about
+        for c, hull in enumerate(self.hulls):
+            arrays |= {f"hull{c}.{name}": array for name, array in hull.arrays().items()}
+        return arrays, {"finished": self.finished, "gap": self.gap}
 
     def resume(self, arrays: dict[str, np.ndarray], about: dict[str, Any]) -> None:
         """Undo `contents`."""
         for name in ("alpha", "sigma"):
             check_shape(name, arrays[name], getattr(self, name).shape)
         self.alpha, self.sigma = np.array(arrays["alpha"]), np.array(arrays["sigma"])
-        self.kept = [
-            [
-                Proposal(*(np.array(arrays[f"kept.{c}.{j}.{name}"]) for name in Proposal._fields))
-                for j in range(count)
-            ]
-            for c, count in enumerate(about["kept"])
-        ]
+        for c, hull in enumerate(self.hulls):
+            now = Proposal(self.state.W[c].copy(), self.alpha[c].copy())
+            hull.resume(now, without_prefix(f"hull{c}", arrays))
         self.finished, self.gap = about["finished"], about["gap"]

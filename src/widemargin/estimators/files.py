@@ -21,6 +21,12 @@ from widemargin.estimators.table import TableClassifier
 from widemargin.estimators.text import TextClassifier
 from widemargin.modelfile import read_model_file, restore
 from widemargin.models.linear import model_of
+from widemargin.structured.annotator.annotator import Annotator
+from widemargin.structured.annotator.model import AnnotatorModel
+from widemargin.structured.lemmas.lemmatizer import Lemmatizer
+from widemargin.structured.lemmas.model import LemmatizerModel
+from widemargin.structured.morphology.model import MorphologizerModel
+from widemargin.structured.morphology.morphologizer import Morphologizer
 from widemargin.structured.parser.model import ParserModel
 from widemargin.structured.parser.parser import Parser
 from widemargin.structured.perceptron import StructuredPerceptron
@@ -40,11 +46,14 @@ _LEARNERS: dict[str, Any] = {
         KernelSVM,
     )
 }
-#: Learners of sentences by name, and their models.
+#: Learners of sentences, and the kinds of their models.
 _OF_SENTENCES: dict[str, tuple[Any, Any]] = {
     "Tagger": (Tagger, TaggerModel),
     "Parser": (Parser, ParserModel),
     "Tokenizer": (Tokenizer, TokenizerModel),
+    "Lemmatizer": (Lemmatizer, LemmatizerModel),
+    "Morphologizer": (Morphologizer, MorphologizerModel),
+    "Annotator": (Annotator, AnnotatorModel),
 }
 
 
@@ -58,6 +67,9 @@ def load(
     | Tagger
     | Parser
     | Tokenizer
+    | Lemmatizer
+    | Morphologizer
+    | Annotator
     | StructuredPerceptron
 ):
     """Load a trained learner from a file written by `save` or by the shell program.
@@ -91,17 +103,15 @@ def load(
 
 
 def _sentence_learner(arrays: dict[str, Any], about: dict[str, Any]) -> Any:
-    """The tagger, parser or tokenizer in the content of a file."""
-    learner, model_class = _OF_SENTENCES[about["learner"]]
-    model = model_class.of(arrays, about)
-    return learner(**model.params).restore(model)
+    """The learner of sentences in the content of a file."""
+    kind = _OF_SENTENCES[about["learner"]][1]
+    return estimator_of(kind.of(arrays, about))
 
 
 def estimator_of(model: Any) -> Any:
-    """The estimator of a model: a learner, a classifier of tables or texts, a tagger, a parser."""
-    if isinstance(model, (TaggerModel, ParserModel)):
-        kind: Any = Tagger if isinstance(model, TaggerModel) else Parser
-        return kind(**model.params).restore(model)
+    """The estimator of a model: a learner, a classifier of tables or texts, one of sentences."""
+    if model.learner in _OF_SENTENCES:
+        return _OF_SENTENCES[model.learner][0](**model.params).restore(model)
     learner = _LEARNERS[model.learner](**model.params)
     encoder: Any = model.encoder
     if isinstance(encoder, TableEncoder):
