@@ -80,7 +80,8 @@ class Soak:
         self.served = widemargin.Perceptron(random_state=0).fit(X, y)
         self.served.save(folder / "served.wm")
         self.server, self.port = _start_server(folder / "served.wm")
-        self.connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        # Long, because a machine that measures something else may stop both sides for minutes.
+        self.connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=900)
         self.steps: dict[str, Callable[[], None]] = {
             name.removeprefix("do_"): getattr(self, name)
             for name in dir(self)
