@@ -112,16 +112,16 @@ def disturb(text: pathlib.Path, way: tuple[str, ...], kills: int, chance: random
     command = train(text, disturbed, *way, *points)
     done = resumed = 0
     while done < kills and not disturbed.exists():
-        resumed += (folder / "points" / "checkpoint.wm").exists()
+        resumed += any((folder / "points").glob("*.wm"))
         process = start(command)
         try:
-            process.wait(chance.uniform(0.0, whole))
+            process.wait(chance.uniform(0.2, 1.0) * whole)  # it starts meanwhile
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
             done += 1
     if not disturbed.exists():
-        resumed += (folder / "points" / "checkpoint.wm").exists()
+        resumed += any((folder / "points").glob("*.wm"))
         run(command)
     same = content(alone) == content(disturbed)
     shutil.rmtree(folder)
@@ -205,10 +205,10 @@ def main(kills: int, rows: int = 40_000, seed: int = 0) -> None:
             left = kills - spent()
             if way == "writing":
                 outcomes[way].append(interrupt(folder, min(max(left, 3), 30), chance))
-                continue
-            source = sentences if way in _SENTENCES else small if way == "kernel" else text
-            some = min(left, chance.randint(2, 8))
-            outcomes[way].append(disturb(source, WAYS[way], some, chance))
+            else:
+                source = sentences if way in _SENTENCES else small if way == "kernel" else text
+                some = min(left, chance.randint(2, 8))
+                outcomes[way].append(disturb(source, WAYS[way], some, chance))
             print(way, spent(), outcomes[way][-1], flush=True)
         for name, each in outcomes.items():
             print(

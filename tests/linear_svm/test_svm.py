@@ -613,3 +613,17 @@ def test_steps_of_every_kind_count_as_epochs(epochs, width):
         warnings.simplefilter("ignore")
         learner = LinearSVM(epochs=epochs, tol=1e-12, random_state=0).fit(X, y)
     assert [epoch.epoch for epoch in learner.history_] == list(range(1, epochs + 1))
+
+
+@both_losses
+@pytest.mark.parametrize("size", [1e6, 1e8])
+def test_a_huge_constant_column_is_solved(loss, size):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 3))
+    y = (X[:, 0] + 0.5 * rng.normal(size=200) > 0).astype(int)
+    svm = LinearSVM(loss=loss, random_state=0).fit(np.column_stack([X, np.full(200, size)]), y)
+    assert svm.history_.stopped == "gap reached"
+    assert svm.certificate_.gap <= 1e-3
+    # Such a column is a bias that costs nothing.
+    free = LinearSVM(loss=loss, bias="free", random_state=0).fit(X, y)
+    assert svm.certificate_.primal == pytest.approx(free.certificate_.primal, rel=3e-3)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from widemargin.data.rows import frozen
-from widemargin.modelfile import pack_strings, unpack_strings
+from widemargin.modelfile import check_ends, check_places, pack_strings, unpack_strings
 
 #: The longest ending that is looked at.
 _ENDING = 6
@@ -119,8 +119,13 @@ class CandidateLists:
         return arrays
 
     @classmethod
-    def unpack(cls, name: str, arrays: dict[str, np.ndarray]) -> CandidateLists:
-        """Undo `pack`."""
+    def unpack(cls, name: str, arrays: dict[str, np.ndarray], labels: int) -> CandidateLists:
+        """Undo `pack`; a ValueError if a list has a label beyond so many, or a word no list."""
+        starts = arrays[f"{name}.starts"]
+        check_ends(f"{name}.starts", starts, len(arrays[f"{name}.labels"]))
+        check_places(f"{name}.labels", arrays[f"{name}.labels"], labels)
+        for part in ("words", "endings"):
+            check_places(f"{name}.{part}", arrays[f"{name}.{part}"], len(starts) - 1)
         words, endings = (
             dict(
                 zip(
@@ -131,7 +136,7 @@ class CandidateLists:
             )
             for part in ("words", "endings")
         )
-        return cls(words, endings, arrays[f"{name}.starts"], arrays[f"{name}.labels"])
+        return cls(words, endings, starts, arrays[f"{name}.labels"])
 
 
 class _Lists:

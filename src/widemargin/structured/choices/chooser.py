@@ -132,14 +132,17 @@ class Chooser:
     @classmethod
     def of(cls, arrays: dict[str, np.ndarray], about: dict[str, Any]) -> Chooser:
         """Undo `contents`."""
-        flat = iter(unpack_strings("parts", arrays))
+        flat, labels = iter(unpack_strings("parts", arrays)), unpack_strings("labels", arrays)
+        W = unpack_rows("W", arrays, about["shape"]).astype(np.float32).ravel()
+        if not len(W) or len(W) & (len(W) - 1):
+            raise ValueError(f"{len(W)} weights, which is no power of two")
         return cls(
-            labels=unpack_strings("labels", arrays),
+            labels=labels,
             parts=[[next(flat) for _ in range(size)] for size in arrays["sizes"].tolist()],
             templates=Templates(about["templates"]),
-            candidates=CandidateLists.unpack("candidates", arrays),
+            candidates=CandidateLists.unpack("candidates", arrays, len(labels)),
             tag=about["tag"],
-            W=unpack_rows("W", arrays, about["shape"]).astype(np.float32).ravel(),
+            W=W,
             earlier=about["earlier"],
             history=History.from_dict(about["history"]),
         )
