@@ -9,7 +9,7 @@ from sklearn.svm import LinearSVC
 from test_svm import naive_pass, objectives
 
 from widemargin import DataError, LinearSVM
-from widemargin.data.rows import Rows
+from widemargin.data.rows import Rows, frozen
 from widemargin.linear_svm import side_by_side
 from widemargin.linear_svm.classes import OneVsRest
 from widemargin.linear_svm.problem import BinarySVM, StopSignal
@@ -41,7 +41,7 @@ def documents(n=120, k=5, seed=0, words=8, dtype=np.float32):
 
 def problems(X, codes, k, **how):
     """One for every class, as a fit makes them."""
-    price = how.pop("price", np.empty(0))
+    price = frozen(how.pop("price", np.empty(0)))
     rows = Rows.of(X)
     signs = [np.where(codes == c, 1, -1).astype(np.int8) for c in range(k)]
     return OneVsRest(tuple(BinarySVM(rows, y, price, **how) for y in signs), codes)
