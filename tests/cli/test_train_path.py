@@ -43,11 +43,18 @@ for name in ("tagger", "parser"):
 COMMANDS["parser"] += ["--tags", "upos"]
 COMMANDS["tokenizer"] = ["train", "f.conllu", "--learner", "tokenizer", "--model", "tokenizer.wm"]
 COMMANDS["tokenizer"] += ["--epochs", "3"]
+for name in ("lemmatizer", "morphologizer", "annotator"):
+    COMMANDS[name] = ["train", "f.conllu", "--learner", name, "--model", f"{name}.wm"]
+COMMANDS["lemmatizer"] += ["--tags", "upos", "--epochs", "3"]
+COMMANDS["morphologizer"] += ["--column", "xpos", "--epochs", "3"]
 #: Learners of sentences, and what measures them.
 SENTENCES = {
     "tagger": {"accuracy", "accuracy_interval"},
     "tokenizer": {"token_f1", "sentence_f1", "word_f1"},
     "parser": {"uas", "las"},
+    "lemmatizer": {"accuracy", "lemma_accuracy"},
+    "morphologizer": {"accuracy", "xpos_accuracy"},
+    "annotator": {"Tokens", "UPOS", "LAS"},
 }
 
 each_learner = pytest.mark.parametrize("learner", LEARNERS)
@@ -109,7 +116,7 @@ def test_an_option_of_another_learner_is_refused_by_name(learner):
         (["f.conllu", "--learner", "tagger", "--shuffle", "once"], "must be blocks or no"),
         (["f.conllu", "--learner", "tagger", "--column", "a", "--column", "b"], "one column"),
         (["f.conllu", "--learner", "parser", "--C", "1"], "--C has no effect with system="),
-        (["f.conllu", "--learner", "parser", "--tags", "form,upos,xpos"], "one column or two"),
+        (["f.conllu", "--learner", "parser", "--tags", "a,b,c,d"], "one to 3 different columns"),
     ],
 )
 def test_what_has_no_effect_is_refused(words, message, folder):
@@ -121,9 +128,12 @@ def test_what_has_no_effect_is_refused(words, message, folder):
 
 
 @pytest.mark.parametrize("words", [["upos,xpos"], ["upos", "--tags", "xpos"]])
-def test_a_parser_takes_one_or_two_columns_of_tags(words):
-    run(*COMMANDS["parser"][:-1], *words, "--quiet")
-    assert load_parser("parser.wm").columns == ("upos", "xpos")
+@pytest.mark.parametrize("own", [[], ["own", "--tags"]])
+def test_a_parser_takes_several_columns_of_tags(words, own):
+    run(*COMMANDS["parser"][:-1], *own, *words, "--quiet")
+    model = load_parser("parser.wm")
+    assert model.columns == ("upos", "xpos")
+    assert [tagger.column for tagger in model.taggers] == (["upos", "xpos"] if own else [])
 
 
 # The report

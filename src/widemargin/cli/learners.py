@@ -132,6 +132,24 @@ LEARNERS = {
         ("epochs", "C", "patience", "max_seconds"),
         frozenset(),
     ),
+    "lemmatizer": Learner(
+        "Lemmatizer",
+        "widemargin.cli.annotator:LemmatizerTrainer",
+        ("epochs", "C", "bits", "tags", "patience", "max_seconds"),
+        frozenset({"folds"}),
+    ),
+    "morphologizer": Learner(
+        "Morphologizer",
+        "widemargin.cli.annotator:MorphologizerTrainer",
+        ("epochs", "C", "bits", "tags", "columns", "patience", "max_seconds"),
+        frozenset({"folds"}),
+    ),
+    "annotator": Learner(
+        "Annotator",
+        "widemargin.cli.annotator:AnnotatorTrainer",
+        ("beam", "max_seconds"),
+        frozenset(),
+    ),
     "parser": Learner(
         "Parser",
         "widemargin.cli.structured:ParserTrainer",

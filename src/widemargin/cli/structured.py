@@ -271,8 +271,7 @@ class ParserTrainer(SentenceTrainer):
     def __init__(self, learner: str, given: Mapping[str, Any], job: Job) -> None:
         super().__init__(learner, given, job)
         if "tags" in self.params:
-            names = [name for part in self.params["tags"] for name in part.split(",")]
-            self.params["tags"] = names[0] if len(names) == 1 else names
+            self.params["tags"] = ",".join(self.params["tags"])
         self.fitted = Parser(**self.params)
 
     def uses(self) -> dict[str, Use]:
@@ -299,5 +298,10 @@ class ParserTrainer(SentenceTrainer):
     def describe_learner(self, model: Any) -> Section:
         """The transition system, and how many labels there are."""
         labels = len(model.labels)
-        figures = {"system": model.system, "beam": model.beam, "labels": labels}
-        return Section(figures, [f"parser, {model.system}: {labels} labels"])
+        figures = {
+            **{"system": model.system, "beam": model.beam, "labels": labels},
+            **{"tags": list(model.columns), "own_tags": bool(model.taggers)},
+        }
+        source = "its own" if model.taggers else "from the input"
+        tags = f"tags {', '.join(model.columns)} {source}"
+        return Section(figures, [f"parser, {model.system}: {labels} labels, {tags}"])

@@ -328,15 +328,16 @@ _SENTENCES = [
     ),
     click.option(
         "--system",
-        type=click.Choice(["arc-hybrid", "eisner", "cle"]),
-        help="Parse by transitions (arc-hybrid), or find the best projective tree (eisner) or the"
-        " best of all trees (cle). Default: arc-hybrid.",
+        type=click.Choice(["arc-hybrid", "swap", "eisner", "cle"]),
+        help="Parse by transitions (arc-hybrid; swap: arcs may cross), or find the best projective"
+        " tree (eisner) or the best of all trees (cle). Default: arc-hybrid.",
     ),
     click.option(
         "--tags",
         multiple=True,
-        help="The tags to parse with: own (predicted by a tagger that is trained first), gold, or"
-        " one or two columns such as upos,xpos (default: own).",
+        help="The tags to parse with: own (predicted by taggers that are trained first), gold (in"
+        " the input), or up to three columns; own,upos,feats are predicted, upos,feats must be in"
+        " the input (default: own, with columns that suit the file).",
     ),
 ]
 

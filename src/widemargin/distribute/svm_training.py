@@ -26,6 +26,7 @@ from widemargin.distribute.hull import Hull, Proposal, kept_proposals
 from widemargin.distribute.mixing import Weights
 from widemargin.distribute.rounds import Rounds
 from widemargin.linear_svm.fit import SVMSettings
+from widemargin.modelfile import check_shape
 from widemargin.online.state import State
 from widemargin.training.checkpoints import without_prefix
 from widemargin.training.run import Counts
@@ -236,6 +237,8 @@ class SVMTraining(Rounds):
 
     def resume(self, arrays: dict[str, np.ndarray], about: dict[str, Any]) -> None:
         """Undo `contents`."""
+        for name in ("alpha", "sigma"):
+            check_shape(name, arrays[name], getattr(self, name).shape)
         self.alpha, self.sigma = np.array(arrays["alpha"]), np.array(arrays["sigma"])
         for c, hull in enumerate(self.hulls):
             now = Proposal(self.state.W[c].copy(), self.alpha[c].copy())

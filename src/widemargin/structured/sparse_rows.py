@@ -12,6 +12,8 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from widemargin.modelfile import check_room, check_shape
+
 #: Rows that are looked through at once.
 _BLOCK = 1 << 14
 
@@ -48,12 +50,15 @@ def pack_rows(name: str, table: np.ndarray) -> dict[str, np.ndarray]:
 
 def unpack_rows(name: str, arrays: Mapping[str, np.ndarray], shape: Sequence[int]) -> np.ndarray:
     """Undo `pack_rows`."""
-    values = arrays[f"{name}.values"]
+    values, cells = arrays[f"{name}.values"], arrays[f"{name}.cells"]
+    stored = values.nbytes + cells.nbytes + arrays[f"{name}.rows"].nbytes
+    check_room(shape, values.dtype, stored)
     table = np.zeros(shape, values.dtype)
     flat = table.reshape(len(table), math.prod(shape[1:]))
     used = packed_rows(name, arrays, shape[0])
     size = len(used) * flat.shape[1]
-    bits = np.unpackbits(arrays[f"{name}.cells"], count=size).view(bool)
+    check_shape(f"{name}.cells", cells, (-(-size // 8),), kinds="u")
+    bits = np.unpackbits(cells, count=size).view(bool)
     there = bits.reshape(len(used), flat.shape[1])
     block = np.zeros(there.shape, values.dtype)
     block[there] = values
@@ -75,7 +80,9 @@ def pack_flags(flags: np.ndarray) -> np.ndarray:
 
 def unpack_flags(packed: np.ndarray, size: int) -> np.ndarray:
     """Undo `pack_flags` for this many flags."""
+    check_room((size,), bool, packed.nbytes)
     if packed.dtype == np.uint8:
+        check_shape("flags", packed, (-(-size // 8),), kinds="u")
         return np.unpackbits(packed, count=size).view(bool)
     flags = np.zeros(size, bool)
     flags[packed] = True

@@ -13,10 +13,10 @@ from widemargin.loops.trees.arcs import FAR
 from widemargin.loops.trees.contexts import COUNTS, NODES
 from widemargin.loops.trees.greedy import Sentences, Trace
 from widemargin.loops.trees.labels import ARC_COUNTS, ARC_NODES
-from widemargin.loops.trees.transitions import LEFT, SHIFT
+from widemargin.loops.trees.transitions import LEFT, SHIFT, SWAP
 from widemargin.models.explanation import Explanation, Reason, explanation_of
 from widemargin.structured.parser.features import features_of
-from widemargin.structured.parser.search import Looked, TreeSearch
+from widemargin.structured.parser.search import TRANSITIONS, Looked, TreeSearch
 
 #: What the classes of distances and directions mean.
 _FAR = ("0", "1", "2", "3", "4", "5 to 9", "10 or more")
@@ -30,13 +30,14 @@ def margins_of_heads(search: TreeSearch, sentences: Sentences) -> np.ndarray:
     """The margins of all words of some sentences in one array, see `ParserModel.margins`."""
     margins = []
     for i in range(len(sentences.starts) - 1):
-        if search.system != "arc-hybrid":
+        if search.system not in TRANSITIONS:
             margins.append(search.trees_without_each(sentences, i)[1][1:])
             continue
         trace = search.trace(sentences, i)
-        found, leads = np.full(len(trace.taken) // 2 + 1, np.inf), _leads(search, trace)
-        for words in _concerned(search, trace):
-            np.minimum.at(found, words, leads)
+        words = int(sentences.starts[i + 1] - sentences.starts[i]) - 2
+        found, leads = np.full(words + 1, np.inf), _leads(search, trace)
+        for concerned in _concerned(search, trace):
+            np.minimum.at(found, concerned, leads)
         margins.append(found[1:])
     return np.concatenate(margins) if margins else np.empty(0)
 
@@ -77,7 +78,7 @@ class NamedSentence:
     words : sequence of str
         The sentence.
     columns : sequence of lists of str
-        Its tags, in one column or two.
+        Its tags, in one to three columns.
     sentences : Sentences
         The sentence in the form that the loops read.
     """
@@ -95,13 +96,14 @@ class NamedSentence:
         self._cells = {
             "w": [word.lower() for word in words],
             "t": columns[0],
-            "x": columns[-1],
+            "x": columns[min(1, len(columns) - 1)],
+            "m": columns[-1],
             "e": [word.lower()[-3:] for word in words],
         }
 
     def explain_head(self, token: int, top: int | None) -> Explanation:
         """Why a word, counted from 0, got its head."""
-        if self.search.system != "arc-hybrid":
+        if self.search.system not in TRANSITIONS:
             return self._explain_arc(token + 1, top)
         trace, kinds = self.search.trace(self.sentences, 0), self.search.actions.kind
         last, shifted = _concerned(self.search, trace)
@@ -156,7 +158,7 @@ class NamedSentence:
     def explain_label(self, token: int, top: int | None) -> Explanation:
         """Why the arc of a word, counted from 0, got its label when the tree was known."""
         word, kinds = token + 1, self.search.actions.kind
-        if self.search.system == "arc-hybrid":
+        if self.search.system in TRANSITIONS:
             trace = self.search.trace(self.sentences, 0)
             step = int(np.flatnonzero(trace.nodes[:, 0] == word)[-1])
             taken = int(trace.taken[step])
@@ -185,6 +187,8 @@ class NamedSentence:
         )
         if kind == SHIFT:
             return f"shift {b0}"
+        if kind == SWAP:
+            return f"{s0} behind {b0}"
         labels = self._labels_of(action)
         label = labels[0] if len(labels) == 1 else "another label"
         return f"{s0} as {label} of {b0 if kind == LEFT else s1}"

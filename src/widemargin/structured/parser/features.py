@@ -12,7 +12,7 @@ from widemargin.loops.trees.contexts import COUNTS, NODES, Templates
 #: The features of a state, one per line, with atoms separated by spaces. `s0` is the stack top,
 #: `b0` the front of the buffer, `s0l` the leftmost child of s0, `s0l2` the next one, `p0` and `n0`
 #: the words beside s0. A node has a word (w), a tag (t), a second tag (x), an ending (e) and the
-#: action that gave it its head (a).
+#: action that gave it its head (a); a third tag is m, see `with_third_tag`.
 PARSER_TEMPLATES = """
 s0.w s0.t
 s0.t
@@ -240,6 +240,18 @@ dn.w d.t h.t way
 dp.t d.w h.t way
 d.w dn.t h.t way
 """
+
+
+def with_third_tag(text: str) -> str:
+    """A list of features for three columns of tags: each feature of x, and the same of m.
+
+    Examples
+    --------
+    >>> with_third_tag("s0.t b0.t\ns0.x b0.x\n").split("\n")
+    ['s0.t b0.t', 's0.x b0.x', 's0.m b0.m', '']
+    """
+    more = [line.replace(".x", ".m") for line in text.splitlines() if ".x" in line]
+    return text + "".join(f"{line}\n" for line in more)
 
 
 def key_of(name: str) -> int:

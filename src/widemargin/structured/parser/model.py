@@ -17,6 +17,9 @@ from widemargin.data.rows import frozen
 from widemargin.errors import DataError, ModelFileError
 from widemargin.loops.trees.greedy import Actions, Sentences
 from widemargin.modelfile import (
+    check_places,
+    check_room,
+    check_shape,
     pack_strings,
     pack_value,
     read_model_file,
@@ -26,11 +29,17 @@ from widemargin.modelfile import (
     write_model_file,
 )
 from widemargin.models.explanation import Explanation
-from widemargin.parameters import check_not_negative
-from widemargin.structured.parser.buffers import LARGEST_WHOLE
+from widemargin.parameters import check_choice, check_not_negative
+from widemargin.structured.parser.buffers import LARGEST_WHOLE, padded
 from widemargin.structured.parser.explanations import NamedSentence, margins_of_heads
 from widemargin.structured.parser.features import features_of
-from widemargin.structured.parser.search import TreeSearch, largest_of, refuse_too_long
+from widemargin.structured.parser.search import (
+    TRANSITIONS,
+    TreeSearch,
+    largest_of,
+    refuse_too_long,
+)
+from widemargin.structured.parser.tag_columns import ReadTags, tag_column, taggers_of
 from widemargin.structured.parser.treebank import Places, hash_tags, lay_out, read_forms
 from widemargin.structured.parser.trees import Attachment, measure_trees
 from widemargin.structured.sentences import corpus_of, is_one_sentence, place_in_sentence
@@ -40,7 +49,7 @@ from widemargin.threads import run_all, split, thread_count
 from widemargin.training.history import History
 
 #: The ways to find a tree.
-SYSTEMS = ("arc-hybrid", "eisner", "cle")
+SYSTEMS = (*TRANSITIONS, "eisner", "cle")
 
 
 class Tree(NamedTuple):
@@ -69,9 +78,9 @@ class ParserModel:
 
     Attributes
     ----------
-    system : {"arc-hybrid", "eisner", "cle"}
-        How trees are found: by transitions, or as the best projective tree or the best tree of
-        scored arcs.
+    system : {"arc-hybrid", "swap", "eisner", "cle"}
+        How trees are found: by transitions, without crossing arcs or with them, or as the best
+        projective tree or the best tree of scored arcs.
     labels : list of str
         The labels of arcs, sorted.
     actions : Actions
@@ -87,7 +96,8 @@ class ParserModel:
     columns : tuple of str
         The columns of a corpus that the tags come from.
     taggers : tuple of TaggerModel
-        One for each column; empty if the corpus must have the tags.
+        One for each column, or for the column feats several, each for some attributes; empty if the
+        corpus must have the tags.
     beam, params, history, certificate
         The width of the beam; the parameters, history and certificate of the training.
     """
@@ -119,8 +129,10 @@ class ParserModel:
 
     def facts(self) -> list[tuple[str, Any]]:
         """More lines for the table of what was trained."""
+        transitions = f"transitions, beam of {self.beam}" if self.beam > 1 else "transitions"
         ways = {
-            "arc-hybrid": f"transitions, beam of {self.beam}" if self.beam > 1 else "transitions",
+            "arc-hybrid": transitions,
+            "swap": f"{transitions}, and arcs may cross",
             "eisner": "the best projective tree of scored arcs",
             "cle": "the best tree of scored arcs, which may cross",
         }
@@ -167,14 +179,20 @@ class ParserModel:
         refuse_too_long(corpus, self.system)
         tokens = read_forms(corpus)
         tags, hashed = {}, []
-        if not self.taggers:
-            tags = {name: corpus.column(name) for name in self.columns}
-            hashed = [hash_tags(tags[name]) for name in self.columns]
-        for name, tagger in zip(self.columns, self.taggers, strict=False):
-            codes = tagger.codes(corpus, n_jobs, tokens)
-            tags[name] = np.array(tagger.tags, object)[codes].tolist()
-            hashed.append(hash_tags(tagger.tags)[codes])
-        return tags, lay_out(corpus, (hashed[0], hashed[-1]), tokens)
+        for name in self.columns:
+            if self.taggers:
+                found = tag_column(taggers_of(self.taggers, name), corpus, n_jobs, tokens)
+            elif name not in corpus.names:
+                raise DataError(
+                    f"{corpus.source}: has no column {name!r}, and this parser has no taggers of"
+                    f" its own; give the tags, or train with tags 'own,{','.join(self.columns)}'"
+                )
+            else:
+                cells = corpus.column(name)
+                found = ReadTags(cells, hash_tags(cells))
+            tags[name] = found.tags
+            hashed.append(found.hashed)
+        return tags, lay_out(corpus, hashed, tokens)
 
     def find_trees(self, sentences: Sentences, threads: int = 1) -> tuple[np.ndarray, np.ndarray]:
         """Heads and labels (their codes) for the rows of sentences."""
@@ -192,7 +210,7 @@ class ParserModel:
         """How certain the head of each word is.
 
         For the systems "eisner" and "cle" it is exact: what the score of the tree loses if the word
-        must have another head. For "arc-hybrid" it is the smallest lead among the choices that
+        must have another head. For transitions it is the smallest lead among the choices that
         concerned the word: to put it on the stack, and, while it was the last there, whether it
         gets its head now, which one, or later. After a beam search it may be negative, because what
         follows counts as well. Infinite if there was no choice.
@@ -224,13 +242,13 @@ class ParserModel:
     ) -> Explanation:
         """Which features gave one word its head.
 
-        For "arc-hybrid" the closest choice that concerned the word is explained, see `margins`: the
+        For transitions the closest choice that concerned the word is explained, see `margins`: the
         transition that was taken is compared with the best one of another kind. s0 and s1
         are the last words on the stack, b0 the next word of the sentence, s0l the leftmost child of
         s0, and so on. For "eisner" and "cle" the best tree is compared with the best one in which
-        the word has another head: d is the word, h its head. After the dot, w is the word, t and x
-        its tags, e its ending and a the label of its arc; <none> is no word. The shares of all
-        features add up to the score, which is the word's margin.
+        the word has another head: d is the word, h its head. After the dot, w is the word, t, x
+        and m its tags, e its ending and a the label of its arc; <none> is no word. The shares of
+        all features add up to the score, which is the word's margin.
 
         Parameters
         ----------
@@ -251,7 +269,7 @@ class ParserModel:
     ) -> Explanation:
         """Which features gave the arc of one word its label.
 
-        The commoner labels of "arc-hybrid" are chosen with the head, by the features of the state;
+        The commoner labels of transitions are chosen with the head, by the features of the state;
         all others when the tree is known, by those of the arc. Parameters as in `explain`.
         """
         named = self._named(words, tags)
@@ -348,7 +366,7 @@ class ParserModel:
             **pack_strings("labels", self.labels),
         }
         # Weights that are used as integers are saved as integers, without loss.
-        scored = self.system == "arc-hybrid"
+        scored = self.system in TRANSITIONS
         used = {"W": self.search.packed if scored else self.W, "V": self.search.packed_labels}
         for name, table in used.items():
             arrays |= pack_rows(name, table)
@@ -383,7 +401,9 @@ class ParserModel:
         tables = []
         for k, (name, largest) in enumerate(zip("WV", about["largest"], strict=True)):
             if name in arrays:  # before format 4
-                saved = np.zeros((about["rows"][k], *arrays[name].shape[1:]), arrays[name].dtype)
+                shape = (about["rows"][k], *arrays[name].shape[1:])
+                check_room(shape, arrays[name].dtype, arrays[name].nbytes)
+                saved = np.zeros(shape, arrays[name].dtype)
                 saved[arrays[f"{name}.rows"]] = arrays[name]
             else:
                 saved = unpack_rows(name, arrays, about["shapes"][k])
@@ -395,6 +415,7 @@ class ParserModel:
             parts = {n[len(start) :]: part for n, part in arrays.items() if n.startswith(start)}
             taggers.append(TaggerModel.of(parts, described))
         certificate = about["certificate"]
+        _check_tables(arrays, tables, about)
         return cls(
             system=about["system"],
             labels=unpack_strings("labels", arrays),
@@ -417,6 +438,32 @@ class ParserModel:
             f"ParserModel({self.system}, beam {self.beam}, {len(self.labels)} labels,"
             f" tags {', '.join(self.columns)} {'own' if self.taggers else 'given'})"
         )
+
+
+#: Wider beams are not believed: their states would fill the memory.
+_WIDEST = 1 << 16
+
+
+def _check_tables(
+    arrays: dict[str, np.ndarray], tables: Sequence[np.ndarray], about: dict[str, Any]
+) -> None:
+    """Raise a ValueError unless the parts of a parser fit: compiled loops follow their numbers."""
+    kind, of, allowed = arrays["kind"], arrays["of"], arrays["allowed"]
+    labels, scored = len(arrays["labels.ends"]), about["system"] in TRANSITIONS
+    check_choice("system", about["system"], SYSTEMS)
+    kinds = 4 if about["system"] == "swap" else 3
+    check_shape("kind", kind, (len(kind),), kinds="u")
+    check_places("kind", kind, kinds)
+    check_shape("of", of, (kinds, labels), kinds="u")
+    check_places("of", of, len(kind) + 1)
+    check_shape("allowed", allowed, (3, labels), kinds="u")
+    if type(about["beam"]) is not int or not 0 < about["beam"] <= _WIDEST:
+        raise ValueError(f"a beam of {about['beam']!r:.20}")
+    for table, lanes in zip(tables, (len(kind) if scored else 0, labels), strict=True):
+        if not len(table) or len(table) & (len(table) - 1) or table.ndim != (2 if lanes else 1):
+            raise ValueError(f"a table of weights of the shape {table.shape}")
+        if lanes and table.shape[1] != padded(lanes):
+            raise ValueError(f"{table.shape[1]} weights in a row for {lanes} choices")
 
 
 #: The fields of a certificate that are saved.

@@ -6,13 +6,11 @@ import math
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from widemargin.certificates.certificate import RunCertificate
-from widemargin.data.readers.cells import Columns
 from widemargin.data.readers.corpus import Corpus
 from widemargin.errors import DataError
 from widemargin.loops.trees.contexts import Templates
@@ -39,10 +37,12 @@ from widemargin.structured.parser.features import (
     LABEL_TEMPLATES,
     PARSER_TEMPLATES,
     compile_templates,
+    with_third_tag,
 )
 from widemargin.structured.parser.model import SYSTEMS, ParserModel, Tree, Trees
-from widemargin.structured.parser.search import refuse_too_long
+from widemargin.structured.parser.search import TRANSITIONS, refuse_too_long
 from widemargin.structured.parser.stages import Stages
+from widemargin.structured.parser.tag_columns import OwnTaggers, asked_tags, choose_columns
 from widemargin.structured.parser.training import (
     ArcTraining,
     BeamTraining,
@@ -58,6 +58,7 @@ from widemargin.structured.parser.treebank import (
     hash_tags,
     labels_of,
     lay_out,
+    with_ranks,
     with_trees,
 )
 from widemargin.structured.parser.trees import Attachment
@@ -76,8 +77,6 @@ _GREEDY_START = 5
 _TAGGER: dict[str, Any] = {"C": 0.02, "epochs": 10, "bits": 19}
 #: Labels need a smaller table, and their features are fewer.
 _LABEL_BITS, _LABEL_EPOCHS, _LABEL_MARGIN = 18, 8, 30.0
-#: A column with more distinct values than this does not hold tags.
-_MOST_TAGS = 512
 
 
 @dataclass(eq=False, repr=False)
@@ -86,12 +85,13 @@ class Parser(StructuredEstimator):
 
     Parameters
     ----------
-    system : {"arc-hybrid", "eisner", "cle"}
+    system : {"arc-hybrid", "swap", "eisner", "cle"}
         "arc-hybrid" builds a projective tree by transitions, each chosen by features of the
-        partial tree; it is fast and accurate. "eisner" and "cle" score every arc and find the
-        best tree exactly; "cle" allows crossing arcs.
+        partial tree; it is fast and accurate. "swap" has one more transition, which changes the
+        order of two words, and so allows crossing arcs. "eisner" and "cle" score every arc and
+        find the best tree exactly; "cle" allows crossing arcs.
     beam : int
-        How many states the search keeps (arc-hybrid); 1 is greedy, and fastest.
+        How many states the search keeps (transitions); 1 is greedy, and fastest.
     epochs : int or None
         Passes over the sentences; None chooses by system. Beam training starts from the weights
         that a greedy parser learns in five passes.
@@ -106,9 +106,11 @@ class Parser(StructuredEstimator):
         chosen once the tree is known.
     bits : int
         Features are hashed into 2^bits rows of weights.
-    tags : "own", "gold", a column, or a sequence of one or two columns
-        "own": the parser trains the taggers it needs, so that it can parse plain words.
-        "gold": take upos and xpos from the corpus. Otherwise, take the tags from these columns.
+    tags : "own", "gold", or a sequence of up to three columns that may begin with one of the two
+        "own": the parser trains the taggers it needs, so that it can parse plain words; which
+        columns it learns depends on the corpus, unless they follow, as in ("own", "upos",
+        "feats"). "gold": the sentences have the tags already, in training and later. Columns
+        alone, such as ("upos", "feats"), are "gold", too. A string is split at commas.
     tagger : Tagger or None
         A tagger with the parameters for the parser's own taggers; it is not changed.
     jackknife : int
@@ -139,8 +141,9 @@ class Parser(StructuredEstimator):
     Kuhlmann, Gomez-Rodriguez and Satta (2011), Dynamic programming algorithms for transition-based
     dependency parsers; Goldberg and Nivre (2013), Training deterministic parsers with
     non-deterministic oracles; Huang, Fayong and Guo (2012), Structured perceptron with inexact
-    search; Eisner (1996); McDonald et al. (2005), Online large-margin training of dependency
-    parsers.
+    search; de Lhoneux, Stymne and Nivre (2017), Arc-hybrid non-projective dependency parsing with
+    a static-dynamic oracle; Eisner (1996); McDonald et al. (2005), Online large-margin training of
+    dependency parsers.
 
     Examples
     --------
@@ -201,7 +204,7 @@ class Parser(StructuredEstimator):
         if not corpus.tokens:
             raise DataError(f"{corpus.source}: there is no sentence to learn from")
         refuse_too_long(corpus, self.system)
-        columns = self._columns(corpus)
+        columns = choose_columns(corpus, asked_tags(self.tags))
         rng = np.random.default_rng(self.random_state)
         corpus, held_out = self._hold_out(corpus, rng)
         with open_checkpoints(checkpoint, lambda: self._task(corpus)) as checkpoints:
@@ -232,56 +235,19 @@ class Parser(StructuredEstimator):
         check_seconds("max_seconds", self.max_seconds)
         refuse_unused(changed(self), uses_of_parser(self))
 
-    def _columns(self, corpus: Corpus) -> tuple[str, ...]:
-        """The columns of the tags: one, and a second if it is informative."""
-        if isinstance(self.tags, str) and self.tags not in ("own", "gold"):
-            return (corpus.name_of(self.tags),)
-        if not isinstance(self.tags, str):
-            columns = tuple(corpus.name_of(name) for name in self.tags)
-            if not 1 <= len(columns) <= 2:
-                raise ValueError(f"tags={self.tags!r} must name one column or two")
-            return columns
-        if "upos" not in corpus.names:
-            raise DataError(
-                f"{corpus.source}: has no column 'upos' ({', '.join(corpus.names)}); name"
-                " the column of the tags with tags="
-            )
-        second = len(set(corpus.column("xpos"))) if "xpos" in corpus.names else 0
-        return ("upos", "xpos") if 1 < second <= _MOST_TAGS else ("upos",)
-
     def _tag(
         self, corpus: Corpus, columns: tuple[str, ...], rng: np.random.Generator, stages: Stages
     ) -> tuple[tuple[TaggerModel, ...], list[list[str]]]:
         """The parser's own taggers, and the tags of the training sentences."""
-        if self.tags != "own":
+        if not asked_tags(self.tags).own:
             return (), [corpus.column(name) for name in columns]
         usual = (self.tagger or Tagger(**_TAGGER)).get_params()
         if usual["random_state"] is None:
             usual["random_state"] = int(rng.integers(1 << 31))
-        taggers, tags = [], []
-        for name in columns:
-            cells = Columns({"word": corpus.words, "tag": corpus.column(name)})
-            tagged = Corpus(cells, corpus.starts)
-            whole = stages.fit_tagger(f"{name} tagger", usual, tagged)
-            taggers.append(replace(whole, column=name))
-            tags.append(self._jackknifed(usual, tagged, taggers[-1], stages))
-        return tuple(taggers), tags
-
-    def _jackknifed(
-        self, usual: dict[str, Any], tagged: Corpus, whole: TaggerModel, stages: Stages
-    ) -> list[str]:
-        """The tags that taggers give to sentences they were not trained on."""
-        parts = min(int(self.jackknife), len(tagged))
-        if parts < 2:
-            return _flat_tags(whole, tagged)
-        found: list[str] = []
-        edges = [len(tagged) * part // parts for part in range(parts + 1)]
-        each = np.arange(len(tagged))
-        for part, (a, b) in enumerate(pairwise(edges), 1):
-            name = f"{whole.column} tagger, part {part}"
-            tagger = stages.fit_tagger(name, usual, tagged[(each < a) | (each >= b)])
-            found += _flat_tags(tagger, tagged[a:b])
-        return found
+        own = OwnTaggers(usual, self.jackknife, stages)
+        learned = [own.learn(corpus, name) for name in columns]
+        taggers = tuple(tagger for found, _ in learned for tagger in found)
+        return taggers, [tags for _, tags in learned]
 
     def _begin(
         self,
@@ -300,17 +266,26 @@ class Parser(StructuredEstimator):
         several = allowed.any(axis=1)
         allowed[~several] = 1  # a direction that was never seen may have any label
         share = self.validation if is_number(self.validation) else None
+        features = PARSER_TEMPLATES if self.system in TRANSITIONS else ARC_TEMPLATES
+        lists = [features, LABEL_TEMPLATES]
+        if len(columns) > 2:
+            lists = [with_third_tag(one) for one in lists]
         return ParserModel(
             system=self.system,
             labels=labels,
             actions=plan_actions(
-                heads.tolist(), number.tolist(), codes.tolist(), len(labels), self.actions
+                heads.tolist(),
+                number.tolist(),
+                codes.tolist(),
+                len(labels),
+                self.actions,
+                swap=self.system == "swap",
             ),
             W=np.zeros((1 << self.bits, 1), np.float32),
             V=np.zeros((1 << min(_LABEL_BITS, self.bits), padded(len(labels))), np.float32),
             allowed=allowed,
-            features=PARSER_TEMPLATES if self.system == "arc-hybrid" else ARC_TEMPLATES,
-            label_features=LABEL_TEMPLATES,
+            features=lists[0],
+            label_features=lists[1],
             columns=columns,
             taggers=taggers,
             beam=int(self.beam),
@@ -338,7 +313,9 @@ class Parser(StructuredEstimator):
         labels = labels_of(corpus)
         codes = {label: code for code, label in enumerate(labels)}
         hashed = [hash_tags(column) for column in tags]
-        given = with_trees(lay_out(corpus, (hashed[0], hashed[-1])), corpus, codes)
+        given = with_trees(lay_out(corpus, hashed), corpus, codes)
+        if self.system == "swap":
+            given = with_ranks(given)
         model = self._begin(corpus, given, labels, columns, taggers)
         label_templates = compile_templates(
             model.label_features, COLUMNS, len(model.V).bit_length() - 1, ARC_NODES, ARC_COUNTS
@@ -372,7 +349,7 @@ class Parser(StructuredEstimator):
         stages: Stages,
     ) -> tuple[ParserTraining, int, str]:
         """The training of the arcs, its epochs, and why no theorem bounds its mistakes."""
-        if self.system != "arc-hybrid":
+        if self.system not in TRANSITIONS:
             arc_templates = compile_templates(
                 model.features, COLUMNS, self.bits, ARC_NODES, ARC_COUNTS
             )
@@ -463,19 +440,18 @@ class Parser(StructuredEstimator):
         self._fitted.save(path)
 
 
-def _flat_tags(tagger: TaggerModel, corpus: Corpus) -> list[str]:
-    """The tags of all tokens."""
-    return np.array(tagger.tags, object)[tagger.codes(corpus)].tolist()
-
-
 def _holds_out(validation: Any) -> bool:
     return validation is not None and not (is_number(validation) and validation == 0)
 
 
 def uses_of_parser(parser: Parser) -> dict[str, Use]:
     """Which parameters of a parser have an effect."""
-    transitions = used_with("system", parser.system, "arc-hybrid")
-    own = used_with("tags", parser.tags, "own")
+    transitions = used_with("system", parser.system, *TRANSITIONS)
+    own = Use(
+        asked_tags(parser.tags).own,
+        f"with tags={parser.tags!r}",
+        "with tags='own', or 'own' and columns",
+    )
     return {
         **dict.fromkeys(("beam", "margin", "explore", "actions"), transitions),
         "C": used_with("system", parser.system, "eisner", "cle"),

@@ -23,12 +23,15 @@ from widemargin.structured.parser.buffers import (
     chart_room,
     desk,
     merger_room,
+    most_steps,
     packed_weights,
     work,
 )
 from widemargin.structured.parser.features import compile_templates
 from widemargin.structured.parser.treebank import COLUMNS
 
+#: The ways to find a tree by transitions.
+TRANSITIONS = ("arc-hybrid", "swap")
 #: The longest sentence, in words, for which a chart (quadratic in its length) is made.
 _LONGEST_CHART = 4000
 
@@ -71,7 +74,7 @@ class TreeSearch:
     def templates(self) -> Templates:
         """The features of states, or of arcs."""
         bits = len(self.W).bit_length() - 1
-        if self.system == "arc-hybrid":
+        if self.system in TRANSITIONS:
             return compile_templates(self.features, COLUMNS, bits)
         return compile_templates(self.features, COLUMNS, bits, ARC_NODES, ARC_COUNTS)
 
@@ -119,12 +122,13 @@ class TreeSearch:
         starts = sentences.starts
         longest = int((starts[chosen + np.uint64(1)] - starts[chosen]).max(initial=2)) - 2
         templates = self.templates
-        if self.system == "arc-hybrid":
+        if self.system in TRANSITIONS:
             W = self.packed
             own, room = desk(templates), work(templates, W.shape[1], longest, whole=True)
             # The transitions that made the arcs determine the commoner labels.
             if self.beam > 1:
-                beam = beam_room(self.beam, W.shape[1], longest, whole=True)
+                steps = most_steps(longest, self.actions)
+                beam = beam_room(self.beam, W.shape[1], longest, steps, whole=True)
                 parse_beam(
                     sentences, chosen, W, templates, self.actions, own, room, beam, heads, labels
                 )
@@ -170,18 +174,19 @@ class TreeSearch:
         """
         n, templates, W = _size(sentences, i), self.templates, self.packed
         own, room = desk(templates), work(templates, W.shape[1], n, whole=True)
-        script = np.empty(0, np.uint64)
+        script, steps = np.empty(0, np.uint64), most_steps(n, self.actions)
         if self.beam > 1:
-            beam = beam_room(self.beam, W.shape[1], n, whole=True)
+            beam = beam_room(self.beam, W.shape[1], n, steps, whole=True)
             heads, groups = (np.zeros(len(sentences.columns), np.uint32) for _ in range(2))
             chosen = frozen(np.array([i], np.uint64))
-            parse_beam(
+            steps = parse_beam(
                 sentences, chosen, W, templates, self.actions, own, room, beam, heads, groups
             )
-            script, place = np.zeros(2 * n, np.uint64), 0
-            for step in reversed(range(2 * n)):
+            script, place = np.zeros(int(steps), np.uint64), 0
+            for step in reversed(range(int(steps))):
                 script[step], place = beam.action[step, place], int(beam.parent[step, place])
-        steps, nodes = 2 * n, len(own.nodes)
+        nodes = len(own.nodes)
+        steps = int(steps)
         trace = Trace(
             np.zeros((steps, len(templates.seed)), np.uint64),
             np.zeros((steps, nodes), np.uint64),
@@ -190,10 +195,10 @@ class TreeSearch:
             np.zeros((steps, len(self.actions.kind))),
             np.zeros(steps, np.uint64),
         )
-        trace_steps(
+        taken = trace_steps(
             sentences, np.uint64(i), W, templates, self.actions, own, room, frozen(script), trace
         )
-        return trace
+        return Trace(*(part[: int(taken)] for part in trace))
 
     def trees_without_each(self, sentences: Sentences, i: int) -> tuple[np.ndarray, np.ndarray]:
         """The best trees of one sentence without each of its arcs, and what their scores lack.
@@ -234,7 +239,7 @@ class TreeSearch:
 def refuse_too_long(corpus: Corpus, system: str) -> None:
     """Refuse sentences that are too long for a search that scores every arc."""
     long = np.flatnonzero(corpus.lengths > _LONGEST_CHART)
-    if system != "arc-hybrid" and len(long):
+    if system not in TRANSITIONS and len(long):
         where, words = corpus.where(int(corpus.starts[long[0]])), corpus.lengths[long[0]]
         raise DataError(
             f"{where}: the sentence has {words} words, but {system!r} takes at most"

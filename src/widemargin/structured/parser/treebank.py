@@ -12,14 +12,17 @@ from widemargin.data.readers.corpus import Corpus
 from widemargin.data.rows import frozen
 from widemargin.errors import DataError
 from widemargin.loops.trees.greedy import Sentences
+from widemargin.loops.trees.swapping import rank_words
 from widemargin.structured.parser.features import key_of
 from widemargin.structured.parser.trees import check_trees, heads_of
 from widemargin.structured.sentences import word_columns
 
 #: Columns of a word besides its tags: the word in lower case and its ending.
 _FORMS = TokenColumns(["lower", "suffix3"])
-#: Where the loops find them: a word, its two tags, its ending.
-COLUMNS = "wtxe"
+#: Where the loops find them: a word, its two tags, its ending, and a third tag if there is one.
+COLUMNS = "wtxem"
+#: How many columns of tags a parser can look at.
+MOST_COLUMNS = 3
 
 
 class Places(NamedTuple):
@@ -48,22 +51,25 @@ def lay_out(corpus: Corpus, tags: Sequence[np.ndarray], forms: Tokens | None = N
     ----------
     corpus : Corpus
         The words.
-    tags : two arrays of uint64
-        The tags of all tokens, as returned by `hash_tags`.
+    tags : one to three arrays of uint64
+        The tags of all tokens, as returned by `hash_tags`; a single one counts twice.
     forms : Tokens, optional
         What `read_forms` gives, if it is known.
     """
     places = Places.of(corpus.starts)
     hashed = _FORMS.hashed(read_forms(corpus) if forms is None else forms)
-    columns = np.empty((int(places.starts[-1]), len(COLUMNS)), np.uint64)
+    third = len(tags) > 2
+    columns = np.empty((int(places.starts[-1]), len(COLUMNS) - (not third)), np.uint64)
     columns[places.starts[:-1].astype(np.int64)] = key_of("the root")
     columns[places.starts[1:].astype(np.int64) - 1] = key_of("no word")
     columns[places.rows, 0] = hashed[:, 0]
     columns[places.rows, 1] = tags[0]
-    columns[places.rows, 2] = tags[1]
+    columns[places.rows, 2] = tags[min(1, len(tags) - 1)]
     columns[places.rows, 3] = hashed[:, 1]
+    if third:
+        columns[places.rows, 4] = tags[2]
     nothing = frozen(np.empty(0, np.uint32))
-    return Sentences(frozen(columns), frozen(places.starts), nothing, nothing)
+    return Sentences(frozen(columns), frozen(places.starts), nothing, nothing, nothing)
 
 
 def with_trees(sentences: Sentences, corpus: Corpus, labels: Mapping[str, int]) -> Sentences:
@@ -76,6 +82,15 @@ def with_trees(sentences: Sentences, corpus: Corpus, labels: Mapping[str, int]) 
     right_heads[rows] = heads
     right_labels[rows] = [labels[label] for label in corpus.column("deprel")]
     return sentences._replace(heads=frozen(right_heads), labels=frozen(right_labels))
+
+
+def with_ranks(sentences: Sentences) -> Sentences:
+    """Sentences with trees, and the order of their words in which no arcs cross."""
+    ranks = np.zeros(len(sentences.columns), np.uint32)
+    longest = int(np.diff(sentences.starts).max(initial=2))
+    room = (np.zeros(longest, np.uint64) for _ in range(3))
+    rank_words(sentences.starts, sentences.heads, ranks, *room)
+    return sentences._replace(ranks=frozen(ranks))
 
 
 def hash_tags(tags: Sequence[str]) -> np.ndarray:

@@ -1,0 +1,240 @@
+"""The tags that a parser looks at: which columns, and the parser's own taggers for them.
+
+The column feats of CoNLL-U has hundreds of values such as Case=Nom|Number=Sing, most of them rare.
+They are not learned whole: attributes with few values in common are learned together, by a tagger
+for each group of attributes, and what the taggers say is put together again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import combinations, pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from widemargin.data.encode.tokens import Tokens
+from widemargin.data.readers.cells import Columns
+from widemargin.data.readers.corpus import Corpus
+from widemargin.errors import DataError
+from widemargin.structured.parser.stages import Stages
+from widemargin.structured.parser.treebank import MOST_COLUMNS, hash_tags
+from widemargin.structured.tagger.model import TaggerModel
+
+#: The column whose values consist of attributes.
+_FEATURES = "feats"
+#: A column with more distinct values than this does not hold tags.
+_MOST_TAGS = 512
+#: How many values a group of attributes has at most: chosen on the dev sets of three treebanks.
+_MOST_VALUES = 48
+#: Where tags come from, and the word for it in `Parser.tags`.
+_SOURCES = ("own", "gold")
+
+
+class AskedTags(NamedTuple):
+    """What `Parser.tags` asks for: whether the parser has its own taggers, and which columns."""
+
+    own: bool
+    columns: tuple[str, ...]  # empty if the corpus decides
+
+
+def asked_tags(tags: str | Sequence[str]) -> AskedTags:
+    """Read the parameter `tags` of a parser.
+
+    Examples
+    --------
+    >>> asked_tags("own"), asked_tags(["own", "upos", "feats"])
+    (AskedTags(own=True, columns=()), AskedTags(own=True, columns=('upos', 'feats')))
+    >>> asked_tags("upos,xpos")
+    AskedTags(own=False, columns=('upos', 'xpos'))
+    """
+    names = tags.split(",") if isinstance(tags, str) else list(tags)
+    own = names[:1] == ["own"]
+    columns = tuple(names[1:] if names[:1] and names[0] in _SOURCES else names)
+    wrong = [name for name in columns if name in _SOURCES or not name]
+    if not names or wrong or len(set(columns)) < len(columns) or len(columns) > MOST_COLUMNS:
+        raise ValueError(
+            f"tags={tags!r} must be 'own' or 'gold', one to {MOST_COLUMNS} different columns, or"
+            " one of these words followed by columns"
+        )
+    return AskedTags(own, columns)
+
+
+def choose_columns(corpus: Corpus, asked: AskedTags) -> tuple[str, ...]:
+    """The columns of the tags: those that were asked for, or else what suits the corpus."""
+    if asked.columns:
+        columns = tuple(corpus.name_of(name) for name in asked.columns)
+        for name in columns:
+            if corpus.tokens and set(corpus.column(name)) == {"_"}:
+                raise DataError(
+                    f"{corpus.source}: the column {name!r} is '_' everywhere, so it has no tags;"
+                    f" choose others ({', '.join(corpus.names[1:])})"
+                )
+        return columns
+    if "upos" not in corpus.names:
+        raise DataError(
+            f"{corpus.source}: has no column 'upos' ({', '.join(corpus.names)}); name"
+            " the column of the tags with tags="
+        )
+    second = len(set(corpus.column("xpos"))) if "xpos" in corpus.names else 0
+    return ("upos", "xpos") if 1 < second <= _MOST_TAGS else ("upos",)
+
+
+def group_attributes(values: Sequence[str], most: int = _MOST_VALUES) -> list[tuple[str, ...]]:
+    """Put attributes into groups, such that a group has at most `most` values, if it can.
+
+    At first every attribute is alone. The two groups that have the fewest values together are
+    joined, as long as these are not too many.
+
+    Examples
+    --------
+    >>> values = ["Case=Nom|Number=Sing", "Case=Nom|Number=Plur", "Case=Acc|Number=Plur"]
+    >>> values.append("Mood=Imp")
+    >>> group_attributes(values, most=3)
+    [('Case',), ('Mood', 'Number')]
+    >>> group_attributes(values)
+    [('Case', 'Mood', 'Number')]
+    """
+    distinct = sorted(set(values))
+    names = sorted({_name(part) for value in distinct for part in _parts(value)})
+    codes: dict[tuple[str, ...], np.ndarray] = {}
+    for name in names:
+        codes[name,] = _numbered([_project(value, (name,)) for value in distinct])
+    while len(codes) > 1:
+        joint = {
+            (a, b): len(np.unique(codes[a] * len(distinct) + codes[b]))
+            for a, b in combinations(codes, 2)
+        }
+        a, b = min(joint, key=lambda pair: (joint[pair], pair))
+        if joint[a, b] > most:
+            break
+        both = codes.pop(a) * len(distinct) + codes.pop(b)
+        codes[tuple(sorted(a + b))] = np.unique(both, return_inverse=True)[1]
+    return sorted(codes)
+
+
+def join_features(parts: Sequence[str]) -> str:
+    """One value of what was learned in parts, the attributes in the order that CoNLL-U wants.
+
+    Examples
+    --------
+    >>> join_features(["Number=Sing", "_", "Case=Nom|Gender=Fem"])
+    'Case=Nom|Gender=Fem|Number=Sing'
+    """
+    found = [part for value in parts for part in _parts(value)]
+    return "|".join(sorted(found, key=str.lower)) or "_"
+
+
+def _parts(value: str) -> list[str]:
+    return [] if value == "_" else value.split("|")
+
+
+def _name(part: str) -> str:
+    return part.partition("=")[0]
+
+
+def _project(value: str, group: tuple[str, ...]) -> str:
+    """The attributes of a value that belong to a group."""
+    return "|".join(part for part in _parts(value) if _name(part) in group) or "_"
+
+
+def _numbered(values: Sequence[str]) -> np.ndarray:
+    return np.unique(np.array(values, object), return_inverse=True)[1]
+
+
+class OwnTaggers:
+    """Trains the taggers of a parser.
+
+    Parameters
+    ----------
+    params : dict
+        The parameters of every tagger.
+    jackknife : int
+        The training sentences are tagged in this many parts, each by taggers trained on the others;
+        with 0 or 1, by taggers trained on all.
+    stages : Stages
+        What runs the trainings.
+    """
+
+    def __init__(self, params: dict[str, Any], jackknife: int, stages: Stages) -> None:
+        self._params, self._jackknife, self._stages = params, jackknife, stages
+
+    def learn(self, corpus: Corpus, name: str) -> tuple[list[TaggerModel], list[str]]:
+        """The taggers of a column, and the tags that the training sentences get."""
+        cells = corpus.column(name)
+        if name != _FEATURES:
+            tagger, tags = self._learn_tags(corpus, name, cells)
+            return [tagger], tags
+        taggers, columns = [], []
+        for group in group_attributes(cells):
+            projected = {value: _project(value, group) for value in set(cells)}
+            its = [projected[value] for value in cells]
+            tagger, tags = self._learn_tags(corpus, f"{name}:{','.join(group)}", its)
+            taggers.append(tagger)
+            columns.append(tags)
+        joined = {parts: join_features(parts) for parts in set(zip(*columns, strict=True))}
+        return taggers, [joined[parts] for parts in zip(*columns, strict=True)]
+
+    def _learn_tags(
+        self, corpus: Corpus, name: str, cells: list[str]
+    ) -> tuple[TaggerModel, list[str]]:
+        """One tagger, and the tags that the training sentences get."""
+        tagged = Corpus(Columns({"word": corpus.words, "tag": cells}), corpus.starts)
+        whole = self._stages.fit_tagger(f"{name} tagger", self._params, tagged)
+        whole = replace(whole, column=name)
+        return whole, self._jackknifed(tagged, whole)
+
+    def _jackknifed(self, tagged: Corpus, whole: TaggerModel) -> list[str]:
+        """The tags that taggers give to sentences they were not trained on."""
+        parts = min(int(self._jackknife), len(tagged))
+        if parts < 2:
+            return _flat_tags(whole, tagged)
+        found: list[str] = []
+        edges = [len(tagged) * part // parts for part in range(parts + 1)]
+        each = np.arange(len(tagged))
+        for part, (a, b) in enumerate(pairwise(edges), 1):
+            others = tagged[(each < a) | (each >= b)]
+            known = set(others.column("tag"))
+            if len(known) == 1:  # nothing to learn
+                found += [*known] * tagged[a:b].tokens
+                continue
+            name = f"{whole.column} tagger, part {part}"
+            found += _flat_tags(self._stages.fit_tagger(name, self._params, others), tagged[a:b])
+        return found
+
+
+def _flat_tags(tagger: TaggerModel, corpus: Corpus) -> list[str]:
+    """The tags of all tokens."""
+    return np.array(tagger.tags, object)[tagger.codes(corpus)].tolist()
+
+
+class ReadTags(NamedTuple):
+    """The tags of all tokens, and their hashes."""
+
+    tags: list[str]
+    hashed: np.ndarray
+
+
+def taggers_of(taggers: Sequence[TaggerModel], name: str) -> list[TaggerModel]:
+    """The taggers of a column."""
+    return [one for one in taggers if one.column == name or one.column.startswith(f"{name}:")]
+
+
+def tag_column(
+    taggers: Sequence[TaggerModel], corpus: Corpus, n_jobs: int | None, tokens: Tokens
+) -> ReadTags:
+    """The tags that the taggers of a column give."""
+    codes = [tagger.codes(corpus, n_jobs, tokens) for tagger in taggers]
+    if len(taggers) == 1 and ":" not in taggers[0].column:
+        names, which = taggers[0].tags, codes[0]
+    else:
+        which = np.zeros(corpus.tokens, np.int64)
+        for tagger, its in zip(taggers, codes, strict=True):
+            which = np.unique(which * len(tagger.tags) + its, return_inverse=True)[1]
+        first = np.unique(which, return_index=True)[1]
+        names = [
+            join_features([tagger.tags[its[k]] for tagger, its in zip(taggers, codes, strict=True)])
+            for k in first.tolist()
+        ]
+    return ReadTags(np.array(names, object)[which].tolist(), hash_tags(names)[which])
