@@ -35,7 +35,7 @@ def compare(toy: bool, scratch: pathlib.Path) -> Comparison:
     cost = 1.0 / (_LAMBDA * rows)
 
     def ours(_: int) -> Any:
-        learner = widemargin.LinearSVM(C=cost, random_state=0, tol=0.01)
+        learner = widemargin.LinearSVM(C=cost, random_state=0, tol=0.002)
         made = widemargin.Distributed(learner, client=clients[2], partitions=len(paths))
         local = made.fit(paths, dtype=np.float32).to_local()
         return local.coef_.ravel(), local.intercept_.item()
@@ -50,7 +50,7 @@ def compare(toy: bool, scratch: pathlib.Path) -> Comparison:
 
     sides = [
         Side(
-            _OURS, "Distributed(LinearSVM(tol=0.01)), 8 partitions", ours, objective, threads=None
+            _OURS, "Distributed(LinearSVM(tol=0.002)), 8 partitions", ours, objective, threads=None
         ),
         Side(
             _SPARK,
