@@ -31,6 +31,8 @@ from widemargin.online.state import State
 from widemargin.training.checkpoints import without_prefix
 from widemargin.training.run import Counts
 
+#: How far from the best weights towards the present ones the slopes are taken.
+_TOWARDS = 0.3
 #: Sigma is what the last round measured, and a little more: measured with 4 to 32 partitions of
 #: text and of dense rows, where more slows every round down and less makes raised overshoot.
 _CAUTION = 1.1
@@ -109,7 +111,8 @@ class SVMTraining(Rounds):
             asked = [engine.submit("costs", costs_of, one, how) for one in self.loaded]
             self.costs = np.concatenate(gather(engine, asked))
             engine.release(asked)
-        start, ascents = self._ascend(how, self.state.W)
+        between = self._between()
+        start, ascents = self._ascend(how, np.concatenate([self.state.W, between]))
         own = [engine.submit("proposals", proposals_of, one) for one in ascents]
         total, rest = self._add_up([engine.submit("steps", step_of, one) for one in ascents])
         found: dict[int, Any] = {}
@@ -120,7 +123,19 @@ class SVMTraining(Rounds):
                 yield len(found) / (count + 2)
         finally:
             engine.release([*own, total, *rest, *ascents, start])
+        self._note_best(between, found[count].sums)
         self._take(found[count], [found[i] for i in range(count)], counts)
+
+    def _between(self) -> np.ndarray:
+        """Where the slopes are taken: between the best weights so far and the present ones."""
+        return self.best + _TOWARDS * (self.state.W - self.best)
+
+    def _note_best(self, between: np.ndarray, sums: np.ndarray) -> None:
+        """Note the primal of the weights in between, if it is the lowest so far."""
+        loss = sums[:, SUMS.index("loss_between")]
+        primal = 0.5 * np.sum(between * between, axis=1) + loss
+        better = primal < self.lowest
+        self.best[better], self.lowest[better] = between[better], primal[better]
 
     def _round(self, sigma: np.ndarray) -> Round:
         settings = self.settings
