@@ -19,6 +19,8 @@ from benchmarks.scale import read_blocks, start_clusters, write_parts
 from benchmarks.zipf import zipf_text
 
 _WIDTH, _PASSES, _LAMBDA = 262_144, 10, 1e-5
+#: What a relative gap of 1e-3 allows, of an objective of 0.38.
+_SLACK = 0.0004
 _OURS, _SPARK, _DASK_ML = "Dask, 2 workers", "Spark, 2 threads", "dask-ml, 2 workers"
 
 
@@ -35,7 +37,7 @@ def compare(toy: bool, scratch: pathlib.Path) -> Comparison:
     cost = 1.0 / (_LAMBDA * rows)
 
     def ours(_: int) -> Any:
-        learner = widemargin.LinearSVM(C=cost, random_state=0, tol=0.01)
+        learner = widemargin.LinearSVM(C=cost, random_state=0, tol=0.001)
         made = widemargin.Distributed(learner, client=clients[2], partitions=len(paths))
         local = made.fit(paths, dtype=np.float32).to_local()
         return local.coef_.ravel(), local.intercept_.item()
@@ -50,7 +52,7 @@ def compare(toy: bool, scratch: pathlib.Path) -> Comparison:
 
     sides = [
         Side(
-            _OURS, "Distributed(LinearSVM(tol=0.01)), 8 partitions", ours, objective, threads=None
+            _OURS, "Distributed(LinearSVM(tol=0.001)), 8 partitions", ours, objective, threads=None
         ),
         Side(
             _SPARK,
@@ -78,7 +80,7 @@ def compare(toy: bool, scratch: pathlib.Path) -> Comparison:
             for peer in (_SPARK, _DASK_ML)
             for target in (
                 faster(_OURS, peer, 1.0),
-                no_worse(_OURS, peer, "minus the objective", 0.0),
+                no_worse(_OURS, peer, "minus the objective", _SLACK),
             )
         ],
         ratios=False,

@@ -31,6 +31,8 @@ from widemargin.online.state import State
 from widemargin.training.checkpoints import without_prefix
 from widemargin.training.run import Counts
 
+#: How far from the best weights towards the present ones the slopes are taken.
+_TOWARDS = 0.3
 #: Sigma is what the last round measured, and a little more: measured with 4 to 32 partitions of
 #: text and of dense rows, where more slows every round down and less makes raised overshoot.
 _CAUTION = 1.1
@@ -98,6 +100,8 @@ class SVMTraining(Rounds):
         self.most = float(max(1, sum(n > 0 for n in rows)))
         self.sigma = np.full(problems, self.most)
         self.gap = 1.0
+        # The primal does not fall in every round: the best weights so far are those to deploy.
+        self.best, self.lowest = state.W.copy(), np.full(problems, np.inf)
 
     def do_round(self, counts: Counts) -> Generator[float, None, None]:
         """Measure what there is and, unless it is good enough, raise the dual."""
@@ -107,7 +111,8 @@ class SVMTraining(Rounds):
             asked = [engine.submit("costs", costs_of, one, how) for one in self.loaded]
             self.costs = np.concatenate(gather(engine, asked))
             engine.release(asked)
-        start, ascents = self._ascend(how)
+        between = self._between()
+        start, ascents = self._ascend(how, np.concatenate([self.state.W, between]))
         own = [engine.submit("proposals", proposals_of, one) for one in ascents]
         total, rest = self._add_up([engine.submit("steps", step_of, one) for one in ascents])
         found: dict[int, Any] = {}
@@ -118,7 +123,19 @@ class SVMTraining(Rounds):
                 yield len(found) / (count + 2)
         finally:
             engine.release([*own, total, *rest, *ascents, start])
+        self._note_best(between, found[count].sums)
         self._take(found[count], [found[i] for i in range(count)], counts)
+
+    def _between(self) -> np.ndarray:
+        """Where the slopes are taken: between the best weights so far and the present ones."""
+        return self.best + _TOWARDS * (self.state.W - self.best)
+
+    def _note_best(self, between: np.ndarray, sums: np.ndarray) -> None:
+        """Note the primal of the weights in between, if it is the lowest so far."""
+        loss = sums[:, SUMS.index("loss_between")]
+        primal = 0.5 * np.sum(between * between, axis=1) + loss
+        better = primal < self.lowest
+        self.best[better], self.lowest[better] = between[better], primal[better]
 
     def _round(self, sigma: np.ndarray) -> Round:
         settings = self.settings
@@ -126,9 +143,9 @@ class SVMTraining(Rounds):
         number = self.epoch - 1
         return Round(float(settings.C), squared, settings.constant, sigma, self.seed, number)
 
-    def _ascend(self, how: Round) -> tuple[Any, list[Any]]:
+    def _ascend(self, how: Round, W: np.ndarray) -> tuple[Any, list[Any]]:
         engine, e = self.engine, self.epoch
-        start = engine.share(f"weights of round {e}", Weights.of(self.state.W))
+        start = engine.share(f"weights of round {e}", Weights.of(W))
         return start, [
             engine.submit(f"ascend, round {e}, partition {i + 1}", ascend, one, start, alpha, how)
             for i, (one, alpha) in enumerate(zip(self.loaded, self._alphas(), strict=True))
@@ -147,10 +164,12 @@ class SVMTraining(Rounds):
         """Take the best mixture of what the partitions proposed, and of earlier proposals."""
         W, sums = self.state.W, step.sums
         known = objectives(W, sums)
-        self.gap = known.gap
+        better = known.primal < self.lowest
+        self.best[better], self.lowest[better] = W[better], known.primal[better]
+        self.gap = Objectives(self.lowest, known.dual).gap
         examples = self.alpha.shape[1]
         mistakes, updates = (int(sums[:, SUMS.index(n)].sum()) for n in ("mistakes", "updates"))
-        counts.add(examples, mistakes, updates, float(known.primal.sum()) * examples)
+        counts.add(examples, mistakes, updates, float(self.lowest.sum()) * examples)
         if self.gap <= self.settings.tol:
             return  # what was measured is good enough: it is what is kept
         raised = np.concatenate([one.raised for one in proposals], axis=1)
@@ -195,7 +214,11 @@ class SVMTraining(Rounds):
         return self.gap if self.finished == self.epoch else None
 
     def certify(self) -> GapCertificate:
-        """Compute the weights from the dual values, and the certificate of both, from scratch."""
+        """Choose the weights to deploy, and compute the certificate, all from scratch.
+
+        The dual is that of the dual values and the weights that they make. The primal is that of
+        these weights, or of the best weights of any round, which are deployed then.
+        """
         engine, W = self.engine, self.state.W
         bias = self.settings.constant
         parts = [
@@ -207,30 +230,41 @@ class SVMTraining(Rounds):
         engine.release([total, *rest])
         W[:] = 0.0
         W[:, made.places] = made.moved
-        start, ascents = self._ascend(self._round(np.empty(0)))
-        total, rest = self._add_up([engine.submit("sums", step_of, one) for one in ascents])
-        (found,) = gather(engine, [total])
-        engine.release([total, *rest, *ascents, start])
-        known = objectives(W, found.sums)
+        found, others = self._measure(W), self._measure(self.best)
+        known, other = objectives(W, found), objectives(self.best, others)
+        better = other.primal < known.primal
+        W[better] = self.best[better]
+        known.primal[better] = other.primal[better]
         return together(
             [
                 GapCertificate(
                     float(known.primal[c]),
                     float(known.dual[c]),
                     relative(float(known.primal[c]), float(known.dual[c])),
-                    int(found.sums[c, SUMS.index("support")]),
-                    float(found.sums[c, SUMS.index("violation")]),
+                    int(found[c, SUMS.index("support")]),
+                    float(found[c, SUMS.index("violation")]),
                     alpha=self.alpha[c].copy(),
                 )
                 for c in range(len(W))
             ]
         )
 
+    def _measure(self, W: np.ndarray) -> np.ndarray:
+        """The sums over all partitions for some weights."""
+        engine = self.engine
+        start, ascents = self._ascend(self._round(np.empty(0)), W)
+        total, rest = self._add_up([engine.submit("sums", step_of, one) for one in ascents])
+        (found,) = gather(engine, [total])
+        engine.release([total, *rest, *ascents, start])
+        sums: np.ndarray = found.sums
+        return sums
+
     # Checkpoints. The weights themselves are in the model that is stored with them.
 
     def contents(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
         """The dual values, the proposals that are kept, and how far the training has come."""
         arrays = {"alpha": self.alpha, "sigma": self.sigma}
+        arrays |= {"best": self.best, "lowest": self.lowest}
         for c, hull in enumerate(self.hulls):
             arrays |= {f"hull{c}.{name}": array for name, array in hull.arrays().items()}
         return arrays, {"finished": self.finished, "gap": self.gap}
@@ -240,6 +274,7 @@ class SVMTraining(Rounds):
         for name in ("alpha", "sigma"):
             check_shape(name, arrays[name], getattr(self, name).shape)
         self.alpha, self.sigma = np.array(arrays["alpha"]), np.array(arrays["sigma"])
+        self.best, self.lowest = np.array(arrays["best"]), np.array(arrays["lowest"])
         for c, hull in enumerate(self.hulls):
             now = Proposal(self.state.W[c].copy(), self.alpha[c].copy())
             hull.resume(now, without_prefix(f"hull{c}", arrays))
