@@ -141,12 +141,8 @@ def test_documents_are_also_json_tables_spans_and_a_corpus(model: AnnotatorModel
 @pytest.mark.parametrize("input", ["text", "sentences", "tokens"])
 def test_a_text_in_pieces_gives_the_same(model: AnnotatorModel, cut: int, input: str) -> None:
     pieces = [TEXT[k : k + cut] for k in range(0, len(TEXT), cut)]
-    whole = model.document(TEXT, input).table()
-    found: dict[str, list] = {name: [] for name in whole}
-    for document in model.stream(pieces, input):
-        for name, column in document.table().items():
-            found[name] += column
-    assert found == whole
+    found = "".join(document.conllu() for document in model.stream(pieces, input))
+    assert found == model.document(TEXT, input).conllu()
 
 
 def test_given_sentences_and_tokens_are_kept(model: AnnotatorModel) -> None:

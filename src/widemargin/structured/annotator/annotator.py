@@ -50,10 +50,10 @@ _FINER = ("xpos", "feats")
 class Annotator(StructuredEstimator):
     """From raw text to trees: sentences, words, tags, morphology, lemmas and heads.
 
-    It is a chain of learners, each of which is trained on what those before it find: a `Tokenizer`,
-    a `Tagger` of UPOS, a `Morphologizer` of XPOS and FEATS, a `Lemmatizer` and a `Parser`. So that
-    later ones see mistakes as they will meet them, the tags and features of the training sentences
-    come from learners that were trained on other sentences (jackknifing).
+    It is a chain of learners: a `Tokenizer`, a `Tagger` of UPOS, a `Morphologizer` of XPOS and
+    FEATS, a `Lemmatizer` and a `Parser`. So that the parser sees mistakes as it will meet them, the
+    tags and features that it is trained with come from learners that were trained on other
+    sentences (jackknifing).
 
     Parameters
     ----------
@@ -152,16 +152,21 @@ class Annotator(StructuredEstimator):
             return tagger.fit(given, column="upos", watch=watch).model_
 
         tagger = fit_tagger(corpus)
-        upos = _jackknifed(
-            corpus, parts, fit_tagger, tagger, lambda model, part: {"upos": model.flat_tags(part)}
+        tagged = _jackknifed(
+            (corpus, corpus),
+            parts,
+            fit_tagger,
+            tagger,
+            lambda model, part: {"upos": model.flat_tags(part)},
         )
-        corpus = _with_columns(corpus, upos)
-        morphology, corpus = self._learn_morphology(corpus, parts, seeds["morphology"], clock)
+        morphology, tagged = self._learn_morphology(
+            (corpus, tagged), parts, seeds["morphology"], clock
+        )
         lemmas = self._learn_lemmas(corpus, seeds["lemmas"], clock)
         partial = AnnotatorModel(tokens, tagger, morphology, lemmas, None)  # type: ignore[arg-type]
         if held_out is not None:
             held_out = _with_columns(held_out, partial.tag(held_out)[0])
-        trees = self._learn_trees(corpus, held_out, seeds["trees"], clock)
+        trees = self._learn_trees(tagged, held_out, seeds["trees"], clock)
         params = {name: plain_value(value) for name, value in self.get_params(deep=False).items()}
         return replace(partial, parser=trees, params=params)
 
@@ -176,21 +181,28 @@ class Annotator(StructuredEstimator):
         return type(usual)(**params), watch
 
     def _learn_morphology(
-        self, corpus: Corpus, parts: int, seed: int, clock: StageClock
+        self, corpora: tuple[Corpus, Corpus], parts: int, seed: int, clock: StageClock
     ) -> tuple[Any, Corpus]:
-        """The model of morphology, if there is any, and the corpus with its answers."""
+        """The model of morphology, if there is any, and the tagged sentences with its answers.
+
+        It learns with the right UPOS: what words with a tag can be is then known best. With tags
+        as a tagger gives them, XPOS and FEATS were 0.2 to 0.6 points worse on the dev parts of
+        Turkish IMST and Greek GDT.
+        """
+        corpus, tagged = corpora
         told = [name for name in _FINER if set(corpus.column(name)) != {"_"}]
         usual = self.morphologizer or Morphologizer(columns=tuple(told))
         if not told:
-            return None, corpus
+            return None, tagged
 
         def fit(given: Corpus) -> Any:
             morphologizer, watch = self._part(usual, seed, clock)
             return morphologizer.fit(given, watch=watch).model_
 
         whole = fit(corpus)
-        found = _jackknifed(corpus, parts, fit, whole, lambda model, part: model.flat_columns(part))
-        return whole, _with_columns(corpus, found)
+        return whole, _jackknifed(
+            corpora, parts, fit, whole, lambda model, part: model.flat_columns(part)
+        )
 
     def _learn_lemmas(self, corpus: Corpus, seed: int, clock: StageClock) -> Any:
         """The model of lemmas, if there are any."""
@@ -279,22 +291,26 @@ def _with_columns(corpus: Corpus, columns: dict[str, list[str]]) -> Corpus:
 
 
 def _jackknifed(
-    corpus: Corpus,
+    corpora: tuple[Corpus, Corpus],
     parts: int,
     fit: Callable[[Corpus], Any],
     whole: Any,
     answer: Callable[[Any, Corpus], dict[str, list[str]]],
-) -> dict[str, list[str]]:
-    """What learners say of sentences that they were not trained on."""
+) -> Corpus:
+    """Sentences with what learners say that were not trained on them.
+
+    The corpora have the same sentences: the first is learned from, the second is answered.
+    """
+    learned, asked = corpora
     if not parts:
-        return answer(whole, corpus)
+        return _with_columns(asked, answer(whole, asked))
     found: dict[str, list[str]] = {}
-    each = np.arange(len(corpus))
-    for a, b in pairwise(len(corpus) * part // parts for part in range(parts + 1)):
-        model = fit(corpus[(each < a) | (each >= b)])
-        for name, cells in answer(model, corpus[a:b]).items():
+    each = np.arange(len(learned))
+    for a, b in pairwise(len(learned) * part // parts for part in range(parts + 1)):
+        model = fit(learned[(each < a) | (each >= b)])
+        for name, cells in answer(model, asked[a:b]).items():
             found.setdefault(name, []).extend(cells)
-    return found
+    return _with_columns(asked, found)
 
 
 def _tags_of_trees(corpus: Corpus) -> tuple[str, ...]:

@@ -138,11 +138,12 @@ class AnnotatorModel:
             forms = list(chain.from_iterable(words))
             edges = np.concatenate([[0], np.cumsum(sizes)])[cuts.starts]
             opens = np.concatenate([[True], cuts.paragraphs[:-1]])[: len(cuts.starts) - 1]
-            if input == "sentences":
-                opens = np.arange(len(opens)) == 0
             tokens = np.repeat(np.arange(len(words)), sizes)
             found = Document(text, {"form": forms}, edges, tokens, cuts.begins, cuts.ends, opens)
         corpus = Corpus({"form": found.columns["form"]}, found.starts, format="conllu")
+        if input != "text":  # all lines are one paragraph
+            opens = (np.arange(len(found)) == 0) & (first == 1)
+            found = replace(found, paragraphs=opens)
         columns = {"form": found.columns["form"], **self.columns(corpus, n_jobs)}
         return replace(found, columns=columns, first=first, offset=offset)
 
