@@ -261,12 +261,16 @@ def test_illegal_tags_are_told_by_line(folder):
 
 def test_smaller_models(folder):
     sizes = {}
-    for name, words in {"whole": [], "pruned": ["--prune", "0.001"], "half": ["--half"]}.items():
+    options = {"pruned": ["--prune", "0.001"], "half": ["--half"], "small": ["--small"]}
+    for name, words in {"whole": [], **options}.items():
         said = run(*TAGGER, "chunks.txt", *words, "--json", "--model", f"{name}.wm").output
         sizes[name] = json.loads(said)["bytes"]
         assert run("tag", f"{name}.wm", "chunks.txt").stdout == chunks()
     assert load_tagger("pruned.wm").features < load_tagger("whole.wm").features
     assert sizes["half"] < sizes["whole"]
+    assert sizes["small"] < sizes["whole"]
+    refused = run(*TAGGER, "chunks.txt", "--half", "--small", "--model", "m.wm", code=2)
+    assert "--half has no effect with --small" in refused.stderr
 
 
 def test_what_a_smaller_model_costs_is_told(folder):

@@ -51,6 +51,12 @@ def read_task_model(
         raise ModelFileError(f"{path}: holds a model of {about.get('learner')}, not of a task")
     if task is None:
         task = _find_task(os.fspath(path), about["task"], unpack_value(about["task_params"]))
+    name, given = about["task"].partition(":")[2], type(task).__qualname__
+    if given != name and type(task) is not Task:  # its module may have moved
+        raise ModelFileError(
+            f"{path}: was trained for the task {name}, but the task given is {given}; give one of"
+            f" class {name}, or none"
+        )
     weights = Weights.unpack(arrays, about["count"])
     return task, weights, unpack_value(about["params"]), History.from_dict(about["history"]), about
 
