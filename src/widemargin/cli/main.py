@@ -84,6 +84,7 @@ def predict(model: str, files: tuple[str, ...], **given: object) -> None:
 @click.argument("files", nargs=-1, required=True)
 @options.reading
 @click.option("--text", multiple=True, help="Tables: the column of texts.")
+@options.words
 @click.option("--column", help="Taggers: the column of the right tags (default: as in training).")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON object.")
 def test(model: str, files: tuple[str, ...], **given: object) -> None:

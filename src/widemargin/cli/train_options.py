@@ -83,7 +83,7 @@ GROUPS = (
         "Sentences",
         ("tagger", "parser"),
         (
-            *("beam", "prune", "order", "templates", "dictionary", "committee"),
+            *("words", "beam", "prune", "order", "templates", "dictionary", "committee"),
             *("half", "small", "calibrate", "system", "tags"),
         ),
     ),
@@ -288,6 +288,7 @@ _CLUSTERS = [
     ),
 ]
 _SENTENCES = [
+    options.words,
     click.option(
         "--beam",
         type=click.IntRange(1),
@@ -317,7 +318,9 @@ _SENTENCES = [
     click.option(
         "--committee",
         type=click.IntRange(1),
-        help="Train this many taggers in different orders, and average them (default: 1).",
+        help="Train this many taggers in different orders, and average them: takes that many"
+        " times as long, and tags as fast. On dev sets, 4 gained 1.3 points (15,000 tokens to learn"
+        " from), 0.5 and 0.3 (40,000), and nothing (200,000) (default: 1).",
     ),
     click.option("--half", is_flag=True, help="Save the weights in half precision (16 bits)."),
     click.option(

@@ -113,7 +113,7 @@ def lift_trees(corpus: Corpus, least: int = _LEAST) -> Corpus:
     A tree with a marked label that occurs fewer than `least` times stays as it is.
     """
     heads = heads_of(corpus)
-    check_trees(corpus, heads)
+    check_trees(corpus, heads, single_root=True)
     labels, flat = list(corpus.column("deprel")), heads.tolist()
     lifted, seen = {}, Counter[str]()
     for a, b in pairwise(corpus.starts.tolist()):

@@ -74,7 +74,7 @@ def lay_out(corpus: Corpus, tags: Sequence[np.ndarray], forms: Tokens | None = N
 def with_trees(sentences: Sentences, corpus: Corpus, labels: Mapping[str, int]) -> Sentences:
     """The same sentences with their right heads and labels, which are checked."""
     heads = heads_of(corpus)
-    check_trees(corpus, heads)
+    check_trees(corpus, heads, single_root=True)
     rows = Places.of(corpus.starts).rows
     right_heads = np.zeros(len(sentences.columns), np.uint32)
     right_labels = np.zeros(len(sentences.columns), np.uint32)
