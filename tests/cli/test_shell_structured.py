@@ -6,20 +6,27 @@ import json
 import re
 import sys
 from dataclasses import replace
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 from forked import run_forked
 from shell import run
 from sklearn.model_selection import KFold, cross_val_score
-from small_language import treebank
+from small_language import made_corpus, treebank
 
 import widemargin
 from widemargin import Parser, Tagger
 from widemargin.cli import annotate
 from widemargin.data.readers.conll import read_conll
 from widemargin.errors import DataError
-from widemargin.structured import StructuredPerceptron, load_tagger, measure_spans
+from widemargin.structured import (
+    StructuredPerceptron,
+    load_parser,
+    load_tagger,
+    measure_spans,
+    write_conll,
+)
 from widemargin.structured.tasks import Tagging
 from widemargin.training.progress import Watcher
 
@@ -472,3 +479,28 @@ def test_reports_tell_of_taggers_and_parsers(folder):
     assert "Parser" in (folder / "p.html").read_text(encoding="utf-8")
     run("report", "t.wm", "train.conllu", "-o", "t.html")
     assert "The worst mistakes" in (folder / "t.html").read_text(encoding="utf-8")
+
+
+def test_trees_are_drawn(folder):
+    corpus = made_corpus(12)
+    write_conll(corpus, "trees.conllu", format="conllu")
+    run(*PARSER, "trees.conllu", "--model", "p.wm")
+    text = run("parse", "p.wm", "trees.conllu", "--draw", "text").stdout
+    assert text.count("root") == len(corpus)
+    assert len([line for line in text.split("\n") if line]) == corpus.tokens
+    drawn = run("parse", "p.wm", "trees.conllu", "--draw", "svg").stdout
+    assert ElementTree.fromstring(drawn).tag.endswith("svg")
+    assert drawn.count("<path") == corpus.tokens
+    refused = run("parse", "p.wm", "trees.conllu", "--draw", "svg", "--margins", code=2)
+    assert "--margins has no effect with --draw" in refused.stderr
+    tree = load_parser("p.wm").parse(["the", "dog"], upos=["DET", "NOUN"])
+    assert len(tree.draw().split("\n")) == 2
+    assert ElementTree.fromstring(tree.svg()).tag.endswith("svg")
+
+
+def test_words_in_the_second_column(folder):
+    (folder / "t.txt").write_text("N\tdog\nV\tbarks\n\n" * 4, encoding="utf-8")
+    run(*TAGGER, "t.txt", "--words", "2", "--model", "t.wm")
+    assert "1.0000" in run("test", "t.wm", "t.txt", "--words", "2").stdout
+    assert run("tag", "t.wm", "t.txt", "--words", "2").stdout == "N\tdog\nV\tbarks\n\n" * 4
+    run(*TAGGER, "t.txt", "--words", "3", "--model", "u.wm", code=1)

@@ -158,6 +158,11 @@ def tag(model: str, files: tuple[str, ...], **given: object) -> None:
     is_flag=True,
     help="Also print the margin of each head: how far its score leads the next best.",
 )
+@click.option(
+    "--draw",
+    type=click.Choice(["text", "svg"]),
+    help="Draw the trees instead: as lines of text, or as one SVG document.",
+)
 def parse(model: str, files: tuple[str, ...], **given: object) -> None:
     """Print the sentences of FILES, or of standard input, with the trees that MODEL predicts.
 
@@ -166,7 +171,7 @@ def parse(model: str, files: tuple[str, ...], **given: object) -> None:
     \b
     Examples:
       widemargin parse en.wm new.conllu > parsed.conllu
-      echo "Time flies like an arrow" | widemargin parse en.wm
+      echo "Time flies like an arrow" | widemargin parse en.wm --draw text
       widemargin parse en.wm letters.txt --tokenizer words.wm > letters.conllu
     """
     from widemargin.cli.annotate import parse as work

@@ -319,7 +319,7 @@ _SENTENCES = [
         "--committee",
         type=click.IntRange(1),
         help="Train this many taggers in different orders, and average them: takes that many"
-        " times as long, and tags as fast. On dev sets, 4 gained 1.3 points (15,000 tokens to learn"
+        " times as long, and tags as fast. On dev sets, 4 gained 1.3 points (10,000 tokens to learn"
         " from), 0.5 and 0.3 (40,000), and nothing (200,000) (default: 1).",
     ),
     click.option("--half", is_flag=True, help="Save the weights in half precision (16 bits)."),

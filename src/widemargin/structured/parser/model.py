@@ -16,6 +16,7 @@ from widemargin.data.readers.corpus import Corpus
 from widemargin.data.rows import frozen
 from widemargin.errors import DataError, ModelFileError
 from widemargin.loops.trees.greedy import Actions, Sentences
+from widemargin.markup.trees import draw_tree_text, draw_trees
 from widemargin.modelfile import (
     pack_strings,
     pack_value,
@@ -67,6 +68,17 @@ class Tree(NamedTuple):
     tags: list[str]
     heads: list[int]
     labels: list[str]
+
+    def draw(self) -> str:
+        """The tree as lines of text for a terminal."""
+        return draw_tree_text(self.words, self.heads, self.labels)
+
+    def svg(self) -> str:
+        """The tree as an SVG document."""
+        return draw_trees([(self.words, self.heads, self.labels)])
+
+    def _repr_svg_(self) -> str:
+        return self.svg()
 
 
 class Trees(NamedTuple):

@@ -110,7 +110,7 @@ def group_attributes(values: Sequence[str], most: int = _MOST_VALUES) -> list[tu
     >>> values = ["Case=Nom|Number=Sing", "Case=Nom|Number=Plur", "Case=Acc|Number=Plur"]
     >>> values.append("Mood=Imp")
     >>> group_attributes(values, most=3)
-    [('Case',), ('Mood', 'Number')]
+    [('Case', 'Mood'), ('Number',)]
     >>> group_attributes(values)
     [('Case', 'Mood', 'Number')]
     """
