@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import io
 import pathlib
-from collections.abc import Iterator, Sequence
+import tempfile
+from collections.abc import Iterator
 from typing import Any
 
 from benchmarks.data import folder
-from benchmarks.harness import Comparison, LeftOut, Side, Target, faster, no_worse
-from widemargin.structured import Corpus, Tokenizer, read_conll, write_conll
+from benchmarks.harness import Comparison, Side, Target, faster, no_worse
+from benchmarks.udpipe import PACKAGE, Options, UDPipe
+from widemargin.structured import Corpus, Tokenizer, read_conll
 from widemargin.structured.tokenizer.measures import measure_text
-from widemargin.structured.tokenizer.treebank import Paragraph, Token, paragraphs_of
+from widemargin.structured.tokenizer.treebank import Paragraph, paragraphs_of
 
 #: The treebanks of `../shared/data`; the last one has no training part.
 TREEBANKS = {
@@ -23,15 +25,14 @@ TREEBANKS = {
 #: Of the dev part of a treebank without a training part, this many sentences are learned from.
 LEARNED = 400
 #: UDPipe 1 learns with its defaults: up to 100 epochs, stopped early on the dev part.
-PACKAGE = "ufal.udpipe"
 
 
 def compare(toy: bool, scratch: pathlib.Path) -> Comparison:
     """Learn from the training part, stop early on the dev part, measure on the test part."""
     sides: list[Side] = []
     targets: list[Target] = []
-    for language, name in TREEBANKS.items():
-        train, dev, test = _parts(name, toy)
+    for language in TREEBANKS:
+        train, dev, test = _toy_parts() if toy else parts_of(language)
         right = paragraphs_of(test)
         text = "\n\n".join(paragraph.text for paragraph in paragraphs_of(train) + right)
         sides += [*_our_sides(language, train, dev, text, right)]
@@ -54,12 +55,14 @@ def compare(toy: bool, scratch: pathlib.Path) -> Comparison:
     )
 
 
-def _parts(name: str, toy: bool) -> tuple[Corpus, Corpus, Corpus]:
+def _toy_parts() -> tuple[Corpus, Corpus, Corpus]:
+    """Sentences of no meaning."""
+    return _made(60), _made(12), _made(12)
+
+
+def parts_of(language: str) -> tuple[Corpus, Corpus, Corpus]:
     """What to learn from, what to stop on, and what to measure on."""
-    if toy:
-        made = [_made(12 * k) for k in (5, 1, 1)]
-        return made[0], made[1], made[2]
-    where, start = name.split("/")
+    where, start = TREEBANKS[language].split("/")
     folder_of = folder(where)
 
     def read(part: str) -> Corpus:
@@ -110,9 +113,11 @@ def _udpipe_sides(
 ) -> Iterator[Side]:
     """UDPipe 1, its tokenizer only."""
     kept: list[UDPipe] = []
+    options = Options("epochs=1" if toy else "", tagger=None, parser=None)
 
     def learn(_: Any) -> UDPipe:
-        kept[:] = [UDPipe(train, dev, "epochs=1" if toy else "")]
+        with tempfile.TemporaryDirectory() as empty:  # what is timed is not read from a cache
+            kept[:] = [UDPipe(train, dev, options, pathlib.Path(empty))]
         return kept[0]
 
     yield Side(
@@ -129,71 +134,3 @@ def _udpipe_sides(
         package=PACKAGE,
         prepare=lambda _: kept[0],
     )
-
-
-class UDPipe:
-    """UDPipe's tokenizer, learned from a treebank."""
-
-    def __init__(self, train: Corpus, dev: Corpus, options: str) -> None:
-        import tempfile
-
-        from ufal import udpipe
-
-        self.udpipe, self.error = udpipe, udpipe.ProcessingError()
-        off = udpipe.Trainer.NONE
-        parts = self._sentences(train), self._sentences(dev)
-        model = udpipe.Trainer.train("morphodita_parsito", *parts, options, off, off, self.error)
-        if self.error.occurred():
-            raise LeftOut(f"UDPipe: {self.error.message}")
-        with tempfile.NamedTemporaryFile() as file:
-            file.write(model)
-            file.flush()
-            self.model = udpipe.Model.load(file.name)
-
-    def _sentences(self, corpus: Corpus) -> Any:
-        written = io.StringIO()
-        write_conll(corpus, written)
-        reader = self.udpipe.InputFormat.newConlluInputFormat()
-        reader.setText(written.getvalue())
-        found = self.udpipe.Sentences()
-        while True:
-            sentence = self.udpipe.Sentence()
-            if not reader.nextSentence(sentence, self.error):
-                return found
-            found.append(sentence)
-
-    def cut(self, text: str) -> list[list[Any]]:
-        """The sentences of each paragraph of a text, as UDPipe gives them."""
-        return [list(self._cut_paragraph(part)) for part in text.split("\n\n")]
-
-    def _cut_paragraph(self, text: str) -> Iterator[Any]:
-        tokenizer = self.model.newTokenizer("ranges")
-        tokenizer.setText(text)
-        while True:
-            sentence = self.udpipe.Sentence()
-            if not tokenizer.nextSentence(sentence, self.error):
-                return
-            yield sentence
-
-    def paragraphs(self, text: str) -> list[Paragraph]:
-        """The paragraphs of a text, as ours gives them."""
-        found, begin = [], 0
-        for part, sentences in zip(text.split("\n\n"), self.cut(text), strict=True):
-            tokens = [list(_tokens(sentence, begin)) for sentence in sentences]
-            found.append(Paragraph(text, tokens))
-            begin += len(part) + 2
-        return found
-
-
-def _tokens(sentence: Any, begin: int) -> Iterator[Token]:
-    """The tokens of a sentence of UDPipe's."""
-    words: Sequence[Any] = list(sentence.words)[1:]
-    several = {token.idFirst: token for token in sentence.multiwordTokens}
-    at = 0
-    while at < len(words):
-        token = several.get(words[at].id, words[at])
-        size = token.idLast - token.idFirst + 1 if words[at].id in several else 1
-        forms = tuple(word.form for word in words[at : at + size])
-        start, end = token.getTokenRangeStart(), token.getTokenRangeEnd()
-        yield Token(begin + start, begin + end, forms)
-        at += size

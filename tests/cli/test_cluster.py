@@ -48,7 +48,9 @@ def test_trains_measures_and_resumes(rows, tmp_path):
     [
         (["--dask", "local", "--memory", "1GB"], "--memory has no effect with --dask"),
         (["--mix", "uniform"], "--mix has no effect without --dask"),
-        (["--dask", "local", "--learner", "svm"], "--dask is not an option of the learner svm"),
+        (["--dask", "local", "--learner", "svm", "--bias", "free"], "does not distribute"),
+        (["--dask", "local", "--learner", "svm", "--mix", "uniform"], "--mix is not an option"),
+        (["--dask", "local", "--learner", "kernel-svm"], "--dask is not an option of the learner"),
         (["--dask", "local", "--keep", "vote"], "keep='vote' logs every correction"),
         (["--dask", "local", "--class-weight", "0=2"], "must be 'balanced'"),
     ],

@@ -8,8 +8,16 @@ import numpy as np
 import pandas as pd
 import pytest
 from shell import run
+from sklearn.datasets import load_svmlight_file
 
-from widemargin import DataWarning, KernelPerceptron, OnlineLogistic, Perceptron
+from widemargin import (
+    DataWarning,
+    KernelPerceptron,
+    LinearSVM,
+    OnlineLogistic,
+    Perceptron,
+    load_model,
+)
 
 
 @pytest.fixture(autouse=True)
@@ -37,9 +45,39 @@ def test_features_on_different_scales(learner):
     write_vectors([1.0, 1e5, 10.0])
     told = warned("f.svm", "--learner", learner)
     assert told.startswith("warning: values of feature '2' are about ")
-    assert told.endswith("differ by orders of magnitude; scale them first\n")
+    end = "differ by orders of magnitude; scale them first, or give --learner svm --scale maxabs\n"
+    assert told.endswith(end)
     assert told.count("\n") == 1
     assert warned("f.svm", "--quiet") == ""
+
+
+def test_vectors_are_scaled_for_an_svm_that_answers_about_vectors_as_they_are():
+    write_vectors([1.0, 1e5, 10.0])
+    done = run(
+        "train", "f.svm", "--learner", "svm", "--scale", "maxabs", "--no-holdout", "--double"
+    )
+    assert done.stderr == ""
+    X, y = load_svmlight_file("f.svm")
+    X = X.toarray()
+    model = load_model("model.wm")
+    other = LinearSVM(**model.params).fit(X / np.abs(X).max(axis=0), y)
+    np.testing.assert_allclose(
+        model.decision_function(X), other.decision_function(X / np.abs(X).max(axis=0)), rtol=1e-6
+    )
+    assert model.certificate.primal == pytest.approx(other.certificate_.primal)
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ("--learner svm --scale standard", "would fill in the zeros of vectors; give --scale max"),
+        ("--learner perceptron --scale maxabs", "--scale has no effect for svmlight files"),
+        ("--learner svm --scale maxabs --folds 3", "does not go together with --folds"),
+    ],
+)
+def test_vectors_are_scaled_in_no_other_way(words, told):
+    write_vectors([1.0, 2.0])
+    assert told in run("train", "f.svm", *words.split(), code=2).stderr
 
 
 @pytest.mark.parametrize(("scales", "often"), [([1.0, 100.0], None), ([1.0, 1.0, 1e6], 150)])

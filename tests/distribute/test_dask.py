@@ -16,7 +16,6 @@ from distributed import Client, LocalCluster  # noqa: E402
 
 from widemargin.distribute import clusters, dask_engine  # noqa: E402
 from widemargin.distribute.dask_engine import DaskEngine  # noqa: E402
-from widemargin.distribute.training import MixedTraining  # noqa: E402
 
 
 @pytest.fixture(scope="module")
@@ -133,20 +132,21 @@ def test_ctrl_c_leaves_what_was_learned(client, rows):
 def test_same_bits_in_processes_that_are_killed_in_every_epoch(rows, workers, monkeypatch):
     plain = fit(LEARNER, rows, partitions=5)
     with (
+        clusters.patient_with_workers(),
         LocalCluster(
             n_workers=workers, threads_per_worker=1, processes=True, dashboard_address=":0"
         ) as cluster,
         Client(cluster) as client,
     ):
-        before = MixedTraining._submit
+        before = DaskEngine._send
 
-        def submit(self):
-            handles = before(self)
-            pids = client.run(os.getpid, on_error="ignore")
-            os.kill(next(iter(pids.values())), signal.SIGKILL)
-            return handles
+        def send(self, wanted):
+            before(self, wanted)
+            if wanted and wanted[0].name.startswith("mix epoch") and not wanted[0].trials:
+                pids = client.run(os.getpid, on_error="ignore")
+                os.kill(next(iter(pids.values())), signal.SIGKILL)
 
-        monkeypatch.setattr(MixedTraining, "_submit", submit)
+        monkeypatch.setattr(DaskEngine, "_send", send)
         assert_same_bits(plain, fit(LEARNER, rows, client, partitions=5))
 
 

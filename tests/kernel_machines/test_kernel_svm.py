@@ -79,7 +79,8 @@ def test_a_block_is_solved_as_the_textbook_does(dtype, C):
     q[: len(y)], E[: len(y)] = 1.0, y
     low[: len(y)], high[: len(y)] = np.where(y > 0, 0, -C), np.where(y > 0, C, 0)
     work = np.empty((6, width), np.float32)
-    _, violation = smo_steps(block, q, E, beta, low, high, 1e-6, 100_000, np.inf, work)
+    known = np.ones(width, np.uint8)
+    _, violation, _ = smo_steps(block, known, q, E, beta, low, high, 1e-6, 100_000, np.inf, work)
     assert violation <= 1e-6
     alpha, _ = naive_svm(K.astype(float), y, np.full(len(y), C))
     np.testing.assert_allclose(beta[: len(y)] * y, alpha, atol=2e-4 * C)
@@ -94,7 +95,8 @@ def test_a_block_stops_when_told():
     E, beta = y.copy(), np.zeros(64)
     low, high = np.where(y > 0, 0.0, -1.0), np.where(y > 0, 1.0, 0.0)
     work = np.empty((6, 64), np.float32)
-    steps, _ = smo_steps(K, np.ones(64), E, beta, low, high, 1e-9, 7, np.inf, work)
+    known = np.ones(64, np.uint8)
+    steps, *_ = smo_steps(K, known, np.ones(64), E, beta, low, high, 1e-9, 7, np.inf, work)
     assert steps == 7
     np.testing.assert_allclose(E, y - K @ beta, atol=1e-12)
 

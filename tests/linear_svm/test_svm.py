@@ -158,7 +158,8 @@ def test_the_interior_point_method_closes_the_gap(form, squared, free):
     soft = 0.5 / costs if squared else np.empty(0)
     signs = y.astype(float)
     A = form(signs[:, None] * X)
-    *_, alpha = solve_qp(QuadraticProgram(A, signs, costs, soft, free), 1e-9)
+    *_, (alpha, w) = solve_qp(QuadraticProgram(A, signs, costs, soft, free), 1e-9)
+    np.testing.assert_allclose(w, (alpha * y) @ X, rtol=1e-4, atol=1e-6)
     b = best_bias(X @ ((alpha * y) @ X), y, costs, squared) if free else 0.0
     primal, dual = objectives(X, y, costs, squared, alpha, b)
     assert np.all((alpha >= 0.0) & ((alpha <= 3.0) | squared))
@@ -286,10 +287,30 @@ def test_a_fit_that_ends_early_keeps_the_best_that_was_measured(monkeypatch):
         return plain(ascent)
 
     monkeypatch.setattr(DualAscent, "measure", spied)
+    svm = LinearSVM(C=1e6, bias="free", epochs=60, random_state=0)
     with pytest.warns(ConvergenceWarning):
-        svm = LinearSVM(C=1e6, epochs=60, random_state=0).fit(X, rng.integers(0, 2, 80))
+        svm.fit(X, rng.integers(0, 2, 80))
     assert len(gaps) > 1
     assert svm.certificate_.gap == min(gaps)
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+@pytest.mark.parametrize("C", [1e4, 1e6])
+def test_where_a_cost_is_large_the_weights_of_newton_steps_are_certified(loss, C):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 3)) * np.array([1.0, 1e3, 1e5])
+    y = np.where(rng.random(200) < 0.5, 1.0, -1.0)
+    svm = LinearSVM(C=C, loss=loss, random_state=0).fit(X, y)
+    found, w = svm.certificate_, svm.coef_[0]
+    assert found.gap <= 1e-3
+    short = np.maximum(0.0, 1.0 - y * svm.decision_function(X))
+    primal = 0.5 * (w @ w + svm.intercept_[0] ** 2)
+    primal += C * np.sum(short if loss == "hinge" else short**2)
+    assert found.primal == pytest.approx(primal, rel=1e-9)
+    assert np.all((found.alpha >= 0.0) & ((found.alpha <= C) | (loss != "hinge")))
+    costs, extended = np.full(200, C), np.column_stack([X, np.ones(200)])
+    _, dual = objectives(extended, y, costs, loss != "hinge", found.alpha)
+    assert found.dual == pytest.approx(dual, rel=1e-6)
 
 
 def test_passes_that_would_not_end_are_replaced_by_an_interior_point_method():
@@ -581,3 +602,14 @@ def test_hard_margin_of_corners_in_whole_numbers(bias):
     with pytest.warns(NotSeparableWarning, match="no separator"):
         svm = LinearSVM(C=np.inf, bias=bias, tol=1e-6, random_state=0).fit(X[order], y[order])
     assert svm.certificate_.separates is False
+
+
+@pytest.mark.parametrize("epochs", [1, 2, 3, 5])
+@pytest.mark.parametrize("width", [5, 300])
+def test_steps_of_every_kind_count_as_epochs(epochs, width):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(200, width)), rng.integers(0, 2, 200)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        learner = LinearSVM(epochs=epochs, tol=1e-12, random_state=0).fit(X, y)
+    assert [epoch.epoch for epoch in learner.history_] == list(range(1, epochs + 1))

@@ -89,16 +89,15 @@ def test_the_gaps_are_reached_and_are_what_was_said(seed, squared, tol):
         BinaryObjective(point.problem.rows, np.where(codes == c, 1, -1), costs, squared, False)
         for c in range(4)
     ]
-    for objective, alpha, (w, found) in zip(
-        objectives,
-        np.abs(point.pulls),
-        measure_classes(objectives, np.abs(point.pulls)),
-        strict=True,
-    ):
-        assert found.gap <= tol * (1 + 1e-6)
-        alone, _, same = measure_binary(objective, alpha)
-        np.testing.assert_allclose(w, alone, rtol=1e-9, atol=1e-12)
+    alphas = np.abs(point.best)
+    measured = measure_classes(objectives, alphas, point.lowest)
+    Z = np.column_stack([X, np.full(len(codes), 2.0)])
+    for objective, alpha, (w, found) in zip(objectives, alphas, measured, strict=True):
+        assert found.gap <= tol
+        _, _, same = measure_binary(objective, alpha, w)
         assert (found.primal, found.dual) == pytest.approx((same.primal, same.dual), rel=1e-12)
+        primal, gap = naive_gap(Z, objective.y, costs, squared, w, alpha)
+        assert (found.primal, found.dual) == pytest.approx((primal, primal - gap), rel=1e-9)
 
 
 def digits(scale=16.0):

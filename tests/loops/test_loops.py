@@ -400,8 +400,12 @@ def test_interpreted_loops_and_those_that_fetch_ahead_give_the_same_bits():
     assert run_python("-c", program).strip() == whole_number_bits()
 
 
-def test_interpreted_loops_pass_every_comparison_with_their_twins():
-    chosen = ["-m", "pytest", "-n", "0", "-p", "no:cacheprovider", "-k", "naive or plain"]
+@pytest.mark.parametrize(
+    "storages", ["not f32 and not i64", pytest.param("f32 or i64", marks=pytest.mark.exhaustive)]
+)
+def test_interpreted_loops_pass_every_comparison_with_their_twins(storages):
+    which = f"(naive or plain) and ({storages})"
+    chosen = ["-m", "pytest", "-n", "0", "-p", "no:cacheprovider", "-k", which]
     report = run_python(*chosen, "loops/test_loops.py")
     assert " passed" in report
     assert "skipped" not in report

@@ -1,10 +1,9 @@
 """A report is one page that says what is true, runs nothing and fetches nothing."""
 
+import base64
 import html.parser
-import os
+import io
 import re
-import shutil
-import subprocess
 import types
 
 import numpy as np
@@ -31,17 +30,6 @@ from widemargin.pages.reportable import subject_of
 from widemargin.pages.verdicts import verdict
 from widemargin.training.history import Epoch
 
-BROWSER = next(
-    (
-        found
-        for found in map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))
-        if found
-    ),
-    None,
-)
-needs_browser = pytest.mark.skipif(
-    BROWSER is None, reason="no Chromium was found, so pages are not opened in a browser"
-)
 SECTIONS = ["verdict", "trained", "history", "certificate", "answers", "ranking", "mistakes"]
 SECTIONS += ["features"]
 
@@ -340,70 +328,50 @@ def test_notebooks_show_what_was_learned(clouds, texts):
 # A real browser
 
 
-def browse(path, *flags):
-    """What Chromium makes of a page: its output, and what it logs."""
-    common = ["--headless", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr", "--v=0"]
-    ran = subprocess.run(
-        [BROWSER, *common, f"--user-data-dir={path.parent / 'profile'}", *flags, path.as_uri()],
-        capture_output=True,
-        text=True,
-        timeout=180,
-        env={**os.environ, "HOME": str(path.parent)},
-    )
-    return ran.stdout, [line for line in ran.stderr.splitlines() if "CONSOLE" in line]
+def complaints(browser):
+    """What the console says of a page."""
+    return [line["message"] for line in browser.get_log("browser")]
 
 
-@needs_browser
-def test_chromium_shows_every_section(texts, tmp_path):
+def test_chromium_shows_every_section(browser, texts, tmp_path):
     path = tmp_path / "evil.html"
     texts.report(path, [f"{EVIL} lunch", "win money"], ["spam", "</main><script>ham"])
-    shown, console = browse(path, "--virtual-time-budget=2000", "--dump-dom")
-    assert console == []
+    browser.get(path.as_uri())
+    shown = browser.page_source
+    assert complaints(browser) == []
     found = Page(re.sub("<!DOCTYPE[^>]*>", "", shown))
     assert [name for name in SECTIONS if name not in found.ids] == []
     assert "<title>broken in</title>" not in shown
     assert "script" not in found.tags
 
 
-@needs_browser
-def test_chromium_prints_and_goes_dark(clouds, tmp_path):
+def test_chromium_prints_and_goes_dark(browser, clouds, tmp_path):
     X, y, X_test, y_test = clouds
     path = tmp_path / "p.html"
     Perceptron(epochs=4, random_state=0).fit(X, y).report(path, X_test, y_test)
-    browse(path, f"--print-to-pdf={tmp_path / 'p.pdf'}", "--no-pdf-header-footer")
-    assert (tmp_path / "p.pdf").read_bytes()[:5] == b"%PDF-"
-    pytest.importorskip("PIL", reason="looking at screenshots needs Pillow")
-    from PIL import Image
-
+    browser.get(path.as_uri())
+    printed = browser.execute_cdp_cmd("Page.printToPDF", {})["data"]
+    assert base64.b64decode(printed)[:5] == b"%PDF-"
+    Image = pytest.importorskip("PIL.Image", reason="looking at screenshots needs Pillow")
     corners = {}
-    for name, scheme in (("light", 1), ("dark", 0)):
-        picture = tmp_path / f"{name}.png"
-        browse(
-            path,
-            f"--blink-settings=preferredColorScheme={scheme}",
-            "--window-size=500,400",
-            f"--screenshot={picture}",
-        )
-        corners[name] = Image.open(picture).convert("L").getpixel((2, 200))
+    for scheme in ("light", "dark"):
+        look = [{"name": "prefers-color-scheme", "value": scheme}]
+        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": look})
+        picture = Image.open(io.BytesIO(browser.get_screenshot_as_png()))
+        corners[scheme] = picture.convert("L").getpixel((2, 200))
     assert corners["light"] > 240
     assert corners["dark"] < 60
 
 
-@needs_browser
-def test_chromium_plays_a_film(tmp_path):
+def test_chromium_plays_a_film(browser, tmp_path):
     pytest.importorskip("matplotlib", reason="films need matplotlib")
     X, y = np.array([[-1, 2], [1, 0], [1, 1], [-1, 0], [-1, -2], [1, -1]]), [-1, 1, 1, -1, -1, 1]
     p = Perceptron(keep="vote", shuffle=False, fit_intercept=False).fit(X, y)
     path = tmp_path / "film.html"
     widemargin.animate(p, X, y, path)
-    text = path.read_text(encoding="utf-8")
-    # A reader who presses "on" twice.
-    path.write_text(
-        text.replace(
-            "</script>",
-            'for (let i = 0; i < 2; i++) document.getElementById("on").click();</script>',
-        )
-    )
-    shown, console = browse(path, "--virtual-time-budget=2000", "--dump-dom")
-    assert console == []
-    assert re.search(r'<span id="words"[^>]*>correction 2: row 2', shown)
+    browser.get(path.as_uri())
+    for _ in range(2):
+        browser.execute_script('document.getElementById("on").click()')
+    words = browser.execute_script('return document.getElementById("words").textContent')
+    assert words.startswith("correction 2: row 2")
+    assert complaints(browser) == []

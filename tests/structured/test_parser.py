@@ -397,7 +397,7 @@ def test_the_average_is_that_of_all_weights_that_have_decided(corpus):
         LabelTraining(words, arcs[1], np.ones((3, 3), np.uint8), 30.0, rng),
         ArcTraining(given, arcs[0], False, 0.5, rng),
         ArcTraining(given, arcs[0], True, np.inf, rng),
-        BeamTraining(given, states, actions, 50.0, 3, np.zeros((1 << 10, 16), np.float32), rng),
+        BeamTraining(given, states, actions, 50.0, 3, rng),
     ):
         total = np.zeros(training.weights.W.shape)
         n = len(training.sentences.starts) - 1

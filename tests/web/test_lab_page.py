@@ -2,7 +2,6 @@
 
 import base64
 import json
-import shutil
 import time
 import warnings
 import xml.etree.ElementTree as ElementTree
@@ -16,14 +15,9 @@ pytest.importorskip("starlette", reason="the lab needs starlette")
 webdriver = pytest.importorskip("selenium.webdriver", reason="the page is driven by selenium")
 ActionChains, Keys = webdriver.ActionChains, webdriver.Keys
 
-pytestmark = [
-    pytest.mark.skipif(
-        not (shutil.which("chromium") and shutil.which("chromedriver")),
-        reason="there is no browser: install chromium and chromedriver",
-    ),
-    pytest.mark.filterwarnings("ignore::widemargin.NotSeparableWarning"),
-]
-WIDTHS = (400, 1400)
+pytestmark = pytest.mark.filterwarnings("ignore::widemargin.NotSeparableWarning")
+#: Points on which every learner is compared once more by the exhaustive tests.
+REPEATED = ("narrow", "three")
 SIX = np.array([[-1, 2], [1, 0], [1, 1], [-1, 0], [-1, -2], [1, -1]], dtype=float)
 
 
@@ -33,25 +27,6 @@ def running():
     X = rng.normal(size=(40, 4)) * [1, 5, 2, 1] + [0, 30, 0, 0]
     with widemargin.lab(X, X[:, 0] + X[:, 2] > 0, names=["a", "b", "c", "d"]) as lab:
         yield lab
-
-
-@pytest.fixture(scope="module")
-def browser():
-    options = webdriver.ChromeOptions()
-    options.binary_location = shutil.which("chromium")
-    for argument in (
-        "headless=new",
-        "no-sandbox",
-        "disable-gpu",
-        "no-first-run",
-        "disable-background-networking",
-        "disable-component-update",
-    ):
-        options.add_argument(f"--{argument}")
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    found = webdriver.Chrome(options, webdriver.ChromeService(shutil.which("chromedriver")))
-    yield found
-    found.quit()
 
 
 @pytest.fixture
@@ -149,7 +124,9 @@ LEARNERS = [
 ]
 
 
-@pytest.mark.parametrize("name", ["narrow", "xor", "three"])
+@pytest.mark.parametrize(
+    "name", ["xor", *(pytest.param(name, marks=pytest.mark.exhaustive) for name in REPEATED)]
+)
 @pytest.mark.parametrize(("learner", "settings"), LEARNERS)
 def test_the_screen_equals_the_library(page, name, learner, settings):
     load(page, name)
@@ -378,8 +355,15 @@ def test_a_hidden_answer_of_the_past_is_not_shown(page):
     assert np.allclose(np.array(state(page)["shown"][0]["w"])[0, :2], fit.coef_[0])
 
 
-@pytest.mark.parametrize("width", WIDTHS)
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize(
+    ("width", "scheme"),
+    [
+        (400, "light"),
+        (1400, "dark"),
+        pytest.param(400, "dark", marks=pytest.mark.exhaustive),
+        pytest.param(1400, "light", marks=pytest.mark.exhaustive),
+    ],
+)
 def test_nothing_sticks_out(browser, running, width, scheme):
     open_at(browser, running, width, scheme)
     for name in ("six", "xor", "three", "outlier"):

@@ -136,7 +136,7 @@ def test_ctrl_c_is_130(start):
     assert start("texts.wm").end(signal.SIGINT) == 130
 
 
-@pytest.mark.parametrize("workers", ["1", "2"])
+@pytest.mark.parametrize("workers", [pytest.param("1", marks=pytest.mark.exhaustive), "2"])
 def test_a_replaced_model_is_taken_over_without_losing_a_request(start, workers):
     server = start("texts.wm", "--workers", workers, "--quiet")
     before = server.predict("win money")["digest"]

@@ -1,18 +1,12 @@
 """The page to try a model by hand, in a real browser."""
 
 import json
-import shutil
 import threading
 
 import pytest
 
 pytest.importorskip("httptools")
 pytest.importorskip("uvloop")
-CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
-selenium = pytest.importorskip("selenium", reason="the page is tried with selenium")
-pytestmark = pytest.mark.skipif(
-    not (CHROMIUM and DRIVER), reason="there is no chromium with its chromedriver"
-)
 
 
 @pytest.fixture(scope="module")
@@ -41,21 +35,12 @@ def address(models):
     listening.close()
 
 
-@pytest.fixture(scope="module")
-def browser():
-    from selenium import webdriver
-
-    options = webdriver.ChromeOptions()
-    for word in ("--headless=new", "--no-sandbox", "--disable-gpu"):
-        options.add_argument(word)
-    options.binary_location = CHROMIUM
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-    opened = webdriver.Chrome(options, webdriver.ChromeService(DRIVER))
-    # A window cannot be as narrow as a telephone.
+@pytest.fixture
+def page(browser):
+    """A telephone: no window can be as narrow."""
     metrics = {"width": 400, "height": 900, "deviceScaleFactor": 1, "mobile": True}
-    opened.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
-    yield opened
-    opened.quit()
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+    return browser
 
 
 def find(browser, selector):
@@ -69,7 +54,8 @@ def wait(browser, true):
     from selenium.common.exceptions import StaleElementReferenceException
     from selenium.webdriver.support.ui import WebDriverWait
 
-    waiting = WebDriverWait(browser, 20, ignored_exceptions=[StaleElementReferenceException])
+    stale = [StaleElementReferenceException]
+    waiting = WebDriverWait(browser, 20, poll_frequency=0.02, ignored_exceptions=stale)
     return waiting.until(lambda page: true())
 
 
@@ -94,73 +80,73 @@ def open_page(browser, address):
     wait(browser, lambda: find(browser, "#question")[0].is_displayed())
 
 
-def test_a_text_is_marked_by_what_decided_it(browser, address):
-    open_page(browser, address)
+def test_a_text_is_marked_by_what_decided_it(page, address):
+    open_page(page, address)
     evil = "win money <img src=x onerror=document.title='broken'> see"
-    assert ask(browser, "texts", evil) == "spam"
-    (marked,) = find(browser, "#marked")
+    assert ask(page, "texts", evil) == "spam"
+    (marked,) = find(page, "#marked")
     assert marked.text == evil  # shown, not run
-    assert browser.title == "widemargin: try a model"
-    pros = [word.text for word in find(browser, "#marked .pro")]
-    cons = [word.text for word in find(browser, "#marked .con")]
+    assert page.title == "widemargin: try a model"
+    pros = [word.text for word in find(page, "#marked .pro")]
+    cons = [word.text for word in find(page, "#marked .con")]
     assert {"win", "money"} <= set(pros)
     assert "see" in cons
-    assert not find(browser, "#marked img")
+    assert not find(page, "#marked img")
 
 
-def test_every_model_can_be_tried_with_its_sample(browser, address, models):
-    open_page(browser, address)
+def test_every_model_can_be_tried_with_its_sample(page, address, models):
+    open_page(page, address)
     for served in models:
-        label = ask(browser, served.name)
-        assert served.digest in find(browser, "#digest")[0].text
+        label = ask(page, served.name)
+        assert served.digest in find(page, "#digest")[0].text
         if served.asked.explains:
             assert label, served.name
-            assert find(browser, "#reasons")[0].is_displayed(), served.name
+            assert find(page, "#reasons")[0].is_displayed(), served.name
         else:
-            assert "{" in find(browser, "#marked")[0].text, served.name
-        wide = browser.execute_script("return document.documentElement.scrollWidth")
+            assert "{" in find(page, "#marked")[0].text, served.name
+        wide = page.execute_script("return document.documentElement.scrollWidth")
         assert wide <= 400, served.name
 
 
-def test_a_word_is_explained_when_it_is_chosen(browser, address):
-    open_page(browser, address)
-    ask(browser, "tagger", "the dog barks")
+def test_a_word_is_explained_when_it_is_chosen(page, address):
+    open_page(page, address)
+    ask(page, "tagger", "the dog barks")
 
     def words():
-        return [word.text.split("\n")[0] for word in find(browser, "#marked button")]
+        return [word.text.split("\n")[0] for word in find(page, "#marked button")]
 
     def chosen():
-        word = find(browser, "#marked button")[1]
+        word = find(page, "#marked button")[1]
         if word.get_attribute("aria-pressed") == "true":
             return True
         word.click()
         return False
 
-    wait(browser, lambda: words() == ["the", "dog", "barks"])
-    wait(browser, chosen)
+    wait(page, lambda: words() == ["the", "dog", "barks"])
+    wait(page, chosen)
 
 
-def test_what_is_wrong_is_said(browser, address):
-    open_page(browser, address)
+def test_what_is_wrong_is_said(page, address):
+    open_page(page, address)
     from selenium.webdriver.support.ui import Select
 
-    Select(find(browser, "#model")[0]).select_by_value("vectors")
-    (box,) = find(browser, "#input")
+    Select(find(page, "#model")[0]).select_by_value("vectors")
+    (box,) = find(page, "#input")
     box.clear()
     box.send_keys("[1, 2]")
-    find(browser, "#ask")[0].click()
-    wait(browser, lambda: find(browser, "#problem")[0].is_displayed())
-    assert "found 2 numbers" in find(browser, "#problem")[0].text
+    find(page, "#ask")[0].click()
+    wait(page, lambda: find(page, "#problem")[0].is_displayed())
+    assert "found 2 numbers" in find(page, "#problem")[0].text
 
 
-def test_nothing_is_asked_elsewhere_and_nothing_fails(browser, address):
-    browser.get_log("browser")
-    browser.get_log("performance")
-    open_page(browser, address)
-    ask(browser, "texts")
-    severe = [line for line in browser.get_log("browser") if line["level"] == "SEVERE"]
+def test_nothing_is_asked_elsewhere_and_nothing_fails(page, address):
+    page.get_log("browser")
+    page.get_log("performance")
+    open_page(page, address)
+    ask(page, "texts")
+    severe = [line for line in page.get_log("browser") if line["level"] == "SEVERE"]
     assert severe == []
-    sent = [json.loads(line["message"])["message"] for line in browser.get_log("performance")]
+    sent = [json.loads(line["message"])["message"] for line in page.get_log("performance")]
     urls = [
         one["params"]["request"]["url"]
         for one in sent

@@ -35,7 +35,8 @@ class GapCertificate:
     support_vectors : int
         The number of examples whose dual value is not zero.
     violation : float
-        The largest slope along which the dual could still be increased.
+        How far the worst example is from what is demanded of it at the optimum: the largest slope
+        along which the dual could still be increased, as the weights see it.
     margin : (float, float) or None
         With C = inf: the smallest distance of an example from the plane, and a bound that no
         separator can exceed. The first is 0 if no separator was found.
@@ -174,21 +175,32 @@ def longest_row(rows: Rows) -> float:
 
 
 def measure_binary(
-    problem: BinaryObjective, alpha: np.ndarray
+    problem: BinaryObjective, alpha: np.ndarray, weights: np.ndarray | None = None
 ) -> tuple[np.ndarray, float, GapCertificate]:
     """Recompute the weights, the free bias (or 0) and the certificate from dual values.
 
     With infinite costs (the hard margin) the weights are scaled so that the smallest margin is 1,
     if they separate.
+
+    Parameters
+    ----------
+    problem : BinaryObjective
+        What was solved.
+    alpha : array
+        The dual values.
+    weights : array, optional
+        The weights to certify, if they are others than those that the dual values make. The costs
+        must be finite.
     """
-    w = weights_of(problem.rows, alpha * problem.y)
-    return _measured(problem, alpha, w, scores_of(problem.rows, w))
+    made = weights_of(problem.rows, alpha * problem.y)
+    w = made if weights is None else weights
+    return _measured(problem, alpha, made, w, scores_of(problem.rows, w))
 
 
 def measure_classes(
-    problems: list[BinaryObjective], alphas: np.ndarray
+    problems: list[BinaryObjective], alphas: np.ndarray, weights: np.ndarray | None = None
 ) -> list[tuple[np.ndarray, GapCertificate]]:
-    """Recompute the weights and the certificate of several problems with the same rows.
+    """Compute the weights and the certificates of several problems with the same rows.
 
     Parameters
     ----------
@@ -196,43 +208,67 @@ def measure_classes(
         The problems, none of them with a free bias.
     alphas : array (problems, rows)
         Their dual values.
+    weights : array (problems, features + 1)
+        The weights to certify, that of the constant feature last; None: those that the dual values
+        make.
     """
-    W, scores = _products(problems[0].rows, alphas * np.stack([each.y for each in problems]))
-    found = []
-    for problem, alpha, w, mine in zip(problems, alphas, W, scores, strict=True):
-        w, _, certificate = _measured(problem, alpha, w, mine)
-        found.append((w, certificate))
-    return found
+    rows = problems[0].rows
+    V = _combinations(rows, alphas * np.stack([each.y for each in problems]))
+    W = V if weights is None else weights
+    return [
+        (w, _measured(problem, alpha, v, w, scores)[2])
+        for problem, alpha, v, w, scores in zip(
+            problems, alphas, V, W, _scores(rows, W), strict=True
+        )
+    ]
 
 
-def _products(rows: Rows, amounts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return W = amounts X, the weight of the constant feature last, and W X', in float64."""
+def _combinations(rows: Rows, amounts: np.ndarray) -> np.ndarray:
+    """Return W = amounts X, the weight of the constant feature last, in float64."""
     if rows.is_sparse:
-        W = np.stack([weights_of(rows, each) for each in amounts])
-        return W, np.stack([scores_of(rows, w) for w in W])
-    W, scores = np.zeros((len(amounts), rows.width + 1)), np.empty(amounts.shape)
-    parts = [slice(at, at + _ROWS_AT_ONCE) for at in range(0, rows.n, _ROWS_AT_ONCE)]
-    for part in parts:
+        return np.stack([weights_of(rows, each) for each in amounts])
+    W = np.zeros((len(amounts), rows.width + 1))
+    for part in _parts(rows.n):
         W[:, :-1] += amounts[:, part] @ rows.stored.values[part].astype(np.float64, copy=False)
     W[:, -1] = rows.bias * amounts.sum(axis=1)
-    for part in parts:
+    return W
+
+
+def _scores(rows: Rows, W: np.ndarray) -> np.ndarray:
+    """Return W X', in float64."""
+    if rows.is_sparse:
+        return np.stack([scores_of(rows, w) for w in W])
+    scores = np.empty((len(W), rows.n))
+    for part in _parts(rows.n):
         X = rows.stored.values[part].astype(np.float64, copy=False)
         scores[:, part] = W[:, :-1] @ X.T
     scores += rows.bias * W[:, -1:]
-    return W, scores
+    return scores
+
+
+def _parts(n: int) -> list[slice]:
+    """Cut n rows into pieces."""
+    return [slice(at, at + _ROWS_AT_ONCE) for at in range(0, n, _ROWS_AT_ONCE)]
 
 
 @np.errstate(over="ignore")  # an objective too large for a float is infinite
 def _measured(
-    problem: BinaryObjective, alpha: np.ndarray, w: np.ndarray, scores: np.ndarray
+    problem: BinaryObjective,
+    alpha: np.ndarray,
+    made: np.ndarray,
+    w: np.ndarray,
+    scores: np.ndarray,
 ) -> tuple[np.ndarray, float, GapCertificate]:
-    """Work out the certificate from dual values, the weights they make and the scores of those."""
+    """Work out the certificate of weights w with these scores.
+
+    The dual values and the weights that they make bound the objective from below; w may be those.
+    """
     rows, y, costs, squared, free_bias = problem
     b = best_bias(scores, y, costs, squared) if free_bias else 0.0
     margins = y * (scores + b)
     counted = costs > 0.0
     hard = bool(np.any(np.isinf(costs)))
-    length, total = float(w @ w), float(np.sum(alpha))
+    length, total = float(made @ made), float(np.sum(alpha))
     slope = 1.0 - margins
     if squared and not hard:
         soft = np.divide(0.5, costs, out=np.zeros(len(costs)), where=counted)
@@ -264,7 +300,7 @@ def _measured(
             margin, primal = (0.0, bound), math.inf
     else:
         short = np.maximum(0.0, 1.0 - margins)[counted]
-        primal = 0.5 * length + float(costs[counted] @ (short**2 if squared else short))
+        primal = 0.5 * float(w @ w) + float(costs[counted] @ (short**2 if squared else short))
     found = GapCertificate(
         primal,
         dual,
@@ -290,8 +326,8 @@ def measure_joint(
         The dual values.
     """
     each = np.arange(rows.n)
-    W, scores = _products(rows, alpha.T)
-    slopes = scores.T + 1.0
+    W = _combinations(rows, alpha.T)
+    slopes = _scores(rows, W).T + 1.0
     slopes[each, y] -= 1.0
     length, top = float(np.sum(W * W)), slopes.max(axis=1)
     primal = 0.5 * length + float(costs @ (top - slopes[each, y]))

@@ -22,7 +22,10 @@ from widemargin.threads import thread_count
 def tag(path: str, files: Sequence[str], given: Mapping[str, Any]) -> None:
     """Print sentences with tags."""
     _check_probabilities(given)
-    model = load_sentence_model(path, "Tagger")
+    model = load_sentence_model(path, "Tagger", "Lemmatizer", "Morphologizer")
+    if not isinstance(model, TaggerModel):
+        _fill_columns(model, files, given)
+        return
     temperature = _temperature(model, given)
     corpus = read_questions(files, given, plain=not model.templates.columns.inputs)
     threads = thread_count(given["threads"] or -1)
@@ -38,6 +41,21 @@ def tag(path: str, files: Sequence[str], given: Mapping[str, Any]) -> None:
         likely = model.flat_marginals(corpus, temperature, threads)
         more["Proba"] = likely[np.arange(len(codes)), model.shown_places[codes]]
     _write(conll_text(corpus, _with_numbers(corpus, cells, more, given["write"]), given["write"]))
+
+
+def _fill_columns(model: Any, files: Sequence[str], given: Mapping[str, Any]) -> None:
+    """Print sentences with the columns that a lemmatizer or morphologizer fills."""
+    for name in ("margins", "proba", "column", "tokenizer"):
+        if given.get(name):
+            raise click.UsageError(f"--{name} has no effect for a {model.called}")
+    corpus = read_questions(files, given, plain=False)
+    cells = model.flat_columns(corpus)
+    if corpus.format == "conll":  # its own columns stay as they are
+        cells = {
+            name if name not in corpus.names else f"predicted_{name}": column
+            for name, column in cells.items()
+        }
+    _write(conll_text(corpus, cells, given["write"]))
 
 
 def _check_probabilities(given: Mapping[str, Any]) -> None:
@@ -82,7 +100,13 @@ def _with_numbers(
 
 def parse(path: str, files: Sequence[str], given: Mapping[str, Any]) -> None:
     """Print sentences with trees, as CoNLL-U."""
-    model = load_sentence_model(path, "Parser")
+    model = load_sentence_model(path, "Parser", "Annotator")
+    if model.learner == "Annotator":
+        _annotate(model, files, given)
+        return
+    for name in ("input", "write"):
+        if given[name] is not None:
+            raise click.UsageError(f"--{name} has no effect for a parser; it is for an annotator")
     corpus = read_questions(files, given, plain=bool(model.taggers))
     threads = thread_count(given["threads"] or -1)
     trees = model.predict(corpus, threads)
@@ -110,6 +134,16 @@ def _drawn(corpus: Corpus, trees: Trees, how: str) -> str:
     if how == "svg":
         return draw_trees(each)
     return "".join(f"{draw_tree_text(*tree)}\n\n" for tree in each)
+
+
+def _annotate(model: Any, files: Sequence[str], given: Mapping[str, Any]) -> None:
+    """Print texts with everything that an annotator finds in them."""
+    from widemargin.cli.annotator import annotate
+
+    for name in ("margins", "tokenizer"):
+        if given.get(name):
+            raise click.UsageError(f"--{name} has no effect for an annotator")
+    annotate(model, files, given)
 
 
 def _write(text: str) -> None:

@@ -10,14 +10,22 @@ import click
 
 from widemargin.cli import options
 from widemargin.cli.linear import LinearTrainer
-from widemargin.cli.row_trainer import describe_accuracy
+from widemargin.cli.row_trainer import RowTrainer, describe_accuracy
+from widemargin.cli.svm import SVMTrainer
 from widemargin.cli.trainer import NOTHING, Job, Section
 from widemargin.cli.training_data import read_held_out
-from widemargin.data.datasets import Classes, make_encoder
+from widemargin.data.datasets import Classes, Encoded, make_encoder
 from widemargin.data.readers.files import Files
 from widemargin.distribute.clusters import open_engine
-from widemargin.distribute.fit import MixedFit, Source, check_distributes, resumed_state
+from widemargin.distribute.fit import (
+    MixedFit,
+    PartitionFit,
+    Source,
+    check_distributes,
+    resumed_state,
+)
 from widemargin.distribute.partitions import partitions_of_files
+from widemargin.distribute.svm_fit import SVMFit, check_svm_distributes
 from widemargin.models.linear import LinearModel
 from widemargin.models.text_defaults import NGRAMS
 from widemargin.online.held_out import USUAL_PART, HeldOut
@@ -41,13 +49,11 @@ def refuse_local(typed: Mapping[str, str]) -> None:
             raise click.UsageError(f"{written} has no effect with --dask")
 
 
-class ClusterTrainer(LinearTrainer):
-    """Trains a linear learner on the workers of a Dask cluster."""
+class _OnCluster(RowTrainer):
+    """What trainers of rows on the workers of a Dask cluster have in common."""
 
     def __init__(self, learner: str, given: Mapping[str, Any], job: Job) -> None:
         super().__init__(learner, given, job)
-        self.mix = given.get("mix") or MIX
-        check_distributes(self.settings, self.mix)
         if isinstance(self.settings.class_weight, Mapping):
             raise click.UsageError("--class-weight with --dask must be 'balanced'")
         self.source: Source
@@ -66,39 +72,17 @@ class ClusterTrainer(LinearTrainer):
         if self.job.measures:
             self.settings = replace(self.settings, **self.hold_out(USUAL_PART, "rows"))
 
-    def fit(self, watch: Watcher, checkpoints: Checkpoints | None) -> LinearModel:
-        """Learn on the cluster, from the start or from a checkpoint."""
-        with open_engine(self.given["dask"]) as engine:
-            fit = MixedFit(engine, self.source, self.settings, self.mix, self.rng, watch.check)
-            self.rows, self.partitions = fit.ready.survey.examples, fit.partitions
-            self.held_back = fit.ready.held_out
+    def take_note(self, fit: PartitionFit) -> None:
+        """Keep what is reported about partitions that are ready."""
+        self.rows, self.partitions = fit.ready.survey.examples, fit.partitions
+        self.held_back = fit.ready.held_out
 
-            def model(state: State, history: History) -> LinearModel:
-                made = self._model(fit.classes, state, fit.bias, history, fit.encoder)
-                return replace(made, mixture=(self.mix, fit.partitions))
-
-            state, history = fit.learn(
-                state=resumed_state(checkpoints, model),
-                held_out=self._held_out(fit),
-                watch=watch,
-                checkpoints=checkpoints,
-            )
-        return model(state, history)
-
-    def _held_out(self, fit: MixedFit) -> HeldOut | None:
-        if self.job.valid is None:
-            return None
-        found = read_held_out(self.job.valid, self.reading, fit.encoder, Classes(fit.classes))
-        self.measured = found
-        rows = found.rows.with_bias(fit.bias)
-        return HeldOut(rows, rows.everything, found.codes)
-
-    def describe_learner(self, model: Any) -> Section:
-        """The step rule, what answers, and the mixture."""
-        figures, lines = super().describe_learner(model)
-        told = f"{lines[0]}; {self.partitions} partitions, {self.mix} mixture"
-        more = {"partitions": self.partitions, "mix": self.mix}
-        return Section({**figures, **more}, [told])
+    def read_valid(self, fit: PartitionFit) -> Encoded | None:
+        """The examples of the file to measure on, if there is one."""
+        if self.job.valid is not None:
+            known = Classes(fit.classes)
+            self.measured = read_held_out(self.job.valid, self.reading, fit.encoder, known)
+        return self.measured
 
     def measure(self, model: Any) -> Section:
         """The accuracy on held-out rows: those of a file, or those of the partitions."""
@@ -113,3 +97,67 @@ class ClusterTrainer(LinearTrainer):
         if model.history.best is not None:
             line += "; the same rows chose the best epoch"
         return Section({"held_out_rows": self.held_back, **figures}, [line])
+
+
+class ClusterTrainer(_OnCluster, LinearTrainer):
+    """Trains a linear learner on the workers of a Dask cluster."""
+
+    def __init__(self, learner: str, given: Mapping[str, Any], job: Job) -> None:
+        super().__init__(learner, given, job)
+        self.mix = given.get("mix") or MIX
+        check_distributes(self.settings, self.mix)
+
+    def fit(self, watch: Watcher, checkpoints: Checkpoints | None) -> LinearModel:
+        """Learn on the cluster, from the start or from a checkpoint."""
+        with open_engine(self.given["dask"]) as engine:
+            fit = MixedFit(engine, self.source, self.settings, self.mix, self.rng, watch.check)
+            self.take_note(fit)
+
+            def model(state: State, history: History) -> LinearModel:
+                made = self._model(fit.classes, state, fit.bias, history, fit.encoder)
+                return replace(made, mixture=(self.mix, fit.partitions))
+
+            state, history = fit.learn(
+                state=resumed_state(checkpoints, model),
+                held_out=self._held_out(fit),
+                watch=watch,
+                checkpoints=checkpoints,
+            )
+        return model(state, history)
+
+    def _held_out(self, fit: MixedFit) -> HeldOut | None:
+        found = self.read_valid(fit)
+        if found is None:
+            return None
+        rows = found.rows.with_bias(fit.bias)
+        return HeldOut(rows, rows.everything, found.codes)
+
+    def describe_learner(self, model: Any) -> Section:
+        """The step rule, what answers, and the mixture."""
+        figures, lines = super().describe_learner(model)
+        told = f"{lines[0]}; {self.partitions} partitions, {self.mix} mixture"
+        more = {"partitions": self.partitions, "mix": self.mix}
+        return Section({**figures, **more}, [told])
+
+
+class ClusterSVMTrainer(_OnCluster, SVMTrainer):
+    """Trains a linear SVM on the workers of a Dask cluster."""
+
+    def __init__(self, learner: str, given: Mapping[str, Any], job: Job) -> None:
+        super().__init__(learner, given, job)
+        check_svm_distributes(self.settings)
+
+    def fit(self, watch: Watcher, checkpoints: Checkpoints | None) -> LinearModel:
+        """Solve the problem on the cluster."""
+        with open_engine(self.given["dask"]) as engine:
+            fit = SVMFit(engine, self.source, self.settings, self.rng, watch.check)
+            self.take_note(fit)
+            self.read_valid(fit)
+            state, history, certificate = fit.learn(watch=watch)
+        return self.make_model(fit.classes, state, history, certificate, fit.encoder)
+
+    def describe_learner(self, model: Any) -> Section:
+        """The loss and C, how long training took, and the partitions."""
+        figures, lines = super().describe_learner(model)
+        told = f"{lines[0]}; {self.partitions} partitions"
+        return Section({**figures, "partitions": self.partitions}, [told])

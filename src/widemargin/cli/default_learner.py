@@ -70,13 +70,13 @@ def _cluster_trainer(
     learner: str, given: Mapping[str, Any], typed: Mapping[str, str], job: Job
 ) -> Trainer:
     """A trainer for the workers of a cluster; without --learner, a perceptron."""
-    from widemargin.cli.cluster import ClusterTrainer, refuse_local
+    from widemargin.cli.cluster import ClusterSVMTrainer, ClusterTrainer, refuse_local
 
     if not job.files:
         raise click.UsageError("--dask needs FILES to learn from")
     refuse_others(learner, typed, job.files)
     refuse_local(typed)
-    trainer = ClusterTrainer(learner, given, job)
+    trainer = (ClusterSVMTrainer if learner == "svm" else ClusterTrainer)(learner, given, job)
     options.refuse_unused(trainer.uses(), typed)
     return trainer
 

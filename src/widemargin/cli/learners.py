@@ -41,7 +41,7 @@ _SELECTION = {"folds", "tune", "nested"}
 _ROWS = {*READING_ROWS, *_SELECTION, "threads", "threshold", "positive"}
 _SENTENCES = {"words", "prune", "small", "folds"}
 _CHECKPOINTS = {"checkpoint", "checkpoint_every", "resume"}
-_CLUSTERS = {"dask", "partitions", "mix"}
+_CLUSTERS = {"dask", "partitions"}
 _KERNEL = ("kernel", "degree", "gamma", "coef0", "sigma")
 
 
@@ -88,7 +88,7 @@ def _linear(estimator: str, *lacks: str) -> Learner:
         estimator,
         "widemargin.cli.linear:LinearTrainer",
         tuple(name for name in _LINEAR if name not in lacks),
-        frozenset({*_ROWS, *_CHECKPOINTS, *_CLUSTERS, "memory", "stream"}),
+        frozenset({*_ROWS, *_CHECKPOINTS, *_CLUSTERS, "mix", "memory", "stream"}),
     )
 
 
@@ -100,7 +100,7 @@ LEARNERS = {
         "LinearSVM",
         "widemargin.cli.svm:SVMTrainer",
         ("C", "loss", "tol", "bias", "multiclass", "epochs", "max_seconds", "class_weight"),
-        frozenset(_ROWS),
+        frozenset({*_ROWS, *_CLUSTERS}),
     ),
     "kernel-perceptron": Learner(
         "KernelPerceptron",
@@ -130,6 +130,24 @@ LEARNERS = {
         "Tokenizer",
         "widemargin.cli.tokenizer:TokenizerTrainer",
         ("epochs", "C", "patience", "max_seconds"),
+        frozenset(),
+    ),
+    "lemmatizer": Learner(
+        "Lemmatizer",
+        "widemargin.cli.annotator:LemmatizerTrainer",
+        ("epochs", "C", "bits", "tags", "patience", "max_seconds"),
+        frozenset({"folds"}),
+    ),
+    "morphologizer": Learner(
+        "Morphologizer",
+        "widemargin.cli.annotator:MorphologizerTrainer",
+        ("epochs", "C", "bits", "tags", "columns", "patience", "max_seconds"),
+        frozenset({"folds"}),
+    ),
+    "annotator": Learner(
+        "Annotator",
+        "widemargin.cli.annotator:AnnotatorTrainer",
+        ("beam", "max_seconds"),
         frozenset(),
     ),
     "parser": Learner(

@@ -157,7 +157,8 @@ _ENCODING = [
     click.option(
         "--scale",
         type=click.Choice(["standard", "maxabs", "none"]),
-        help="Tables: how to scale numbers (default: standard).",
+        help="Tables: how to scale numbers (default: standard). Vectors, with the learner svm:"
+        " maxabs divides every column by its largest value (default: none).",
     ),
     click.option(
         "--interactions",
@@ -304,9 +305,10 @@ _MEANING = {
 }
 
 
-def check_meaning(given: Mapping[str, Any], format: str) -> None:
-    """Refuse options that have no effect for files of this format."""
+def check_meaning(given: Mapping[str, Any], format: str, *also: str) -> None:
+    """Refuse options that have no effect for files of this format, but for some that have."""
     meaning = _MEANING.get(format, _OF_TABLES | (_OF_TEXTS if given.get("text") else set()))
+    meaning = meaning | set(also)
     for name, written in typed_options().items():
         if name not in (_OF_TABLES | _OF_VECTORS | _OF_TEXTS) - meaning:
             continue

@@ -83,10 +83,14 @@ class RowTrainer(Trainer):
             return examples_of_cache(patterns[0])
         if self.files is None:
             self.files = Files(patterns, self.reading)
-            options.check_meaning(self.given, self.files.format)
+            options.check_meaning(self.given, self.files.format, *self.also_of(self.files.format))
         if options.only_texts(self.given, self.files.format):
             self.encoding = replace(self.encoding, text={"ngrams": NGRAMS, **self.encoding.text})
         return self.read_files(self.files)
+
+    def also_of(self, format: str) -> tuple[str, ...]:
+        """Options of tables that this learner heeds for files of another format, too."""
+        return ()
 
     def read_files(self, files: Files) -> Examples | None:
         """Read files into memory."""
@@ -98,7 +102,8 @@ class RowTrainer(Trainer):
         self.examples, self.rows = found, data.rows.n
         if not job.quiet:
             runs = find_runs(self.settings, data.codes, found.classes.values)
-            for suspicion in (*suspect(data, found.encoder), *([runs] if runs else [])):
+            scaled = self.given.get("scale") == "maxabs"
+            for suspicion in (*suspect(data, found.encoder, scaled), *([runs] if runs else [])):
                 click.echo(f"warning: {suspicion}", err=True)
         if "class_weight" in self.params:
             weights = weights_by_class(self.params["class_weight"], found.classes.values)

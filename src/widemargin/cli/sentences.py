@@ -28,11 +28,14 @@ _HOMES = {
     "Tagger": "widemargin.structured.tagger.model:TaggerModel",
     "Parser": "widemargin.structured.parser.model:ParserModel",
     "Tokenizer": "widemargin.structured.tokenizer.model:TokenizerModel",
+    "Lemmatizer": "widemargin.structured.lemmas.model:LemmatizerModel",
+    "Morphologizer": "widemargin.structured.morphology.model:MorphologizerModel",
+    "Annotator": "widemargin.structured.annotator.model:AnnotatorModel",
 }
 
 
 def load_sentence_model(path: str, *wanted: str) -> Any:
-    """A tagger, parser or tokenizer from its file; only the `wanted` ones will do, if any."""
+    """A model of sentences from its file; only the `wanted` ones will do, if any."""
     arrays, about = read_model_file(path)
     learner = str(about.get("learner"))
     if learner not in (wanted or _HOMES):

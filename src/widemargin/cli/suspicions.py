@@ -29,7 +29,7 @@ _TOLD = 0.99
 _GAINED = 0.95
 
 
-def suspect(data: Encoded, encoder: Any) -> Iterator[str]:
+def suspect(data: Encoded, encoder: Any, scaled: bool = False) -> Iterator[str]:
     """Yield what looks wrong, and what to do about it.
 
     Parameters
@@ -38,13 +38,16 @@ def suspect(data: Encoded, encoder: Any) -> Iterator[str]:
         The examples.
     encoder : Encoder or None
         What made rows of them.
+    scaled : bool
+        Whether the learner scales the features.
     """
     if encoder is None or data.rows.n < _FEWEST:
         return
     step = -(-data.rows.n // _ROWS)
     which = np.arange(0, data.rows.n, step)
     matrix, codes = data.rows.take(which).to_matrix(), data.codes[which]
-    yield from _find_scales(matrix, encoder)
+    if not scaled:
+        yield from _find_scales(matrix, encoder)
     if encoder.kind == "table":
         yield from _find_tellers(matrix, codes, encoder)
 
@@ -68,6 +71,8 @@ def _find_scales(matrix: Any, encoder: Any) -> Iterator[str]:
         return
     names = [encoder.feature_name(int(often[place])) for place in (high, low)]
     how = "add --scale standard" if encoder.kind == "table" else "scale them first"
+    if encoder.kind == "numbers":
+        how += ", or give --learner svm --scale maxabs"
     yield (
         f"values of feature {names[0]!r} are about {typical[high]:.3g}, those of {names[1]!r}"
         f" {typical[low]:.3g}: learners do badly where features differ by orders of magnitude;"

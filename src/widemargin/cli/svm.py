@@ -5,11 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import click
+import numpy as np
+
 from widemargin.cli.row_trainer import RowTrainer
 from widemargin.cli.trainer import Job, Section
 from widemargin.linear_svm.fit import SVMSettings, fit_svm
+from widemargin.linear_svm.scaling import scale_columns, unscale_weights
 from widemargin.models.linear import LinearModel
+from widemargin.online.state import State
 from widemargin.training.checkpoints import Checkpoints
+from widemargin.training.history import History
 from widemargin.training.progress import Watcher
 
 
@@ -29,12 +35,33 @@ class SVMTrainer(RowTrainer):
         """How many epochs there are at most."""
         return self.settings.epochs
 
+    def also_of(self, format: str) -> tuple[str, ...]:
+        """Vectors can be scaled, without a shift: that would fill in their zeros."""
+        scale = self.given.get("scale")
+        if format != "svmlight" or scale is None:
+            return ()
+        if scale == "standard":
+            raise click.UsageError(
+                "--scale standard would fill in the zeros of vectors; give --scale maxabs"
+            )
+        if scale == "maxabs" and (self.given.get("folds") or self.given.get("tune")):
+            raise click.UsageError(
+                "--scale of vectors does not go together with --folds and --tune"
+            )
+        return ("scale",)
+
     def fit(self, watch: Watcher, checkpoints: Checkpoints | None) -> LinearModel:
         """Solve the problem."""
         examples, settings = self.examples, self.settings
         data, classes = examples.data, examples.classes.values
+        rows, factors = data.rows, None
+        if (
+            self.given.get("scale") == "maxabs"
+            and getattr(examples.encoder, "kind", "") == "numbers"
+        ):
+            rows, factors = scale_columns(rows)
         trained = fit_svm(
-            data.rows.with_bias(settings.constant),
+            rows.with_bias(settings.constant),
             classes,
             data.codes,
             settings,
@@ -42,17 +69,26 @@ class SVMTrainer(RowTrainer):
             sample_weight=data.weights,
             watch=watch,
         )
+        if factors is not None:
+            unscale_weights(trained.state, factors)
+        found = trained.state, trained.history, trained.certificate
+        return self.make_model(classes, *found, examples.encoder)
+
+    def make_model(
+        self, classes: np.ndarray, state: State, history: History, certificate: Any, encoder: Any
+    ) -> LinearModel:
+        """The model of a solution."""
         return LinearModel(
             classes=classes,
-            state=trained.state,
+            state=state,
             keep="last",
-            rule=settings.loss,
-            bias=settings.weighted,
+            rule=self.settings.loss,
+            bias=self.settings.weighted,
             learner=self.estimator,
             params={**self.params, "random_state": self.seed},
-            history=trained.history,
-            certificate=trained.certificate,
-            encoder=examples.encoder,
+            history=history,
+            certificate=certificate,
+            encoder=encoder,
         )
 
     def describe_learner(self, model: Any) -> Section:

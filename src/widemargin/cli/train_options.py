@@ -78,7 +78,7 @@ GROUPS = (
             *("skip_bad", "threads", "memory", "stream", "cache"),
         ),
     ),
-    Group("Clusters", ("perceptron", "pa", "logistic"), ("dask", "partitions", "mix")),
+    Group("Clusters", ("perceptron", "pa", "logistic", "svm"), ("dask", "partitions", "mix")),
     Group(
         "Sentences",
         ("tagger", "parser"),

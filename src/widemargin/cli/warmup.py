@@ -44,6 +44,8 @@ from widemargin.online.scores import scores
 from widemargin.online.settings import Settings
 from widemargin.online.state import State
 from widemargin.separability.examples import certify_examples
+from widemargin.structured.lemmas.lemmatizer import Lemmatizer
+from widemargin.structured.morphology.morphologizer import Morphologizer
 from widemargin.structured.parser.parser import Parser
 from widemargin.structured.tagger.tagger import Tagger
 from widemargin.threads import thread_count
@@ -122,6 +124,11 @@ def _separate_classes(dtype: Any) -> None:
 def _learn_sparse() -> None:
     for dtype in (np.float64, np.float32):
         _learn_rows(scipy.sparse.csr_matrix(_MATRIX), dtype)
+    # Texts of several classes, which are solved side by side: rows of many columns.
+    columns = np.arange(12) * 1000
+    matrix = scipy.sparse.csr_matrix((np.ones(12), columns, np.arange(13)), (12, 12_000))
+    svm = SVMSettings(loss="squared_hinge")
+    fit_svm(Rows.of(matrix), np.arange(3), np.arange(12) % 3, svm, np.random.default_rng(0))
 
 
 def _learn_wide() -> None:
@@ -171,8 +178,11 @@ def _learn_in_feature_space() -> None:
         # Longer rows are multiplied by BLAS, as all are on some processors; bits are counted.
         for matrix in (X, np.pad(X, ((0, 0), (0, LONGEST))), X > 0.0):
             rows = Rows.of(matrix.astype(dtype))
-            svm = fit_kernel_svm(rows, classes, y, KernelSVMSettings(kernel=kernel)).model
-            svm.predict(rows)
+            how = KernelSVMSettings(kernel=kernel)
+            trained = fit_kernel_svm(rows, classes, y, how)
+            trained.model.predict(rows)
+            # Small pairs have a solver of their own, unless there are dual values to start from.
+            fit_kernel_svm(rows, classes, y, how, start=trained.start)
     settings = KernelSettings(gamma=1.0, keep="last", budget=3)
     fit_kernel_perceptron(X, np.arange(3), np.arange(60) % 3, settings, rng)
 
@@ -229,6 +239,14 @@ def _parse() -> None:
         parser.explain_label(corpus[0], 0)
 
 
+def _choose() -> None:
+    """Choose lemmas and features of a sentence among candidates."""
+    columns = {"word": [["as", "a"]], "upos": [["X", "X"]], "lemma": [["a", "a"]]}
+    Lemmatizer(tags="upos", bits=8, epochs=1).fit(columns).predict(columns)
+    columns["feats"] = [["A=1", "A=2"]]
+    Morphologizer(columns="feats", bits=8, epochs=1).fit(columns).predict(columns)
+
+
 _MATRIX = np.eye(12)
 #: What is compiled, in parts that take about the same time; the longest come first.
 PARTS: dict[str, Callable[[], None]] = {
@@ -241,6 +259,7 @@ PARTS: dict[str, Callable[[], None]] = {
     "certify": _certify,
     "one by one": _learn_one_by_one,
     "read": _read_and_hash,
+    "choose": _choose,
 }
 
 

@@ -129,6 +129,11 @@ class Rows:
         """The indices of all rows, in storage order."""
         return frozen(np.arange(self.n, dtype=np.uint64))
 
+    def __sizeof__(self) -> int:
+        """The bytes of the rows, with their arrays."""
+        arrays = (part for part in self.stored if isinstance(part, np.ndarray))
+        return object.__sizeof__(self) + sum(array.nbytes for array in arrays)
+
     def with_bias(self, bias: float) -> Rows:
         """The same rows, extended by another constant feature."""
         if bias == self.stored.bias:

@@ -1,18 +1,20 @@
-"""Linear SVMs on partitions: each raises the dual by its own examples, and the changes add up.
+"""Linear SVMs on partitions: each proposes dual values of its own examples.
 
     w, alpha = 0
     for each round:
         for each partition k, at the same time:
-            d_k = a change of its own alphas that raises
+            raised_k = its own alphas after passes of dual coordinate ascent on
                   sum_i alpha_i - w.(A d) - sigma/2 |A d|^2 - 1/2 sum_i soft_i alpha_i^2,
-                  A d = sum_i d_i y_i x_i, by passes of dual coordinate ascent
-        alpha += theta d;  w += theta sum_k A d_k,  theta at most 1: where the dual is largest
+                  d = raised_k - alpha_k, A d = sum_i d_i y_i x_i
+            pulled_k = the slopes of its losses at w: C [m_i < 1], or 2 C max(0, 1 - m_i)
+        alpha = the best mixture of alpha, raised, pulled and some earlier ones; w = A alpha
 
-With sigma = K partitions the dual rises for theta = 1 whatever the data are (C. Ma, V. Smith,
+With sigma = K partitions, raised is better than alpha whatever the data are (C. Ma, V. Smith,
 M. Jaggi, M. I. Jordan, P. Richtarik and M. Takac (2015), Adding vs. averaging in distributed
 primal-dual optimization, ICML). Partitions whose changes hardly overlap can take larger steps:
-sigma follows what the last round measured, |sum_k A d_k|^2 / sum_k |A d_k|^2, and theta keeps the
-dual from falling.
+sigma follows what the last round measured, |sum_k A d_k|^2 / sum_k |A d_k|^2. What all examples
+share, such as the bias, each partition alone would trade in small steps only; pulled, the vertex
+to which the Frank-Wolfe method goes, moves all of them together. See `distribute.hull`.
 
 The local problem is an SVM with sigma times the cost: with a' = sigma alpha, a step of the usual
 pass for the cost sigma C moves w by sigma times what alpha moves it, as the problem above asks.
@@ -27,20 +29,17 @@ import numpy as np
 from widemargin.certificates.gap import scores_of, weights_of
 from widemargin.data.rows import Rows, frozen
 from widemargin.distribute.first_pass import Loaded, order_generator
-from widemargin.distribute.mixing import Weights
+from widemargin.distribute.mixing import Weights, merged
 from widemargin.linear_svm.problem import BinarySVM
 from widemargin.loops.svm.dual import dual_pass
 from widemargin.online.orders import stirred
 from widemargin.online.passes import explain_bad_score
 
-#: Passes over a partition in a round, besides the one that measures. See docs/scale.md: more spare
-#: messages, and gain less each.
-PASSES = 2
+#: Passes over a partition in a round, besides those that measure and pull. See docs/scale.md: more
+#: spare messages, and gain less each.
+PASSES = 3
 #: The figures of a partition that are added up; the last is a maximum.
-SUMS = (
-    *("loss", "alpha", "squares", "support"),
-    *("more_alpha", "cross", "more_squares", "moved", "mistakes", "updates", "violation"),
-)
+SUMS = (*("loss", "alpha", "squares", "support", "moved", "mistakes", "updates", "violation"),)
 
 
 class Round(NamedTuple):
@@ -77,8 +76,8 @@ class Step(NamedTuple):
         Figures of the weights and dual values at the start of the round, and of the changes.
     places : array
         The columns of the weights that change, ascending.
-    moved : array (problems, columns)
-        The change of the weights.
+    moved : array (problems or 2 problems, columns)
+        The changes of the weights if alpha is raised, and the weights if it is pulled.
     """
 
     sums: np.ndarray
@@ -86,10 +85,25 @@ class Step(NamedTuple):
     moved: np.ndarray
 
 
-class Ascent(NamedTuple):
-    """What a partition keeps for itself: the dual values after a round, were theta 1."""
+class Proposals(NamedTuple):
+    """Dual values that a partition proposes.
 
-    alpha: np.ndarray
+    Attributes
+    ----------
+    raised : array (problems, rows)
+        After dual ascent.
+    pulled : array (problems, rows)
+        The slopes of the losses, divided by the costs: bool, or float64 for the squared hinge.
+    """
+
+    raised: np.ndarray
+    pulled: np.ndarray
+
+
+class Ascent(NamedTuple):
+    """What a partition found in a round: for itself, and for the sums."""
+
+    proposals: Proposals
     step: Step
 
 
@@ -105,18 +119,27 @@ def ascend(loaded: Loaded, start: Weights, alpha: np.ndarray, how: Round) -> Asc
     """Measure weights and dual values, and raise the dual by the examples of a partition."""
     W = loaded.pick(start.whole)
     rows, problems = loaded.ready_rows(how.bias), len(W)
-    sums, raised, moved = np.zeros((problems, len(SUMS))), alpha.copy(), np.zeros_like(W)
-    for c in range(problems):
+    raises = len(how.sigma) > 0
+    sums, raised = np.zeros((problems, len(SUMS))), alpha.copy()
+    pulled = np.zeros(alpha.shape, float if how.squared else bool)
+    moved = np.zeros((problems * (1 + raises), W.shape[1]))
+    for c in range(problems if rows.n else 0):
         problem = _problem(loaded, rows, how, c, problems)
-        if not rows.n:
-            continue
-        _measure(problem, loaded.learned, W[c], alpha[c], sums[c])
-        if len(how.sigma):
+        short = _measure(problem, loaded.learned, W[c], alpha[c], sums[c])
+        if raises:
             rng = order_generator(how.seed, loaded.number, how.number * problems + c)
             given = (loaded.learned, W[c], alpha[c], float(how.sigma[c]))
             raised[c], moved[c] = _raise(problem, *given, rng, sums[c])
-            _count_change(problem, alpha[c], raised[c], moved[c], sums[c])
-    return Ascent(raised, _step(loaded, sums, moved))
+            sums[c, SUMS.index("moved")] = moved[c] @ moved[c]
+            pulled[c, loaded.learned.astype(np.int64)] = 2.0 * short if how.squared else short > 0.0
+            moved[problems + c] = weights_of(rows, problem.costs * pulled[c] * problem.y)
+    return Ascent(Proposals(raised, pulled), _step(loaded, sums, moved))
+
+
+def costs_of(loaded: Loaded, how: Round) -> np.ndarray:
+    """C times the weight of every example."""
+    rows = loaded.ready_rows(how.bias)
+    return _problem(loaded, rows, how, 0, 1).costs
 
 
 def _soft(problem: BinarySVM) -> np.ndarray:
@@ -128,8 +151,8 @@ def _soft(problem: BinarySVM) -> np.ndarray:
 
 def _measure(
     problem: BinarySVM, learned: np.ndarray, w: np.ndarray, alpha: np.ndarray, sums: np.ndarray
-) -> None:
-    """The parts of the primal and of the dual that are sums over examples."""
+) -> np.ndarray:
+    """The parts of the objectives that are sums over examples; how far these are from margin 1."""
     which = learned.astype(np.int64)
     margins = (problem.y * scores_of(problem.rows, w))[which]
     bad = np.flatnonzero(~np.isfinite(margins))
@@ -146,6 +169,7 @@ def _measure(
     sums[SUMS.index("violation")] = max(
         np.max(slope[grows], initial=0.0), np.max(-slope[own > 0.0], initial=0.0)
     )
+    return short
 
 
 def _raise(
@@ -179,17 +203,6 @@ def _raise(
     return np.clip(scaled / sigma, 0.0, most), (own - w) / sigma
 
 
-def _count_change(
-    problem: BinarySVM, alpha: np.ndarray, raised: np.ndarray, moved: np.ndarray, sums: np.ndarray
-) -> None:
-    """The parts of the dual along the change that are sums over examples."""
-    change, soft = raised - alpha, _soft(problem)
-    sums[SUMS.index("more_alpha")] = change.sum()
-    sums[SUMS.index("cross")] = soft @ (alpha * change)
-    sums[SUMS.index("more_squares")] = soft @ change**2
-    sums[SUMS.index("moved")] = moved @ moved
-
-
 def _step(loaded: Loaded, sums: np.ndarray, moved: np.ndarray) -> Step:
     """A step as it travels: the columns that changed."""
     moved, places = loaded.unpicked(moved), loaded.places
@@ -203,9 +216,9 @@ def step_of(ascent: Ascent) -> Step:
     return ascent.step
 
 
-def alpha_of(ascent: Ascent) -> np.ndarray:
+def proposals_of(ascent: Ascent) -> Proposals:
     """The part of an ascent that stays with its partition."""
-    return ascent.alpha
+    return ascent.proposals
 
 
 def add_steps(one: Step, other: Step) -> Step:
@@ -213,10 +226,10 @@ def add_steps(one: Step, other: Step) -> Step:
     sums = one.sums + other.sums
     worst = SUMS.index("violation")
     sums[:, worst] = np.maximum(one.sums[:, worst], other.sums[:, worst])
-    places = np.union1d(one.places, other.places)
+    places, mine, theirs = merged(one.places, other.places)
     moved = np.zeros((len(one.moved), len(places)))
-    moved[:, np.searchsorted(places, one.places)] = one.moved
-    moved[:, np.searchsorted(places, other.places)] += other.moved
+    moved[:, mine] = one.moved
+    moved[:, theirs] += other.moved
     return Step(sums, places, moved)
 
 

@@ -35,17 +35,29 @@ _LOOK_SECONDS = 2.0
 
 @dataclass(eq=False)
 class _Task:
-    """A call, and the future that stands for its outcome; None if it was let go of."""
+    """A call, and the future that stands for its outcome; None if it is not held here.
+
+    What only other calls need has no future: the scheduler forgets it as soon as they are done.
+    """
 
     name: str
     function: Callable[..., Any]
     arguments: tuple[Any, ...]
     future: Any = None
+    kept: bool = False
     trials: int = 0
+
+    @property
+    def alive(self) -> bool:
+        """Whether the scheduler has the outcome, or is about to have it."""
+        return self.future is not None and self.future.status not in _GONE
 
 
 class DaskEngine:
     """Has calls made by the workers of a Dask cluster.
+
+    Calls are noted, and handed out together when an outcome is asked for: a message to the
+    scheduler costs as much as a hundred small tasks.
 
     Parameters
     ----------
@@ -62,39 +74,36 @@ class DaskEngine:
         check_versions(client)
 
     def submit(self, name: str, function: Callable[..., Any], *arguments: Any) -> _Task:
-        """Have a worker call a function."""
-        task = _Task(name, function, arguments)
-        self._start(task)
-        return task
+        """Note a call."""
+        return _Task(name, function, arguments)
 
     def share(self, name: str, value: Any) -> _Task:
         """Send a value along with a task that returns it, so that it can be sent again."""
         return self.submit(name, _same, value)
 
-    def _start(self, task: _Task) -> None:
-        """Hand a task to the scheduler, and before it those that it needs and that are gone."""
-        from dask.delayed import Delayed
-
-        given = []
-        for one in task.arguments:
-            if isinstance(one, _Task):
-                if one.future is None or one.future.status in _GONE:
-                    self._start(one)
-                one = one.future
-            given.append(self.client.compute(one) if isinstance(one, Delayed) else one)
-        self._count += 1
-        # Up to the first comma, the name is that of a group of tasks on the dashboard.
-        group, _, rest = task.name.partition(",")
-        key = (f"widemargin {group}", f"{rest.strip()} {self._run}-{self._count}")
-        task.future = self._send(_call, __version__, task.function, *given, key=key)
-
-    def _send(self, *arguments: Any, key: Any) -> Any:
+    def _send(self, wanted: Sequence[_Task]) -> None:
+        """Hand out tasks, together with those that they need and that nobody has."""
         import dask
 
+        if not wanted:
+            return
+        graph = _Graph(self._key)
+        for task in wanted:
+            graph.add(task)
+        held = {id(task): task for task in [*wanted, *graph.kept]}.values()
+        keys = [graph.keys[id(task)] for task in held]
         # Weights are large, and that is no mistake.
         quiet = {"distributed.admin.large-graph-warning-threshold": "1TB"}
         with self._connected(), dask.config.set(quiet):
-            return self.client.submit(*arguments, key=key, pure=False)
+            futures = self.client.get(graph.made, keys, sync=False)
+        for task, future in zip(held, futures, strict=True):
+            task.future = future
+
+    def _key(self, name: str) -> tuple[str, str]:
+        """A key of its own; up to the first comma, its name is that of a group of tasks."""
+        self._count += 1
+        group, _, rest = name.partition(",")
+        return f"widemargin {group}", f"{rest.strip()} {self._run}-{self._count}"
 
     @contextmanager
     def _connected(self) -> Iterator[None]:
@@ -106,62 +115,69 @@ class DaskEngine:
                 raise ClusterError(self._say_lost()) from None
             raise
 
-    def finished(self, handles: Sequence[Any]) -> Iterator[tuple[int, Any] | None]:
-        """Yield outcomes as they come; in between, None."""
+    def finished(
+        self, handles: Sequence[Any], kept: Sequence[Any] = (), watched: Sequence[Any] = ()
+    ) -> Iterator[tuple[int, Any] | int]:
+        """Yield outcomes as they come; in between, how many of the watched are done."""
         from distributed import TimeoutError as TooLate
         from distributed import wait
 
+        for task in kept:
+            task.kept = True
+        self._send([task for task in [*handles, *kept, *watched] if not task.alive])
         waiting: dict[int, _Task] = dict(enumerate(handles))
         while waiting:
-            for number, task in list(waiting.items()):
-                status = task.future.status
-                if status == "finished":
-                    outcome = self._outcome(task.future)
-                    if outcome is not _LOST:
-                        del waiting[number]
-                        yield number, outcome
-                elif status in _GONE:
-                    self._mend(task)
+            known = [n for n, task in waiting.items() if task.future.status == "finished"]
+            outcomes = self._outcomes([waiting[n].future for n in known])
+            for number, outcome in zip(known, outcomes, strict=False):
+                del waiting[number]
+                yield number, outcome
+            self._mend([task for task in waiting.values() if task.future.status in _GONE])
             if not waiting:
                 return
-            yield None
+            yield sum(task.future.status == "finished" for task in watched)
             self._look_for_workers()
             futures = [task.future for task in waiting.values()]
             with self._connected(), suppress(TooLate, CancelledError):
-                wait(futures, timeout=_TICK_SECONDS, return_when="FIRST_COMPLETED")
+                wait(futures, timeout=_TICK_SECONDS)
 
     def release(self, handles: Sequence[_Task]) -> None:
         """Let go of tasks: the scheduler forgets what nobody waits for."""
         for task in handles:
+            task.kept = False
             if task.future is not None:
                 task.future.release()
                 task.future = None
 
-    def _outcome(self, future: Any) -> Any:
-        """The outcome of a task; _LOST if it was lost on the way and is being made again."""
+    def _outcomes(self, futures: list[Any]) -> list[Any]:
+        """The outcomes of tasks; none if one of them was lost on the way, and is made again."""
         from distributed import TimeoutError as TooLate
 
-        with self._connected(), suppress(TooLate, CancelledError):
-            return future.result(timeout=60)
-        return _LOST
+        if futures:
+            with self._connected(), suppress(TooLate, CancelledError):
+                return list(self.client.gather(futures))
+        return []
 
-    def _mend(self, task: _Task) -> None:
-        """Have a task done again whose workers died, or raise its error."""
+    def _mend(self, tasks: list[_Task]) -> None:
+        """Have tasks done again whose workers died, or raise the error of one."""
         from distributed import KilledWorker
 
+        if not tasks:
+            return
         if self.client.status not in ("running", "connecting"):
             raise ClusterError(self._say_lost())
-        if task.future.status == "error":
-            error = task.future.exception()
-            if not isinstance(error, KilledWorker):
-                raise error.with_traceback(None)
-        task.trials += 1
-        if task.trials >= _MOST_TRIALS:
-            raise ClusterError(
-                f"{task.name}: every worker that tried it died; does a partition fit into a"
-                " worker's memory? give more partitions"
-            ) from None
-        self._start(task)
+        for task in tasks:
+            if task.future.status == "error":
+                error = task.future.exception()
+                if not isinstance(error, KilledWorker):
+                    raise error.with_traceback(None)
+            task.trials += 1
+            if task.trials >= _MOST_TRIALS:
+                raise ClusterError(
+                    f"{task.name}: every worker that tried it died; does a partition fit into a"
+                    " worker's memory? give more partitions"
+                ) from None
+        self._send(tasks)
 
     def _say_lost(self) -> str:
         where = getattr(self.client.scheduler, "address", None) or "the scheduler"
@@ -191,20 +207,85 @@ class DaskEngine:
             )
 
 
-_LOST = object()
+class _Graph:
+    """Tasks that are handed out together.
+
+    Attributes
+    ----------
+    made : dict
+        The tasks as Dask takes them.
+    keys : dict
+        The key of each task, by its identity.
+    kept : list
+        Tasks that are asked for again and again, and were lost.
+    """
+
+    def __init__(self, key: Callable[[str], Any]) -> None:
+        self._key = key
+        self.made: dict[Any, Any] = {}
+        self.keys: dict[int, Any] = {}
+        self.kept: list[_Task] = []
+
+    def add(self, task: _Task) -> Any:
+        """Add a task, and before it those that it needs; the key of its outcome."""
+        from dask._task_spec import Task, TaskRef  # as distributed.Client has them
+        from dask.delayed import Delayed
+
+        if id(task) in self.keys:
+            return self.keys[id(task)]
+        given, needed = [], []
+        for one in task.arguments:
+            if isinstance(one, _Task):
+                needed.append(TaskRef(one.future.key if one.alive else self.add(one)))
+            elif isinstance(one, Delayed):
+                self.made.update(one.__dask_graph__())
+                needed.append(TaskRef(one.key))
+            else:
+                given.append(one)
+                continue
+            given.append(_LATER)
+        key = self.keys[id(task)] = self._key(task.name)
+        self.made[key] = Task(key, _Call(__version__, task.function, tuple(given)), *needed)
+        if task.kept:
+            self.kept.append(task)
+        return key
+
+
+class _Later:
+    """Stands for an argument that is the outcome of another task."""
+
+    def __reduce__(self) -> Any:
+        return "_LATER"
+
+
+_LATER = _Later()
+
+
+class _Call:
+    """A call, some of whose arguments come later."""
+
+    def __init__(
+        self, version: str, function: Callable[..., Any], arguments: tuple[Any, ...]
+    ) -> None:
+        self.version, self.function, self.arguments = version, function, arguments
+
+    def __dask_tokenize__(self) -> str:
+        """A name that costs nothing: Dask would read all that is in the arguments."""
+        return uuid.uuid4().hex
+
+    def __call__(self, *outcomes: Any) -> Any:
+        """Make the call, unless this worker came later with another version."""
+        if self.version != __version__:
+            raise ClusterError(
+                f"a worker has widemargin {__version__}, and this process {self.version}: install"
+                " the same"
+            )
+        later = iter(outcomes)
+        return self.function(*(next(later) if one is _LATER else one for one in self.arguments))
 
 
 def _same(value: Any) -> Any:
     return value
-
-
-def _call(version: str, function: Callable[..., Any], *arguments: Any) -> Any:
-    """Call a function, unless this worker came later with another version."""
-    if version != __version__:
-        raise ClusterError(
-            f"a worker has widemargin {__version__}, and this process {version}: install the same"
-        )
-    return function(*arguments)
 
 
 def versions() -> dict[str, str]:

@@ -11,12 +11,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Protocol
 
+#: How many outcomes one call joins: a call costs some milliseconds, and brings them all together.
+_BRANCHES = 8
+
 
 class Engine(Protocol):
     """Calls functions, here or elsewhere. A handle stands for the outcome of a call."""
 
     def submit(self, name: str, function: Callable[..., Any], *arguments: Any) -> Any:
-        """Have a function called, and return a handle; arguments may hold handles.
+        """Note a call, and return a handle; arguments may be handles.
+
+        It is made when an outcome is asked for that needs it.
 
         Parameters
         ----------
@@ -29,10 +34,14 @@ class Engine(Protocol):
     def share(self, name: str, value: Any) -> Any:
         """Return a handle of a value that many calls will need."""
 
-    def finished(self, handles: Sequence[Any]) -> Iterator[tuple[int, Any] | None]:
+    def finished(
+        self, handles: Sequence[Any], kept: Sequence[Any] = (), watched: Sequence[Any] = ()
+    ) -> Iterator[tuple[int, Any] | int]:
         """Yield the number and the outcome of each handle as it is known.
 
-        In between, None is yielded about every tenth of a second. The first error is raised.
+        In between, about every tenth of a second, it yields how many of `watched` are done. The
+        first error is raised. The outcomes of `kept` and `watched` stay where they are, for later
+        calls, until they are released.
         """
 
     def release(self, handles: Sequence[Any]) -> None:
@@ -41,29 +50,38 @@ class Engine(Protocol):
 
 def gather(engine: Engine, handles: Sequence[Any]) -> list[Any]:
     """Wait for outcomes, and return them in the order of their handles."""
-    found = dict(told for told in engine.finished(handles) if told is not None)
+    found = dict(told for told in engine.finished(handles) if not isinstance(told, int))
     return [found[number] for number in range(len(handles))]
 
 
 def tree(
     engine: Engine, name: str, join: Callable[[Any, Any], Any], handles: Sequence[Any]
 ) -> tuple[Any, list[Any]]:
-    """Join neighbours in pairs, the pairs in pairs, and so on.
+    """Join neighbours in eights, the eights in eights, and so on, each eight in pairs.
 
     The order of all additions follows from the number of handles alone. Returns the handle of the
     whole, and those of the joints below it.
     """
     level, joints = list(handles), []
     while len(level) > 1:
-        pairs = [level[i : i + 2] for i in range(0, len(level), 2)]
+        groups = [level[i : i + _BRANCHES] for i in range(0, len(level), _BRANCHES)]
         level = [
-            engine.submit(f"{name}, {len(level)} to {len(pairs)}", join, *pair)
-            if len(pair) == 2
-            else pair[0]
-            for pair in pairs
+            engine.submit(f"{name}, {len(level)} to {len(groups)}", join_all, join, *group)
+            if len(group) > 1
+            else group[0]
+            for group in groups
         ]
         joints += level
     return level[0], joints[:-1]
+
+
+def join_all(join: Callable[[Any, Any], Any], *parts: Any) -> Any:
+    """Join neighbours in pairs, the pairs in pairs, and so on."""
+    level = list(parts)
+    while len(level) > 1:
+        pairs = [level[i : i + 2] for i in range(0, len(level), 2)]
+        level = [join(*pair) if len(pair) == 2 else pair[0] for pair in pairs]
+    return level[0]
 
 
 class _Call:
@@ -103,8 +121,13 @@ class SerialEngine:
         """Return a handle of a value."""
         return _Call(_same, (value,))
 
-    def finished(self, handles: Sequence[_Call]) -> Iterator[tuple[int, Any] | None]:
+    def finished(
+        self, handles: Sequence[_Call], kept: Sequence[_Call] = (), watched: Sequence[_Call] = ()
+    ) -> Iterator[tuple[int, Any] | int]:
         """Make the calls in order."""
+        for number, handle in enumerate(watched, 1):
+            handle.outcome()
+            yield number
         for number, handle in enumerate(handles):
             yield number, handle.outcome()
 

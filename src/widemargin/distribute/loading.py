@@ -139,8 +139,9 @@ def load_partitions(
         engine.submit(f"encode, {one.name}", prepare, raw, one, shared)
         for raw, one in zip(read, partitions, strict=True)
     ]
-    facts = _wait(engine, [engine.submit("count rows", facts_of, one) for one in loaded], tick)
-    engine.release([*read, shared])
+    counted = [engine.submit("count rows", facts_of, one) for one in loaded]
+    facts = _wait(engine, counted, tick, kept=loaded)
+    engine.release([*read, shared, *counted])
     ready = Ready(loaded, facts, replace(found, encoder=named), width)
     if not ready.learned:
         raise DataError("there are no examples to learn from")
@@ -161,16 +162,18 @@ def _survey(
         for raw, one in zip(read, partitions, strict=True)
     ]
     total, joints = tree(engine, "join", join_surveys, surveys)
-    found: Survey = _wait(engine, [total], tick)[0]
+    found: Survey = _wait(engine, [total], tick, kept=read)[0]
     engine.release([*surveys, *joints, total])
     return found
 
 
-def _wait(engine: Engine, handles: Sequence[Any], tick: Tick) -> list[Any]:
+def _wait(
+    engine: Engine, handles: Sequence[Any], tick: Tick, kept: Sequence[Any] = ()
+) -> list[Any]:
     found = {}
-    for told in engine.finished(handles):
+    for told in engine.finished(handles, kept):
         tick()
-        if told is not None:
+        if not isinstance(told, int):
             found[told[0]] = told[1]
     return [found[number] for number in range(len(handles))]
 

@@ -60,6 +60,10 @@ class Weights:
     def __getstate__(self) -> dict[str, Any]:
         return {"packed": self.packed}
 
+    def __sizeof__(self) -> int:
+        """The bytes that travel."""
+        return object.__sizeof__(self) + sum(array.nbytes for array in self.packed.values())
+
 
 class Epoch(NamedTuple):
     """How every partition learns in an epoch."""
@@ -87,6 +91,10 @@ class Change:
         How many partitions changed each column.
     partitions, examples, mistakes, updates, loss
         How many partitions these are, and the counts of the epoch.
+    votes : float
+        How many hypotheses `gathered` is summed over.
+    longest : float
+        The squared norm of the longest step's direction, where that is measured.
     """
 
     places: np.ndarray | None
@@ -98,20 +106,14 @@ class Change:
     mistakes: int
     updates: int
     loss: float
+    votes: float = 0.0
+    longest: float = 0.0
 
-
-class Tally(NamedTuple):
-    """The counts of a partition's epoch."""
-
-    examples: int
-    mistakes: int
-    updates: int
-    loss: float
-
-
-def tally_of(change: Change) -> Tally:
-    """The counts alone, which are all that the driver needs of a partition."""
-    return Tally(change.examples, change.mistakes, change.updates, change.loss)
+    def __sizeof__(self) -> int:
+        """The bytes that travel."""
+        arrays = (self.places, self.moved, self.gathered, self.touched)
+        known = sum(array.nbytes for array in arrays if array is not None)
+        return object.__sizeof__(self) + known
 
 
 def learn_partition(loaded: Loaded, start: Weights, how: Epoch) -> Change:
@@ -150,20 +152,23 @@ def _change(
         else:  # the same, if a penalty shrinks the weights
             gathered = count * state.W.astype(np.float64) - state.U - votes * first
     moved, gathered = loaded.unpicked(moved), loaded.unpicked(gathered)
-    differs = np.any(moved != 0.0, axis=0) | np.any(gathered != 0.0, axis=0)
-    touched = np.any(moved != 0.0, axis=0).astype(np.int64)
-    places = loaded.places
+    touched = np.any(moved != 0.0, axis=0)
+    differs = touched | np.any(gathered != 0.0, axis=0)
+    dense = np.count_nonzero(differs) > _DENSE * (loaded.width + 1)
+    partitions = int(counts[0] > 0)
+    if dense and loaded.whole:
+        return Change(None, moved, gathered, touched.astype(np.int64), partitions, *counts)
     order = loaded.ascending
     chosen = order[differs[order]]
     found = Change(
-        places[chosen].astype(np.uint32 if loaded.width < 1 << 32 else np.uint64),
+        loaded.places[chosen].astype(np.uint32 if loaded.width < 1 << 32 else np.uint64),
         np.ascontiguousarray(moved[:, chosen]),
         np.ascontiguousarray(gathered[:, chosen]),
-        touched[chosen],
-        int(counts[0] > 0),
+        touched[chosen].astype(np.int64),
+        partitions,
         *counts,
     )
-    return _spread(found, loaded.width) if len(chosen) > _DENSE * (loaded.width + 1) else found
+    return _spread(found, loaded.width) if dense else found
 
 
 def _spread(change: Change, width: int) -> Change:
@@ -189,8 +194,9 @@ def add_changes(one: Change, other: Change) -> Change:
     """Add up what two groups of partitions changed."""
     counts = {
         name: getattr(one, name) + getattr(other, name)
-        for name in ("partitions", "examples", "mistakes", "updates", "loss")
+        for name in ("partitions", "examples", "mistakes", "updates", "loss", "votes")
     }
+    counts["longest"] = max(one.longest, other.longest)
     for dense, rest in ((one, other), (other, one)):
         if dense.places is None:
             one, other = dense, _spread(rest, dense.moved.shape[1] - 1)
@@ -198,8 +204,7 @@ def add_changes(one: Change, other: Change) -> Change:
             return Change(None, *summed, one.touched + other.touched, **counts)
     assert one.places is not None
     assert other.places is not None
-    places = np.union1d(one.places, other.places)
-    mine, theirs = np.searchsorted(places, one.places), np.searchsorted(places, other.places)
+    places, mine, theirs = merged(one.places, other.places)
 
     def added(a: np.ndarray, b: np.ndarray) -> np.ndarray:
         total = np.zeros((len(a), len(places)), a.dtype)
@@ -212,20 +217,43 @@ def add_changes(one: Change, other: Change) -> Change:
     return Change(places, moved, gathered, touched, **counts)
 
 
+def merged(one: np.ndarray, other: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The union of two ascending arrays, and where the members of each are in it.
+
+    Examples
+    --------
+    >>> [found.tolist() for found in merged(np.array([1, 4, 6]), np.array([2, 4]))]
+    [[1, 2, 4, 6], [0, 2, 3], [1, 2]]
+    """
+    both = np.concatenate([one, other])
+    order = np.argsort(both, kind="stable")  # merges the two runs, which is fast
+    ascending = both[order]
+    new = np.ones(len(both), bool)
+    np.not_equal(ascending[1:], ascending[:-1], out=new[1:])
+    at = np.empty(len(both), np.int64)
+    at[order] = np.cumsum(new) - 1
+    return ascending[new], at[: len(one)], at[len(one) :]
+
+
 def mix_into(state: State, change: Change, mix: str) -> float:
     """Make the mixture the next start, in place; returns how far the weights moved.
 
     With c votes so far and U such that the sum of all hypotheses is c W - U, the new sum adds
     n W + `gathered`, for n examples. So U grows by (c + n) (W' - W) - `gathered`.
     """
+    state.pass_over(change.examples)
+    return mix_arrays(state.W, state.U, state.clock[:, [COUNT]], change, mix)
+
+
+def mix_arrays(W: np.ndarray, U: np.ndarray, count: Any, change: Change, mix: str) -> float:
+    """Mix a change into weights and sums for their average, after `count` votes in all."""
     at: Any = slice(None) if change.places is None else change.places.astype(np.int64)
     shares = max(1, change.partitions) if mix == "uniform" else np.maximum(1, change.touched)
-    before = state.W[:, at].astype(np.float64)
-    state.W[:, at] = before + change.moved / shares
-    moved = state.W[:, at].astype(np.float64) - before
-    state.pass_over(change.examples)
-    if len(state.U):
-        state.U[:, at] += state.clock[:, [COUNT]] * moved - change.gathered
+    before = W[:, at].astype(np.float64)
+    W[:, at] = before + change.moved / shares
+    moved = W[:, at].astype(np.float64) - before
+    if len(U):
+        U[:, at] += count * moved - change.gathered
     distance = math.sqrt(float(np.sum(moved * moved)))
     if not math.isfinite(distance):
         raise DataError("the weights are too large for a float; scale the features down")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,23 +11,28 @@ import numpy as np
 from widemargin.certificates.gap import GapCertificate, relative, together
 from widemargin.distribute.cocoa import (
     SUMS,
+    Proposals,
     Round,
     Step,
     add_steps,
-    alpha_of,
     ascend,
+    costs_of,
+    proposals_of,
     step_of,
     weights_from,
 )
 from widemargin.distribute.engine import Engine, gather, tree
+from widemargin.distribute.hull import Hull, Proposal, kept_proposals
 from widemargin.distribute.mixing import Weights
 from widemargin.distribute.rounds import Rounds
 from widemargin.linear_svm.fit import SVMSettings
+from widemargin.modelfile import check_shape
 from widemargin.online.state import State
+from widemargin.training.checkpoints import without_prefix
 from widemargin.training.run import Counts
 
 #: Sigma is what the last round measured, and a little more: measured with 4 to 32 partitions of
-#: text and of dense rows, where more slows every round down and less lets theta fall below 1.
+#: text and of dense rows, where more slows every round down and less makes raised overshoot.
 _CAUTION = 1.1
 
 
@@ -83,7 +89,12 @@ class SVMTraining(Rounds):
         self.engine, self.loaded, self.state = engine, loaded, state
         self.settings, self.seed = settings, seed
         problems = len(state.W)
-        self.alphas = [np.zeros((problems, n)) for n in rows]
+        self.ends = np.cumsum([0, *rows])
+        self.alpha = np.zeros((problems, int(self.ends[-1])))
+        self.costs: np.ndarray | None = None  # known to the partitions, and asked for once
+        most = kept_proposals(problems, state.W.shape[1], self.alpha.shape[1])
+        pairs = zip(state.W, self.alpha, strict=True)
+        self.hulls = [Hull(Proposal(w.copy(), alpha.copy()), most) for w, alpha in pairs]
         self.most = float(max(1, sum(n > 0 for n in rows)))
         self.sigma = np.full(problems, self.most)
         self.gap = 1.0
@@ -92,17 +103,21 @@ class SVMTraining(Rounds):
         """Measure what there is and, unless it is good enough, raise the dual."""
         engine, count = self.engine, len(self.loaded)
         how = self._round(self.sigma)
+        if self.costs is None:
+            asked = [engine.submit("costs", costs_of, one, how) for one in self.loaded]
+            self.costs = np.concatenate(gather(engine, asked))
+            engine.release(asked)
         start, ascents = self._ascend(how)
-        alphas = [engine.submit("dual values", alpha_of, one) for one in ascents]
+        own = [engine.submit("proposals", proposals_of, one) for one in ascents]
         total, rest = self._add_up([engine.submit("steps", step_of, one) for one in ascents])
         found: dict[int, Any] = {}
         try:
-            for told in engine.finished([*alphas, total]):
-                if told is not None:
+            for told in engine.finished([*own, total]):
+                if not isinstance(told, int):
                     found[told[0]] = told[1]
                 yield len(found) / (count + 2)
         finally:
-            engine.release([*alphas, total, *rest, *ascents, start])
+            engine.release([*own, total, *rest, *ascents, start])
         self._take(found[count], [found[i] for i in range(count)], counts)
 
     def _round(self, sigma: np.ndarray) -> Round:
@@ -116,38 +131,64 @@ class SVMTraining(Rounds):
         start = engine.share(f"weights of round {e}", Weights.of(self.state.W))
         return start, [
             engine.submit(f"ascend, round {e}, partition {i + 1}", ascend, one, start, alpha, how)
-            for i, (one, alpha) in enumerate(zip(self.loaded, self.alphas, strict=True))
+            for i, (one, alpha) in enumerate(zip(self.loaded, self._alphas(), strict=True))
         ]
+
+    def _alphas(self) -> list[np.ndarray]:
+        """The dual values of each partition."""
+        pairs = pairwise(self.ends.tolist())
+        return [np.ascontiguousarray(self.alpha[:, a:b]) for a, b in pairs]
 
     def _add_up(self, steps: list[Any]) -> tuple[Any, list[Any]]:
         total, joints = tree(self.engine, "add up", add_steps, steps)
         return total, [*joints, *steps]
 
-    def _take(self, step: Step, raised: list[np.ndarray], counts: Counts) -> None:
-        """Take a step along the changes of all partitions, to where the dual is largest."""
+    def _take(self, step: Step, proposals: list[Proposals], counts: Counts) -> None:
+        """Take the best mixture of what the partitions proposed, and of earlier proposals."""
         W, sums = self.state.W, step.sums
         known = objectives(W, sums)
         self.gap = known.gap
-        examples = sum(alpha.shape[1] for alpha in raised)
+        examples = self.alpha.shape[1]
         mistakes, updates = (int(sums[:, SUMS.index(n)].sum()) for n in ("mistakes", "updates"))
         counts.add(examples, mistakes, updates, float(known.primal.sum()) * examples)
         if self.gap <= self.settings.tol:
             return  # what was measured is good enough: it is what is kept
-        more, cross, squares, alone = (
-            sums[:, SUMS.index(name)] for name in ("more_alpha", "cross", "more_squares", "moved")
-        )
-        length = np.sum(step.moved * step.moved, axis=1)
-        along = np.sum(W[:, step.places] * step.moved, axis=1)
-        slope, curvature = more - along - cross, length + squares
-        best = np.divide(slope, curvature, out=np.ones(len(W)), where=curvature > 0.0)
-        theta = np.clip(best, 0.0, 1.0)
-        W[:, step.places] += theta[:, None] * step.moved
-        for alpha, new in zip(self.alphas, raised, strict=True):
-            # With theta = 1 exactly the new values, which are within their bounds.
-            alpha += np.where(theta[:, None] == 1.0, new - alpha, theta[:, None] * (new - alpha))
-        overlap = np.divide(length, alone, out=np.ones(len(W)), where=alone > 0.0)
-        wider = np.where(best < 1.0, 2.0 * self.sigma, _CAUTION * overlap)
-        self.sigma = np.clip(wider, 1.0, self.most)
+        raised = np.concatenate([one.raised for one in proposals], axis=1)
+        pulled = np.concatenate([one.pulled for one in proposals], axis=1)
+        for c in range(len(W)):
+            alone = float(sums[c, SUMS.index("moved")])
+            self._mix(c, step, raised[c], pulled[c], alone)
+
+    def _mix(
+        self, c: int, step: Step, raised: np.ndarray, pulled: np.ndarray, alone: float
+    ) -> None:
+        """Mix the proposals for one problem, and learn how far the partitions' changes overlap."""
+        assert self.costs is not None
+        W, problems = self.state.W, len(self.state.W)
+        squared = self.settings.loss == "squared_hinge"
+        hull = self.hulls[c]
+        up, away = hull.now.w.copy(), np.zeros_like(W[c])
+        up[step.places] += step.moved[c]
+        away[step.places] = step.moved[problems + c]
+        soft = None
+        if squared:
+            soft = np.divide(0.5, self.costs, out=np.zeros_like(self.costs), where=self.costs > 0.0)
+        change = raised - hull.now.alpha
+        slope = float(np.sum(change) - np.sum(W[c, step.places] * step.moved[c]))
+        length = float(np.sum(step.moved[c] ** 2))
+        bend = length
+        if soft is not None:
+            slope -= float(np.sum(soft * hull.now.alpha * change))
+            bend += float(np.sum(soft * change * change))
+        hull.mix([Proposal(up, raised), Proposal(away, self.costs * pulled)], soft)
+        W[c] = hull.now.w
+        # Rounding may have put some a little beyond their bounds.
+        self.alpha[c] = np.clip(hull.now.alpha, 0.0, np.inf if squared else self.costs)
+        hull.now = Proposal(hull.now.w, self.alpha[c].copy())
+        wider = 2.0 * self.sigma[c]  # if raised went too far
+        if slope >= bend:
+            wider = _CAUTION * (length / alone if alone > 0.0 else 1.0)
+        self.sigma[c] = min(max(wider, 1.0), self.most)
 
     def end_epoch(self) -> float | None:
         """Return the relative gap at the start of the round, by which the driver stops."""
@@ -159,7 +200,7 @@ class SVMTraining(Rounds):
         bias = self.settings.constant
         parts = [
             engine.submit(f"rebuild, partition {i + 1}", weights_from, one, alpha, bias)
-            for i, (one, alpha) in enumerate(zip(self.loaded, self.alphas, strict=True))
+            for i, (one, alpha) in enumerate(zip(self.loaded, self._alphas(), strict=True))
         ]
         total, rest = self._add_up(parts)
         (made,) = gather(engine, [total])
@@ -179,7 +220,7 @@ class SVMTraining(Rounds):
                     relative(float(known.primal[c]), float(known.dual[c])),
                     int(found.sums[c, SUMS.index("support")]),
                     float(found.sums[c, SUMS.index("violation")]),
-                    alpha=np.concatenate([alpha[c] for alpha in self.alphas]),
+                    alpha=self.alpha[c].copy(),
                 )
                 for c in range(len(W))
             ]
@@ -188,13 +229,18 @@ class SVMTraining(Rounds):
     # Checkpoints. The weights themselves are in the model that is stored with them.
 
     def contents(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-        """The dual values, and how far the training has come."""
-        arrays = {f"alpha.{i}": alpha for i, alpha in enumerate(self.alphas)}
-        about = {"finished": self.finished, "gap": self.gap}
-        return {**arrays, "sigma": self.sigma}, about
+        """The dual values, the proposals that are kept, and how far the training has come."""
+        arrays = {"alpha": self.alpha, "sigma": self.sigma}
+        for c, hull in enumerate(self.hulls):
+            arrays |= {f"hull{c}.{name}": array for name, array in hull.arrays().items()}
+        return arrays, {"finished": self.finished, "gap": self.gap}
 
     def resume(self, arrays: dict[str, np.ndarray], about: dict[str, Any]) -> None:
         """Undo `contents`."""
-        self.alphas = [np.array(arrays[f"alpha.{i}"]) for i in range(len(self.alphas))]
-        self.sigma = np.array(arrays["sigma"])
+        for name in ("alpha", "sigma"):
+            check_shape(name, arrays[name], getattr(self, name).shape)
+        self.alpha, self.sigma = np.array(arrays["alpha"]), np.array(arrays["sigma"])
+        for c, hull in enumerate(self.hulls):
+            now = Proposal(self.state.W[c].copy(), self.alpha[c].copy())
+            hull.resume(now, without_prefix(f"hull{c}", arrays))
         self.finished, self.gap = about["finished"], about["gap"]

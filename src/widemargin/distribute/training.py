@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,6 @@ from widemargin.distribute.mixing import (
     count_right,
     learn_partition,
     mix_into,
-    tally_of,
 )
 from widemargin.distribute.rounds import Rounds
 from widemargin.online.held_out import HeldOut, HeldOutScore
@@ -25,7 +24,74 @@ from widemargin.online.state import State
 from widemargin.training.run import Counts
 
 
-class MixedTraining(Rounds):
+class Mixing(Rounds):
+    """Iterative parameter mixing of anything that has weights.
+
+    Subclasses say what they send out and how a partition learns.
+
+    Attributes
+    ----------
+    engine : Engine
+        What learns.
+    loaded : sequence of handles
+        The partitions that are ready.
+    mix : {"uniform", "touched"}
+        How the partitions' weights are mixed.
+    change : float or None
+        How far the mixture moved in the last round.
+    """
+
+    engine: Engine
+    loaded: Sequence[Any]
+    mix: str
+    change: float | None = None
+
+    def start(self) -> tuple[np.ndarray, Any]:
+        """The weights from which all partitions start, and how they learn."""
+        raise NotImplementedError
+
+    def take(self, change: Change) -> float:
+        """Make the mixture the next start; returns how far the weights moved."""
+        raise NotImplementedError
+
+    #: Learns from a partition for one epoch: (loaded, weights, how) to a Change.
+    learn_part: Callable[[Any, Weights, Any], Change]
+
+    def do_round(self, counts: Counts) -> Generator[float, None, None]:
+        """Let all partitions learn at the same time, and mix what they learned."""
+        change: Change | None = None
+        total, changes, others = self._submit()
+        count = len(changes)
+        try:
+            for told in self.engine.finished([total], kept=self.loaded, watched=changes):
+                if isinstance(told, int):
+                    yield told / (count + 1)
+                else:
+                    change = told[1]
+        finally:
+            self.engine.release([total, *changes, *others])
+        assert change is not None
+        counts.add(change.examples, change.mistakes, change.updates, change.loss)
+        self.change = self.take(change)
+
+    def _submit(self) -> tuple[Any, list[Any], list[Any]]:
+        """Have an epoch done; the handles of the whole, of the partitions, and of all others."""
+        engine, e = self.engine, self.epoch
+        weights, how = self.start()
+        start, learn = engine.share(f"weights of epoch {e}", Weights.of(weights)), self.learn_part
+        changes = [
+            engine.submit(f"learn, epoch {e}, partition {i + 1}", learn, one, start, how)
+            for i, one in enumerate(self.loaded)
+        ]
+        total, joints = tree(engine, f"mix epoch {e}", add_changes, changes)
+        return total, changes, [*joints, start]
+
+    def end_epoch(self) -> float | None:
+        """Return how far the mixture moved."""
+        return self.change if self.finished == self.epoch else None
+
+
+class MixedTraining(Mixing):
     """A linear learner in training on partitions.
 
     The state is here, with the driver, and every epoch sends it out anew: a worker that is lost
@@ -68,56 +134,19 @@ class MixedTraining(Rounds):
     ) -> None:
         self.engine, self.loaded, self.state, self.settings = engine, loaded, state, settings
         self.mix, self.bias, self.seed, self.held_back = mix, bias, seed, held_back
-        self.change: float | None = None
         self.held_out: HeldOutScore | None = None
         if held_out is not None:
             self.held_out = HeldOutScore(held_out, state, settings.keep, settings.threads)
 
-    def do_round(self, counts: Counts) -> Generator[float, None, None]:
-        """Let all partitions learn at the same time, and mix what they learned."""
-        change: Change | None = None
-        handles, count = self._submit(), len(self.loaded)
-        done = 0
-        try:
-            for told in self.engine.finished(handles[: count + 1]):
-                if told is None:
-                    yield done / (count + 1)
-                    continue
-                number, outcome = told
-                if number == count:
-                    change = outcome
-                else:
-                    done += 1
-                    # The loss is added up below, in the order of the partitions.
-                    counts.add(outcome.examples, outcome.mistakes, outcome.updates, 0.0)
-                    yield done / (count + 1)
-        finally:
-            self.engine.release(handles)
-            if change is None:  # broken off: what was learned is that of the epochs before
-                counts.reset()
-        assert change is not None
-        counts.loss = change.loss
-        self.change = mix_into(self.state, change, self.mix)
+    learn_part = staticmethod(learn_partition)
 
-    def _submit(self) -> list[Any]:
-        """Have an epoch done; the handles of the counts, of the whole, and of all between."""
-        engine, e = self.engine, self.epoch
-        start = engine.share(f"weights of epoch {e}", Weights.of(self.state.W))
-        how = Epoch(self.settings, self.bias, self.seed, e - 1)
-        changes = [
-            engine.submit(f"learn, epoch {e}, partition {i + 1}", learn_partition, one, start, how)
-            for i, one in enumerate(self.loaded)
-        ]
-        tallies = [
-            engine.submit(f"count, epoch {e}, partition {i + 1}", tally_of, one)
-            for i, one in enumerate(changes)
-        ]
-        total, joints = tree(engine, f"mix epoch {e}", add_changes, changes)
-        return [*tallies, total, *joints, *changes, start]
+    def start(self) -> tuple[np.ndarray, Epoch]:
+        """The weights, and how to learn."""
+        return self.state.W, Epoch(self.settings, self.bias, self.seed, self.epoch - 1)
 
-    def end_epoch(self) -> float | None:
-        """Return how far the mixture moved."""
-        return self.change if self.finished == self.epoch else None
+    def take(self, change: Change) -> float:
+        """Make the mixture the next start."""
+        return mix_into(self.state, change, self.mix)
 
     def score(self) -> float:
         """Accuracy on the held-out examples of the hypothesis that would be deployed now."""

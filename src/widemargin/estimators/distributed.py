@@ -3,36 +3,29 @@
 from __future__ import annotations
 
 import os
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
-from widemargin.data.datasets import Classes, make_encoder, read_all
-from widemargin.data.encode.interactions import pairs_of
+from widemargin.data.datasets import Classes, read_all
 from widemargin.data.encode.labels import codes_of
-from widemargin.data.encode.table import TableEncoder
-from widemargin.data.encode.text import TextEncoder
-from widemargin.data.readers.columns import TableOptions, listed
 from widemargin.data.readers.files import Files, ReadOptions
-from widemargin.data.reading import open_files
 from widemargin.data.rows import Rows
 from widemargin.distribute.clusters import open_engine
-from widemargin.distribute.dask_collections import (
-    is_collection,
-    is_data_frame,
-    partitions_of_arrays,
-    partitions_of_bags,
-    partitions_of_frame,
-)
 from widemargin.distribute.fit import MixedFit, Source, check_distributes, resumed_state
-from widemargin.distribute.partitions import partitions_of_files
+from widemargin.distribute.mixing import MIXTURES
+from widemargin.distribute.sentences import fit_sentences
 from widemargin.distribute.svm_fit import SVMFit
+from widemargin.estimators.cluster_sources import find_source
+from widemargin.estimators.encoded import EncodedClassifier
 from widemargin.estimators.files import estimator_of
 from widemargin.estimators.linear import LinearLearner
 from widemargin.estimators.linear_svm import LinearSVM, warn_of_gap
+from widemargin.estimators.table import TableClassifier
+from widemargin.estimators.text import TextClassifier
 from widemargin.linear_svm.fit import SVMSettings
 from widemargin.models.linear import LinearModel
 from widemargin.online.held_out import HeldOut
@@ -40,10 +33,13 @@ from widemargin.online.state import State
 from widemargin.parameters import (
     NamedParameters,
     changed,
+    check_choice,
     check_whole,
     refuse_unknown,
     refuse_unused,
 )
+from widemargin.structured.parser.parser import Parser
+from widemargin.structured.tagger.tagger import Tagger
 from widemargin.training.checkpoints import digest_of, open_checkpoints
 from widemargin.training.history import History
 from widemargin.training.progress import watched
@@ -52,13 +48,11 @@ from widemargin.training.progress import watched
 _INSTEAD = {
     "KernelPerceptron": "Perceptron, with features that make the classes separable",
     "KernelSVM": "LinearSVM, or KernelSVM on a sample that fits into one machine",
-    "StructuredPerceptron": "StructuredPerceptron on one machine",
-    "Tagger": "Tagger on one machine",
-    "Parser": "Parser on one machine",
-    "TextClassifier": "its learner with text files: Distributed(Perceptron()).fit(files)",
-    "TableClassifier": "its learner with tables: Distributed(Perceptron()).fit(files, label=...)",
+    "StructuredPerceptron": "Tagger or Parser, or StructuredPerceptron on one machine",
+    "Tokenizer": "Tokenizer on one machine",
 }
-_TABLE_OPTIONS = ("weight", "text", "columns", "drop", "categories", "missing_values")
+_LINEAR = "Perceptron, PassiveAggressive, OnlineLogistic, LinearSVM"
+_SENTENCES = (Tagger, Parser)
 
 
 @dataclass(eq=False, repr=False)
@@ -74,15 +68,16 @@ class Distributed(NamedParameters):
 
     Parameters
     ----------
-    estimator : Perceptron, PassiveAggressive, OnlineLogistic or LinearSVM
+    estimator : Perceptron, PassiveAggressive, OnlineLogistic, LinearSVM, TextClassifier, \
+            TableClassifier, Tagger or Parser
         What learns, with its parameters. An SVM is solved by dual ascent in all partitions at the
         same time, until the duality gap of all examples together is at most its `tol`.
     client : distributed.Client, str or None
         The cluster: a client, the address of a scheduler, "local" for a cluster on this machine
         that lives as long as the fit, or None for the client that is current.
     partitions : int or None
-        About how many partitions files are cut into; None for one per 64 MB. Collections of Dask
-        have partitions of their own.
+        About how many partitions files are cut into; None for one per 64 MB, and for sentences one
+        per 200,000 words. Collections of Dask have partitions of their own.
     mix : {"touched", "uniform"}
         "touched" divides the change of each feature by the number of partitions that changed it;
         "uniform" by the number of all partitions. Only the latter has the mistake bound;
@@ -92,7 +87,7 @@ class Distributed(NamedParameters):
 
     Attributes
     ----------
-    model_ : LinearModel
+    model_ : LinearModel, TaggerModel or ParserModel
         The trained model.
 
     Examples
@@ -134,10 +129,11 @@ class Distributed(NamedParameters):
         ----------
         X : path, pattern, list of them, Dask Array, Dask DataFrame or Dask Bag of texts
             The examples. Files are of any kind that `widemargin.read` reads; workers open them by
-            the same names.
+            the same names. A tagger and a parser take what their own `fit` takes; it is read here,
+            and the sentences are sent to the workers.
         y : Dask Array, Dask Bag or str, optional
             The labels of an array or a bag; the name of the column of a data frame. Those of files
-            are in the files.
+            are in the files. For a tagger, the tags.
         X_val, y_val : optional
             Held-out examples to score after each epoch: a file (without y_val), or arrays.
         checkpoint : path, optional
@@ -146,6 +142,8 @@ class Distributed(NamedParameters):
         **reading
             How to read files, as for `widemargin.read`: `format`, `encoding`, `zero_based`,
             `dtype`, `skip_bad`, and options for tables and texts; for data frames those of tables.
+            For a tagger, `column`. A `TableClassifier` and a `TextClassifier` have such options
+            themselves.
 
         Returns
         -------
@@ -153,9 +151,15 @@ class Distributed(NamedParameters):
             After Ctrl-C the tasks are cancelled, and what was learned up to the last whole epoch is
             stored before KeyboardInterrupt is raised.
         """
-        learner = self._learner()
+        estimator = self._estimator()
+        if isinstance(estimator, _SENTENCES):
+            return self._fit_sentences(estimator, X, y, checkpoint, X_val, reading)
+        learner = estimator
+        if isinstance(estimator, EncodedClassifier):
+            learner = estimator._fresh_learner(estimator._default())
+            self._check_learner(learner)
         settings = self._settings(learner, X_val)
-        source, options = self._source(X, y, reading)
+        source, options = find_source(estimator, X, y, self.partitions, reading)
         rng = learner._generator()
         svm = isinstance(settings, SVMSettings)
 
@@ -221,17 +225,45 @@ class Distributed(NamedParameters):
 
     # Internals
 
-    def _learner(self) -> Any:
+    def _estimator(self) -> Any:
         """A fresh copy of the estimator, if it distributes."""
-        name = type(self.estimator).__name__
-        if not isinstance(self.estimator, (LinearLearner, LinearSVM)):
-            instead = _INSTEAD.get(name, "Perceptron, PassiveAggressive, OnlineLogistic, LinearSVM")
-            raise TypeError(f"{name} does not distribute: use {instead}")
+        if not isinstance(self.estimator, (*_SENTENCES, TextClassifier, TableClassifier)):
+            self._check_learner(self.estimator)
         if self.partitions is not None:
             check_whole("partitions", self.partitions, least=1, other="None")
-        if getattr(self.estimator, "warm_start", False):
-            raise ValueError("warm_start=True has no effect on a cluster: every fit starts anew")
         return clone(self.estimator)
+
+    @staticmethod
+    def _check_learner(learner: Any) -> None:
+        """Refuse a learner that does not distribute."""
+        name = type(learner).__name__
+        if not isinstance(learner, (LinearLearner, LinearSVM)):
+            raise TypeError(f"{name} does not distribute: use {_INSTEAD.get(name, _LINEAR)}")
+        if getattr(learner, "warm_start", False):
+            raise ValueError("warm_start=True has no effect on a cluster: every fit starts anew")
+
+    def _fit_sentences(
+        self, learner: Any, X: Any, y: Any, checkpoint: Any, X_val: Any, reading: dict[str, Any]
+    ) -> Self:
+        """Train a tagger or a parser."""
+        check_choice("mix", self.mix, MIXTURES)
+        name = type(learner).__name__
+        if X_val is not None:
+            raise ValueError(f"X_val has no effect for {name}: give it validation")
+        tagger = isinstance(learner, Tagger)
+        refuse_unknown("Distributed.fit", reading, ["column"] if tagger else [])
+        if y is not None and not tagger:
+            raise ValueError(f"y has no effect for {name}: trees are in the sentences")
+        given = (X, y) if tagger else (X,)
+        with (
+            open_engine(self.client) as engine,
+            watched(self.progress, learner.epochs or 0) as watch,
+        ):
+            how = {**reading, "watch": watch, "checkpoint": checkpoint}
+            self.model_ = fit_sentences(learner, engine, self.partitions, self.mix, *given, **how)
+        if watch.interrupted:
+            raise KeyboardInterrupt
+        return self
 
     def _settings(self, learner: Any, X_val: Any) -> Any:
         """The parameters as settings that mean something on partitions."""
@@ -245,29 +277,6 @@ class Distributed(NamedParameters):
         check_distributes(settings, self.mix)
         refuse_unused(changed(settings), settings.uses(held_out=X_val is not None))
         return settings
-
-    def _source(self, X: Any, y: Any, reading: dict[str, Any]) -> tuple[Source, ReadOptions]:
-        """The recipes, and how other files are read alike."""
-        if not is_collection(X):
-            if y is not None:
-                raise ValueError("the labels of files are in the files: y has no effect")
-            usual = {"format": None, "encoding": "utf-8", "dtype": np.float64, "skip_bad": 0}
-            how = {name: reading.pop(name, value) for name, value in usual.items()}
-            zero_based = reading.pop("zero_based", None)
-            files, encode = open_files("Distributed.fit", X, how, zero_based, 1, reading)
-            made = partitions_of_files(files, self.partitions)
-            options = replace(files.options, format=files.format)
-            if files.schema is not None:
-                options = replace(options, table=replace(options.table, schema=files.schema))
-            return Source(made, make_encoder(files, encode), files.options.skip_bad), options
-        if self.partitions is not None:
-            raise ValueError("partitions has no effect for collections: repartition them")
-        if is_data_frame(X):
-            return _frame_source(X, y, reading)
-        refuse_unknown("Distributed.fit", reading, [])
-        if hasattr(X, "chunks"):
-            return Source(partitions_of_arrays(X, y), None), ReadOptions()
-        return Source(partitions_of_bags(X, y), TextEncoder()), ReadOptions()
 
     def _task(self, learner: Any, source: Source) -> dict[str, Any]:
         """Describe the training, so that only a checkpoint of the same training is resumed."""
@@ -294,18 +303,3 @@ class Distributed(NamedParameters):
         assert data is not None
         rows = data.rows.with_bias(fit.bias)
         return HeldOut(rows, rows.everything, data.codes)
-
-
-def _frame_source(X: Any, y: Any, reading: dict[str, Any]) -> tuple[Source, ReadOptions]:
-    """The recipes of a Dask data frame."""
-    if not isinstance(y, str):
-        raise ValueError("the labels of a Dask DataFrame are in one of its columns: y is its name")
-    refuse_unknown("Distributed.fit", reading, (*_TABLE_OPTIONS, "scale", "interactions"))
-    scale, pairs = reading.pop("scale", "standard"), pairs_of(reading.pop("interactions", ()))
-    for name in reading.keys() & {"text", "drop", "columns", "categories"}:
-        reading[name] = listed(reading[name])
-    options = ReadOptions(table=TableOptions(label=y, **reading))
-    texts = [str(name) for name in options.table.text]
-    text = TextEncoder() if texts else None
-    encoder = TableEncoder(scale, text, texts, pairs)
-    return Source(partitions_of_frame(X, options), encoder), options

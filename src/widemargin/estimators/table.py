@@ -344,6 +344,15 @@ class TableClassifier(EncodedClassifier):
         self, X: Any, y: Any, *, schema: TableSchema | None = None, need_label: bool = True
     ) -> Source:
         """A table, as readers yield it: files, or a table in memory."""
+        # Columns of an array have no names to go by, unless the user chose among them.
+        chosen = schema is None or listed(self.columns) or listed(self.drop)
+        reading = self._reading(y, schema=schema, need_label=need_label)
+        return open_table(X, y, reading, None if chosen else self.n_features_in_)
+
+    def _reading(
+        self, y: Any, *, schema: TableSchema | None = None, need_label: bool = True
+    ) -> ReadOptions:
+        """How a table is read."""
         columns: dict[str, Any] = {name: listed(getattr(self, name)) for name in _COLUMNS}
         if isinstance(y, str) and self.label not in (None, y):
             raise ValueError(f"y={y!r} and label={self.label!r} name different columns")
@@ -357,7 +366,7 @@ class TableClassifier(EncodedClassifier):
             need_label=need_label,
             schema=schema,
         )
-        reading = ReadOptions(
+        return ReadOptions(
             format=self.format,
             among=TABLES,
             encoding=self.encoding,
@@ -365,9 +374,6 @@ class TableClassifier(EncodedClassifier):
             skip_bad=self.skip_bad,
             threads=thread_count(self.n_jobs),
         )
-        # Columns of an array have no names to go by, unless the user chose among them.
-        chosen = schema is None or listed(self.columns) or listed(self.drop)
-        return open_table(X, y, reading, None if chosen else self.n_features_in_)
 
     def _asked(self, X: Any) -> Source:
         """A table to ask the model about; it need not have labels."""

@@ -37,6 +37,7 @@ def solve(
     rng: np.random.Generator,
     signal: StopSignal,
     start: np.ndarray | None = None,
+    own: np.ndarray | None = None,
 ) -> Solver:
     """Solve a problem slice by slice; a deadline leaves what was found, with its true gap.
 
@@ -56,11 +57,13 @@ def solve(
         Looked at after every slice.
     start : array, optional
         Dual values to begin with, within their bounds.
+    own : array, optional
+        Weights that may be better than those which the dual values make.
     """
-    ascent, policy = DualAscent(problem, rng, start), StepPolicy(problem)
+    ascent, policy = DualAscent(problem, rng, start, own), StepPolicy(problem)
     seems_solved = False
     while True:
-        if not seems_solved:
+        if not seems_solved and ascent.epochs < problem.epochs:  # steps count, too
             yield from policy.run_pass(ascent, signal)
         last = signal.stop or ascent.stuck or ascent.epochs >= problem.epochs
         if last or seems_solved or ascent.should_measure():

@@ -35,8 +35,9 @@ _EASY = 3.0
 #: Where C times the mean squared length is above this, the problem is first solved for a smaller C,
 #: roughly (to this relative gap), and then for one that is this many times larger, and so on.
 _HARD, _ROUGH, _STRIDE = 1e4, 0.1, 30.0
-#: There are at most this many such stages: features of a huge scale are not the fault of C.
-_MOST_STAGES = 6
+#: There are at most this many such stages: features of a huge scale are not the fault of C. With
+#: this many rows per feature there are none: the weights are determined well enough from the start.
+_MOST_STAGES, _DETERMINED = 6, 200
 #: Values whose squares are added up at once, in float64: 8 MB.
 _VALUES_AT_ONCE = 1 << 20
 #: Sparse rows are taken as a matrix if at least this fraction of it is not zero. Passes over a
@@ -81,7 +82,10 @@ def shareable(problem: BinarySVM, classes: int) -> bool:
 
 def _path(problem: BinarySVM) -> list[float]:
     """Return the parts of C to solve the problem for, one after another: the last is 1."""
-    hardness, factors = problem.C * _squared_length(problem.rows), [1.0]
+    rows, factors = problem.rows, [1.0]
+    if rows.n > _DETERMINED * (rows.width + 1):
+        return factors
+    hardness = problem.C * _squared_length(rows)
     while hardness * factors[0] > _HARD and len(factors) < _MOST_STAGES:
         factors.insert(0, factors[0] / _STRIDE)
     return factors
@@ -143,6 +147,7 @@ def solve_classes(
         epochs = min(_PASSES, first.epochs)
         start = yield from _run_passes(all_classes, epochs, rng, signal, threads)
     pulls = np.stack([each.y for each in all_classes.problems]) * np.stack(start)
+    weights = np.zeros((len(pulls), first.rows.width + 1))
     shared = _shared(all_classes)
     for factor in _path(first):
         costs, tol = frozen(factor * shared.costs), first.tol if factor == 1.0 else _ROUGH
@@ -155,16 +160,13 @@ def solve_classes(
         ):
             epochs += whole
             yield _report(point, epochs, whole, factor)
-        pulls = point.best
+        pulls, weights = point.best, point.lowest
     alphas = np.abs(pulls)
-    measured = _measure(all_classes, alphas)
     solutions = [
         Solution(w, alphas[c], found, found.gap <= first.tol)
-        for c, (w, found) in enumerate(measured)
+        for c, (w, found) in enumerate(measure_all(all_classes, alphas, weights))
     ]
-    rest = {c for c, solution in enumerate(solutions) if not solution.reached}
-    if rest and not signal.stop and epochs < first.epochs:
-        yield from _go_on(all_classes, solutions, sorted(rest), rng, signal, epochs)
+    yield from finish_classes(all_classes, solutions, rng, signal, epochs)
     return solutions
 
 
@@ -234,31 +236,38 @@ def _report(point: ClassesIterate, epochs: int, whole: bool, factor: float) -> S
     return SolverReport(epochs, 1.0, mistakes, updates, primal, dual)
 
 
-def _measure(all_classes: OneVsRest, alphas: np.ndarray) -> list[tuple[np.ndarray, GapCertificate]]:
+def measure_all(
+    all_classes: OneVsRest, alphas: np.ndarray, weights: np.ndarray | None = None
+) -> list[tuple[np.ndarray, GapCertificate]]:
     """Return the weights of every class and their true gaps, computed from scratch."""
     costs = all_classes.problems[0].costs
     objectives = [
         BinaryObjective(each.rows, each.y, costs, each.squared, False)
         for each in all_classes.problems
     ]
-    return measure_classes(objectives, alphas)
+    return measure_classes(objectives, alphas, weights)
 
 
-def _go_on(
+def finish_classes(
     all_classes: OneVsRest,
     solutions: list[Solution],
-    rest: list[int],
     rng: np.random.Generator,
     signal: StopSignal,
     epochs: int,
 ) -> Iterator[SolverReport]:
-    """Let the two-class solver finish the classes that are not solved, epoch by epoch."""
+    """Let the two-class solver finish the classes that are not solved, epoch by epoch.
+
+    Changes `solutions`, which took `epochs` so far; a deadline leaves them as they are.
+    """
+    rest = [c for c, solution in enumerate(solutions) if not solution.reached]
     left = all_classes.problems[0].epochs - epochs
+    if not rest or signal.stop or left <= 0:
+        return
     solvers: dict[int, Solver] = {}
     rows = thinned(all_classes.problems[0].rows)
     for c, own in zip(rest, rng.spawn(len(rest)), strict=True):
         problem = replace(all_classes.problems[c], rows=rows, epochs=left)
-        solvers[c] = solve(problem, own, signal, solutions[c].alpha)
+        solvers[c] = solve(problem, own, signal, solutions[c].alpha, solutions[c].w)
     latest = [(each.certificate.primal, each.certificate.dual) for each in solutions]
     while solvers:
         epochs, mistakes, updates = epochs + 1, 0, 0

@@ -83,11 +83,13 @@ class DualState:
         alpha = self.alpha[which]
         return which[(alpha > 0.0) & (alpha < self.caps[which])]
 
-    def measure(self) -> tuple[np.ndarray, float, GapCertificate]:
+    def measure(
+        self, weights: np.ndarray | None = None
+    ) -> tuple[np.ndarray, float, GapCertificate]:
         """Return the weights and free bias to deploy, and their true gap, computed from scratch.
 
-        With a free bias this balances the dual values first; call `rebuild` before going on from
-        them.
+        The weights are the given ones, or those that the dual values make. With a free bias this
+        balances the dual values first; call `rebuild` before going on from them.
         """
         problem = self.problem
         if problem.free_bias:
@@ -95,7 +97,7 @@ class DualState:
         binary = BinaryObjective(
             problem.rows, problem.y, self.costs, problem.squared, problem.free_bias
         )
-        return measure_binary(binary, self.alpha.copy())
+        return measure_binary(binary, self.alpha.copy(), weights)
 
 
 def balanced(alpha: np.ndarray, y: np.ndarray, caps: np.ndarray) -> np.ndarray:

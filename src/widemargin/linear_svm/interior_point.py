@@ -85,15 +85,22 @@ def matrix_of(rows: Rows, which: np.ndarray, signs: np.ndarray) -> Any:
     return signs[:, None] * np.column_stack([matrix, np.full(len(which), rows.bias)])
 
 
-def solve_qp(problem: QuadraticProgram, tol: float) -> Iterator[np.ndarray]:
-    """Yield dual values within their bounds, the best so far, until their gap is at most `tol`."""
+class Inside(NamedTuple):
+    """Dual values within their bounds, and the weights at the same point."""
+
+    alpha: np.ndarray
+    w: np.ndarray
+
+
+def solve_qp(problem: QuadraticProgram, tol: float) -> Iterator[Inside]:
+    """Yield the best point so far, until the gap of its dual values is at most `tol`."""
     point = _start(problem)
-    best, best_gap, best_step = point.a, np.inf, 0
+    best, best_gap, best_step = Inside(point.a, point.w), np.inf, 0
     for number in range(_STEPS):
         newton = _NewtonSystem(problem, point)
         gap = _relative_gap(problem, point)
         if gap < best_gap:
-            best, best_gap, best_step = point.a.copy(), gap, number
+            best, best_gap, best_step = Inside(point.a.copy(), point.w.copy()), gap, number
         yield best
         if best_gap <= tol or number > best_step + _STEPS_IN_VAIN or not newton.factorise():
             break
@@ -227,20 +234,28 @@ class _Factor:
 
 @np.errstate(over="ignore")  # far from the optimum a square may be infinite
 def _relative_gap(problem: QuadraticProgram, point: _Point) -> float:
-    """Return the relative gap between the dual and the primal at the weights of the dual."""
-    A, y, c, soft, _ = problem
+    """Return the relative gap between the dual and the primal.
+
+    The primal is that of the weights of the dual or, where a large cost makes it lower, that of the
+    weights of the point.
+    """
+    A, y, c, soft, free_bias = problem
     a = point.a
     v = A.T @ a
     margins = A @ v + y * point.b
-    short = np.maximum(0.0, 1.0 - margins)
-    if problem.hinge:
-        loss = float(c @ short)
-    elif np.all(soft > 0.0):
-        loss = float(np.sum(short**2 / (2.0 * soft)))
-    else:  # a hard margin: compare the weights that are scaled to meet all margins
+    if not problem.hinge and np.all(soft == 0.0):
+        # A hard margin: compare the weights that are scaled to meet all margins.
         worst = max(float(np.min(margins)), 1e-300)
         # Where the classes overlap v may be 0; its fourth power must not be.
         return 1.0 - float(a.sum()) ** 2 * worst**2 / max(float(v @ v), 1e-150) ** 2
-    primal = 0.5 * float(v @ v) + loss
+
+    def primal(w: np.ndarray, margins: np.ndarray) -> float:
+        short = np.maximum(0.0, 1.0 - margins)
+        loss = float(c @ short) if problem.hinge else float(np.sum(short**2 / (2.0 * soft)))
+        return 0.5 * float(w @ w) + loss
+
+    lowest = primal(v, margins)
+    if not free_bias:
+        lowest = min(lowest, primal(point.w, A @ point.w))
     dual = float(a.sum()) - 0.5 * float(v @ v) - (0.5 * float(soft @ a**2) if len(soft) else 0.0)
-    return (primal - dual) / primal
+    return (lowest - dual) / lowest

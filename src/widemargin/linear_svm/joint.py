@@ -24,7 +24,7 @@ _NUMBERS = 6
 #: Sparse rows are taken as a matrix if at least this fraction of it is not zero.
 _DENSE_FROM = 0.1
 #: Newton steps begin when the passes have cost this part of what the steps are likely to cost.
-_SHARE = 0.4
+_SHARE = 0.2
 #: Only examples take part in them whose right class is not ahead of all others by this much, or
 #: whose dual values are not zero.
 _FAR = 1.25

@@ -31,6 +31,8 @@ from widemargin.threads import run_all
 
 #: The largest number of steps.
 _STEPS = 80
+#: The part of the allowed gap to stop at: the gap is measured again, with other rounding.
+_WITHIN = 0.999
 #: Half the width of the smoothed corner at first, in units of the margin.
 _FIRST_WIDTH = 1.0
 _SHARPEN, _SHARPEST, _SMOOTHING_SHARE, _DETERMINED, _NEARLY_OPTIMAL = 0.35, 0.01, 0.8, 5, 10.0
@@ -75,7 +77,9 @@ class ClassesIterate:
     pull : list of Pull
         What the loop added up over the examples, for every class.
     best, best_dual : arrays (k, n) and (k,)
-        The pulls whose dual is the largest so far, and that; of a class that is solved, the last.
+        The pulls whose dual is the largest so far, and that dual.
+    lowest, lowest_primal : arrays (k, d + 1) and (k,)
+        The weights whose primal is the lowest so far, and that primal.
     half_width, sharpen_by : arrays (k,)
         Half the width of each corner, and the fraction of it that its next bold step leaves.
     """
@@ -97,6 +101,7 @@ class ClassesIterate:
         self.V = self.W.copy()
         self.best = self.pulls.copy()
         self.best_dual = np.array([self._dual_of_start(c) for c in self.live])
+        self.lowest, self.lowest_primal = self.W.copy(), np.full(k, np.inf)
         self.move([0.0] * k)
 
     def _dual_of_start(self, c: int) -> float:
@@ -162,6 +167,8 @@ class ClassesIterate:
             dual = self.primal(c) - self.gap(c)
             if dual > self.best_dual[c]:
                 self.best[c], self.best_dual[c] = self.pulls[c], dual
+            if self.primal(c) < self.lowest_primal[c]:
+                self.lowest[c], self.lowest_primal[c] = self.W[c], self.primal(c)
 
     def primal(self, c: int) -> float:
         """The primal objective of a class, with the loss as it is, not smoothed."""
@@ -172,18 +179,9 @@ class ClassesIterate:
         g = self.W[c] - self.V[c]
         return self.pull[c].excess + 0.5 * float(g @ g)
 
-    def gaps_of_duals(self, which: list[int]) -> list[float]:
-        """Return the gaps between dual values and the weights that they make."""
-        if not which:
-            return []
-        _, codes, _, costs, _, squared = self.problem
-        gaps = []
-        for c, scores in zip(which, self.score(self.V[which]), strict=True):
-            short = np.maximum(0.0, 1.0 - np.where(codes == c, scores, -scores))
-            loss = float(costs @ (short * short if squared else short))
-            primal = 0.5 * float(self.V[c] @ self.V[c]) + loss
-            gaps.append(self.gap(c) + primal - self.primal(c))
-        return gaps
+    def is_solved(self, c: int, tol: float) -> bool:
+        """Whether the best dual values prove the best weights of a class to be good enough."""
+        return bool(self.lowest_primal[c] - self.best_dual[c] <= tol * self.lowest_primal[c])
 
     def hessian(self, c: int) -> np.ndarray:
         """Return the second derivative of a class: the identity, plus theta x x' on the corner."""
@@ -332,13 +330,12 @@ def iterate(point: ClassesIterate, tol: float) -> Iterator[bool]:
     Yields after every piece of work: True after a whole step.
     """
     for _ in range(_STEPS):
-        near = [c for c in point.live if point.gap(c) <= tol * point.primal(c)]
-        for c, gap in zip(near, point.gaps_of_duals(near), strict=True):
-            if gap <= tol * point.primal(c):
-                point.live.remove(c)
-                point.best[c] = point.pulls[c]
         # If no dual value changes, only rounding is left.
-        point.live = [c for c in point.live if point.pull[c].updates > 0]
+        point.live = [
+            c
+            for c in point.live
+            if point.pull[c].updates > 0 and not point.is_solved(c, _WITHIN * tol)
+        ]
         if not point.live:
             return
         for _ in point.step([tol * point.primal(c) for c in point.live]):

@@ -15,7 +15,13 @@ import numpy as np
 
 from widemargin.data.rows import frozen
 from widemargin.linear_svm.dual_ascent import DualAscent, run_pass
-from widemargin.linear_svm.interior_point import QuadraticProgram, affordable, matrix_of, solve_qp
+from widemargin.linear_svm.interior_point import (
+    Inside,
+    QuadraticProgram,
+    affordable,
+    matrix_of,
+    solve_qp,
+)
 from widemargin.linear_svm.newton_dual import DualBlock, gram, maximise_block
 from widemargin.linear_svm.newton_primal import PrimalIterate, SmoothedSVM, iterate, newton_cost
 from widemargin.linear_svm.problem import Attempt, BinarySVM, SolverReport, StopSignal
@@ -145,6 +151,8 @@ class NewtonPrimal:
             if signal.stop or ascent.epochs >= problem.epochs:
                 break
         self.next_epoch = _PRIMAL_AGAIN * ascent.epochs
+        if not free:
+            ascent.own = point.w
         # With a free bias the duals belong to two biases and cannot be compared, but gaps can.
         if free and not gap < ascent.estimate.gap:
             return False
@@ -227,7 +235,7 @@ class InteriorPoint:
         """Run the method, and keep its dual values if their measured gap is no larger."""
         self.possible = False  # it would find the same again
         problem, state = ascent.problem, ascent.state
-        inside = state.alpha[state.counted]
+        inside = Inside(state.alpha[state.counted], state.w)
         for found in _quietly(solve_qp(self._program(ascent), 0.1 * problem.tol)):
             inside = found
             yield SolverReport(ascent.epochs + 1, 0.0, 0, 0)
@@ -235,8 +243,10 @@ class InteriorPoint:
                 return False
         largest = ascent.measure()[2].gap
         before = state.alpha.copy()
+        if math.isfinite(problem.C) and not problem.free_bias:
+            ascent.own = inside.w
         for snap in (_SNAP, 0.0):
-            state.alpha[state.counted] = _snapped(inside, state.caps[state.counted], snap)
+            state.alpha[state.counted] = _snapped(inside.alpha, state.caps[state.counted], snap)
             _, b, certificate = ascent.measure()
             if certificate.gap <= largest:
                 state.b = b
@@ -259,7 +269,7 @@ class InteriorPoint:
         return QuadraticProgram(A, signs, state.costs[which], soft, problem.free_bias)
 
 
-def _quietly(steps: Iterator[np.ndarray]) -> Iterator[np.ndarray]:
+def _quietly(steps: Iterator[Inside]) -> Iterator[Inside]:
     """Run steps without warnings: in the last ones values may meet their bounds."""
     while True:
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):

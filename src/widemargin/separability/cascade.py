@@ -1,9 +1,10 @@
 """The steps that decide separability: cheap evidence first, and no verdict without a proof.
 
 In this order: two equal examples with different labels; features that decide examples on their
-own; a few epochs of the perceptron; the point of the hull nearest to the origin, found by an active
-set, in a stretched space where floats do not suffice; an exact simplex on a few examples; a linear
-program. Each step only suggests a verdict. It is given when the verifier has proved it.
+own; for many examples of some hundred features, Newton steps of an SVM; a few epochs of the
+perceptron; the point of the hull nearest to the origin, found by an active set, in a stretched
+space where floats do not suffice; an exact simplex on a few examples; a linear program. Each step
+only suggests a verdict. It is given when the verifier has proved it.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from widemargin.loops.separability.search import fingerprint_rows, hard_margin_p
 from widemargin.separability.exact_simplex import decide_exactly
 from widemargin.separability.lifting import convex_dependency
 from widemargin.separability.nearest_point import HullPoints, approach
+from widemargin.separability.newton import run_newton
 from widemargin.separability.peeling import peel
 from widemargin.separability.problem import SeparationProblem
 
@@ -324,4 +326,10 @@ def solve_linear_program(problem: SeparationProblem) -> Certificate | None:
 
 
 #: The steps that decide the examples that peeling leaves.
-SEARCH = (run_perceptron, find_nearest_point, run_exact_simplex, solve_linear_program)
+SEARCH = (
+    run_newton,
+    run_perceptron,
+    find_nearest_point,
+    run_exact_simplex,
+    solve_linear_program,
+)

@@ -20,6 +20,13 @@ _MOST_FOLLOWED = 100_000
 _GAMMAS = (1e-4, 1.0, 200)
 
 
+#: Why the mistakes of partitions that were mixed by what they touched have no bound.
+NO_THEOREM = (
+    "the weights of partitions were mixed by the features that each changed, which has no"
+    " theorem; mix='uniform' has one"
+)
+
+
 def why_no_bound(model: LinearModel) -> str:
     """Return why the mistake bound does not apply to this training; empty if it does."""
     params = model.params
@@ -38,8 +45,7 @@ def why_no_bound(model: LinearModel) -> str:
         ),
         (
             model.mixture is None or model.mixture[0] == "uniform",
-            "the weights of partitions were mixed by the features that each changed, which has no"
-            " theorem; mix='uniform' has one",
+            NO_THEOREM,
         ),
     )
     return next((reason for held, reason in conditions if not held), "")

@@ -7,6 +7,7 @@ from typing import Any, Self
 
 from widemargin.markup.brief import brief
 from widemargin.parameters import NamedParameters, changed
+from widemargin.structured.sentence_training import Spread
 
 
 class _Parameters:
@@ -45,13 +46,17 @@ class StructuredEstimator(NamedParameters, _Parameters):
     without looking at the answers.
     """
 
+    #: Has sentences learned from elsewhere; a cluster sets it.
+    _spread: Spread | None = None
+
     def __repr__(self) -> str:
         told = ", ".join(f"{name}={brief(value)}" for name, value in changed(self).items())
         return f"{type(self).__name__}({told})"
 
     def _written(self) -> dict[str, str]:
         """The parameters as text, to recognise the same training."""
-        return {name: repr(value) for name, value in self.get_params(deep=False).items()}
+        told = {name: repr(value) for name, value in self.get_params(deep=False).items()}
+        return told if self._spread is None else {**told, "spread": repr(self._spread.about)}
 
     def __sklearn_is_fitted__(self) -> bool:
         return "model_" in vars(self)

@@ -3,13 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
-from typing import Any
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from widemargin.data.rows import frozen
+from widemargin.modelfile import check_shape
 from widemargin.online.orders import EpochOrders
 from widemargin.training.run import Counts, Training
+
+
+class Averaged(NamedTuple):
+    """Weights, and the sums for their average over time, W - U / clock, which change in place."""
+
+    W: np.ndarray
+    U: np.ndarray  # empty if the average is not kept
+    clock: np.ndarray
+
+
+class Spread(Protocol):
+    """Makes of a training one that has its sentences learned from elsewhere, in partitions.
+
+    What is learned is put into the training that was given.
+    """
+
+    @property
+    def about(self) -> list[Any]:
+        """What a checkpoint of the same training has in common with this."""
+
+    def __call__(self, training: SentenceTraining) -> Training:
+        """Spread the sentences of a training."""
 
 
 class SentenceTraining(Training):
@@ -58,6 +81,32 @@ class SentenceTraining(Training):
 
     def carried(self) -> dict[str, np.ndarray]:
         """The arrays that learning changes in place."""
+        raise NotImplementedError
+
+    # What subclasses say for partitions, which learn at the same time
+
+    #: The squared norm of the longest feature difference, where that is measured.
+    longest: float = 0.0
+
+    @property
+    def sizes(self) -> np.ndarray:
+        """How many words each sentence has."""
+        raise NotImplementedError
+
+    @property
+    def averaged(self) -> Averaged:
+        """The weights as they are."""
+        raise NotImplementedError
+
+    def part(self, first: int, end: int) -> Callable[[np.random.Generator], SentenceTraining]:
+        """What makes a training of some consecutive sentences alone, from weights of zero.
+
+        It can be sent to another process.
+        """
+        raise NotImplementedError
+
+    def start_from(self, W: np.ndarray) -> None:
+        """Begin with other weights than zero."""
         raise NotImplementedError
 
     # An epoch
@@ -109,6 +158,7 @@ class SentenceTraining(Training):
     def resume(self, arrays: dict[str, np.ndarray], about: dict[str, Any]) -> None:
         """Undo `contents`."""
         for name, mine in self.carried().items():
+            check_shape(name, arrays[name], mine.shape, kinds=mine.dtype.kind)
             mine[:] = arrays[name]
         self._done = about["done"]
         self._orders.resume(about)

@@ -15,6 +15,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from widemargin.modelfile import check_room, check_shape
 from widemargin.parameters import check_probability, check_whole
 
 #: Rows that are looked through at once.
@@ -89,11 +90,16 @@ def unpack_rows(name: str, arrays: Mapping[str, np.ndarray], shape: Sequence[int
     used = packed_rows(name, arrays, shape[0])
     width = math.prod(shape[1:])
     size = len(used) * width
+    cells = arrays[f"{name}.cells"]
+    stored = sum(part.nbytes for key, part in arrays.items() if key.startswith(f"{name}."))
     if f"{name}.values" in arrays:  # as format 4 began
-        cells, kind = arrays[f"{name}.cells"], arrays[f"{name}.values"].dtype
+        kind = arrays[f"{name}.values"].dtype
+        check_room(shape, kind, stored)
     else:
-        cells = _unsqueezed(arrays[f"{name}.cells"], np.dtype(np.uint8), -(-size // 8))
         kind = np.dtype(next(one for one in _KINDS if f"{name}.{one}" in arrays))
+        check_room(shape, kind, stored)
+        cells = _unsqueezed(cells, np.dtype(np.uint8), -(-size // 8))
+    check_shape(f"{name}.cells", cells, (-(-size // 8),), kinds="u")
     there = np.unpackbits(cells, count=size).view(bool).reshape(len(used), width)
     table = np.zeros(shape, kind)
     block = np.zeros(there.shape, kind)
@@ -198,7 +204,9 @@ def pack_flags(flags: np.ndarray) -> np.ndarray:
 
 def unpack_flags(packed: np.ndarray, size: int) -> np.ndarray:
     """Undo `pack_flags` for this many flags."""
+    check_room((size,), bool, packed.nbytes)
     if packed.dtype == np.uint8:
+        check_shape("flags", packed, (-(-size // 8),), kinds="u")
         return np.unpackbits(packed, count=size).view(bool)
     flags = np.zeros(size, bool)
     flags[packed] = True

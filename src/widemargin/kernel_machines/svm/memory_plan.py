@@ -91,14 +91,17 @@ def plan_memory(
 
 
 class RowCaches:
-    """The caches of kernel rows of all machines, and the buffers of every worker."""
+    """The caches of kernel rows of all machines, and the buffers of every worker.
 
-    def __init__(self, problem: KernelSVMProblem, plan: MemoryPlan) -> None:
+    Without `matrix`, no kernel values are computed before a machine asks for them.
+    """
+
+    def __init__(self, problem: KernelSVMProblem, plan: MemoryPlan, matrix: bool = True) -> None:
         self.problem, self.plan = problem, plan
         self.buffers = [Buffers(problem.points.dtype) for _ in range(plan.workers)]
         self.threads = problem.threads if plan.workers == 1 else 1
         self._shared: dict[int | None, RowCache] = {}
-        points, few = problem.points, problem.points.n <= _AT_ONCE
+        points, few = problem.points, matrix and problem.points.n <= _AT_ONCE
         self._gram: np.ndarray | None = None
         if few and problem.pairs and plan.kind == "full" and problem.kernel.by_products:
             self._gram = block(problem.kernel, points, points)

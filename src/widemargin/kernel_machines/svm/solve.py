@@ -16,6 +16,7 @@ from widemargin.kernel_machines.svm.pair_problem import PairProblem
 from widemargin.kernel_machines.svm.pair_solver import PairSolver
 from widemargin.kernel_machines.svm.pairs import order_pairs, run_pairs
 from widemargin.kernel_machines.svm.problem import KernelSVMProblem, Solved, TwoClassMachine
+from widemargin.kernel_machines.svm.small_pairs import SmallPairSolver, small_pairs
 from widemargin.kernels.blocks import block
 from widemargin.markup.brief import brief_repr
 from widemargin.separability.examples import certify_examples
@@ -53,7 +54,7 @@ class Clock:
     reason: str = ""
     _lock: Any = field(default_factory=threading.Lock, repr=False)
 
-    def stop(self, solver: PairSolver) -> bool:
+    def stop(self, solver: PairSolver | SmallPairSolver) -> bool:
         """Whether a solver must stop."""
         with self._lock:
             if not self.reason and time.monotonic() > self.deadline:
@@ -85,7 +86,9 @@ class _MachineTraining:
         self.clock, self.start = clock, start
         self.machines = problem.machines
         count = len(self.machines)
-        self.caches = RowCaches(problem, plan)
+        # A start that is given needs the rows of all its support vectors at once.
+        self.small = small_pairs(problem, plan) if start is None else None
+        self.caches = RowCaches(problem, plan, matrix=self.small is None)
         self.beta = np.zeros((problem.points.n, count))
         self.intercept = np.zeros(count)
         self.steps = np.zeros(count, np.int64)
@@ -101,14 +104,13 @@ class _MachineTraining:
             y=y,
             cost=cost,
             diagonal=problem.diagonal[which],
-            sources=self.caches.sources(machine, worker),
+            sources=self.caches.sources(machine, worker) if self.small is None else (),
             tol=problem.tol,
             threads=self.caches.threads,
             prove=lambda strongest: _none_separates(problem, which[strongest], y[strongest]),
         )
-        joining = min(_MOST_JOIN, max(_FEWEST_JOIN, len(y) // _JOINING_PART))
-        solver = PairSolver(pair, joining, self.plan.most, self.caches.buffers[worker])
-        if self.start is not None:
+        solver = self._solver(pair, machine, worker)
+        if self.start is not None and isinstance(solver, PairSolver):
             ratio = problem.C / self.start.C
             solver.start_from(_rescale_start(self.start.beta[which, number], y, cost, ratio))
         solver.solve(self.clock.stop)
@@ -123,6 +125,16 @@ class _MachineTraining:
         labels = problem.labels(machine, self.classes)
         self.certificates[number] = replace(found, labels=labels, proved=solver.check.proved)
         self.clock.tick()
+
+    def _solver(
+        self, pair: PairProblem, machine: TwoClassMachine, worker: int
+    ) -> PairSolver | SmallPairSolver:
+        """Return the solver that suits the size of a pair."""
+        buffers = self.caches.buffers[worker]
+        if self.small is not None:
+            return SmallPairSolver(pair, self.small, machine, buffers)
+        joining = min(_MOST_JOIN, max(_FEWEST_JOIN, pair.n // _JOINING_PART))
+        return PairSolver(pair, joining, self.plan.most, buffers)
 
 
 def solve_all(

@@ -77,7 +77,7 @@ class WorkingSet:
         # Never a power of two: rows at such distances compete for few lines of the cache.
         width = -(-self.most // LANES) * LANES + LANES
         self._K = buffers.get("block", self.most, width)
-        self._work = np.empty(6 * width, np.float32)
+        self._work, self._known = np.empty(6 * width, np.float32), np.ones(width, np.uint8)
 
     def join(self, largest: float, smallest: float) -> None:
         """Add the worst violators, given the extremes of the errors."""
@@ -204,7 +204,7 @@ class WorkingSet:
         # Contiguous arrays: compiled loops are slow on others.
         work = self._work[: 6 * width].reshape(6, width)
         solve: Any = smo_steps
-        steps, _ = solve(self._K, *parts, tol, _STEPS, longest, work)
+        steps, *_ = solve(self._K, self._known, *parts, tol, _STEPS, longest, work)
         delta = beta[:count] - state.beta[who]
         updates = []
         for ours, rows, slots, start, end in self._rows:

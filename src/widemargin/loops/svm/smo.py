@@ -31,7 +31,7 @@ _SIGN, _REST = np.int32(31), np.int32(2**31 - 1)
 
 
 @jit()
-def smo_steps(K, q, E, beta, low, high, tol, most, longest, work):
+def smo_steps(K, known, q, E, beta, low, high, tol, most, longest, work):
     """Solve a block: until no pair violates by more than tol, in at most `most` steps.
 
         i = the largest error that can grow;  j = who gains most with it, (E_i - E_j)^2 / a_ij
@@ -44,7 +44,9 @@ def smo_steps(K, q, E, beta, low, high, tol, most, longest, work):
     Parameters
     ----------
     K : array of m rows, at least as long as the others, padded
-        Kernel values.
+        Kernel values. The first row must be known.
+    known : array of uint8
+        Which rows are known, 0 or 1. The loop ends at a step that needs another one.
     q, E, beta, low, high : arrays, padded
         The diagonal, the errors, dual values and bounds. Padding has low = high = 0.
     tol, most, longest : float, int, float
@@ -54,7 +56,7 @@ def smo_steps(K, q, E, beta, low, high, tol, most, longest, work):
 
     Returns
     -------
-    steps, violation
+    steps, violation, the row that is needed (-1 if none is)
     """
     width = np.uint64(len(E))
     parts = width // _LANES
@@ -76,7 +78,7 @@ def smo_steps(K, q, E, beta, low, high, tol, most, longest, work):
         smallest = min(smallest, E[t] + shrink[t])
     middle = 0.5 * (largest + smallest)
     if not largest - smallest > tol:
-        return 0, largest - smallest
+        return 0, largest - smallest, np.int64(-1)
     i = j = np.uint64(0)
     step = 0.0
     for steps in range(most):
@@ -100,7 +102,9 @@ def smo_steps(K, q, E, beta, low, high, tol, most, longest, work):
         j, e_down = _first_largest(down, down_bits, bottoms, parts)
         violation = E[i] - E[j]
         if not violation > tol or not np.isfinite(e_up + e_down):
-            return steps, violation
+            return steps, violation, np.int64(-1)
+        if not known[i]:
+            return steps, violation, np.int64(i)
         x = K[i]
         a = diagonal[i]
         for part in range(parts):
@@ -113,6 +117,8 @@ def smo_steps(K, q, E, beta, low, high, tol, most, longest, work):
                 top = max(top, gain_bits[t])
             tops[part] = top
         j, _ = _first_largest(gain, gain_bits, tops, parts)
+        if not known[j]:
+            return steps, violation, np.int64(j)
         a = max(q[i] + q[j] - 2.0 * np.float64(x[j]), tau)
         step = min((E[i] - E[j]) / a, longest)
         room = min(high[i] - beta[i], beta[j] - low[j])
@@ -131,7 +137,7 @@ def smo_steps(K, q, E, beta, low, high, tol, most, longest, work):
     x, z = K[i], K[j]
     for t in range(width):
         E[t] -= step * (np.float64(x[t]) - np.float64(z[t]))
-    return most, violation
+    return most, violation, np.int64(-1)
 
 
 @jit(inline=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from widemargin.loops.lowlevel.vectors import aligned
+from widemargin.loops.lowlevel.vectors import LANES, aligned
 from widemargin.loops.trees.arcs import FAR, ArcBuffers
 from widemargin.loops.trees.beam import Beam
 from widemargin.loops.trees.contexts import COUNTS, NODES, FeatureBuffers, Templates
@@ -26,6 +26,11 @@ def desk(templates: Templates) -> FeatureBuffers:
         np.zeros(max(len(COUNTS), len(ARC_COUNTS)), np.uint64),
         np.zeros(len(templates.key), np.uint64),
     )
+
+
+def padded(choices: int) -> int:
+    """The length of a row of scores: a multiple of the number of lanes summed at once."""
+    return -(-choices // LANES) * LANES
 
 
 def packed_weights(weights: np.ndarray) -> np.ndarray:

@@ -18,6 +18,9 @@ from widemargin.errors import DataError, ModelFileError
 from widemargin.loops.trees.greedy import Actions, Sentences
 from widemargin.markup.trees import draw_tree_text, draw_trees
 from widemargin.modelfile import (
+    check_places,
+    check_room,
+    check_shape,
     pack_strings,
     pack_value,
     read_model_file,
@@ -27,8 +30,8 @@ from widemargin.modelfile import (
     write_model_file,
 )
 from widemargin.models.explanation import Explanation
-from widemargin.parameters import check_not_negative
-from widemargin.structured.parser.buffers import LARGEST_WHOLE, packed_weights
+from widemargin.parameters import check_choice, check_not_negative
+from widemargin.structured.parser.buffers import LARGEST_WHOLE, packed_weights, padded
 from widemargin.structured.parser.crossing import lower_trees
 from widemargin.structured.parser.explanations import NamedSentence, margins_of_heads
 from widemargin.structured.parser.features import features_of
@@ -440,7 +443,9 @@ class ParserModel:
         tables = []
         for k, (name, largest) in enumerate(zip("WV", about["largest"], strict=True)):
             if name in arrays:  # before format 4
-                saved = np.zeros((about["rows"][k], *arrays[name].shape[1:]), arrays[name].dtype)
+                shape = (about["rows"][k], *arrays[name].shape[1:])
+                check_room(shape, arrays[name].dtype, arrays[name].nbytes)
+                saved = np.zeros(shape, arrays[name].dtype)
                 saved[arrays[f"{name}.rows"]] = arrays[name]
             else:
                 saved = unpack_rows(name, arrays, about["shapes"][k])
@@ -452,6 +457,7 @@ class ParserModel:
             parts = {n[len(start) :]: part for n, part in arrays.items() if n.startswith(start)}
             taggers.append(TaggerModel.of(parts, described))
         certificate = about["certificate"]
+        _check_tables(arrays, tables, about)
         return cls(
             system=about["system"],
             labels=unpack_strings("labels", arrays),
@@ -474,6 +480,31 @@ class ParserModel:
             f"ParserModel({self.system}, beam {self.beam}, {len(self.labels)} labels,"
             f" tags {', '.join(self.columns)} {'own' if self.taggers else 'given'})"
         )
+
+
+#: Wider beams are not believed: their states would fill the memory.
+_WIDEST = 1 << 16
+
+
+def _check_tables(
+    arrays: dict[str, np.ndarray], tables: Sequence[np.ndarray], about: dict[str, Any]
+) -> None:
+    """Raise a ValueError unless the parts of a parser fit: compiled loops follow their numbers."""
+    kind, of, allowed = arrays["kind"], arrays["of"], arrays["allowed"]
+    labels, scored = len(arrays["labels.ends"]), about["system"] in TRANSITIONS
+    check_choice("system", about["system"], SYSTEMS)
+    check_shape("kind", kind, (len(kind),), kinds="u")
+    check_places("kind", kind, 3)
+    check_shape("of", of, (3, labels), kinds="u")
+    check_places("of", of, len(kind) + 1)
+    check_shape("allowed", allowed, (3, labels), kinds="u")
+    if type(about["beam"]) is not int or not 0 < about["beam"] <= _WIDEST:
+        raise ValueError(f"a beam of {about['beam']!r:.20}")
+    for table, lanes in zip(tables, (len(kind) if scored else 0, labels), strict=True):
+        if not len(table) or len(table) & (len(table) - 1) or table.ndim != (2 if lanes else 1):
+            raise ValueError(f"a table of weights of the shape {table.shape}")
+        if lanes and table.shape[1] != padded(lanes):
+            raise ValueError(f"{table.shape[1]} weights in a row for {lanes} choices")
 
 
 #: The fields of a certificate that are saved.

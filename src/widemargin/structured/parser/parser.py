@@ -208,7 +208,7 @@ class Parser(StructuredEstimator):
         rng = np.random.default_rng(self.random_state)
         corpus, held_out = self._hold_out(corpus, rng)
         with open_checkpoints(checkpoint, lambda: self._task(corpus)) as checkpoints:
-            stages = Stages(watch, checkpoints, self.max_seconds)
+            stages = Stages(watch, checkpoints, self.max_seconds, self._spread)
             self.model_ = self._learn(corpus, held_out, columns, rng, stages)
             stages.end()
         return self
@@ -365,9 +365,8 @@ class Parser(StructuredEstimator):
             why = "what is learned from depends on what was learned"
             return greedy, self.epochs or _EPOCHS["greedy"], why
         stages.run("greedy start", greedy, Stops(_GREEDY_START))
-        beam = BeamTraining(
-            given, templates, model.actions, margin, int(self.beam), greedy.answer(), rng, score
-        )
+        beam = BeamTraining(given, templates, model.actions, margin, int(self.beam), rng, score)
+        beam.start_from(greedy.answer())
         return beam, self.epochs or _EPOCHS["beam"], "a beam may miss the best tree"
 
     def restore(self, model: ParserModel) -> Parser:

@@ -9,11 +9,12 @@ from dataclasses import replace
 from typing import Any
 
 from widemargin.data.readers.corpus import Corpus
+from widemargin.structured.sentence_training import SentenceTraining, Spread
 from widemargin.structured.tagger.model import TaggerModel
 from widemargin.structured.tagger.tagger import Tagger
 from widemargin.training.checkpoints import Checkpoints
 from widemargin.training.history import History
-from widemargin.training.run import Moment, Run, Stops, Training, Watch
+from widemargin.training.run import Moment, Run, Stops, Watch
 
 
 class Stages:
@@ -30,20 +31,29 @@ class Stages:
         Where to save the stages.
     max_seconds : float or None
         The time limit for all stages together.
+    spread : callable, optional
+        Has the sentences of every stage learned from elsewhere.
     """
 
     def __init__(
-        self, watch: Watch | None, checkpoints: Checkpoints | None, max_seconds: float | None
+        self,
+        watch: Watch | None,
+        checkpoints: Checkpoints | None,
+        max_seconds: float | None,
+        spread: Spread | None = None,
     ) -> None:
+        self._spread = spread
         self._watch, self._checkpoints = watch, checkpoints
         self._limit = math.inf if max_seconds is None else float(max_seconds)
         self._began = time.monotonic()
         self._stopped = False
 
-    def run(self, name: str, training: Training, stops: Stops, held_out: bool = False) -> History:
+    def run(
+        self, name: str, training: SentenceTraining, stops: Stops, held_out: bool = False
+    ) -> History:
         """Run a stage."""
         return Run(
-            training,
+            training if self._spread is None else self._spread(training),
             replace(stops, max_seconds=self._left),
             held_out=held_out,
             stage=name,
@@ -56,6 +66,7 @@ class Stages:
         own = params["max_seconds"]
         limit = min(self._left, math.inf if own is None else own)
         tagger = Tagger(**{**params, "max_seconds": limit})
+        tagger._spread = self._spread
 
         def tell(moment: Moment) -> bool:
             return self._tell(moment._replace(stage=name))

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from widemargin.data.rows import frozen
-from widemargin.loops.lowlevel.vectors import LANES, aligned
+from widemargin.loops.lowlevel.vectors import aligned
 from widemargin.loops.trees.arcs import learn_arcs
 from widemargin.loops.trees.beam import learn_beam
 from widemargin.loops.trees.contexts import Templates
@@ -21,9 +22,10 @@ from widemargin.structured.parser.buffers import (
     chart_room,
     desk,
     merger_room,
+    padded,
     work,
 )
-from widemargin.structured.sentence_training import SentenceTraining
+from widemargin.structured.sentence_training import Averaged, SentenceTraining
 from widemargin.training.run import Counts
 
 #: Words per piece of work, between which learning can be watched and stopped.
@@ -43,10 +45,8 @@ class Outcome(NamedTuple):
 class Average:
     """Weights, and the sums for their average over time: W - U / clock."""
 
-    def __init__(self, shape: tuple[int, ...], start: np.ndarray | None = None) -> None:
+    def __init__(self, shape: tuple[int, ...]) -> None:
         self.W = aligned(shape, np.float32)
-        if start is not None:
-            self.W[:] = start
         self.U = np.zeros(shape)
         self.clock = np.zeros(1)
 
@@ -90,6 +90,36 @@ class ParserTraining(SentenceTraining):
     def run(self, order: np.ndarray, epoch: int) -> Outcome:
         """Learn from sentences in this order; epochs are numbered from 1."""
         raise NotImplementedError
+
+    @property
+    def sizes(self) -> np.ndarray:
+        """How many words each sentence has, besides the root and the end."""
+        return np.diff(self.sentences.starts).astype(np.int64) - 2
+
+    @property
+    def averaged(self) -> Averaged:
+        """The weights as they are."""
+        return Averaged(self.weights.W, self.weights.U, self.weights.clock)
+
+    def part(self, first: int, end: int) -> Callable[[np.random.Generator], ParserTraining]:
+        """What makes a training of some sentences alone."""
+        given = self.sentences
+        rows = slice(int(given.starts[first]), int(given.starts[end]))
+        own = Sentences(
+            frozen(given.columns[rows]),
+            frozen(given.starts[first : end + 1] - given.starts[first]),
+            frozen(given.heads[rows]),
+            frozen(given.labels[rows]),
+        )
+        return partial(type(self), own, self.templates, *self.settings())
+
+    def settings(self) -> tuple[Any, ...]:
+        """What another training of this kind is made with, after sentences and templates."""
+        raise NotImplementedError
+
+    def start_from(self, W: np.ndarray) -> None:
+        """Begin with other weights than zero."""
+        self.weights.W[:] = W
 
     def _pass(self, learn: Callable[..., tuple], order: np.ndarray, *rest: Any) -> Outcome:
         """Run a loop that learns; what `rest` says differs from loop to loop."""
@@ -141,7 +171,11 @@ class GreedyTraining(ParserTraining):
         super().__init__(sentences, templates, weights, rng, score)
         self.actions, self.margin, self.explore = actions, margin, explore
         self._room = desk(templates), work(templates, lanes, _longest(sentences))
-        self._lengths = np.diff(sentences.starts).astype(np.int64) - 2
+        self._lengths = self.sizes
+
+    def settings(self) -> tuple[Any, ...]:
+        """The transitions, and how to learn them."""
+        return self.actions, self.margin, self.explore
 
     def run(self, order: np.ndarray, epoch: int) -> Outcome:
         """One pass."""
@@ -162,18 +196,23 @@ class BeamTraining(ParserTraining):
         actions: Actions,
         margin: float,
         width: int,
-        start: np.ndarray,
         rng: np.random.Generator,
         score: Callable[[np.ndarray], float] | None = None,
     ) -> None:
-        super().__init__(sentences, templates, Average(start.shape, start), rng, score)
+        lanes = padded(len(actions.kind))
+        weights = Average((1 << (64 - int(templates.shift[0])), lanes))
+        super().__init__(sentences, templates, weights, rng, score)
         longest = _longest(sentences)
-        self.actions, self.margin = actions, margin
+        self.actions, self.margin, self.width = actions, margin, width
         self._room = (
             desk(templates),
-            work(templates, start.shape[1], longest),
-            beam_room(width, start.shape[1], longest),
+            work(templates, lanes, longest),
+            beam_room(width, lanes, longest),
         )
+
+    def settings(self) -> tuple[Any, ...]:
+        """The transitions, and how to learn them."""
+        return self.actions, self.margin, self.width
 
     def run(self, order: np.ndarray, epoch: int) -> Outcome:
         """One pass."""
@@ -203,6 +242,10 @@ class ArcTraining(ParserTraining):
             arc_room(templates, longest, rows),
         )
 
+    def settings(self) -> tuple[Any, ...]:
+        """Which trees are allowed, and the longest step."""
+        return self.crossing, self.limit
+
     def run(self, order: np.ndarray, epoch: int) -> Outcome:
         """One pass."""
         return self._pass(learn_arcs, order, self.crossing, True, self.limit, *self._room)
@@ -225,14 +268,13 @@ class LabelTraining(ParserTraining):
         self.allowed, self.margin = frozen(allowed), margin
         self._room = desk(templates), work(templates, lanes, _longest(sentences))
 
+    def settings(self) -> tuple[Any, ...]:
+        """Which labels are allowed, and how to learn them."""
+        return self.allowed, self.margin
+
     def run(self, order: np.ndarray, epoch: int) -> Outcome:
         """One pass."""
         return self._pass(learn_labels, order, self.allowed, *self._room, self.margin)
-
-
-def padded(choices: int) -> int:
-    """The length of a row of scores: a multiple of the number of lanes summed at once."""
-    return -(-choices // LANES) * LANES
 
 
 def plan_actions(

@@ -303,6 +303,7 @@ class Tagger(StructuredEstimator):
             held_out=score is not None,
             watch=watch,
             checkpoints=checkpoints,
+            spread=self._spread,
         )
         names = FeatureNames.of_training(
             templates,
@@ -524,6 +525,8 @@ class Tagger(StructuredEstimator):
 
 def plain_value(value: Any) -> Any:
     """A parameter in a form that can be saved: validation examples are not kept."""
+    if isinstance(value, tuple):
+        return list(value)
     return value if isinstance(value, (str, int, float, dict, list, type(None))) else None
 
 

@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -33,7 +34,7 @@ from widemargin.loops.sequences.tagging import (
 from widemargin.loops.sequences.templates import Index, enter_keys
 from widemargin.loops.steps import ERROR, Rule
 from widemargin.markup.brief import brief_repr
-from widemargin.structured.sentence_training import SentenceTraining
+from widemargin.structured.sentence_training import Averaged, SentenceTraining, Spread
 from widemargin.structured.sentences import word_columns
 from widemargin.structured.tagger.weights import (
     numbers_of,
@@ -140,6 +141,8 @@ class TaggerTraining(SentenceTraining):
         Random generator.
     score : callable, optional
         The held-out score of weights.
+    rows : array, optional
+        The rows of the lexicon that the tokens have, if they are known.
     """
 
     def __init__(
@@ -152,8 +155,10 @@ class TaggerTraining(SentenceTraining):
         templates: int,
         rng: np.random.Generator,
         score: Callable[[np.ndarray], float] | None = None,
+        rows: np.ndarray | None = None,
     ) -> None:
         super().__init__(len(encoded.starts) - 1, settings.shuffle, rng, score)
+        self.allowed, self.lexicon, self.templates = allowed, lexicon, templates
         n, order = settings.search.n, settings.search.order
         width = row_width(n, order)
         self.settings, self.encoded = settings, encoded
@@ -161,13 +166,9 @@ class TaggerTraining(SentenceTraining):
         self.U = aligned(self.W.shape if settings.keep == "average" else (0, width), np.float32)
         self.D = transition_table(self.W, allowed, n, order)
         self.clock = np.ones(1)
-        self.longest = 0.0  # the squared norm of the longest feature difference
-        tokens = encoded.tokens
-        rows, masks = np.empty(0, np.uint32), lexicon.masks
-        if len(lexicon.keys):
-            rows = np.empty(tokens.n, np.uint32)
-            look_up(tokens.codes, tokens.edges, lexicon, 0, tokens.n, rows)
-            rows[masks[rows, labels] != 0.0] = 0
+        masks = lexicon.masks
+        if rows is None:
+            rows = _lexicon_rows(encoded.tokens, lexicon, labels)
         V = self.W[encoded.size - len(rows_of_numbers(encoded)) : encoded.size]
         numbers = numbers_of(encoded.values, V)
         self.given = Sentences(
@@ -179,10 +180,48 @@ class TaggerTraining(SentenceTraining):
         most = 1 << (4 * longest).bit_length()
         self._room = np.full(most, ~np.uint64(0)), np.empty(most), np.empty(most, np.uint64)
 
+    @property
+    def sizes(self) -> np.ndarray:
+        """How many tokens each sentence has."""
+        return np.diff(self.encoded.starts.astype(np.int64))
+
+    @property
+    def averaged(self) -> Averaged:
+        """The weights as they are."""
+        return Averaged(self.W, self.U, self.clock)
+
+    def part(self, first: int, end: int) -> Callable[[np.random.Generator], TaggerTraining]:
+        """What makes a training of some sentences alone."""
+        encoded, given, lexicon = self.encoded, self.given, self.lexicon
+        a, b = (int(encoded.starts[place]) for place in (first, end))
+        # The features and the rows of the lexicon are known: nothing is looked up again.
+        own = encoded._replace(
+            tokens=Tokens(*(array[..., :0] for array in encoded.tokens)),
+            starts=frozen(encoded.starts[first : end + 1] - encoded.starts[first]),
+            ids=frozen(encoded.ids[a * self.templates : b * self.templates]),
+            where=Index(encoded.where.shift, _NOTHING, _NO_ROWS),
+            values=None if encoded.values is None else encoded.values.stretch(a, b),
+        )
+        return partial(
+            TaggerTraining,
+            own,
+            given.y[a:b],
+            self.allowed,
+            Lexicon(_NOTHING, _NO_ROWS, lexicon.masks),
+            self.settings,
+            self.templates,
+            rows=given.allowed[a:b],
+        )
+
+    def start_from(self, W: np.ndarray) -> None:
+        """Begin with other weights than zero."""
+        self.W[:] = W
+        search = self.settings.search
+        self.D = transition_table(self.W, self.allowed, search.n, search.order)
+
     def cut(self, order: np.ndarray) -> list[np.ndarray]:
         """Cut the order of an epoch into pieces of about as many tokens."""
-        lengths = np.diff(self.encoded.starts.astype(np.int64))
-        return np.split(order, _cuts(lengths[order.astype(np.int64)]))
+        return np.split(order, _cuts(self.sizes[order.astype(np.int64)]))
 
     def learn_piece(self, piece: np.ndarray, epoch: int, counts: Counts) -> None:
         """Learn from some sentences."""
@@ -240,6 +279,16 @@ class TaggerTraining(SentenceTraining):
         self.longest = about["longest"]
 
 
+def _lexicon_rows(tokens: Tokens, lexicon: Lexicon, labels: np.ndarray) -> np.ndarray:
+    """Of every token its row of the lexicon; the right label is always allowed."""
+    if not len(lexicon.keys):
+        return np.empty(0, np.uint32)
+    rows = np.empty(tokens.n, np.uint32)
+    look_up(tokens.codes, tokens.edges, lexicon, 0, tokens.n, rows)
+    rows[lexicon.masks[rows, labels] != 0.0] = 0
+    return rows
+
+
 class Learned(NamedTuple):
     """The result of learning."""
 
@@ -259,6 +308,7 @@ def learn_committee(
     held_out: bool = False,
     watch: Watch | None = None,
     checkpoints: Checkpoints | None = None,
+    spread: Spread | None = None,
 ) -> Learned:
     """Train several taggers, one after another or in parallel, and average their weights.
 
@@ -273,6 +323,8 @@ def learn_committee(
     held_out, watch, checkpoints
         See `widemargin.training.run.Run`. The watch is called for one of the members trained in
         parallel, and stops all of them by returning True.
+    spread : callable, optional
+        Has the sentences learned from elsewhere.
     """
     stopped, began = threading.Event(), time.monotonic()
 
@@ -289,7 +341,8 @@ def learn_committee(
         stops = training.settings.stops
         left = stops.max_seconds - (time.monotonic() - began)
         stops = replace(stops, max_seconds=left)
-        run = Run(training, stops, held_out=held_out, watch=tell, checkpoints=mine)
+        learner = training if spread is None else spread(training)
+        run = Run(learner, stops, held_out=held_out, watch=tell, checkpoints=mine)
         history = run.finish()
         return Learned(training.answer(), history, training.longest)
 

@@ -1,0 +1,148 @@
+"""UDPipe 1 as a peer: trained on the same treebanks, and asked for the same sentences."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import os
+import pathlib
+import time
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from benchmarks.harness import LeftOut
+from widemargin.structured import Corpus, write_conll
+from widemargin.structured.tokenizer.treebank import Paragraph, Token
+
+PACKAGE = "ufal.udpipe"
+#: The published models learn tags and lemmas apart; all else is as UDPipe's manual has it by
+#: default, and stops early on the dev part.
+TAGGER = "models=2"
+#: Trained models are kept here, because training takes most of an hour.
+CACHE = (
+    pathlib.Path(os.environ.get("XDG_CACHE_HOME", "~/.cache")).expanduser()
+    / "widemargin-benchmarks"
+)
+
+
+class Options(NamedTuple):
+    """How UDPipe's parts are trained: "" for the defaults, None to leave a part out."""
+
+    tokenizer: str | None = ""
+    tagger: str | None = TAGGER
+    parser: str | None = ""
+
+    def parts(self) -> list[Options]:
+        """What is trained together: the tokenizer, and the others."""
+        alone = Options(self.tokenizer, None, None), Options(None, self.tagger, self.parser)
+        return [part for part in alone if any(option is not None for option in part)]
+
+
+class UDPipe:
+    """UDPipe 1, trained on a treebank.
+
+    Attributes
+    ----------
+    seconds : float
+        How much processor time the training took.
+    size : int
+        Bytes of the model.
+    """
+
+    def __init__(
+        self, train: Corpus, dev: Corpus, options: Options, cache: pathlib.Path = CACHE
+    ) -> None:
+        from ufal import udpipe
+
+        self.udpipe, self.error = udpipe, udpipe.ProcessingError()
+        self.seconds, self.size, models = 0.0, 0, []
+        for part in options.parts():
+            path = self._trained(_written(train), _written(dev), part, cache)
+            self.seconds += json.loads(path.with_suffix(".json").read_text())["seconds"]
+            self.size += path.stat().st_size
+            models.append(udpipe.Model.load(str(path)))
+        self.tokenizer, self.tagger = models[0], models[-1]
+
+    def _trained(self, train: str, dev: str, options: Options, cache: pathlib.Path) -> pathlib.Path:
+        """The file of a model, trained now if it is not there yet."""
+        key = hashlib.sha256("\n".join([train, dev, repr(options)]).encode()).hexdigest()[:16]
+        path = cache / f"udpipe-{key}.model"
+        if path.exists():
+            return path
+        off = self.udpipe.Trainer.NONE
+        given = [off if part is None else part for part in options]
+        sentences = self._sentences(train), self._sentences(dev)
+        began = time.process_time()
+        model = self.udpipe.Trainer.train("morphodita_parsito", *sentences, *given, self.error)
+        seconds = time.process_time() - began
+        if self.error.occurred():
+            raise LeftOut(f"UDPipe: {self.error.message}")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.with_suffix(".json").write_text(json.dumps({"seconds": seconds}))
+        path.write_bytes(model)
+        return path
+
+    def _sentences(self, text: str) -> Any:
+        reader = self.udpipe.InputFormat.newConlluInputFormat()
+        reader.setText(text)
+        found = self.udpipe.Sentences()
+        while True:
+            sentence = self.udpipe.Sentence()
+            if not reader.nextSentence(sentence, self.error):
+                return found
+            found.append(sentence)
+
+    def cut(self, text: str) -> list[list[Any]]:
+        """The sentences of each paragraph of a text, as UDPipe gives them."""
+        return [list(self._cut_paragraph(part)) for part in text.split("\n\n")]
+
+    def _cut_paragraph(self, text: str) -> Iterator[Any]:
+        tokenizer = self.tokenizer.newTokenizer("ranges")
+        tokenizer.setText(text)
+        while True:
+            sentence = self.udpipe.Sentence()
+            if not tokenizer.nextSentence(sentence, self.error):
+                return
+            yield sentence
+
+    def paragraphs(self, text: str) -> list[Paragraph]:
+        """The paragraphs of a text, as ours gives them."""
+        found, begin = [], 0
+        for part, sentences in zip(text.split("\n\n"), self.cut(text), strict=True):
+            tokens = [list(_tokens(sentence, begin)) for sentence in sentences]
+            found.append(Paragraph(text, tokens))
+            begin += len(part) + 2
+        return found
+
+    def conllu(self, text: str) -> str:
+        """A text with everything, as CoNLL-U; the places of tokens count from their paragraph."""
+        writer = self.udpipe.OutputFormat.newConlluOutputFormat()
+        written = []
+        for part in text.split("\n\n"):
+            for sentence in self._cut_paragraph(part):
+                self.tagger.tag(sentence, "", self.error)
+                self.tagger.parse(sentence, "", self.error)
+                written.append(writer.writeSentence(sentence))
+        return "".join(written)
+
+
+def _written(corpus: Corpus) -> str:
+    """A corpus as CoNLL-U."""
+    written = io.StringIO()
+    write_conll(corpus, written)
+    return written.getvalue()
+
+
+def _tokens(sentence: Any, begin: int) -> Iterator[Token]:
+    """The tokens of a sentence of UDPipe's."""
+    words: Sequence[Any] = list(sentence.words)[1:]
+    several = {token.idFirst: token for token in sentence.multiwordTokens}
+    at = 0
+    while at < len(words):
+        token = several.get(words[at].id, words[at])
+        size = token.idLast - token.idFirst + 1 if words[at].id in several else 1
+        forms = tuple(word.form for word in words[at : at + size])
+        start, end = token.getTokenRangeStart(), token.getTokenRangeEnd()
+        yield Token(begin + start, begin + end, forms)
+        at += size
