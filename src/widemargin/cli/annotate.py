@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 import click
@@ -12,6 +13,8 @@ import numpy as np
 from widemargin.cli.sentences import load_sentence_model, read_questions, read_sentences
 from widemargin.data.readers.conllout import conll_text
 from widemargin.data.readers.corpus import Corpus
+from widemargin.markup.trees import draw_tree_text, draw_trees
+from widemargin.structured.parser.model import Trees
 from widemargin.structured.tagger.model import TaggerModel
 from widemargin.threads import thread_count
 
@@ -107,6 +110,11 @@ def parse(path: str, files: Sequence[str], given: Mapping[str, Any]) -> None:
     corpus = read_questions(files, given, plain=bool(model.taggers))
     threads = thread_count(given["threads"] or -1)
     trees = model.predict(corpus, threads)
+    if given["draw"] is not None:
+        if given["margins"]:
+            raise click.UsageError("--margins has no effect with --draw")
+        _write(_drawn(corpus, trees, given["draw"]))
+        return
     cells = {"head": list(map(str, trees.heads.tolist())), "deprel": trees.labels}
     if model.taggers:
         cells = {**trees.tags, **cells}
@@ -115,6 +123,17 @@ def parse(path: str, files: Sequence[str], given: Mapping[str, Any]) -> None:
         words = {corpus.names[0]: corpus.sentences()}
         corpus = Corpus.of(words)
     _write(conll_text(corpus, _with_numbers(corpus, cells, margins, "conllu"), "conllu"))
+
+
+def _drawn(corpus: Corpus, trees: Trees, how: str) -> str:
+    """The trees as drawings, in text or SVG."""
+    heads, starts = trees.heads.tolist(), corpus.starts.tolist()
+    each = [
+        (corpus.words[a:b], heads[a:b], trees.labels[a:b]) for a, b in pairwise(starts) if b > a
+    ]
+    if how == "svg":
+        return draw_trees(each)
+    return "".join(f"{draw_tree_text(*tree)}\n\n" for tree in each)
 
 
 def _annotate(model: Any, files: Sequence[str], given: Mapping[str, Any]) -> None:

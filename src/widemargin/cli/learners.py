@@ -39,7 +39,7 @@ READING_ROWS = {
 #: How to choose settings, and to measure them, on parts of the examples.
 _SELECTION = {"folds", "tune", "nested"}
 _ROWS = {*READING_ROWS, *_SELECTION, "threads", "threshold", "positive"}
-_SENTENCES = {"prune", "folds"}
+_SENTENCES = {"words", "prune", "small", "folds"}
 _CHECKPOINTS = {"checkpoint", "checkpoint_every", "resume"}
 _CLUSTERS = {"dask", "partitions"}
 _KERNEL = ("kernel", "degree", "gamma", "coef0", "sigma")

@@ -84,6 +84,7 @@ def predict(model: str, files: tuple[str, ...], **given: object) -> None:
 @click.argument("files", nargs=-1, required=True)
 @options.reading
 @click.option("--text", multiple=True, help="Tables: the column of texts.")
+@options.words
 @click.option("--column", help="Taggers: the column of the right tags (default: as in training).")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON object.")
 def test(model: str, files: tuple[str, ...], **given: object) -> None:
@@ -160,6 +161,11 @@ def tag(model: str, files: tuple[str, ...], **given: object) -> None:
     help="Also print the margin of each head: how far its score leads the next best.",
 )
 @click.option(
+    "--draw",
+    type=click.Choice(["text", "svg"]),
+    help="Draw the trees instead: as lines of text, or as one SVG document.",
+)
+@click.option(
     "--input",
     type=click.Choice(["text", "sentences", "tokens", "conllu"]),
     help="Annotators: raw text; one sentence per line; the same with spaces between its tokens; or"
@@ -185,7 +191,7 @@ def parse(model: str, files: tuple[str, ...], **given: object) -> None:
       widemargin parse en.wm < letters.txt > letters.conllu
       widemargin parse en.wm letters.txt --write json
       widemargin parse en.wm new.conllu > parsed.conllu
-      echo "Time flies like an arrow" | widemargin parse trees.wm
+      echo "Time flies like an arrow" | widemargin parse trees.wm --draw text
       widemargin parse en.wm letters.txt --tokenizer words.wm > letters.conllu
     """
     from widemargin.cli.annotate import parse as work

@@ -83,7 +83,8 @@ def read_questions(files: Sequence[str], given: Mapping[str, Any], plain: bool) 
     piped_text = io.BytesIO(content)
     piped_text.name = source
     format = "text" if plain else None
-    return read_conll(piped_text, format=format, encoding=given.get("encoding") or "utf-8")
+    encoding = given.get("encoding") or "utf-8"
+    return read_conll(piped_text, format=format, encoding=encoding, words=given.get("words"))
 
 
 def read_sentences(files: Sequence[str], given: Mapping[str, Any], plain: bool = False) -> Corpus:
@@ -108,6 +109,7 @@ def read_sentences(files: Sequence[str], given: Mapping[str, Any], plain: bool =
         format=format,
         encoding=given.get("encoding") or "utf-8",
         plain=plain,
+        words=given.get("words"),
     )
     if not len(corpus) and not plain:
         raise DataError(f"{corpus.source}: there are no sentences")

@@ -18,7 +18,7 @@ from widemargin.structured.annotator.measures import (
 )
 from widemargin.structured.annotator.model import AnnotatorModel
 from widemargin.structured.parser.model import ParserModel
-from widemargin.structured.parser.trees import heads_of, measure_trees
+from widemargin.structured.parser.trees import check_trees, heads_of, measure_trees
 from widemargin.structured.resample import Ratio
 from widemargin.structured.spans import SpanMeasures, measure_spans
 from widemargin.structured.tagger.model import TaggerModel
@@ -109,6 +109,7 @@ def measure_parser(model: ParserModel, corpus: Corpus, n_jobs: int | None = None
     """Parse a corpus and compare with its own trees and tags."""
     _check_tokens(corpus)
     answers, labels = heads_of(corpus), corpus.column("deprel")
+    check_trees(corpus, answers, single_root=True)
     trees = model.predict(corpus, n_jobs)
     attachment = measure_trees(corpus, trees.heads, trees.labels)
     figures = {"uas": attachment.uas, "las": attachment.las}

@@ -61,6 +61,12 @@ def read_task_model(
         known = task
         if known is None:
             known = _find_task(os.fspath(path), about["task"], unpack_value(about["task_params"]))
+        name, given = about["task"].partition(":")[2], type(known).__qualname__
+        if given != name and type(known) is not Task:  # its module may have moved
+            raise ModelFileError(
+                f"{path}: was trained for the task {name}, but the task given is {given}; give one"
+                f" of class {name}, or none"
+            )
         weights, params = Weights.unpack(arrays, about["count"]), unpack_value(about["params"])
         return known, weights, dict(params), History.from_dict(about["history"]), about
 

@@ -22,7 +22,6 @@ from widemargin.structured.parser.buffers import (
     chart_room,
     desk,
     merger_room,
-    most_steps,
     padded,
     work,
 )
@@ -111,7 +110,6 @@ class ParserTraining(SentenceTraining):
             frozen(given.starts[first : end + 1] - given.starts[first]),
             frozen(given.heads[rows]),
             frozen(given.labels[rows]),
-            frozen(given.ranks[rows]),
         )
         return partial(type(self), own, self.templates, *self.settings())
 
@@ -181,7 +179,7 @@ class GreedyTraining(ParserTraining):
 
     def run(self, order: np.ndarray, epoch: int) -> Outcome:
         """One pass."""
-        states = most_steps(int(self._lengths[order.astype(np.int64)].sum()), self.actions)
+        states = 2 * int(self._lengths[order.astype(np.int64)].sum())
         follow = self.rng.random(states) < (self.explore if epoch > 1 else 0.0)
         return self._pass(
             learn_greedy, order, self.actions, *self._room, frozen(follow), self.margin
@@ -209,7 +207,7 @@ class BeamTraining(ParserTraining):
         self._room = (
             desk(templates),
             work(templates, lanes, longest),
-            beam_room(width, lanes, longest, most_steps(longest, actions)),
+            beam_room(width, lanes, longest),
         )
 
     def settings(self) -> tuple[Any, ...]:
@@ -280,12 +278,7 @@ class LabelTraining(ParserTraining):
 
 
 def plan_actions(
-    heads: Sequence[int],
-    places: Sequence[int],
-    labels: Sequence[int],
-    count: int,
-    most: int,
-    swap: bool = False,
+    heads: Sequence[int], places: Sequence[int], labels: Sequence[int], count: int, most: int
 ) -> Actions:
     """Give the commonest pairs of direction and label their own transitions.
 
@@ -298,15 +291,13 @@ def plan_actions(
     most : int
         The maximum number of transitions. Shift is one of them, and one per direction stands for
         all labels that are too rare.
-    swap : bool
-        Whether there is one more, to swap two words.
     """
     ways = [1 if head > place else 2 for head, place in zip(heads, places, strict=True)]
     pairs = Counter(zip(ways, labels, strict=True))
-    kind = [0, 1, 2, 3] if swap else [0, 1, 2]
-    of = np.repeat(np.arange(len(kind), dtype=np.uint64)[:, None], count, axis=1)
+    kind = [0, 1, 2]
+    of = np.repeat(np.arange(3, dtype=np.uint64)[:, None], count, axis=1)
     ranked = sorted(pairs.items(), key=lambda item: (-item[1], item[0]))
-    for (way, label), _ in ranked[: max(0, most - 3)]:
+    for (way, label), _ in ranked[: max(0, most - len(kind))]:
         of[way, label] = len(kind)
         kind.append(way)
     return Actions(frozen(np.array(kind, np.uint64)), frozen(of))

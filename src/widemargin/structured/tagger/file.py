@@ -38,7 +38,8 @@ _WIDEST = 1 << 16
 def pack_tagger(model: Any, names: bool = True) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     """The arrays and the description for a file. Weights of zero are left out."""
     R = model.features
-    W = pack_rows("W", model.W.astype(np.float16) if model.half else model.W)
+    table, unit = _table_of(model)
+    W = pack_rows("W", table)
     rows = packed_rows("W", W, len(model.W))
     rows = rows[rows < R]
     arrays: dict[str, Any] = {
@@ -71,6 +72,7 @@ def pack_tagger(model: Any, names: bool = True) -> tuple[dict[str, np.ndarray], 
         "given_scheme": model.given_scheme,
         "column": model.column,
         "half": model.half,
+        "unit": unit,
         "temperature": model.temperature,
         "names": named,
         "params": {name: pack_value(value) for name, value in model.params.items()},
@@ -87,6 +89,7 @@ def unpack_tagger(arrays: dict[str, np.ndarray], about: dict[str, Any]) -> dict[
         where = arrays["index.keys"], arrays["index.rows"]
     else:
         W = unpack_rows("W", arrays, about["shape"]).astype(np.float32, copy=False)
+        W *= np.float32(about.get("unit", 1.0))
         rows = packed_rows("W", arrays, about["shape"][0])
         rows = rows[rows < about["features"]]
         where = _unpack_index(arrays, about["index"])
@@ -125,6 +128,19 @@ def unpack_tagger(arrays: dict[str, np.ndarray], about: dict[str, Any]) -> dict[
         "known": arrays["known"],
         "numbers": numbers,
     }
+
+
+def _table_of(model: Any) -> tuple[np.ndarray, float]:
+    """The weights for a file, and what they must be multiplied with.
+
+    Weights that are whole multiples of the unit, as `smaller` makes them, are saved as such.
+    """
+    if model.half:
+        return model.W.astype(np.float16), 1.0
+    whole, _, unit, _ = model.answering_weights
+    if whole.dtype == np.int16 and np.array_equal(whole * np.float32(unit), model.W):
+        return whole, unit
+    return model.W, 1.0
 
 
 def _check_sizes(W: np.ndarray, labels: int, order: Any, beam: Any) -> None:
