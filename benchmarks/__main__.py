@@ -34,12 +34,14 @@ BENCHMARKS = (
     "sequences",
     "tokenizing",
     "parsing",
+    "pipeline",
     "separability",
     "mnist_pairs",
     "startup",
     "growth",
     "online",
     "scale",
+    "scale_svm",
     "serving",
 )
 

@@ -1,7 +1,10 @@
-"""`python -m benchmarks.kills [N]`: N kills at random moments, and what checkpoints cost.
+"""`python -m benchmarks.kills [N [ROWS]]`: N kills at random moments, and what checkpoints cost.
 
-Three ways of training are killed and resumed until N kills are spent: in memory, from files, and
-with the log of mistakes kept. What comes out must be the model of a training that nobody disturbed.
+Trainings of every kind are killed and resumed until N kills are spent: in memory, from files, with
+the log of mistakes kept, with a kernel, of a tagger and of a parser. What comes out must be the
+model of a training that nobody disturbed. Between them, commands that write files are killed:
+training with a cache, converting, updating a model. What stands there afterwards must be whole: the
+old file or the new one.
 """
 
 from __future__ import annotations
@@ -15,20 +18,42 @@ import subprocess
 import sys
 import tempfile
 import time
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from benchmarks.zipf import write_svmlight, zipf_text
 
 PROGRAM = [sys.executable, "-m", "widemargin"]
+_TESTS = pathlib.Path(__file__).parent.parent / "tests"
 #: So large a part of the labels is wrong, so that no training ends early.
 _WRONG = 0.1
 WAYS = {
     "in memory": ("--epochs", "120"),
     "from files": ("--stream", "--memory", "1MB", "--epochs", "20"),
     "vote": ("--keep", "vote", "--epochs", "50"),
+    "logistic": ("--learner", "logistic", "--epochs", "60"),
+    "kernel": ("--learner", "kernel-perceptron", "--epochs", "4"),
+    "tagger": ("--learner", "tagger", "--column", "upos", "--epochs", "40"),
+    "parser": ("--learner", "parser", "--epochs", "4"),
 }
+#: Ways that read sentences.
+_SENTENCES = ("tagger", "parser")
+
+
+def start(command: list[str]) -> subprocess.Popen[bytes]:
+    """Start a command, forked from a process that is warm: to start Python takes longer."""
+    if str(_TESTS) not in sys.path:
+        sys.path.append(str(_TESTS))
+    from forked import Forked
+
+    return Forked(*command[1:])
+
+
+def run(command: list[str]) -> None:
+    """Run a command to its end."""
+    if start(command).wait():
+        raise RuntimeError(f"{' '.join(command)} failed")
 
 
 class Outcome(NamedTuple):
@@ -46,14 +71,27 @@ def write_examples(path: pathlib.Path, rows: int, seed: int = 0) -> None:
     write_svmlight(path, X, np.where(wrong, -y, y))
 
 
+def write_sentences(path: pathlib.Path, sentences: int, seed: int = 0) -> None:
+    """CoNLL-U whose tags, heads and labels follow no rule, so that mistakes never end."""
+    chance, lines = random.Random(seed), []
+    for _ in range(sentences):
+        for i in range(1, chance.randint(3, 10)):
+            cells = [i, f"w{chance.randrange(300)}", "_", chance.choice("ABC"), "_", "_", i - 1]
+            cells += ["root" if i == 1 else chance.choice("pq"), "_", "_"]
+            lines.append("\t".join(map(str, cells)))
+        lines.append("")
+    path.write_text("\n".join(lines) + "\n")
+
+
 def content(model: pathlib.Path) -> tuple[dict[str, bytes], str]:
     """All that a model file says, except for seconds."""
     from widemargin.modelfile import read_model_file
     from widemargin.training.history import Epoch
 
     arrays, about = read_model_file(model)
-    for epoch in about["history"]["epochs"]:
-        epoch[Epoch._fields.index("seconds")] = None
+    for described in (about, *about.get("taggers", ())):
+        for epoch in described["history"]["epochs"]:
+            epoch[Epoch._fields.index("seconds")] = None
     exact = {name: f"{a.dtype}{a.shape}".encode() + a.tobytes() for name, a in arrays.items()}
     return exact, json.dumps(about, sort_keys=True)
 
@@ -68,26 +106,70 @@ def disturb(text: pathlib.Path, way: tuple[str, ...], kills: int, chance: random
     folder = pathlib.Path(tempfile.mkdtemp(dir=text.parent))
     alone, disturbed = folder / "alone.wm", folder / "disturbed.wm"
     began = time.monotonic()
-    subprocess.run(train(text, alone, *way), check=True)
+    run(train(text, alone, *way))
     whole = time.monotonic() - began
     points = ["--checkpoint", str(folder / "points"), "--checkpoint-every", "0.01", "--resume"]
     command = train(text, disturbed, *way, *points)
     done = resumed = 0
     while done < kills and not disturbed.exists():
-        resumed += (folder / "points" / "checkpoint.wm").exists()
-        process = subprocess.Popen(command)
+        resumed += any((folder / "points").glob("*.wm"))
+        process = start(command)
         try:
-            process.wait(chance.uniform(0.0, whole))
+            process.wait(chance.uniform(0.2, 1.0) * whole)  # it starts meanwhile
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
             done += 1
     if not disturbed.exists():
-        resumed += (folder / "points" / "checkpoint.wm").exists()
-        subprocess.run(command, check=True)
+        resumed += any((folder / "points").glob("*.wm"))
+        run(command)
     same = content(alone) == content(disturbed)
     shutil.rmtree(folder)
     return Outcome(done, resumed, same)
+
+
+def interrupt(folder: pathlib.Path, kills: int, chance: random.Random) -> Outcome:
+    """Kill commands that write files; what they leave must be whole, and at last the new file."""
+    rows, whole = folder / "rows.svm", folder / "whole"
+    model = folder / "updated.wm"
+    commands: dict[str, tuple[list[str], pathlib.Path]] = {
+        "cache": (
+            train(rows, folder / "m.wm", "--cache", "--epochs", "1"),
+            folder / "rows.svm.wmc",
+        ),
+        "convert": ([*PROGRAM, "convert", str(rows), str(folder / "c.wmc")], folder / "c.wmc"),
+        "update": ([*PROGRAM, "update", str(model), str(rows), "--quiet"], model),
+    }
+    same, done = True, 0
+    for name, (command, target) in commands.items():
+        if name == "update":
+            run(train(rows, model, "--epochs", "1"))
+        old = target.read_bytes() if target.exists() else b""
+        began = time.monotonic()
+        run(command)
+        seconds = time.monotonic() - began
+        shutil.copy(target, whole)
+        for _ in range(kills // len(commands)):
+            target.write_bytes(old) if old else target.unlink(missing_ok=True)
+            process = start(command)
+            try:
+                process.wait(chance.uniform(0.5, 1.0) * seconds)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+                done += 1
+            left = target.read_bytes() if target.exists() else b""
+            same &= left == old or _alike(target, whole)
+        for path in folder.glob("*.tmp"):
+            path.unlink()
+    return Outcome(done, 0, same)
+
+
+def _alike(one: pathlib.Path, other: pathlib.Path) -> bool:
+    """Whether two files that commands wrote hold the same, except for seconds."""
+    if one.suffix == ".wm":
+        return content(one) == content(other)
+    return one.read_bytes() == other.read_bytes()
 
 
 def cost(text: pathlib.Path, way: tuple[str, ...], repeats: int = 3) -> float:
@@ -103,29 +185,47 @@ def cost(text: pathlib.Path, way: tuple[str, ...], repeats: int = 3) -> float:
 
 
 def main(kills: int, rows: int = 40_000, seed: int = 0) -> None:
-    """Spend the kills on one way after the other, and print one line."""
+    """Spend the kills on one way after the other, and print what came of each."""
     chance = random.Random(seed)
-    outcomes: list[Any] = []
-    with tempfile.TemporaryDirectory() as folder:
-        text = pathlib.Path(folder, "rows.svm")
+    outcomes: dict[str, list[Outcome]] = {name: [] for name in (*WAYS, "writing")}
+
+    def spent() -> int:
+        return sum(outcome.kills for each in outcomes.values() for outcome in each)
+
+    with tempfile.TemporaryDirectory() as named:
+        folder = pathlib.Path(named)
+        text, sentences = folder / "rows.svm", folder / "trees.conllu"
         write_examples(text, rows, seed)
-        ways = list(WAYS.values())
-        while sum(outcome.kills for outcome in outcomes) < kills:
-            left = kills - sum(outcome.kills for outcome in outcomes)
-            way = ways[len(outcomes) % len(ways)]
-            outcomes.append(disturb(text, way, min(left, chance.randint(1, 5)), chance))
+        write_sentences(sentences, max(20, rows // 100), seed)
+        small = folder / "few.svm"
+        write_examples(small, max(200, rows // 40), seed)
+        order = list(outcomes)
+        while spent() < kills:
+            way = order[sum(map(len, outcomes.values())) % len(order)]
+            left = kills - spent()
+            if way == "writing":
+                outcomes[way].append(interrupt(folder, min(max(left, 3), 30), chance))
+            else:
+                source = sentences if way in _SENTENCES else small if way == "kernel" else text
+                some = min(left, chance.randint(2, 8))
+                outcomes[way].append(disturb(source, WAYS[way], some, chance))
+            print(way, spent(), outcomes[way][-1], flush=True)
+        for name, each in outcomes.items():
+            print(
+                f"{name}: {sum(outcome.kills for outcome in each)} kills,"
+                f" {sum(outcome.resumed for outcome in each)} runs resumed, {len(each)} compared, "
+                + ("all the same" if all(outcome.same for outcome in each) else "NOT the same")
+            )
+        fine = all(outcome.same for each in outcomes.values() for outcome in each)
         longer = ("--epochs", "300")
         print(
-            f"{os.stat(text).st_size / 1e6:.0f} MB of text:"
-            f" {sum(outcome.kills for outcome in outcomes)} kills,"
-            f" {sum(outcome.resumed for outcome in outcomes)} runs resumed,"
-            f" {len(outcomes)} models compared, "
-            + ("all the same" if all(outcome.same for outcome in outcomes) else "NOT all the same")
+            f"{os.stat(text).st_size / 1e6:.0f} MB of text: {spent()} kills, "
+            + ("all the same" if fine else "NOT all the same")
             + f"; a checkpoint every 0.5 s costs {100 * (cost(text, longer) - 1):+.1f} %"
         )
-    if not all(outcome.same for outcome in outcomes):
+    if not fine:
         sys.exit(1)
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 50)
+    main(*(map(int, sys.argv[1:]) if len(sys.argv) > 1 else (50,)))

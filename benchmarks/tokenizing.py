@@ -31,8 +31,8 @@ def compare(toy: bool, scratch: pathlib.Path) -> Comparison:
     """Learn from the training part, stop early on the dev part, measure on the test part."""
     sides: list[Side] = []
     targets: list[Target] = []
-    for language, name in TREEBANKS.items():
-        train, dev, test = _parts(name, toy)
+    for language in TREEBANKS:
+        train, dev, test = _toy_parts() if toy else parts_of(language)
         right = paragraphs_of(test)
         text = "\n\n".join(paragraph.text for paragraph in paragraphs_of(train) + right)
         sides += [*_our_sides(language, train, dev, text, right)]
@@ -55,12 +55,14 @@ def compare(toy: bool, scratch: pathlib.Path) -> Comparison:
     )
 
 
-def _parts(name: str, toy: bool) -> tuple[Corpus, Corpus, Corpus]:
+def _toy_parts() -> tuple[Corpus, Corpus, Corpus]:
+    """Sentences of no meaning."""
+    return _made(60), _made(12), _made(12)
+
+
+def parts_of(language: str) -> tuple[Corpus, Corpus, Corpus]:
     """What to learn from, what to stop on, and what to measure on."""
-    if toy:
-        made = [_made(12 * k) for k in (5, 1, 1)]
-        return made[0], made[1], made[2]
-    where, start = name.split("/")
+    where, start = TREEBANKS[language].split("/")
     folder_of = folder(where)
 
     def read(part: str) -> Corpus:

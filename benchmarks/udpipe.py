@@ -33,6 +33,11 @@ class Options(NamedTuple):
     tagger: str | None = TAGGER
     parser: str | None = ""
 
+    def parts(self) -> list[Options]:
+        """What is trained together: the tokenizer, and the others."""
+        alone = Options(self.tokenizer, None, None), Options(None, self.tagger, self.parser)
+        return [part for part in alone if any(option is not None for option in part)]
+
 
 class UDPipe:
     """UDPipe 1, trained on a treebank.
@@ -40,7 +45,7 @@ class UDPipe:
     Attributes
     ----------
     seconds : float
-        How long the training took.
+        How much processor time the training took.
     size : int
         Bytes of the model.
     """
@@ -51,28 +56,32 @@ class UDPipe:
         from ufal import udpipe
 
         self.udpipe, self.error = udpipe, udpipe.ProcessingError()
-        texts = _written(train), _written(dev)
-        key = hashlib.sha256("\n".join([*texts, repr(options)]).encode()).hexdigest()[:16]
-        path = cache / f"udpipe-{key}.model"
-        if not path.exists():
-            self._learn(texts, options, path)
-        self.seconds = json.loads(path.with_suffix(".json").read_text())["seconds"]
-        self.size = path.stat().st_size
-        self.model = udpipe.Model.load(str(path))
+        self.seconds, self.size, models = 0.0, 0, []
+        for part in options.parts():
+            path = self._trained(_written(train), _written(dev), part, cache)
+            self.seconds += json.loads(path.with_suffix(".json").read_text())["seconds"]
+            self.size += path.stat().st_size
+            models.append(udpipe.Model.load(str(path)))
+        self.tokenizer, self.tagger = models[0], models[-1]
 
-    def _learn(self, texts: Sequence[str], options: Options, path: pathlib.Path) -> None:
-        """Train, and keep the model with the processor time that it took."""
+    def _trained(self, train: str, dev: str, options: Options, cache: pathlib.Path) -> pathlib.Path:
+        """The file of a model, trained now if it is not there yet."""
+        key = hashlib.sha256("\n".join([train, dev, repr(options)]).encode()).hexdigest()[:16]
+        path = cache / f"udpipe-{key}.model"
+        if path.exists():
+            return path
         off = self.udpipe.Trainer.NONE
         given = [off if part is None else part for part in options]
-        train, dev = map(self._sentences, texts)
+        sentences = self._sentences(train), self._sentences(dev)
         began = time.process_time()
-        model = self.udpipe.Trainer.train("morphodita_parsito", train, dev, *given, self.error)
+        model = self.udpipe.Trainer.train("morphodita_parsito", *sentences, *given, self.error)
         seconds = time.process_time() - began
         if self.error.occurred():
             raise LeftOut(f"UDPipe: {self.error.message}")
         path.parent.mkdir(parents=True, exist_ok=True)
         path.with_suffix(".json").write_text(json.dumps({"seconds": seconds}))
         path.write_bytes(model)
+        return path
 
     def _sentences(self, text: str) -> Any:
         reader = self.udpipe.InputFormat.newConlluInputFormat()
@@ -89,7 +98,7 @@ class UDPipe:
         return [list(self._cut_paragraph(part)) for part in text.split("\n\n")]
 
     def _cut_paragraph(self, text: str) -> Iterator[Any]:
-        tokenizer = self.model.newTokenizer("ranges")
+        tokenizer = self.tokenizer.newTokenizer("ranges")
         tokenizer.setText(text)
         while True:
             sentence = self.udpipe.Sentence()
@@ -112,8 +121,8 @@ class UDPipe:
         written = []
         for part in text.split("\n\n"):
             for sentence in self._cut_paragraph(part):
-                self.model.tag(sentence, "", self.error)
-                self.model.parse(sentence, "", self.error)
+                self.tagger.tag(sentence, "", self.error)
+                self.tagger.parse(sentence, "", self.error)
                 written.append(writer.writeSentence(sentence))
         return "".join(written)
 

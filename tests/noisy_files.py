@@ -12,7 +12,8 @@ def noisy_treebank(sentences, seed=0):
     for _ in range(sentences):
         length = chance.randint(2, 9)
         for i in range(1, length + 1):
-            cells = [i, f"w{chance.randrange(30)}", "_", chance.choice("ABC"), chance.choice("XY")]
+            word, tags = f"w{chance.randrange(30)}", [chance.choice("ABC"), chance.choice("XY")]
+            cells = [i, word, f"{word}{i % 3}", *tags]
             cells += ["_", i - 1, "root" if i == 1 else chance.choice("pq"), "_", "_"]
             lines.append("\t".join(map(str, cells)))
         lines.append("")

@@ -5,10 +5,6 @@ from sklearn.utils.estimator_checks import estimator_checks_generator
 
 ORDER = "what is learned depends on the order of the examples and on how often each comes"
 NEARLY = "both are within tol of the optimum, not equal"
-#: The check gives estimators with a parameter max_iter 1,000 epochs; ours is called epochs, and
-#: stays at 10. The class that must win has about 20 rows of length 21, so the weight of a constant
-#: 1 needs some 21^2 corrections. (scikit-learn's Perceptron fails with max_iter=10 as well.)
-SMALL_BIAS = "a constant feature of 1 beside features of 20: it passes with fit_intercept='auto'"
 UNSCALED = "kernel values of a million: it passes with gamma='scale'"
 WEIGHTS = "check_sample_weight_equivalence_on_{}_data"
 

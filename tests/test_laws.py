@@ -630,7 +630,7 @@ def test_a_new_label_goes_on_from_minus_w_and_w(name, multiclass, data):
     X, y = data.draw(whole_numbers(classes=3, least=8))
     first = y != 1  # the new label stands between the old ones
     assume(len(set(y[first])) == 2)
-    learner = LEARNERS[name](multiclass=multiclass, keep="last")
+    learner = LEARNERS[name](multiclass=multiclass, keep="last", fit_intercept=True)
     learner.partial_fit(X[first], y[first])
     w = np.append(learner.coef_[0], learner.intercept_[0])
     learner.partial_fit(X, y)
@@ -677,7 +677,9 @@ def test_a_new_label_leaves_the_odds_of_the_old_ones_unchanged(multiclass, keep,
     spread = 0.5 if multiclass == "joint" else 1.0
     state = learner.model_.state.copy()
     state.rearrange(3, np.array([0, 2]), spread)
-    grown = LinearModel(np.arange(3), state, keep=keep, rule="logistic").predict_proba(X)
+    bias = learner.model_.bias
+    model = LinearModel(np.arange(3), state, keep=keep, rule="logistic", bias=bias)
+    grown = model.predict_proba(X)
     np.testing.assert_allclose(grown[:, 2] / grown[:, 0], before[:, 1] / before[:, 0], rtol=1e-9)
 
 
@@ -877,7 +879,8 @@ def test_weight_k_is_k_times_the_step_or_the_cap(name, weight, data):
 def test_weight_k_of_one_row_is_a_k_times_longer_step_on_it(data):
     X, y = data.draw(whole_numbers(classes=2))
     k = data.draw(st.lists(st.integers(1, 5), min_size=len(y), max_size=len(y)))
-    learner = Perceptron(shuffle=False, epochs=1, keep="last").fit(X, y, sample_weight=k)
+    learner = Perceptron(shuffle=False, epochs=1, keep="last", fit_intercept=True)
+    learner.fit(X, y, sample_weight=k)
     signs = [2 * int(code) - 1 for code in y]
     run = naive.online(naive.extend(X.tolist()), signs, price=[float(weight) for weight in k])
     np.testing.assert_array_equal(np.append(learner.coef_, learner.intercept_), run.hypotheses[-1])

@@ -17,16 +17,19 @@ from functools import partial
 import numpy as np
 import pytest
 
+import widemargin
 from widemargin import (
     LinearSVM,
     NotSeparableWarning,
-    OnlineLogistic,
-    Perceptron,
     boolean_network,
     certify,
     losses,
     shattered,
 )
+
+# In the lectures, the bias is the weight of a constant feature 1.
+OnlineLogistic = partial(widemargin.OnlineLogistic, fit_intercept=True)
+Perceptron = partial(widemargin.Perceptron, fit_intercept=True)
 
 # The worked example (L9) and the problem set (L10).
 SIX = np.array([[-1, 2], [1, 0], [1, 1], [-1, 0], [-1, -2], [1, -1]], dtype=float)

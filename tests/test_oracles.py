@@ -20,8 +20,10 @@ pytestmark = [
 EPOCHS = 7
 FORMS = pytest.mark.parametrize("form", [np.asarray, scipy.sparse.csr_matrix])
 CLASSES = pytest.mark.parametrize("classes", [2, 3])
-#: Ours, told to learn as theirs does: as given, one class against the rest, the last weights.
+#: Ours, told to learn as theirs does: as given, one class against the rest, the last weights;
+#: with or without a bias, whose steps are those of a constant feature 1.
 OURS = {"keep": "last", "shuffle": False, "multiclass": "ovr", "epochs": EPOCHS}
+WITH_BIAS = {**OURS, "fit_intercept": True}
 #: Theirs, told not to stop early, and to keep the step as it is.
 THEIRS = {
     "penalty": None,
@@ -64,7 +66,7 @@ def assert_close_weights(ours, theirs):
 def test_the_perceptron_has_the_weights_of_theirs(classes):
     X, y = whole_numbers(classes)
     theirs = TheirPerceptron(shuffle=False, tol=None, max_iter=EPOCHS).fit(X, y)
-    assert_same_weights(Perceptron(**OURS).fit(X, y), theirs)
+    assert_same_weights(Perceptron(**WITH_BIAS).fit(X, y), theirs)
 
 
 @CLASSES
@@ -89,7 +91,7 @@ def test_the_rule_margin_is_their_hinge_loss(form, classes):
 def test_the_rule_margin_with_bias_is_their_hinge_loss(classes):
     X, y = whole_numbers(classes)
     theirs = SGDClassifier(loss="hinge", **THEIRS).fit(X, y)
-    assert_same_weights(Perceptron(rule="margin", target=1.0, **OURS).fit(X, y), theirs)
+    assert_same_weights(Perceptron(rule="margin", target=1.0, **WITH_BIAS).fit(X, y), theirs)
 
 
 @CLASSES
@@ -131,7 +133,7 @@ def test_online_logistic_with_bias_has_the_weights_of_their_log_loss(classes):
     X, y = real_numbers(classes)
     how = {**THEIRS, "eta0": 0.2}
     theirs = SGDClassifier(loss="log_loss", **how).fit(X[:, :-1], y)
-    assert_close_weights(OnlineLogistic(eta=0.2, **OURS).fit(X[:, :-1], y), theirs)
+    assert_close_weights(OnlineLogistic(eta=0.2, **WITH_BIAS).fit(X[:, :-1], y), theirs)
 
 
 @CLASSES

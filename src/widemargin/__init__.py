@@ -59,6 +59,9 @@ if TYPE_CHECKING:  # for type checkers and editors; when run, names load on firs
     from widemargin.separability.entry import certify
     from widemargin.separability.shattering import shattered
     from widemargin.structured import StructuredPerceptron
+    from widemargin.structured.annotator.annotator import Annotator
+    from widemargin.structured.lemmas.lemmatizer import Lemmatizer
+    from widemargin.structured.morphology.morphologizer import Morphologizer
     from widemargin.structured.parser.parser import Parser
     from widemargin.structured.tagger.tagger import Tagger
     from widemargin.structured.tokenizer.tokenizer import Tokenizer
@@ -69,6 +72,7 @@ __version__ = "0.2.0"
 
 #: Public names, and the modules that they are loaded from when first used.
 _HOMES = {
+    "Annotator": "widemargin.structured.annotator.annotator",
     "ClusterError": "widemargin.errors",
     "DataError": "widemargin.errors",
     "DataWarning": "widemargin.errors",
@@ -79,9 +83,11 @@ _HOMES = {
     "KernelPerceptron": "widemargin.estimators",
     "KernelSVM": "widemargin.estimators",
     "KernelSVMModel": "widemargin.models.kernel_svm",
+    "Lemmatizer": "widemargin.structured.lemmas.lemmatizer",
     "LinearModel": "widemargin.models.linear",
     "LinearSVM": "widemargin.estimators",
     "ModelFileError": "widemargin.errors",
+    "Morphologizer": "widemargin.structured.morphology.morphologizer",
     "NotSeparableWarning": "widemargin.errors",
     "OnlineLogistic": "widemargin.estimators",
     "Parser": "widemargin.structured.parser.parser",
@@ -128,6 +134,7 @@ _MODULES = {
     "structured": "widemargin.structured",
 }
 __all__ = [
+    "Annotator",
     "ClusterError",
     "DataError",
     "DataWarning",
@@ -138,9 +145,11 @@ __all__ = [
     "KernelPerceptron",
     "KernelSVM",
     "KernelSVMModel",
+    "Lemmatizer",
     "LinearModel",
     "LinearSVM",
     "ModelFileError",
+    "Morphologizer",
     "NotSeparableWarning",
     "OnlineLogistic",
     "Parser",

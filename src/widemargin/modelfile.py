@@ -13,16 +13,23 @@ The description holds its format number and the version of widemargin that wrote
 
 A change that an older widemargin would misread gets a new number. This version reads all formats up
 to its own; what an older file lacks is filled in when the model is restored.
+
+A digest shows damage, not intent: anybody can write a file whose digest is right. So the sizes that
+a file claims are compared with its length before memory is taken, and the arrays with each other
+before compiled code follows the indices in them. Nothing in a file is ever run.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
+import re
 import secrets
 import stat
 from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
 from typing import Any, BinaryIO, TypeVar
 
 import numpy as np
@@ -52,8 +59,17 @@ _KINDS = {numpy: name for name, numpy in KINDS.items()}
 #: Rows of a matrix that are searched for zeros at a time: this many float32 side by side fill
 #: cache lines, if the matrix is stored column by column.
 _ROWS = 64
-#: Headers longer than this are rejected.
-_LONGEST_HEADER = 1 << 28
+#: Headers longer than this are rejected: as JSON they take up to twenty times as much memory.
+LONGEST_HEADER = 1 << 26
+#: Arrays are called by plain words, separated by dots and slashes.
+_NAME = re.compile(r"(?!.*\.\.)[A-Za-z0-9_][A-Za-z0-9_.\-]*(/[A-Za-z0-9_][A-Za-z0-9_.\-]*)*")
+_LONGEST_NAME, _MOST_DIMENSIONS = 200, 8
+#: What a file stores without its zeros becomes an array of at most this many bytes, or of so many
+#: times as many as it takes in the file, whichever is more. (The widest text, of 2^30 columns, has
+#: a count of 4 bytes for each, and a small collection of texts knows a few of them.)
+_MOST_UNPACKED, _MOST_TIMES = 1 << 32, 1 << 10
+#: What goes wrong where a description does not fit.
+_MISFITS = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RuntimeError)
 
 
 def write_model_file(path: str | os.PathLike[str], arrays: dict[str, Any], about: dict) -> None:
@@ -133,13 +149,18 @@ def _sync_folder(folder: str) -> None:
 
 def read_model_file(path: str | os.PathLike[str]) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     """Read a file written by `write_model_file`, or raise an error that says why it is invalid."""
+    from safetensors import SafetensorError
     from safetensors.numpy import load
 
     path = os.fspath(path)
     with open_file(path) as file:
         about = _check(path, file)
         file.seek(0)
-        arrays = load(file.read())
+        content = file.read()
+    try:
+        arrays = load(content)
+    except (ValueError, TypeError, OverflowError, SafetensorError) as error:
+        raise ModelFileError(f"{path}: damaged ({_one_line(error)})") from None
     arrays.pop(_SEAL)
     return arrays, about
 
@@ -153,15 +174,25 @@ def restore(
     """Apply `make` to the contents of a file; errors name the file."""
     try:
         return make(arrays, about)
-    except (KeyError, TypeError, ValueError, IndexError) as error:
-        raise ModelFileError(f"{path}: its description does not fit its arrays ({error})") from None
+    except ModelFileError:
+        raise
+    except _MISFITS as error:
+        raise ModelFileError(
+            f"{path}: its description does not fit its arrays ({_one_line(error)})"
+        ) from None
+
+
+def _one_line(error: Exception) -> str:
+    """What an error says, cut to a line: it may quote what is in the file."""
+    told = "".join(letter if letter.isprintable() else " " for letter in str(error))
+    return told if len(told) <= 200 else f"{told[:197]}..."
 
 
 def learner_of(path: str | os.PathLike[str]) -> str:
     """The learner named in a file, without checking anything else; "" if none is named."""
     with open_file(os.fspath(path)) as file:
         size = int.from_bytes(file.read(8), "little")
-        if size > min(size_of(os.fspath(path)), _LONGEST_HEADER):
+        if size > min(size_of(os.fspath(path)), LONGEST_HEADER):
             return ""
         try:
             about = json.loads(json.loads(file.read(size))["__metadata__"]["model"])
@@ -170,29 +201,71 @@ def learner_of(path: str | os.PathLike[str]) -> str:
             return ""
 
 
+def read_header(file: BinaryIO, length: int, longest: int = LONGEST_HEADER) -> tuple[Any, int]:
+    """The header of a file of this length, as JSON, and its size; arrays have different names.
+
+    Raises a ValueError, and not only that, if there is none; `check_layout` looks at the rest.
+    """
+    size = int.from_bytes(file.read(8), "little")
+    if length < 8 or size > min(length - 8, longest):
+        raise ValueError("cut short")
+    return json.loads(file.read(size), object_pairs_hook=_different), size
+
+
+def _different(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """A JSON object, unless a name occurs twice in it."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a name occurs twice")
+    return found
+
+
+def check_layout(header: dict[str, Any], room: int) -> None:
+    """Raise a ValueError unless the arrays fill these bytes exactly, one after the other."""
+    spans = []
+    for name, spec in header.items():
+        if len(name) > _LONGEST_NAME or not _NAME.fullmatch(name):
+            raise ValueError(f"an array is called {name[:50]!a}")
+        kind, shape, (start, end) = spec["dtype"], spec["shape"], spec["data_offsets"]
+        if not isinstance(kind, str) or kind not in KINDS:
+            raise ValueError(f"{name} has the unknown type {str(kind)[:50]!a}")
+        sizes = [start, end, *shape] if len(shape) <= _MOST_DIMENSIONS else [-1]
+        if not all(type(size) is int and 0 <= size < 1 << 63 for size in sizes):
+            raise ValueError(f"{name} has a size that no array has")
+        if math.prod(shape) * np.dtype(KINDS[kind]).itemsize != end - start:
+            raise ValueError(f"{name} has {end - start} bytes, which do not make its shape")
+        spans.append((start, end))
+    filled = 0
+    for start, end in sorted(spans):
+        if start != filled:
+            raise ValueError("arrays overlap, or leave bytes between them")
+        filled = end
+    if filled != room:
+        raise ValueError(f"{room} bytes of arrays, its header says {filled}")
+
+
 def _check(path: str, file: BinaryIO) -> dict[str, Any]:
     """Check sizes, format and digest, and return the description."""
     length = file.seek(0, os.SEEK_END)
     file.seek(0)
-    size = int.from_bytes(file.read(8), "little")
-    if length < 8 + _SEAL_BYTES or size > min(length - 8, _LONGEST_HEADER):
-        raise ModelFileError(f"{path}: not a widemargin model, or cut short")
     try:
-        header = json.loads(file.read(size))
+        header, size = read_header(file, length)
         about = json.loads(header.pop("__metadata__")["model"])
         form = about["format"]
-        ends = [spec["data_offsets"][1] for spec in header.values()]
         seal = header[_SEAL]["data_offsets"]
-    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
-        raise ModelFileError(f"{path}: not a widemargin model, or damaged") from None
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
+        told = "cut short" if str(error) == "cut short" else "damaged"
+        raise ModelFileError(f"{path}: not a widemargin model, or {told}") from None
     if type(form) is not int or form < 1:
-        raise ModelFileError(f"{path}: not a widemargin model, or damaged (format {form!r})")
+        raise ModelFileError(f"{path}: not a widemargin model, or damaged (format {form!r:.50})")
     if form > FORMAT:
         raise ModelFileError(f"{path}: {say_newer(form, FORMAT, about)}")
-    if seal[1] != max(ends) or seal[1] - seal[0] != _SEAL_BYTES or 8 + size + seal[1] != length:
-        raise ModelFileError(
-            f"{path}: cut short or damaged ({length} bytes, its header says {8 + size + max(ends)})"
-        )
+    try:
+        check_layout(header, length - 8 - size)
+        if seal != [length - 8 - size - _SEAL_BYTES, length - 8 - size]:
+            raise ValueError("its digest is not at its end")
+    except (ValueError, LookupError, TypeError, AttributeError) as error:
+        raise ModelFileError(f"{path}: cut short or damaged ({_one_line(error)})") from None
     if _digest(file, length - _SEAL_BYTES) != file.read(_SEAL_BYTES):
         raise ModelFileError(f"{path}: its content does not match its digest: the file was altered")
     return about
@@ -200,7 +273,7 @@ def _check(path: str, file: BinaryIO) -> dict[str, Any]:
 
 def say_newer(form: int, known: int, about: dict[str, Any]) -> str:
     """The error message for a file of a newer format."""
-    version = about.get("widemargin", "")
+    version = str(about.get("widemargin", ""))[:20]
     return (
         f"written by a newer widemargin{f' ({version})' if version else ''}; upgrade"
         f" (the file has format {form}, and widemargin {__version__} reads up to {known})"
@@ -228,11 +301,46 @@ def pack_strings(name: str, strings: Sequence[str]) -> dict[str, np.ndarray]:
 
 def unpack_strings(name: str, arrays: dict[str, np.ndarray]) -> list[str]:
     """Undo `pack_strings`."""
-    content, ends = arrays[f"{name}.bytes"].tobytes(), arrays[f"{name}.ends"].tolist()
-    starts = [0, *ends[:-1]]
-    return [
-        content[a:b].decode("utf-8", "surrogatepass") for a, b in zip(starts, ends, strict=False)
-    ]
+    content, ends = arrays[f"{name}.bytes"].tobytes(), arrays[f"{name}.ends"]
+    check_ends(f"{name}.ends", ends, len(content))
+    edges = [0, *ends.tolist()]
+    return [content[a:b].decode("utf-8", "surrogatepass") for a, b in pairwise(edges)]
+
+
+def check_ends(name: str, ends: np.ndarray, size: int) -> None:
+    """Raise a ValueError unless these are the ends of parts that fill this size, in order."""
+    if ends.ndim != 1 or ends.dtype.kind not in "iu":
+        raise ValueError(f"{name} is not a list of whole numbers")
+    rise = not len(ends) or (int(ends[0]) >= 0 and int(ends[-1]) == size)
+    if not rise or np.any(ends[1:] < ends[:-1]):
+        raise ValueError(f"{name} does not cut {size} entries into parts")
+
+
+def check_places(name: str, places: np.ndarray, below: int, least: int = 0) -> None:
+    """Raise a ValueError unless all of these are whole numbers from `least` on and below another.
+
+    Compiled loops do not look whether a place exists, so this has to be known before.
+    """
+    if places.dtype.kind not in "iu":
+        raise ValueError(f"{name} are not whole numbers")
+    if places.size and (int(places.max()) >= below or int(places.min()) < least):
+        raise ValueError(f"{name} has an entry outside {least} ... {below - 1}")
+
+
+def check_shape(name: str, array: np.ndarray, *shapes: tuple[int, ...], kinds: str = "f") -> None:
+    """Raise a ValueError unless an array has one of these shapes, and a type of these kinds."""
+    if array.shape not in shapes or array.dtype.kind not in kinds:
+        raise ValueError(f"{name} has the shape {array.shape} and the type {array.dtype}")
+
+
+def check_room(shape: Sequence[int], kind: Any, stored: int) -> None:
+    """Raise a ValueError if so few bytes in a file would become an array of this shape."""
+    sizes = [*shape] if len(shape) <= _MOST_DIMENSIONS else [-1]
+    if not all(isinstance(size, (int, np.integer)) and size >= 0 for size in sizes):
+        raise ValueError(f"an array cannot have the shape {list(shape)[:9]}")
+    needed = math.prod(map(int, sizes)) * np.dtype(kind).itemsize
+    if needed > max(_MOST_UNPACKED, _MOST_TIMES * stored):
+        raise ValueError(f"{stored} bytes claim to be an array of {needed}")
 
 
 def pack_sparse(name: str, given: np.ndarray) -> dict[str, np.ndarray]:
@@ -272,10 +380,15 @@ def unpack_sparse(name: str, arrays: dict[str, np.ndarray]) -> np.ndarray:
     """Undo `pack_sparse`."""
     if name in arrays:
         return arrays[name]
-    values, columns = arrays[f"{name}.values"], arrays[f"{name}.columns"].astype(np.int64)
-    matrix = np.zeros(arrays[f"{name}.shape"], values.dtype)
-    start = 0
-    for row, end in zip(np.atleast_2d(matrix), arrays[f"{name}.ends"].tolist(), strict=True):
+    values, columns = arrays[f"{name}.values"], arrays[f"{name}.columns"]
+    shape, ends = arrays[f"{name}.shape"].tolist(), arrays[f"{name}.ends"]
+    check_room(shape, values.dtype, values.nbytes + columns.nbytes + ends.nbytes)
+    check_shape(f"{name}.values", values, columns.shape, kinds="fiu")
+    check_places(f"{name}.columns", columns, shape[-1])
+    check_ends(f"{name}.ends", ends, len(values))
+    matrix = np.zeros(shape, values.dtype)
+    columns, start = columns.astype(np.int64), 0
+    for row, end in zip(np.atleast_2d(matrix), ends.tolist(), strict=True):
         row[columns[start:end]] = values[start:end]
         start = end
     return matrix

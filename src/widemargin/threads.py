@@ -63,10 +63,23 @@ def run_all(
 
 def _pool(threads: int) -> ThreadPoolExecutor:
     """A persistent thread pool: starting threads costs as much as a short piece of work."""
+    return _kept(threads, threads)
+
+
+def reading_pool(threads: int) -> ThreadPoolExecutor:
+    """The persistent thread pool of the readers, who may wait while others compute."""
+    return _kept(("reading", threads), threads)
+
+
+def _kept(name: Any, threads: int) -> ThreadPoolExecutor:
+    """The pool of this name, which is made once in a process."""
     if os.getpid() != _POOLS.get("process"):
         _POOLS.clear()  # a forked process does not inherit the threads
         _POOLS["process"] = os.getpid()
-    return _POOLS.setdefault(threads, ThreadPoolExecutor(threads))
+    if name not in _POOLS:
+        _POOLS[name] = ThreadPoolExecutor(threads)
+    pool: ThreadPoolExecutor = _POOLS[name]
+    return pool
 
 
 def split(n: int, threads: int, least: int = 1000) -> list[slice]:

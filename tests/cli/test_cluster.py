@@ -30,6 +30,8 @@ def test_trains_measures_and_resumes(rows, tmp_path):
         told = json.loads(run(*words, "--model", first).stdout)
         resumed = ["--checkpoint", tmp_path / "points", "--resume"]
         run(*words, "--model", second, *resumed)
+        svm = ["--learner", "svm", "--C", 0.01, "--model", tmp_path / "svm.wm"]
+        solved = json.loads(run(*words, *svm).stdout)
         bad = tmp_path / "bad.svm"
         bad.write_text("1 1:1\n0 1:x\n")
         failed = run("train", bad, *words[2:4], "--model", tmp_path / "c.wm", code=1)
@@ -41,6 +43,9 @@ def test_trains_measures_and_resumes(rows, tmp_path):
     one, other = widemargin.load(first), widemargin.load(second)
     assert np.array_equal(one.coef_, other.coef_)
     assert one.model_.mixture == ("touched", 4)
+    assert (solved["partitions"], solved["held_out_rows"]) == (4, told["held_out_rows"])
+    assert solved["gap"] <= 1e-3
+    assert widemargin.load(tmp_path / "svm.wm").certificate_.gap == solved["gap"]
 
 
 @pytest.mark.parametrize(

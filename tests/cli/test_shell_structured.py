@@ -6,20 +6,27 @@ import json
 import re
 import sys
 from dataclasses import replace
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 from forked import run_forked
 from shell import run
 from sklearn.model_selection import KFold, cross_val_score
-from small_language import treebank
+from small_language import made_corpus, treebank
 
 import widemargin
 from widemargin import Parser, Tagger
 from widemargin.cli import annotate
 from widemargin.data.readers.conll import read_conll
 from widemargin.errors import DataError
-from widemargin.structured import StructuredPerceptron, load_tagger, measure_spans
+from widemargin.structured import (
+    StructuredPerceptron,
+    load_parser,
+    load_tagger,
+    measure_spans,
+    write_conll,
+)
 from widemargin.structured.tasks import Tagging
 from widemargin.training.progress import Watcher
 
@@ -261,12 +268,16 @@ def test_illegal_tags_are_told_by_line(folder):
 
 def test_smaller_models(folder):
     sizes = {}
-    for name, words in {"whole": [], "pruned": ["--prune", "0.001"], "half": ["--half"]}.items():
+    options = {"pruned": ["--prune", "0.001"], "half": ["--half"], "small": ["--small"]}
+    for name, words in {"whole": [], **options}.items():
         said = run(*TAGGER, "chunks.txt", *words, "--json", "--model", f"{name}.wm").output
         sizes[name] = json.loads(said)["bytes"]
         assert run("tag", f"{name}.wm", "chunks.txt").stdout == chunks()
     assert load_tagger("pruned.wm").features < load_tagger("whole.wm").features
     assert sizes["half"] < sizes["whole"]
+    assert sizes["small"] < sizes["whole"]
+    refused = run(*TAGGER, "chunks.txt", "--half", "--small", "--model", "m.wm", code=2)
+    assert "--half has no effect with --small" in refused.stderr
 
 
 def test_what_a_smaller_model_costs_is_told(folder):
@@ -468,3 +479,28 @@ def test_reports_tell_of_taggers_and_parsers(folder):
     assert "Parser" in (folder / "p.html").read_text(encoding="utf-8")
     run("report", "t.wm", "train.conllu", "-o", "t.html")
     assert "The worst mistakes" in (folder / "t.html").read_text(encoding="utf-8")
+
+
+def test_trees_are_drawn(folder):
+    corpus = made_corpus(12)
+    write_conll(corpus, "trees.conllu", format="conllu")
+    run(*PARSER, "trees.conllu", "--model", "p.wm")
+    text = run("parse", "p.wm", "trees.conllu", "--draw", "text").stdout
+    assert text.count("root") == len(corpus)
+    assert len([line for line in text.split("\n") if line]) == corpus.tokens
+    drawn = run("parse", "p.wm", "trees.conllu", "--draw", "svg").stdout
+    assert ElementTree.fromstring(drawn).tag.endswith("svg")
+    assert drawn.count("<path") == corpus.tokens
+    refused = run("parse", "p.wm", "trees.conllu", "--draw", "svg", "--margins", code=2)
+    assert "--margins has no effect with --draw" in refused.stderr
+    tree = load_parser("p.wm").parse(["the", "dog"], upos=["DET", "NOUN"])
+    assert len(tree.draw().split("\n")) == 2
+    assert ElementTree.fromstring(tree.svg()).tag.endswith("svg")
+
+
+def test_words_in_the_second_column(folder):
+    (folder / "t.txt").write_text("N\tdog\nV\tbarks\n\n" * 4, encoding="utf-8")
+    run(*TAGGER, "t.txt", "--words", "2", "--model", "t.wm")
+    assert "1.0000" in run("test", "t.wm", "t.txt", "--words", "2").stdout
+    assert run("tag", "t.wm", "t.txt", "--words", "2").stdout == "N\tdog\nV\tbarks\n\n" * 4
+    run(*TAGGER, "t.txt", "--words", "3", "--model", "u.wm", code=1)

@@ -43,11 +43,18 @@ for name in ("tagger", "parser"):
 COMMANDS["parser"] += ["--tags", "upos"]
 COMMANDS["tokenizer"] = ["train", "f.conllu", "--learner", "tokenizer", "--model", "tokenizer.wm"]
 COMMANDS["tokenizer"] += ["--epochs", "3"]
+for name in ("lemmatizer", "morphologizer", "annotator"):
+    COMMANDS[name] = ["train", "f.conllu", "--learner", name, "--model", f"{name}.wm"]
+COMMANDS["lemmatizer"] += ["--tags", "upos", "--epochs", "3"]
+COMMANDS["morphologizer"] += ["--column", "xpos", "--epochs", "3"]
 #: Learners of sentences, and what measures them.
 SENTENCES = {
     "tagger": {"accuracy", "accuracy_interval"},
     "tokenizer": {"token_f1", "sentence_f1", "word_f1"},
     "parser": {"uas", "las"},
+    "lemmatizer": {"accuracy", "lemma_accuracy"},
+    "morphologizer": {"accuracy", "xpos_accuracy"},
+    "annotator": {"Tokens", "UPOS", "LAS"},
 }
 
 each_learner = pytest.mark.parametrize("learner", LEARNERS)

@@ -426,3 +426,37 @@ def test_attachment_is_that_of_the_conll_evaluation(tokens):
     assert strict.las.right == sum(
         (a, c) == (b, d) for a, b, c, d in zip(heads, found, labels, guessed, strict=True)
     )
+
+
+# Words in another column, and what is told with its line
+
+
+def test_words_in_another_column(tmp_path):
+    path = tmp_path / "t.txt"
+    path.write_text("NOUN\tdogs\nVERB\tbark\n\nNOUN\tcats\n", encoding="utf-8")
+    for corpus in (read_conll(path, columns=["pos", "word"]), read_conll(path, words=2)):
+        assert corpus.sentences() == [["dogs", "bark"], ["cats"]]
+        assert corpus.column() == ["NOUN", "VERB", "NOUN"]
+        out = io.StringIO()
+        write_conll(corpus, out, {corpus.names[1]: ["A", "B", "C"]})
+        assert out.getvalue() == "A\tdogs\nB\tbark\n\nC\tcats\n"
+    with pytest.raises(DataError, match="no column 3 of words"):
+        read_conll(path, words=3)
+    with pytest.raises(ValueError, match="words has no effect with columns"):
+        read_conll(path, columns=["pos", "word"], words=2)
+
+
+def test_ranges_that_end_before_they_begin(tmp_path):
+    path = tmp_path / "t.conllu"
+    rest = "\t_" * 8
+    path.write_text(f"1\ta{rest}\n2-1\tab{rest}\n2\tb{rest}\n", encoding="utf-8")
+    with pytest.raises(DataError, match=r"t\.conllu:2: the range 2-1 ends before it begins"):
+        read_conll(path)
+    with pytest.raises(DataError, match="is conllu, whose words"):
+        read_conll(path, words=2)
+
+
+def test_two_roots_are_told_with_their_line():
+    columns = {"word": [["a", "b"]], "head": [["0", "0"]], "deprel": [["root", "root"]]}
+    with pytest.raises(DataError, match="token 2: a second root: token 2 has the head 0, as has"):
+        check_trees(Corpus.of(columns), np.array([0, 0]), single_root=True)

@@ -1,5 +1,7 @@
 """`read` and `stream`: files as matrices and labels."""
 
+import threading
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -141,3 +143,16 @@ def test_unknown_keywords_are_refused_with_the_nearest(function, tmp_path):
 def test_stream_has_one_keyword_more():
     with pytest.raises(TypeError, match="has no parameter 'blok'; did you mean 'block'"):
         next(widemargin.stream("f.csv", blok=1))
+
+
+def test_a_stream_of_many_windows_starts_its_threads_once(tmp_path, monkeypatch):
+    started = []
+    start = threading.Thread.start
+    monkeypatch.setattr(threading.Thread, "start", lambda self: (started.append(self), start(self)))
+    (tmp_path / "f.svm").write_text("1 1:1\n2 2:1\n" * 2000)
+    for _ in range(5):
+        assert (
+            sum(len(y) for _, y in widemargin.stream(tmp_path / "f.svm", block=512, n_jobs=3))
+            == 4000
+        )
+    assert len(started) <= 3

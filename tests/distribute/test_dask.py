@@ -6,9 +6,10 @@ import threading
 
 import numpy as np
 import pytest
+from tagged_sentences import made_sentences
 from tests.distribute.test_mixing import assert_same_bits, fit, some_rows, write_rows
 
-from widemargin import ClusterError, DataError, Distributed, KernelSVM, Perceptron
+from widemargin import ClusterError, DataError, Distributed, KernelSVM, Perceptron, Tagger
 from widemargin.distribute.engine import SerialEngine
 
 distributed = pytest.importorskip("distributed", reason="needs Dask, of the extra dask")
@@ -132,6 +133,7 @@ def test_ctrl_c_leaves_what_was_learned(client, rows):
 def test_same_bits_in_processes_that_are_killed_in_every_epoch(rows, workers, monkeypatch):
     plain = fit(LEARNER, rows, partitions=5)
     with (
+        clusters.patient_with_workers(),
         LocalCluster(
             n_workers=workers, threads_per_worker=1, processes=True, dashboard_address=":0"
         ) as cluster,
@@ -171,3 +173,53 @@ def test_a_lost_scheduler_is_told_and_leaves_a_checkpoint(rows, tmp_path, monkey
     monkeypatch.undo()
     assert list(folder.iterdir())
     assert_same_bits(whole, fit(LEARNER, rows, partitions=3, checkpoint=folder))
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("full", [False, True])
+def test_rows_that_spill_to_a_disk_that_may_be_full(tmp_path, full):
+    import dask
+
+    rows = write_rows(tmp_path / "rows.svm", *some_rows(3000, 40, 3))
+    plain = fit(LEARNER, rows, partitions=5)
+    memory = {"target": 0.6, "spill": False, "pause": False, "terminate": False}
+    folder = tmp_path / "spilled"
+    with (
+        dask.config.set({f"distributed.worker.memory.{name}": memory[name] for name in memory}),
+        LocalCluster(
+            n_workers=1,
+            threads_per_worker=1,
+            processes=True,
+            dashboard_address=":0",
+            memory_limit=300_000,  # that is less than the rows take
+            local_directory=str(folder),
+            silence_logs=60,
+        ) as cluster,
+        Client(cluster) as client,
+    ):
+        if full:
+            client.run(_fill_disk)
+        assert_same_bits(plain, fit(LEARNER, rows, client, partitions=5))
+        assert any(client.run(_has_spilled).values()) != full
+
+
+def _fill_disk():
+    """Let no file of this process grow beyond a kilobyte."""
+    import resource
+
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1024, 1024))
+
+
+def _has_spilled(dask_worker):
+    return dask_worker.data.spilled_total.disk > 0
+
+
+def test_sentences_on_a_cluster(client):
+    given = made_sentences(0)
+    learner = Tagger(epochs=3, bits=10, random_state=0)
+    one, other = (
+        Distributed(learner, client=engine, partitions=3).fit(*given)
+        for engine in (client, SerialEngine())
+    )
+    assert np.array_equal(one.model_.W, other.model_.W)
+    assert one.to_local().tag(["w1", "w2"]) == other.to_local().tag(["w1", "w2"])

@@ -110,7 +110,7 @@ def test_equals_the_textbook(tmp_path, mix, partitions):
     ]
     for path in paths:  # compressed files are partitions of their own
         pathlib.Path(path + ".bz2").write_bytes(bz2.compress(pathlib.Path(path).read_bytes()))
-    learner = Perceptron(shuffle=False, epochs=6)
+    learner = Perceptron(shuffle=False, epochs=6, fit_intercept=True)
     packed = [path + ".bz2" for path in paths]
     found = fit(learner, packed, partitions=100, mix=mix)
     last, mean, mistakes = naive_mixing(parts, len(found.history_), mix)

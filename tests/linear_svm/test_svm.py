@@ -602,3 +602,28 @@ def test_hard_margin_of_corners_in_whole_numbers(bias):
     with pytest.warns(NotSeparableWarning, match="no separator"):
         svm = LinearSVM(C=np.inf, bias=bias, tol=1e-6, random_state=0).fit(X[order], y[order])
     assert svm.certificate_.separates is False
+
+
+@pytest.mark.parametrize("epochs", [1, 2, 3, 5])
+@pytest.mark.parametrize("width", [5, 300])
+def test_steps_of_every_kind_count_as_epochs(epochs, width):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(200, width)), rng.integers(0, 2, 200)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        learner = LinearSVM(epochs=epochs, tol=1e-12, random_state=0).fit(X, y)
+    assert [epoch.epoch for epoch in learner.history_] == list(range(1, epochs + 1))
+
+
+@both_losses
+@pytest.mark.parametrize("size", [1e6, 1e8])
+def test_a_huge_constant_column_is_solved(loss, size):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 3))
+    y = (X[:, 0] + 0.5 * rng.normal(size=200) > 0).astype(int)
+    svm = LinearSVM(loss=loss, random_state=0).fit(np.column_stack([X, np.full(200, size)]), y)
+    assert svm.history_.stopped == "gap reached"
+    assert svm.certificate_.gap <= 1e-3
+    # Such a column is a bias that costs nothing.
+    free = LinearSVM(loss=loss, bias="free", random_state=0).fit(X, y)
+    assert svm.certificate_.primal == pytest.approx(free.certificate_.primal, rel=3e-3)

@@ -92,7 +92,7 @@ def test_the_gaps_are_reached_and_are_what_was_said(seed, squared, tol):
     alphas = np.abs(point.best)
     measured = measure_classes(objectives, alphas, point.lowest)
     Z = np.column_stack([X, np.full(len(codes), 2.0)])
-    for objective, alpha, w, found in zip(objectives, alphas, point.lowest, measured, strict=True):
+    for objective, alpha, (w, found) in zip(objectives, alphas, measured, strict=True):
         assert found.gap <= tol
         _, _, same = measure_binary(objective, alpha, w)
         assert (found.primal, found.dual) == pytest.approx((same.primal, same.dual), rel=1e-12)

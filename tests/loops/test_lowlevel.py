@@ -21,6 +21,7 @@ from widemargin.loops.lowlevel.byte_blocks import (
     lowest_bit,
     word_bits,
 )
+from widemargin.loops.lowlevel.lanes import add_to_rows, weigh_rows
 from widemargin.loops.lowlevel.panel_products import PANEL, ROWS, multiply_panel
 from widemargin.loops.lowlevel.prefetch import prefetch
 from widemargin.loops.lowlevel.vectors import add_rows, aligned, fetch_rows, max_plus
@@ -60,6 +61,12 @@ def _sum_rows(W, ids, ahead, s):
 def _best_plus(v, A, s, out):
     one = np.uint64(1)
     max_plus(v, one, np.uint64(len(A)) - one, A, one, s, one, out, one)
+
+
+@jit()
+def _weigh_and_add(V, x, ids, s):
+    weigh_rows(V, x, ids, np.uint64(1), np.uint64(7), s)
+    add_to_rows(V, x, ids, np.uint64(2), np.uint64(9), s)
 
 
 @jit()
@@ -107,6 +114,13 @@ def results():
         A[:, 3] = -np.inf
         _best_plus(v, A, s, out)
         yield out
+
+    x = rng.integers(-9, 10, 12).astype(np.float32)
+    for lanes in (8, 16, 24, 32, 40):
+        V, s = aligned((20, lanes), np.float32), aligned(lanes, np.float32)
+        V[:] = rng.normal(size=V.shape)
+        _weigh_and_add(V, x, ids, s)
+        yield from (V, s)
 
     for features in (1, 4, 7):
         X = rng.integers(-9, 10, (10, features)).astype(np.float32)

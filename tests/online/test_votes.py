@@ -55,7 +55,8 @@ def test_votes_are_those_of_all_hypotheses(classes, trained, asked):
     queries[0] = 0.0
     queries[1] = 1.0
     stored = {"sparse": scipy.sparse.csr_matrix, "dense": np.asarray}
-    learner = Perceptron(keep="vote", epochs=4, random_state=0).fit(stored[trained](X), y)
+    learner = Perceptron(keep="vote", epochs=4, random_state=0, fit_intercept=True)
+    learner.fit(stored[trained](X), y)
     found = learner.decision_function(stored[asked](queries))
     np.testing.assert_array_equal(found, naive_votes(learner, X, queries, classes))
     one_by_one = [learner.decision_function(stored[asked](row[None]))[0] for row in queries]

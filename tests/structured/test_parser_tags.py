@@ -7,11 +7,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from small_language import made_corpus
 
+from widemargin.data.readers.corpus import Corpus
 from widemargin.errors import DataError
 from widemargin.structured.parser.features import features_of
 from widemargin.structured.parser.model import load_parser
 from widemargin.structured.parser.parser import Parser
-from widemargin.structured.parser.tag_columns import asked_tags, group_attributes, join_features
+from widemargin.structured.parser.tag_columns import (
+    asked_tags,
+    choose_columns,
+    group_attributes,
+    join_features,
+)
 from widemargin.structured.tagger.tagger import Tagger
 
 #: What the words of the small language are like.
@@ -65,6 +71,24 @@ def test_where_tags_come_from(tags, own, columns):
 def test_tags_that_cannot_be_meant(tags):
     with pytest.raises(ValueError, match="tags="):
         asked_tags(tags)
+
+
+@pytest.mark.parametrize(
+    ("xpos", "feats", "columns"),
+    [
+        ("ABAB", "ABAB", ("upos", "xpos")),  # xpos tells feats
+        ("AAAA", "____", ("upos",)),
+        ("AABB", "ABAB", ("upos", "feats")),
+        ("AAAA", "AAAB", ("upos",)),  # so does upos, mostly
+        ("AAAA", "AABB", ("upos", "feats")),
+    ],
+)
+def test_which_columns_suit_a_corpus(xpos, feats, columns):
+    columns_of = {"word": [list("abcd")], "upos": [["X"] * 4], "xpos": [list(xpos)]}
+    given = Corpus.of({**columns_of, "feats": [list(feats)]})
+    assert choose_columns(given, asked_tags("own")) == columns
+    del columns_of["xpos"]
+    assert choose_columns(Corpus.of(columns_of), asked_tags("own")) == ("upos",)
 
 
 def test_a_column_without_tags_is_refused(corpus):

@@ -12,8 +12,9 @@ from tagged_sentences import made_sentences
 
 from widemargin import DataError, Parser, Tagger
 from widemargin.data.readers.corpus import Corpus
+from widemargin.structured.parser.model import load_parser
 from widemargin.structured.parser.trees import measure_trees
-from widemargin.structured.sparse_rows import pack_rows, unpack_rows
+from widemargin.structured.sparse_rows import pack_rows, round_rows, unpack_rows
 from widemargin.structured.tagger.model import load_tagger
 
 # Messages
@@ -61,6 +62,72 @@ def test_tables_come_back_from_their_bits(table):
         found = unpack_rows("W", pack_rows("W", given_table), given_table.shape)
         assert found.dtype == given_table.dtype
         assert found.tobytes() == np.ascontiguousarray(given_table).tobytes()
+
+
+whole_tables = arrays.arrays(
+    np.int16,
+    st.tuples(st.integers(1, 30), st.sampled_from([1, 16])),
+    elements=st.sampled_from([0, 0, 0, 1, -5, 127, -127, 128, 1000, -32512, 32767, -32767]),
+)
+
+
+@given(whole_tables, st.integers(2, 16))
+def test_rounded_rows_keep_their_upper_bits_and_come_back(table, bits):
+    made = round_rows(table, bits)
+    exact, most = table.astype(int), 2 ** (bits - 1) - 1
+    largest = np.abs(exact).max()
+    for row, found in zip(exact, made.astype(int), strict=True):
+        size = np.abs(row).max()
+        if size == largest:
+            assert np.array_equal(row, found)
+            continue
+        unit = next(2**k for k in range(16) if size <= 2**k * (most + 0.5))
+        assert not np.any(found % unit)
+        assert np.all(np.abs(found) <= most * unit)
+        assert np.all(np.abs(found - row) <= unit / 2)
+    packed = pack_rows("W", made)
+    assert np.array_equal(unpack_rows("W", packed, made.shape), made)
+    assert sum(map(len, packed.values())) <= sum(map(len, pack_rows("W", table).values())) + 32
+
+
+@pytest.mark.parametrize("damage", [lambda part: part[:-1], lambda part: part * 0 + 7])
+def test_weights_that_do_not_fit_are_refused(damage):
+    packed = pack_rows("W", np.arange(-2000, 2000, dtype=np.int16).reshape(-1, 8))
+    key = max(packed, key=lambda key: packed[key].nbytes)
+    with pytest.raises(ValueError, match="weights"):
+        unpack_rows("W", {**packed, key: damage(packed[key])}, (500, 8))
+
+
+def test_a_smaller_tagger_is_the_same_from_its_file(tmp_path):
+    sentences, tags = made_sentences(16, count=120)
+    model = Tagger(bits=12, epochs=5, random_state=0).fit(sentences, tags).model_
+    small = model.smaller()
+    for name, one in (("model", model), ("small", small)):
+        one.save(tmp_path / name, names=False)
+    assert os.path.getsize(tmp_path / "small") < 0.6 * os.path.getsize(tmp_path / "model")
+    loaded = load_tagger(tmp_path / "small")
+    assert np.array_equal(loaded.W, small.W)
+    assert small.score(sentences, tags) > model.score(sentences, tags) - 0.02
+    with pytest.raises(ValueError, match="bits"):
+        model.smaller(bits=1)
+    with pytest.raises(ValueError, match="share"):
+        model.smaller(share=2.0)
+
+
+@pytest.mark.parametrize("system", ["arc-hybrid", "eisner"])
+def test_a_smaller_parser_is_the_same_from_its_file(system, tmp_path):
+    corpus = made_corpus(80)
+    parser = Parser(system, bits=12, epochs=3, random_state=0, tagger=Tagger(bits=10, epochs=3))
+    model = parser.fit(corpus).model_
+    small = model.smaller()
+    for name, one in (("model", model), ("small", small)):
+        one.save(tmp_path / name)
+    assert os.path.getsize(tmp_path / "small") < 0.8 * os.path.getsize(tmp_path / "model")
+    loaded = load_parser(tmp_path / "small")
+    for table in ("W", "V"):
+        assert np.array_equal(getattr(loaded, table), getattr(small, table))
+    assert np.array_equal(loaded.predict(corpus).heads, small.predict(corpus).heads)
+    assert small.attachment(corpus).las.f1 > model.attachment(corpus).las.f1 - 0.02
 
 
 @pytest.mark.parametrize("bits", [10, 18, None])

@@ -75,6 +75,9 @@ def test_shapes_and_flags(word, shape, runs, flags):
 def test_a_word_with_a_line_end_stays_one_word():
     tokens = read_tokens(["a\nb", "c"])
     assert [tokens.text(0, 0), tokens.text(0, 1)] == ["a b", "c"]
+    tokens = read_tokens(["A", "c\n"], [["x", "\ny\n"], ["p", "q"]])
+    texts = [[tokens.text(column, token) for token in range(2)] for column in range(4)]
+    assert texts == [["A", "c "], ["a", "c "], ["x", " y "], ["p", "q"]]
 
 
 @pytest.mark.parametrize("bad", ["", "word[", "word[x]", "word[1000]", "|", "word[0]|"])

@@ -103,7 +103,7 @@ def test_no_character_is_lost_whatever_the_labels_are(text: str, data: st.DataOb
 @given(st.text(" \n\ta.", max_size=40))
 def test_runs_of_white_space_are_one_space_and_blank_lines_end_paragraphs(text: str) -> None:
     characters = cuts.read_characters(text)
-    paragraphs = [" ".join(part.split()) for part in cuts._BLANK_LINE.split(text)]
+    paragraphs = [" ".join(part.split()) for part in cuts.BLANK_LINE.split(text)]
     assert characters.text == "".join(paragraphs)
     assert int(characters.closes.sum()) == sum(map(bool, paragraphs))
     assert [text[k] if not text[k].isspace() else " " for k in characters.places] == list(

@@ -126,13 +126,20 @@ def often(monkeypatch):
     return kill_after
 
 
+def rounded(figure):
+    return float(f"{figure:.12g}") if isinstance(figure, float) else figure
+
+
 def bits_of(learner, folder):
-    """What was learned, as the bytes of arrays; not the seconds."""
+    """What was learned, as the bytes of arrays; not the seconds.
+
+    The losses of an epoch are summed piece by piece, so their last digit is a matter of pace.
+    """
     path = folder / "model.wm"
     learner.save(path)
     arrays, about = widemargin.modelfile.read_model_file(path)
     arrays.pop("sha256", None)
-    rows = [[*epoch[:6], epoch[7]] for epoch in about["history"]["epochs"]]
+    rows = [[*map(rounded, epoch[:6]), epoch[7]] for epoch in about["history"]["epochs"]]
     found = {name: (array.dtype.str, array.tobytes()) for name, array in arrays.items()}
     return found, rows, about["history"]["best"]
 

@@ -198,9 +198,9 @@ def measure_binary(
 
 
 def measure_classes(
-    problems: list[BinaryObjective], alphas: np.ndarray, weights: np.ndarray
-) -> list[GapCertificate]:
-    """Compute the certificates of several problems with the same rows.
+    problems: list[BinaryObjective], alphas: np.ndarray, weights: np.ndarray | None = None
+) -> list[tuple[np.ndarray, GapCertificate]]:
+    """Compute the weights and the certificates of several problems with the same rows.
 
     Parameters
     ----------
@@ -209,14 +209,17 @@ def measure_classes(
     alphas : array (problems, rows)
         Their dual values.
     weights : array (problems, features + 1)
-        The weights to certify, that of the constant feature last.
+        The weights to certify, that of the constant feature last; None: those that the dual values
+        make.
     """
     rows = problems[0].rows
     V = _combinations(rows, alphas * np.stack([each.y for each in problems]))
-    scores = _scores(rows, weights)
+    W = V if weights is None else weights
     return [
-        _measured(problem, alpha, v, w, mine)[2]
-        for problem, alpha, v, w, mine in zip(problems, alphas, V, weights, scores, strict=True)
+        (w, _measured(problem, alpha, v, w, scores)[2])
+        for problem, alpha, v, w, scores in zip(
+            problems, alphas, V, W, _scores(rows, W), strict=True
+        )
     ]
 
 

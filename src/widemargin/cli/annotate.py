@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 import click
@@ -12,6 +13,8 @@ import numpy as np
 from widemargin.cli.sentences import load_sentence_model, read_questions, read_sentences
 from widemargin.data.readers.conllout import conll_text
 from widemargin.data.readers.corpus import Corpus
+from widemargin.markup.trees import draw_tree_text, draw_trees
+from widemargin.structured.parser.model import Trees
 from widemargin.structured.tagger.model import TaggerModel
 from widemargin.threads import thread_count
 
@@ -19,7 +22,10 @@ from widemargin.threads import thread_count
 def tag(path: str, files: Sequence[str], given: Mapping[str, Any]) -> None:
     """Print sentences with tags."""
     _check_probabilities(given)
-    model = load_sentence_model(path, "Tagger")
+    model = load_sentence_model(path, "Tagger", "Lemmatizer", "Morphologizer")
+    if not isinstance(model, TaggerModel):
+        _fill_columns(model, files, given)
+        return
     temperature = _temperature(model, given)
     corpus = read_questions(files, given, plain=not model.templates.columns.inputs)
     threads = thread_count(given["threads"] or -1)
@@ -35,6 +41,21 @@ def tag(path: str, files: Sequence[str], given: Mapping[str, Any]) -> None:
         likely = model.flat_marginals(corpus, temperature, threads)
         more["Proba"] = likely[np.arange(len(codes)), model.shown_places[codes]]
     _write(conll_text(corpus, _with_numbers(corpus, cells, more, given["write"]), given["write"]))
+
+
+def _fill_columns(model: Any, files: Sequence[str], given: Mapping[str, Any]) -> None:
+    """Print sentences with the columns that a lemmatizer or morphologizer fills."""
+    for name in ("margins", "proba", "column", "tokenizer"):
+        if given.get(name):
+            raise click.UsageError(f"--{name} has no effect for a {model.called}")
+    corpus = read_questions(files, given, plain=False)
+    cells = model.flat_columns(corpus)
+    if corpus.format == "conll":  # its own columns stay as they are
+        cells = {
+            name if name not in corpus.names else f"predicted_{name}": column
+            for name, column in cells.items()
+        }
+    _write(conll_text(corpus, cells, given["write"]))
 
 
 def _check_probabilities(given: Mapping[str, Any]) -> None:
@@ -79,10 +100,21 @@ def _with_numbers(
 
 def parse(path: str, files: Sequence[str], given: Mapping[str, Any]) -> None:
     """Print sentences with trees, as CoNLL-U."""
-    model = load_sentence_model(path, "Parser")
+    model = load_sentence_model(path, "Parser", "Annotator")
+    if model.learner == "Annotator":
+        _annotate(model, files, given)
+        return
+    for name in ("input", "write"):
+        if given[name] is not None:
+            raise click.UsageError(f"--{name} has no effect for a parser; it is for an annotator")
     corpus = read_questions(files, given, plain=bool(model.taggers))
     threads = thread_count(given["threads"] or -1)
     trees = model.predict(corpus, threads)
+    if given["draw"] is not None:
+        if given["margins"]:
+            raise click.UsageError("--margins has no effect with --draw")
+        _write(_drawn(corpus, trees, given["draw"]))
+        return
     cells = {"head": list(map(str, trees.heads.tolist())), "deprel": trees.labels}
     if model.taggers:
         cells = {**trees.tags, **cells}
@@ -91,6 +123,27 @@ def parse(path: str, files: Sequence[str], given: Mapping[str, Any]) -> None:
         words = {corpus.names[0]: corpus.sentences()}
         corpus = Corpus.of(words)
     _write(conll_text(corpus, _with_numbers(corpus, cells, margins, "conllu"), "conllu"))
+
+
+def _drawn(corpus: Corpus, trees: Trees, how: str) -> str:
+    """The trees as drawings, in text or SVG."""
+    heads, starts = trees.heads.tolist(), corpus.starts.tolist()
+    each = [
+        (corpus.words[a:b], heads[a:b], trees.labels[a:b]) for a, b in pairwise(starts) if b > a
+    ]
+    if how == "svg":
+        return draw_trees(each)
+    return "".join(f"{draw_tree_text(*tree)}\n\n" for tree in each)
+
+
+def _annotate(model: Any, files: Sequence[str], given: Mapping[str, Any]) -> None:
+    """Print texts with everything that an annotator finds in them."""
+    from widemargin.cli.annotator import annotate
+
+    for name in ("margins", "tokenizer"):
+        if given.get(name):
+            raise click.UsageError(f"--{name} has no effect for an annotator")
+    annotate(model, files, given)
 
 
 def _write(text: str) -> None:

@@ -27,7 +27,14 @@ _FORMATS: dict[str, tuple[str, ...]] = {
     "vw": ("vw",),
 }
 #: Learners of sentences, and the commands that apply their models.
-SENTENCE_LEARNERS = {"Tagger": "tag", "Parser": "parse", "Tokenizer": "tokenize"}
+SENTENCE_LEARNERS = {
+    "Tagger": "tag",
+    "Lemmatizer": "tag",
+    "Morphologizer": "tag",
+    "Parser": "parse",
+    "Annotator": "parse",
+    "Tokenizer": "tokenize",
+}
 #: The learner of tasks that users write.
 TASK_LEARNER = "StructuredPerceptron"
 #: Formats of texts that are not tables.

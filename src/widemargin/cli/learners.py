@@ -39,7 +39,7 @@ READING_ROWS = {
 #: How to choose settings, and to measure them, on parts of the examples.
 _SELECTION = {"folds", "tune", "nested"}
 _ROWS = {*READING_ROWS, *_SELECTION, "threads", "threshold", "positive"}
-_SENTENCES = {"prune", "folds"}
+_SENTENCES = {"words", "prune", "small", "folds"}
 _CHECKPOINTS = {"checkpoint", "checkpoint_every", "resume"}
 _CLUSTERS = {"dask", "partitions"}
 _KERNEL = ("kernel", "degree", "gamma", "coef0", "sigma")
@@ -130,6 +130,24 @@ LEARNERS = {
         "Tokenizer",
         "widemargin.cli.tokenizer:TokenizerTrainer",
         ("epochs", "C", "patience", "max_seconds"),
+        frozenset(),
+    ),
+    "lemmatizer": Learner(
+        "Lemmatizer",
+        "widemargin.cli.annotator:LemmatizerTrainer",
+        ("epochs", "C", "bits", "tags", "patience", "max_seconds"),
+        frozenset({"folds"}),
+    ),
+    "morphologizer": Learner(
+        "Morphologizer",
+        "widemargin.cli.annotator:MorphologizerTrainer",
+        ("epochs", "C", "bits", "tags", "columns", "patience", "max_seconds"),
+        frozenset({"folds"}),
+    ),
+    "annotator": Learner(
+        "Annotator",
+        "widemargin.cli.annotator:AnnotatorTrainer",
+        ("beam", "max_seconds"),
         frozenset(),
     ),
     "parser": Learner(

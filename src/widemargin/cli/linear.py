@@ -47,8 +47,6 @@ class LinearTrainer(RowTrainer):
         rule = self.params.get("rule", _RULES[learner])
         if learner == "pa" and not rule.startswith("pa"):
             raise click.UsageError("--rule of the learner pa must be pa, pa1 or pa2")
-        usual = {"fit_intercept": "auto"} if job.files else {}
-        self.params = {**usual, **self.params}
         for name, value in (("batch", 1), ("shuffle", True)):
             self.params.setdefault(name, value)
         self.settings = Settings(**{**self.params, "rule": rule})

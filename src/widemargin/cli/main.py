@@ -84,6 +84,7 @@ def predict(model: str, files: tuple[str, ...], **given: object) -> None:
 @click.argument("files", nargs=-1, required=True)
 @options.reading
 @click.option("--text", multiple=True, help="Tables: the column of texts.")
+@options.words
 @click.option("--column", help="Taggers: the column of the right tags (default: as in training).")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON object.")
 def test(model: str, files: tuple[str, ...], **given: object) -> None:
@@ -135,6 +136,8 @@ def test(model: str, files: tuple[str, ...], **given: object) -> None:
 def tag(model: str, files: tuple[str, ...], **given: object) -> None:
     """Print the sentences of FILES, or of standard input, with the tags that MODEL predicts.
 
+    MODEL is a tagger, or a lemmatizer or morphologizer, which need sentences that have tags.
+
     CoNLL-U is copied, except for the tags. Files of columns get one more column, unless they
     already have a column for the tags. Plain text, one sentence per line, becomes columns; input
     from a pipe is taken as plain text unless --format says otherwise. Margins and probabilities
@@ -157,15 +160,38 @@ def tag(model: str, files: tuple[str, ...], **given: object) -> None:
     is_flag=True,
     help="Also print the margin of each head: how far its score leads the next best.",
 )
+@click.option(
+    "--draw",
+    type=click.Choice(["text", "svg"]),
+    help="Draw the trees instead: as lines of text, or as one SVG document.",
+)
+@click.option(
+    "--input",
+    type=click.Choice(["text", "sentences", "tokens", "conllu"]),
+    help="Annotators: raw text; one sentence per line; the same with spaces between its tokens; or"
+    " CoNLL-U (default: conllu for files of that name, otherwise text).",
+)
+@click.option(
+    "--write",
+    type=click.Choice(["conllu", "json", "table", "trees"]),
+    help="Annotators: CoNLL-U; a JSON object per sentence; a line per word, its columns separated"
+    " by tabs; or trees drawn for people (default: conllu).",
+)
 def parse(model: str, files: tuple[str, ...], **given: object) -> None:
     """Print the sentences of FILES, or of standard input, with the trees that MODEL predicts.
 
     The output is CoNLL-U; margins are added to MISC, as Margin=1.25.
 
+    If MODEL is an annotator (train --learner annotator), the input is raw text, in which it also
+    finds sentences, words, tags, morphology and lemmas. An empty line ends a paragraph; paragraphs
+    are printed as they arrive.
+
     \b
     Examples:
+      widemargin parse en.wm < letters.txt > letters.conllu
+      widemargin parse en.wm letters.txt --write json
       widemargin parse en.wm new.conllu > parsed.conllu
-      echo "Time flies like an arrow" | widemargin parse en.wm
+      echo "Time flies like an arrow" | widemargin parse trees.wm --draw text
       widemargin parse en.wm letters.txt --tokenizer words.wm > letters.conllu
     """
     from widemargin.cli.annotate import parse as work

@@ -198,9 +198,16 @@ _ENCODING = [
         " examples are in memory; words not seen in training are then ignored).",
     ),
 ]
+words = click.option(
+    "--words",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Files of columns: the number of the column of the words (default: 1).",
+)
 _ASKING = [
     click.argument("model"),
     click.argument("files", nargs=-1),
+    words,
     click.option(
         "--format",
         type=click.Choice(["conll", "conllu", "text"]),

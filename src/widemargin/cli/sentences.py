@@ -28,11 +28,14 @@ _HOMES = {
     "Tagger": "widemargin.structured.tagger.model:TaggerModel",
     "Parser": "widemargin.structured.parser.model:ParserModel",
     "Tokenizer": "widemargin.structured.tokenizer.model:TokenizerModel",
+    "Lemmatizer": "widemargin.structured.lemmas.model:LemmatizerModel",
+    "Morphologizer": "widemargin.structured.morphology.model:MorphologizerModel",
+    "Annotator": "widemargin.structured.annotator.model:AnnotatorModel",
 }
 
 
 def load_sentence_model(path: str, *wanted: str) -> Any:
-    """A tagger, parser or tokenizer from its file; only the `wanted` ones will do, if any."""
+    """A model of sentences from its file; only the `wanted` ones will do, if any."""
     arrays, about = read_model_file(path)
     learner = str(about.get("learner"))
     if learner not in (wanted or _HOMES):
@@ -80,7 +83,8 @@ def read_questions(files: Sequence[str], given: Mapping[str, Any], plain: bool) 
     piped_text = io.BytesIO(content)
     piped_text.name = source
     format = "text" if plain else None
-    return read_conll(piped_text, format=format, encoding=given.get("encoding") or "utf-8")
+    encoding = given.get("encoding") or "utf-8"
+    return read_conll(piped_text, format=format, encoding=encoding, words=given.get("words"))
 
 
 def read_sentences(files: Sequence[str], given: Mapping[str, Any], plain: bool = False) -> Corpus:
@@ -105,6 +109,7 @@ def read_sentences(files: Sequence[str], given: Mapping[str, Any], plain: bool =
         format=format,
         encoding=given.get("encoding") or "utf-8",
         plain=plain,
+        words=given.get("words"),
     )
     if not len(corpus) and not plain:
         raise DataError(f"{corpus.source}: there are no sentences")

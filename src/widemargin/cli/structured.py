@@ -54,6 +54,8 @@ class SentenceTrainer(Trainer):
         super().__init__(learner, given, job)
         if not job.files:
             raise click.UsageError(f"--learner {learner} needs FILES of sentences to learn from")
+        if given.get("half") and given.get("small"):
+            raise click.UsageError("--half has no effect with --small, whose weights are smaller")
         self.params["random_state"] = self.seed
         if job.valid is not None:
             self.params["validation"] = job.valid
@@ -105,6 +107,8 @@ class SentenceTrainer(Trainer):
         """The model to save: pruned and rounded, if that was asked for."""
         self.whole = whole
         model = whole if self.given.get("prune") is None else whole.prune(self.given["prune"])
+        if self.given.get("small"):
+            return model.smaller()
         return model.rounded() if self.given.get("half") else model
 
     def examine(self, model: Any, corpus: Corpus) -> Report:
@@ -139,10 +143,16 @@ class SentenceTrainer(Trainer):
             figures = {f"held_out_{what}": count for what, count in counted.items()}
             figures |= {k: v for k, v in figures_of(found).items() if k not in counted}
             lines = [f"on {found.sentences} held-out sentences:", *figure_lines(found)]
-        if self.given.get("prune") is not None or self.given.get("half"):
+        if self._is_smaller:
             cost = self._describe_cost(model)
             figures, lines = {**figures, **cost.figures}, [*lines, *cost.lines]
         return Section(figures, lines)
+
+    @property
+    def _is_smaller(self) -> bool:
+        """Whether the model to save is not what was learned."""
+        options = (self.given.get(name) for name in ("half", "small"))
+        return self.given.get("prune") is not None or any(options)
 
     def _describe_cost(self, model: Any) -> Section:
         """What a smaller model loses, on held-out sentences or else on those it learned from."""
@@ -158,11 +168,11 @@ class SentenceTrainer(Trainer):
         }
         line = f"what the smaller model costs: {name} {before[name]:.4f} -> {after[name]:.4f}"
         lines = [f"{line} on the {where} sentences"]
-        if self.given.get("prune") is not None:
+        if self.given.get("prune") is not None or self.given.get("small"):
             whole, kept = map(_count_weights, (self.whole, model))
             figures |= {"weights_before_smaller": whole, "weights": kept}
             lines.append(f"weights left: {kept:,} of {whole:,}")
-            if kept == whole:
+            if kept == whole and not self.given.get("small"):
                 least = f"--prune {self.given['prune']:g}"
                 lines[-1] += f"; {least} drops nothing, as all features have larger weights"
         return Section(figures, lines)

@@ -14,8 +14,17 @@ from widemargin.cli.inspect import show_history
 from widemargin.cli.sentences import load_sentence_model, read_sentences, refuse_table_options
 from widemargin.cli.test import SHOWN, print_confusion
 from widemargin.stores.addresses import size_of
+from widemargin.structured.annotator.model import AnnotatorModel
+from widemargin.structured.parser.model import ParserModel
 from widemargin.structured.perceptron import StructuredPerceptron
-from widemargin.structured.report import Report, measure_parser, measure_tagger, measure_tokenizer
+from widemargin.structured.report import (
+    Report,
+    measure_annotator,
+    measure_columns,
+    measure_parser,
+    measure_tagger,
+    measure_tokenizer,
+)
 from widemargin.structured.tagger.model import TaggerModel
 from widemargin.structured.task import Task
 from widemargin.structured.task_file import task_named_in
@@ -47,8 +56,12 @@ def test(path: str, files: Sequence[str], given: Mapping[str, Any]) -> None:
         report = measure_tagger(model, corpus, given.get("column"), threads)
     elif isinstance(model, TokenizerModel):
         report = measure_tokenizer(model, corpus, threads)
-    else:
+    elif isinstance(model, ParserModel):
         report = measure_parser(model, corpus, threads)
+    elif isinstance(model, AnnotatorModel):
+        report = measure_annotator(model, corpus, threads)
+    else:
+        report = measure_columns(model, corpus)
     if given["as_json"]:
         click.echo(json.dumps({**figures_of(report), **_mistakes(report)}))
         return
@@ -56,7 +69,7 @@ def test(path: str, files: Sequence[str], given: Mapping[str, Any]) -> None:
     click.echo("\n".join(figure_lines(report)))
     if report.spans is not None:
         _print_spans(report)
-    if len(report.confusion.labels) <= SHOWN:
+    if 0 < len(report.confusion.labels) <= SHOWN:
         print_confusion(report.confusion)
     _print_mistakes(report)
     for note in report.notes:
@@ -154,8 +167,8 @@ def inspect(path: str, top: int, as_json: bool) -> None:
         click.echo(f"{len(model.templates)} templates: {', '.join(model.templates.written)}")
         if model.temperature != 1.0:
             click.echo(f"temperature of its probabilities: {model.temperature:.4g}")
-    elif isinstance(model, TokenizerModel):
-        click.echo(f"{path}: Tokenizer")
+    elif not isinstance(model, ParserModel):
+        click.echo(f"{path}: {model.learner}")
         for name, value in model.facts():
             click.echo(f"{name}: {value}")
     else:
@@ -234,6 +247,8 @@ def _description(path: str, model: Any, top: int) -> dict[str, Any]:
             "templates": list(model.templates.written),
             "top_features": [list(one) for one in model.top_features(top)] if named else [],
         }
+    if not isinstance(model, (TokenizerModel, ParserModel)):
+        return {"learner": model.learner, **told, **{k: str(v) for k, v in model.facts()}}
     if isinstance(model, TokenizerModel):
         rules = [] if model.splitter is None else model.splitter.tags
         return {"learner": "Tokenizer", **told, "multiword_rules": rules}

@@ -29,6 +29,8 @@ def test(path: str, files: Sequence[str], given: Mapping[str, Any]) -> None:
 
         work(path, files, given)
         return
+    if given.get("words") is not None:
+        raise click.UsageError("--words has no effect for this model: it does not read sentences")
     question = Question(path, files, given)
     model = question.model
     classes, k = Classes(model.classes), len(model.classes)

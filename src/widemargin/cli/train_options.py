@@ -83,8 +83,8 @@ GROUPS = (
         "Sentences",
         ("tagger", "parser"),
         (
-            *("beam", "prune", "order", "templates", "dictionary", "committee"),
-            *("half", "calibrate", "system", "tags"),
+            *("words", "beam", "prune", "order", "templates", "dictionary", "committee"),
+            *("half", "small", "calibrate", "system", "tags"),
         ),
     ),
 )
@@ -288,6 +288,7 @@ _CLUSTERS = [
     ),
 ]
 _SENTENCES = [
+    options.words,
     click.option(
         "--beam",
         type=click.IntRange(1),
@@ -317,9 +318,17 @@ _SENTENCES = [
     click.option(
         "--committee",
         type=click.IntRange(1),
-        help="Train this many taggers in different orders, and average them (default: 1).",
+        help="Train this many taggers in different orders, and average them: takes that many"
+        " times as long, and tags as fast. On dev sets, 4 gained 1.3 points (10,000 tokens to learn"
+        " from), 0.5 and 0.3 (40,000), and nothing (200,000) (default: 1).",
     ),
     click.option("--half", is_flag=True, help="Save the weights in half precision (16 bits)."),
+    click.option(
+        "--small",
+        is_flag=True,
+        help="Save a small model: weights of 6 bits, and without features whose weights are below"
+        " 2 % of the largest. The file is a third to a half as large, at less than 0.1 points.",
+    ),
     click.option(
         "--calibrate",
         metavar="FILE",
@@ -328,9 +337,9 @@ _SENTENCES = [
     ),
     click.option(
         "--system",
-        type=click.Choice(["arc-hybrid", "swap", "eisner", "cle"]),
-        help="Parse by transitions (arc-hybrid; swap: arcs may cross), or find the best projective"
-        " tree (eisner) or the best of all trees (cle). Default: arc-hybrid.",
+        type=click.Choice(["arc-hybrid", "pseudo-projective", "eisner", "cle"]),
+        help="Parse by transitions (arc-hybrid; pseudo-projective if arcs may cross), or find the"
+        " best projective tree (eisner) or the best of all trees (cle). Default: arc-hybrid.",
     ),
     click.option(
         "--tags",

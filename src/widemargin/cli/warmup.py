@@ -44,6 +44,8 @@ from widemargin.online.scores import scores
 from widemargin.online.settings import Settings
 from widemargin.online.state import State
 from widemargin.separability.examples import certify_examples
+from widemargin.structured.lemmas.lemmatizer import Lemmatizer
+from widemargin.structured.morphology.morphologizer import Morphologizer
 from widemargin.structured.parser.parser import Parser
 from widemargin.structured.tagger.tagger import Tagger
 from widemargin.threads import thread_count
@@ -122,6 +124,11 @@ def _separate_classes(dtype: Any) -> None:
 def _learn_sparse() -> None:
     for dtype in (np.float64, np.float32):
         _learn_rows(scipy.sparse.csr_matrix(_MATRIX), dtype)
+    # Texts of several classes, which are solved side by side: rows of many columns.
+    columns = np.arange(12) * 1000
+    matrix = scipy.sparse.csr_matrix((np.ones(12), columns, np.arange(13)), (12, 12_000))
+    svm = SVMSettings(loss="squared_hinge")
+    fit_svm(Rows.of(matrix), np.arange(3), np.arange(12) % 3, svm, np.random.default_rng(0))
 
 
 def _learn_wide() -> None:
@@ -225,12 +232,19 @@ def _tag() -> None:
 def _parse() -> None:
     """Learn the tree of a sentence in every way."""
     corpus = _sentence()
-    # A parser with swaps runs the same loops as one without, and one more.
-    for system, beam in (("arc-hybrid", 2), ("swap", 1), ("eisner", 1), ("cle", 1)):
+    for system, beam in (("arc-hybrid", 1), ("arc-hybrid", 2), ("eisner", 1), ("cle", 1)):
         parser = Parser(system, beam=beam, tags="upos", bits=8, epochs=1).fit(corpus)
         parser.predict(corpus)
         parser.explain(corpus[0], 0)
         parser.explain_label(corpus[0], 0)
+
+
+def _choose() -> None:
+    """Choose lemmas and features of a sentence among candidates."""
+    columns = {"word": [["as", "a"]], "upos": [["X", "X"]], "lemma": [["a", "a"]]}
+    Lemmatizer(tags="upos", bits=8, epochs=1).fit(columns).predict(columns)
+    columns["feats"] = [["A=1", "A=2"]]
+    Morphologizer(columns="feats", bits=8, epochs=1).fit(columns).predict(columns)
 
 
 _MATRIX = np.eye(12)
@@ -245,6 +259,7 @@ PARTS: dict[str, Callable[[], None]] = {
     "certify": _certify,
     "one by one": _learn_one_by_one,
     "read": _read_and_hash,
+    "choose": _choose,
 }
 
 

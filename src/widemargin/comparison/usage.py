@@ -65,7 +65,7 @@ def measured() -> Iterator[Usage]:
 
 def _give_back() -> None:
     """Let the C library release free memory, or the next work would reuse it at no cost."""
-    with contextlib.suppress(OSError, AttributeError):
+    with contextlib.suppress(OSError, AttributeError, TypeError):  # other C libraries, Windows
         ctypes.CDLL(None).malloc_trim(0)
 
 

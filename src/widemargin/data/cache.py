@@ -24,8 +24,13 @@ from widemargin.errors import DataError
 from widemargin.loops.storage import Dense, Sparse
 from widemargin.modelfile import (
     KINDS,
+    check_ends,
+    check_layout,
+    check_places,
+    check_shape,
     pack,
     pack_strings,
+    read_header,
     say_newer,
     unpack_strings,
     write_file,
@@ -33,6 +38,8 @@ from widemargin.modelfile import (
 
 #: Written into every cache, and increased when the layout changes.
 _FORMAT = 1
+#: Longer headers are not those of a cache.
+_LONGEST_HEADER = 1 << 24
 
 
 def write_cache(
@@ -103,6 +110,15 @@ def read_cache(
         return None
     if about["cache"] > _FORMAT:
         raise DataError(f"{path}: {say_newer(about['cache'], _FORMAT, about)}")
+    try:
+        return _restored(_mapped(path, header, begins), about)
+    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
+        told = "".join(letter if letter.isprintable() else " " for letter in str(error)[:200])
+        raise DataError(f"{path}: is a damaged cache ({told}); delete it") from None
+
+
+def _mapped(path: str, header: dict[str, Any], begins: int) -> dict[str, np.ndarray]:
+    """The arrays of a cache, mapped into memory."""
     arrays = {}
     for name, spec in header.items():
         start, end = spec["data_offsets"]
@@ -112,37 +128,61 @@ def read_cache(
             arrays[name] = frozen(np.asarray(flat)).reshape(spec["shape"])
         else:
             arrays[name] = frozen(np.empty(spec["shape"], dtype))
+    return arrays
+
+
+def _restored(
+    arrays: dict[str, np.ndarray], about: dict[str, Any]
+) -> tuple[Encoded, Classes, Encoder]:
+    """The examples in a cache; a ValueError, and not only that, if its parts do not fit."""
     parts = {name[5:]: array for name, array in arrays.items() if name.startswith("rows.")}
     stored: Any = Sparse(**parts, bias=0.0) if "starts" in parts else Dense(**parts, bias=0.0)
     mine = {name[8:]: array for name, array in arrays.items() if name.startswith("encoder.")}
-    n = len(arrays["codes"])
+    n, width = len(arrays["codes"]), about["width"]
+    labels = typed_labels(unpack_strings("labels", arrays), about["labels"])
+    _check_rows(stored, n, width)
+    check_places("codes", arrays["codes"], len(labels), least=-1)  # -1: it has no label
+    for name in ("codes", "lines", "weights"):
+        check_shape(name, arrays.get(name, arrays["codes"]), (n,), kinds="fiu")
     data = Encoded(
-        Rows(stored, n, about["width"], about["distinct"]),
+        Rows(stored, n, width, about["distinct"] is True),
         arrays["codes"],
         arrays.get("weights"),
         arrays["lines"],
-        [(source, rows) for source, rows in about["sources"]],
+        [(str(source), int(rows)) for source, rows in about["sources"]],
     )
-    labels = typed_labels(unpack_strings("labels", arrays), about["labels"])
     return data, Classes(labels), restore_encoder(about["encoder"], mine)
+
+
+def _check_rows(stored: Any, n: int, width: Any) -> None:
+    """Raise a ValueError unless these are n rows: a wrong index would be followed out of memory."""
+    if type(width) is not int or width < 0:
+        raise ValueError(f"rows cannot be {width!r:.50} wide")
+    if isinstance(stored, Dense):
+        check_shape("rows.values", stored.values, (n, width))
+        return
+    check_shape("rows.values", stored.values, (len(stored.indices),))
+    check_shape("rows.starts", stored.starts, (n + 1,), kinds="u")
+    check_shape("rows.indices", stored.indices, stored.values.shape, kinds="u")
+    used = min(int(stored.starts[-1]), len(stored.values))
+    check_ends("rows.starts", stored.starts, used)
+    check_places("rows.indices", stored.indices[:used], width)
 
 
 def _header(path: str) -> tuple[dict[str, Any], dict[str, Any], int] | None:
     """The description in a cache; None if the file is not a cache or is incomplete."""
     length = os.stat(path).st_size
     with open(path, "rb") as file:
-        size = int.from_bytes(file.read(8), "little")
-        if length < 8 or size > min(length - 8, 1 << 24):
-            return None
         try:
-            header = json.loads(file.read(size))
+            header, size = read_header(file, length, _LONGEST_HEADER)
             about = json.loads(header.pop("__metadata__")["examples"])
-            ends = max(spec["data_offsets"][1] for spec in header.values())
+            form = about.get("cache")
+            if type(form) is not int or form < _FORMAT:
+                return None
+            check_layout(header, length - 8 - size)
         except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
             return None
-    form = about.get("cache")
-    known = type(form) is int and form >= _FORMAT
-    return (header, about, 8 + size) if known and 8 + size + ends == length else None
+    return header, about, 8 + size
 
 
 def stamp(paths: Sequence[str], options: str) -> dict[str, Any]:

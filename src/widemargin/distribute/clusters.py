@@ -18,6 +18,18 @@ _PATIENCE = 15
 
 
 @contextmanager
+def patient_with_workers() -> Iterator[None]:
+    """Have clusters on this machine wait for workers that are started again.
+
+    Dask gives a worker up that is not back after 15 seconds, and a busy machine may take longer.
+    """
+    import dask
+
+    with dask.config.set({"distributed.deploy.lost-worker-timeout": "1h"}):
+        yield
+
+
+@contextmanager
 def open_engine(client: Any) -> Iterator[Engine]:
     """Open an engine for a client, the address of a scheduler, "local", or the current client.
 
@@ -45,6 +57,7 @@ def open_engine(client: Any) -> Iterator[Engine]:
         return
     if client == LOCAL:
         with (
+            patient_with_workers(),
             LocalCluster(
                 dashboard_address=":0", threads_per_worker=1, silence_logs=logging.ERROR
             ) as cluster,

@@ -6,8 +6,12 @@
             raised_k = its own alphas after passes of dual coordinate ascent on
                   sum_i alpha_i - w.(A d) - sigma/2 |A d|^2 - 1/2 sum_i soft_i alpha_i^2,
                   d = raised_k - alpha_k, A d = sum_i d_i y_i x_i
-            pulled_k = the slopes of its losses at w: C [m_i < 1], or 2 C max(0, 1 - m_i)
+            pulled_k = the slopes of its losses: C [m_i < 1], or 2 C max(0, 1 - m_i)
         alpha = the best mixture of alpha, raised, pulled and some earlier ones; w = A alpha
+
+The slopes are those at a point between w and the best weights so far: at w itself, far from the
+optimum, they would swing to and fro (V. Franc and S. Sonnenburg (2008), Optimized cutting plane
+algorithm for support vector machines, ICML).
 
 With sigma = K partitions, raised is better than alpha whatever the data are (C. Ma, V. Smith,
 M. Jaggi, M. I. Jordan, P. Richtarik and M. Takac (2015), Adding vs. averaging in distributed
@@ -39,7 +43,10 @@ from widemargin.online.passes import explain_bad_score
 #: spare messages, and gain less each.
 PASSES = 3
 #: The figures of a partition that are added up; the last is a maximum.
-SUMS = (*("loss", "alpha", "squares", "support", "moved", "mistakes", "updates", "violation"),)
+SUMS = (
+    *("loss", "loss_between", "alpha", "squares", "support"),
+    *("moved", "mistakes", "updates", "violation"),
+)
 
 
 class Round(NamedTuple):
@@ -117,20 +124,22 @@ def _problem(loaded: Loaded, rows: Rows, how: Round, problem: int, problems: int
 
 def ascend(loaded: Loaded, start: Weights, alpha: np.ndarray, how: Round) -> Ascent:
     """Measure weights and dual values, and raise the dual by the examples of a partition."""
-    W = loaded.pick(start.whole)
-    rows, problems = loaded.ready_rows(how.bias), len(W)
-    raises = len(how.sigma) > 0
+    given, problems = loaded.pick(start.whole), len(alpha)
+    W, between = given[:problems], given[problems:]
+    rows, raises = loaded.ready_rows(how.bias), len(how.sigma) > 0
     sums, raised = np.zeros((problems, len(SUMS))), alpha.copy()
     pulled = np.zeros(alpha.shape, float if how.squared else bool)
     moved = np.zeros((problems * (1 + raises), W.shape[1]))
     for c in range(problems if rows.n else 0):
         problem = _problem(loaded, rows, how, c, problems)
-        short = _measure(problem, loaded.learned, W[c], alpha[c], sums[c])
+        _measure(problem, loaded.learned, W[c], alpha[c], sums[c])
         if raises:
             rng = order_generator(how.seed, loaded.number, how.number * problems + c)
             given = (loaded.learned, W[c], alpha[c], float(how.sigma[c]))
             raised[c], moved[c] = _raise(problem, *given, rng, sums[c])
             sums[c, SUMS.index("moved")] = moved[c] @ moved[c]
+            short = _shortfall(problem, loaded.learned, between[c])
+            sums[c, SUMS.index("loss_between")] = _loss(problem, loaded.learned, short)
             pulled[c, loaded.learned.astype(np.int64)] = 2.0 * short if how.squared else short > 0.0
             moved[problems + c] = weights_of(rows, problem.costs * pulled[c] * problem.y)
     return Ascent(Proposals(raised, pulled), _step(loaded, sums, moved))
@@ -151,25 +160,41 @@ def _soft(problem: BinarySVM) -> np.ndarray:
 
 def _measure(
     problem: BinarySVM, learned: np.ndarray, w: np.ndarray, alpha: np.ndarray, sums: np.ndarray
-) -> np.ndarray:
-    """The parts of the objectives that are sums over examples; how far these are from margin 1."""
+) -> None:
+    """The parts of the objectives that are sums over examples."""
     which = learned.astype(np.int64)
-    margins = (problem.y * scores_of(problem.rows, w))[which]
-    bad = np.flatnonzero(~np.isfinite(margins))
-    if len(bad):
-        explain_bad_score(problem.rows, int(which[bad[0]]))
     costs, own, soft = problem.costs[which], alpha[which], _soft(problem)[which]
-    short = np.maximum(0.0, 1.0 - margins)
-    slope = 1.0 - margins - soft * own
+    lead = _lead(problem, learned, w)
+    slope = -lead - soft * own
     grows = own < (np.inf if problem.squared else costs)
-    sums[SUMS.index("loss")] = costs @ (short**2 if problem.squared else short)
+    sums[SUMS.index("loss")] = _loss(problem, learned, np.maximum(0.0, -lead))
     sums[SUMS.index("alpha")] = own.sum()
     sums[SUMS.index("squares")] = soft @ own**2
     sums[SUMS.index("support")] = np.count_nonzero(own)
     sums[SUMS.index("violation")] = max(
         np.max(slope[grows], initial=0.0), np.max(-slope[own > 0.0], initial=0.0)
     )
-    return short
+
+
+def _lead(problem: BinarySVM, learned: np.ndarray, w: np.ndarray) -> np.ndarray:
+    """By how much the margin of each example exceeds 1."""
+    which = learned.astype(np.int64)
+    margins = (problem.y * scores_of(problem.rows, w))[which]
+    bad = np.flatnonzero(~np.isfinite(margins))
+    if len(bad):
+        explain_bad_score(problem.rows, int(which[bad[0]]))
+    return margins - 1.0
+
+
+def _shortfall(problem: BinarySVM, learned: np.ndarray, w: np.ndarray) -> np.ndarray:
+    """By how much the margin of each example is short of 1."""
+    return np.maximum(0.0, -_lead(problem, learned, w))
+
+
+def _loss(problem: BinarySVM, learned: np.ndarray, short: np.ndarray) -> float:
+    """The summed loss of examples."""
+    costs = problem.costs[learned.astype(np.int64)]
+    return float(costs @ (short**2 if problem.squared else short))
 
 
 def _raise(

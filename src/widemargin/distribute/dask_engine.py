@@ -151,10 +151,11 @@ class DaskEngine:
 
     def _outcomes(self, futures: list[Any]) -> list[Any]:
         """The outcomes of tasks; none if one of them was lost on the way, and is made again."""
+        from distributed import KilledWorker
         from distributed import TimeoutError as TooLate
 
         if futures:
-            with self._connected(), suppress(TooLate, CancelledError):
+            with self._connected(), suppress(TooLate, CancelledError, KilledWorker):
                 return list(self.client.gather(futures))
         return []
 

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from widemargin.data.datasets import Classes, join_weights
+from widemargin.data.encode.numbers import NumbersEncoder
 from widemargin.data.readers.chunk import Chunk
 from widemargin.data.rows import Rows, frozen, stacked
 from widemargin.distribute.partitions import Partition, ReadPartition
@@ -208,6 +209,11 @@ class Loaded:
         """The order in which the places ascend."""
         return np.argsort(self.places, kind="stable")
 
+    @cached_property
+    def whole(self) -> bool:
+        """Whether the places are all columns, in order."""
+        return len(self.places) == self.width + 1 and bool(np.all(np.diff(self.places) == 1))
+
     def __sizeof__(self) -> int:
         """The bytes of the arrays, by which Dask decides where to work, and when to spill."""
         arrays = (self.columns, self.codes, self.price, self.learned, self.held_out)
@@ -215,7 +221,7 @@ class Loaded:
         return object.__sizeof__(self) + known + sys.getsizeof(self.rows)
 
     def __getstate__(self) -> dict[str, Any]:
-        kept = ("places", "ascending")
+        kept = ("places", "ascending", "whole")
         return {name: value for name, value in vars(self).items() if name not in kept}
 
     def pick(self, W: np.ndarray) -> np.ndarray:
@@ -253,15 +259,14 @@ def prepare(found: ReadPartition, partition: Partition, how: Preparation) -> Loa
 def _prepare(chunks: list[Chunk], number: int, how: Preparation) -> Loaded:
     if not chunks:
         return _nothing(number, how)
-    rows = stacked([_encode(chunk.raw, how) for chunk in chunks])
+    rows, columns = _rows_of(chunks, how)
     known = Classes(how.classes)
     codes = np.concatenate([known.codes(chunk.labels) for chunk in chunks if chunk.labels])
     price = prices(how.classes, codes, how.class_weight, join_weights(chunks))
     rows.check_scale()
     if how.distinct:
         rows = replace(rows.without_duplicates(), distinct=True)
-    columns = None
-    numbers = columns_for(rows, len(how.classes))
+    numbers = None if columns is not None else columns_for(rows, len(how.classes))
     if numbers is not None:
         rows, columns = numbers.number(rows), frozen(numbers.ids)
     held = np.zeros(rows.n, bool)
@@ -278,6 +283,20 @@ def _prepare(chunks: list[Chunk], number: int, how: Preparation) -> Loaded:
         frozen(np.flatnonzero(counted).astype(np.uint64)),
         frozen(np.flatnonzero(held).astype(np.uint64)),
     )
+
+
+def _rows_of(chunks: list[Chunk], how: Preparation) -> tuple[Rows, np.ndarray | None]:
+    """The rows of a partition, and the columns that numbers stand for, if that is known already.
+
+    Indices that begin at 1 are numbers of columns as they are: such rows are not copied.
+    """
+    encoder, raw = how.encoder, chunks[0].raw
+    if len(chunks) == 1 and isinstance(encoder, NumbersEncoder) and encoder.first == 1:
+        rows = raw.rows.with_bias(0.0).widened(how.width + 1)
+        if raw.least and columns_for(rows, len(how.classes)) is None:
+            kind = np.uint32 if how.width <= 1 << 32 else np.uint64
+            return rows, frozen(np.arange(how.width, dtype=kind))
+    return stacked([_encode(chunk.raw, how) for chunk in chunks]), None
 
 
 def _encode(raw: Any, how: Preparation) -> Rows:

@@ -156,7 +156,7 @@ def _change(
     differs = touched | np.any(gathered != 0.0, axis=0)
     dense = np.count_nonzero(differs) > _DENSE * (loaded.width + 1)
     partitions = int(counts[0] > 0)
-    if dense and loaded.columns is None:
+    if dense and loaded.whole:
         return Change(None, moved, gathered, touched.astype(np.int64), partitions, *counts)
     order = loaded.ascending
     chosen = order[differs[order]]

@@ -7,14 +7,19 @@ are depends on the data and on how many are asked for, and never on the workers.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
-from widemargin.data.readers.chunk import Chunk
+import numpy as np
+
+from widemargin.data.datasets import Classes, join_weights
+from widemargin.data.readers.chunk import Chunk, Labels, Vectors
 from widemargin.data.readers.files import Files, ReadOptions
 from widemargin.data.readers.formats import TABLES
 from widemargin.data.readers.recoded import is_utf8
 from widemargin.data.readers.sources import Range, compression_of, name_of
+from widemargin.data.rows import Stack
 from widemargin.errors import DataError
 
 #: Bytes of a partition unless a number of partitions is asked for: a second or less of parsing, and
@@ -77,14 +82,56 @@ class FilePartition(Partition):
 
     def read(self, *data: Any) -> ReadPartition:
         """Read the parts in order."""
-        chunks: list[Chunk] = []
         files = Files(list(dict.fromkeys(map(_path_of, self.parts))), self.options)
+        return ReadPartition(joined(self._chunks(files), self._expected), files.patience.known)
+
+    def _chunks(self, files: Files) -> Iterator[Chunk]:
         for part in self.parts:
             if isinstance(part, Range):
-                chunks += files.read(_blocks(part, self.options.block))
+                yield from files.read(_blocks(part, self.options.block))
             else:
-                chunks += files.read_file(*([part] if isinstance(part, str) else part))
-        return ReadPartition(chunks, files.patience.known)
+                yield from files.read_file(*([part] if isinstance(part, str) else part))
+
+    @property
+    def _expected(self) -> int:
+        """How many chunks there will be; 0 if that is not known."""
+        ranges = [part for part in self.parts if isinstance(part, Range)]
+        if len(ranges) < len(self.parts):
+            return 0
+        return sum(len(_blocks(part, self.options.block)) for part in ranges)
+
+
+def joined(chunks: Iterable[Chunk], expected: int = 0) -> list[Chunk]:
+    """The same examples; vectors are copied to their final place as soon as they are read.
+
+    Other raw examples stay as they are: an encoder will write their rows to another place.
+
+    Parameters
+    ----------
+    chunks : iterable of Chunk
+        Consecutive examples.
+    expected : int
+        How many chunks there will be, if that is known.
+    """
+    found: list[Chunk] = []
+    stack, least, width, classes = Stack(expected), 1, 0, Classes()
+    for chunk in chunks:
+        if not isinstance(chunk.raw, Vectors):
+            found.append(chunk)
+            continue
+        if chunk.labels is None:
+            return [chunk]  # which is an error that is told when labels are looked at
+        stack.add(chunk.raw.rows)
+        least, width = min(least, chunk.raw.least), max(width, chunk.raw.rows.width)
+        classes.add(chunk.labels, chunk.source)
+        found.append(chunk._replace(raw=None))
+    if not found or found[0].raw is not None:
+        return found
+    codes = np.concatenate([classes.codes(chunk.labels) for chunk in found if chunk.labels])
+    whole = Vectors(stack.rows(width), least)
+    lines = np.concatenate([chunk.lines for chunk in found])
+    labels = Labels(classes.values, codes)
+    return [Chunk(whole, len(codes), labels, join_weights(found), found[0].source, lines)]
 
 
 def read_partition(partition: Partition, *data: Any) -> ReadPartition:

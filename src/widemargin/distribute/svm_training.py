@@ -22,13 +22,17 @@ from widemargin.distribute.cocoa import (
     weights_from,
 )
 from widemargin.distribute.engine import Engine, gather, tree
-from widemargin.distribute.hull import Proposal, kept_proposals, mix
+from widemargin.distribute.hull import Hull, Proposal, kept_proposals
 from widemargin.distribute.mixing import Weights
 from widemargin.distribute.rounds import Rounds
 from widemargin.linear_svm.fit import SVMSettings
+from widemargin.modelfile import check_shape
 from widemargin.online.state import State
+from widemargin.training.checkpoints import without_prefix
 from widemargin.training.run import Counts
 
+#: How far from the best weights towards the present ones the slopes are taken.
+_TOWARDS = 0.3
 #: Sigma is what the last round measured, and a little more: measured with 4 to 32 partitions of
 #: text and of dense rows, where more slows every round down and less makes raised overshoot.
 _CAUTION = 1.1
@@ -90,10 +94,14 @@ class SVMTraining(Rounds):
         self.ends = np.cumsum([0, *rows])
         self.alpha = np.zeros((problems, int(self.ends[-1])))
         self.costs: np.ndarray | None = None  # known to the partitions, and asked for once
-        self.kept: list[list[Proposal]] = [[] for _ in range(problems)]
+        most = kept_proposals(problems, state.W.shape[1], self.alpha.shape[1])
+        pairs = zip(state.W, self.alpha, strict=True)
+        self.hulls = [Hull(Proposal(w.copy(), alpha.copy()), most) for w, alpha in pairs]
         self.most = float(max(1, sum(n > 0 for n in rows)))
         self.sigma = np.full(problems, self.most)
         self.gap = 1.0
+        # The primal does not fall in every round: the best weights so far are those to deploy.
+        self.best, self.lowest = state.W.copy(), np.full(problems, np.inf)
 
     def do_round(self, counts: Counts) -> Generator[float, None, None]:
         """Measure what there is and, unless it is good enough, raise the dual."""
@@ -103,7 +111,8 @@ class SVMTraining(Rounds):
             asked = [engine.submit("costs", costs_of, one, how) for one in self.loaded]
             self.costs = np.concatenate(gather(engine, asked))
             engine.release(asked)
-        start, ascents = self._ascend(how)
+        between = self._between()
+        start, ascents = self._ascend(how, np.concatenate([self.state.W, between]))
         own = [engine.submit("proposals", proposals_of, one) for one in ascents]
         total, rest = self._add_up([engine.submit("steps", step_of, one) for one in ascents])
         found: dict[int, Any] = {}
@@ -114,7 +123,19 @@ class SVMTraining(Rounds):
                 yield len(found) / (count + 2)
         finally:
             engine.release([*own, total, *rest, *ascents, start])
+        self._note_best(between, found[count].sums)
         self._take(found[count], [found[i] for i in range(count)], counts)
+
+    def _between(self) -> np.ndarray:
+        """Where the slopes are taken: between the best weights so far and the present ones."""
+        return self.best + _TOWARDS * (self.state.W - self.best)
+
+    def _note_best(self, between: np.ndarray, sums: np.ndarray) -> None:
+        """Note the primal of the weights in between, if it is the lowest so far."""
+        loss = sums[:, SUMS.index("loss_between")]
+        primal = 0.5 * np.sum(between * between, axis=1) + loss
+        better = primal < self.lowest
+        self.best[better], self.lowest[better] = between[better], primal[better]
 
     def _round(self, sigma: np.ndarray) -> Round:
         settings = self.settings
@@ -122,9 +143,9 @@ class SVMTraining(Rounds):
         number = self.epoch - 1
         return Round(float(settings.C), squared, settings.constant, sigma, self.seed, number)
 
-    def _ascend(self, how: Round) -> tuple[Any, list[Any]]:
+    def _ascend(self, how: Round, W: np.ndarray) -> tuple[Any, list[Any]]:
         engine, e = self.engine, self.epoch
-        start = engine.share(f"weights of round {e}", Weights.of(self.state.W))
+        start = engine.share(f"weights of round {e}", Weights.of(W))
         return start, [
             engine.submit(f"ascend, round {e}, partition {i + 1}", ascend, one, start, alpha, how)
             for i, (one, alpha) in enumerate(zip(self.loaded, self._alphas(), strict=True))
@@ -143,10 +164,12 @@ class SVMTraining(Rounds):
         """Take the best mixture of what the partitions proposed, and of earlier proposals."""
         W, sums = self.state.W, step.sums
         known = objectives(W, sums)
-        self.gap = known.gap
+        better = known.primal < self.lowest
+        self.best[better], self.lowest[better] = W[better], known.primal[better]
+        self.gap = Objectives(self.lowest, known.dual).gap
         examples = self.alpha.shape[1]
         mistakes, updates = (int(sums[:, SUMS.index(n)].sum()) for n in ("mistakes", "updates"))
-        counts.add(examples, mistakes, updates, float(known.primal.sum()) * examples)
+        counts.add(examples, mistakes, updates, float(self.lowest.sum()) * examples)
         if self.gap <= self.settings.tol:
             return  # what was measured is good enough: it is what is kept
         raised = np.concatenate([one.raised for one in proposals], axis=1)
@@ -162,21 +185,28 @@ class SVMTraining(Rounds):
         assert self.costs is not None
         W, problems = self.state.W, len(self.state.W)
         squared = self.settings.loss == "squared_hinge"
-        now = Proposal(W[c].copy(), self.alpha[c].copy())
-        up, away = now.w.copy(), np.zeros_like(now.w)
+        hull = self.hulls[c]
+        up, away = hull.now.w.copy(), np.zeros_like(W[c])
         up[step.places] += step.moved[c]
         away[step.places] = step.moved[problems + c]
         soft = None
         if squared:
             soft = np.divide(0.5, self.costs, out=np.zeros_like(self.costs), where=self.costs > 0.0)
-        new = [Proposal(up, raised), Proposal(away, self.costs * pulled)]
-        most = kept_proposals(problems, W.shape[1], self.alpha.shape[1])
-        found = mix(now, [*new, *self.kept[c]], soft, most)
-        W[c], self.kept[c] = found.now.w, found.kept
-        self.alpha[c] = np.clip(found.now.alpha, 0.0, np.inf if squared else self.costs)
-        overlap = float(np.sum(step.moved[c] ** 2)) / alone if alone > 0.0 else 1.0
-        fell_short = found.slope < found.curvature
-        wider = 2.0 * self.sigma[c] if fell_short else _CAUTION * overlap
+        change = raised - hull.now.alpha
+        slope = float(np.sum(change) - np.sum(W[c, step.places] * step.moved[c]))
+        length = float(np.sum(step.moved[c] ** 2))
+        bend = length
+        if soft is not None:
+            slope -= float(np.sum(soft * hull.now.alpha * change))
+            bend += float(np.sum(soft * change * change))
+        hull.mix([Proposal(up, raised), Proposal(away, self.costs * pulled)], soft)
+        W[c] = hull.now.w
+        # Rounding may have put some a little beyond their bounds.
+        self.alpha[c] = np.clip(hull.now.alpha, 0.0, np.inf if squared else self.costs)
+        hull.now = Proposal(hull.now.w, self.alpha[c].copy())
+        wider = 2.0 * self.sigma[c]  # if raised went too far
+        if slope >= bend:
+            wider = _CAUTION * (length / alone if alone > 0.0 else 1.0)
         self.sigma[c] = min(max(wider, 1.0), self.most)
 
     def end_epoch(self) -> float | None:
@@ -184,7 +214,11 @@ class SVMTraining(Rounds):
         return self.gap if self.finished == self.epoch else None
 
     def certify(self) -> GapCertificate:
-        """Compute the weights from the dual values, and the certificate of both, from scratch."""
+        """Choose the weights to deploy, and compute the certificate, all from scratch.
+
+        The dual is that of the dual values and the weights that they make. The primal is that of
+        these weights, or of the best weights of any round, which are deployed then.
+        """
         engine, W = self.engine, self.state.W
         bias = self.settings.constant
         parts = [
@@ -196,44 +230,52 @@ class SVMTraining(Rounds):
         engine.release([total, *rest])
         W[:] = 0.0
         W[:, made.places] = made.moved
-        start, ascents = self._ascend(self._round(np.empty(0)))
-        total, rest = self._add_up([engine.submit("sums", step_of, one) for one in ascents])
-        (found,) = gather(engine, [total])
-        engine.release([total, *rest, *ascents, start])
-        known = objectives(W, found.sums)
+        found, others = self._measure(W), self._measure(self.best)
+        known, other = objectives(W, found), objectives(self.best, others)
+        better = other.primal < known.primal
+        W[better] = self.best[better]
+        known.primal[better] = other.primal[better]
         return together(
             [
                 GapCertificate(
                     float(known.primal[c]),
                     float(known.dual[c]),
                     relative(float(known.primal[c]), float(known.dual[c])),
-                    int(found.sums[c, SUMS.index("support")]),
-                    float(found.sums[c, SUMS.index("violation")]),
+                    int(found[c, SUMS.index("support")]),
+                    float(found[c, SUMS.index("violation")]),
                     alpha=self.alpha[c].copy(),
                 )
                 for c in range(len(W))
             ]
         )
 
+    def _measure(self, W: np.ndarray) -> np.ndarray:
+        """The sums over all partitions for some weights."""
+        engine = self.engine
+        start, ascents = self._ascend(self._round(np.empty(0)), W)
+        total, rest = self._add_up([engine.submit("sums", step_of, one) for one in ascents])
+        (found,) = gather(engine, [total])
+        engine.release([total, *rest, *ascents, start])
+        sums: np.ndarray = found.sums
+        return sums
+
     # Checkpoints. The weights themselves are in the model that is stored with them.
 
     def contents(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
         """The dual values, the proposals that are kept, and how far the training has come."""
         arrays = {"alpha": self.alpha, "sigma": self.sigma}
-        for c, kept in enumerate(self.kept):
-            for j, one in enumerate(kept):
-                arrays |= {f"kept.{c}.{j}.{name}": part for name, part in one._asdict().items()}
-        about = {"finished": self.finished, "gap": self.gap, "kept": [*map(len, self.kept)]}
-        return arrays, about
+        arrays |= {"best": self.best, "lowest": self.lowest}
+        for c, hull in enumerate(self.hulls):
+            arrays |= {f"hull{c}.{name}": array for name, array in hull.arrays().items()}
+        return arrays, {"finished": self.finished, "gap": self.gap}
 
     def resume(self, arrays: dict[str, np.ndarray], about: dict[str, Any]) -> None:
         """Undo `contents`."""
+        for name in ("alpha", "sigma"):
+            check_shape(name, arrays[name], getattr(self, name).shape)
         self.alpha, self.sigma = np.array(arrays["alpha"]), np.array(arrays["sigma"])
-        self.kept = [
-            [
-                Proposal(*(np.array(arrays[f"kept.{c}.{j}.{name}"]) for name in Proposal._fields))
-                for j in range(count)
-            ]
-            for c, count in enumerate(about["kept"])
-        ]
+        self.best, self.lowest = np.array(arrays["best"]), np.array(arrays["lowest"])
+        for c, hull in enumerate(self.hulls):
+            now = Proposal(self.state.W[c].copy(), self.alpha[c].copy())
+            hull.resume(now, without_prefix(f"hull{c}", arrays))
         self.finished, self.gap = about["finished"], about["gap"]

@@ -21,6 +21,12 @@ from widemargin.estimators.table import TableClassifier
 from widemargin.estimators.text import TextClassifier
 from widemargin.modelfile import read_model_file, restore
 from widemargin.models.linear import model_of
+from widemargin.structured.annotator.annotator import Annotator
+from widemargin.structured.annotator.model import AnnotatorModel
+from widemargin.structured.lemmas.lemmatizer import Lemmatizer
+from widemargin.structured.lemmas.model import LemmatizerModel
+from widemargin.structured.morphology.model import MorphologizerModel
+from widemargin.structured.morphology.morphologizer import Morphologizer
 from widemargin.structured.parser.model import ParserModel
 from widemargin.structured.parser.parser import Parser
 from widemargin.structured.perceptron import StructuredPerceptron
@@ -40,6 +46,15 @@ _LEARNERS: dict[str, Any] = {
         KernelSVM,
     )
 }
+#: Learners of sentences, and the kinds of their models.
+_OF_SENTENCES: dict[str, tuple[Any, Any]] = {
+    "Tagger": (Tagger, TaggerModel),
+    "Parser": (Parser, ParserModel),
+    "Tokenizer": (Tokenizer, TokenizerModel),
+    "Lemmatizer": (Lemmatizer, LemmatizerModel),
+    "Morphologizer": (Morphologizer, MorphologizerModel),
+    "Annotator": (Annotator, AnnotatorModel),
+}
 
 
 def load(
@@ -52,6 +67,9 @@ def load(
     | Tagger
     | Parser
     | Tokenizer
+    | Lemmatizer
+    | Morphologizer
+    | Annotator
     | StructuredPerceptron
 ):
     """Load a trained learner from a file written by `save` or by the shell program.
@@ -74,26 +92,26 @@ def load(
     ['b']
     """
     arrays, about = read_model_file(path)
-    if about.get("learner") == Tagger.__name__:
-        return estimator_of(restore(path, arrays, about, TaggerModel.of))
-    if about.get("learner") == Parser.__name__:
-        return estimator_of(restore(path, arrays, about, ParserModel.of))
-    if about.get("learner") == Tokenizer.__name__:
-        tokenizer = restore(path, arrays, about, TokenizerModel.of)
-        return Tokenizer(**tokenizer.params).restore(tokenizer)
     if about.get("learner") == StructuredPerceptron.__name__:
         return StructuredPerceptron.load(path)
+    if about.get("learner") in _OF_SENTENCES:
+        return restore(path, arrays, about, _sentence_learner)
     model = model_of(path, arrays, about)
     if model.learner not in _LEARNERS:
         raise ModelFileError(f"{path}: made by the unknown learner {model.learner!r}")
-    return estimator_of(model)
+    return restore(path, arrays, about, lambda *_: estimator_of(model))
+
+
+def _sentence_learner(arrays: dict[str, Any], about: dict[str, Any]) -> Any:
+    """The learner of sentences in the content of a file."""
+    kind = _OF_SENTENCES[about["learner"]][1]
+    return estimator_of(kind.of(arrays, about))
 
 
 def estimator_of(model: Any) -> Any:
-    """The estimator of a model: a learner, a classifier of tables or texts, a tagger, a parser."""
-    if isinstance(model, (TaggerModel, ParserModel)):
-        kind: Any = Tagger if isinstance(model, TaggerModel) else Parser
-        return kind(**model.params).restore(model)
+    """The estimator of a model: a learner, a classifier of tables or texts, one of sentences."""
+    if model.learner in _OF_SENTENCES:
+        return _OF_SENTENCES[model.learner][0](**model.params).restore(model)
     learner = _LEARNERS[model.learner](**model.params)
     encoder: Any = model.encoder
     if isinstance(encoder, TableEncoder):

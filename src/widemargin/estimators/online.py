@@ -28,7 +28,7 @@ class OnlineLearner(StreamLearner):
     patience: int | None = 5
     max_seconds: float | None = None
     class_weight: Mapping[Any, float] | str | None = None
-    fit_intercept: bool | float | str = True
+    fit_intercept: bool | float | str = "auto"
     multiclass: str = "joint"
     grow: bool = False
     warm_start: bool = False

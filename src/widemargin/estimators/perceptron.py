@@ -58,11 +58,11 @@ class Perceptron(OnlineLearner):
     class_weight : dict, "balanced" or None
         Cost of an error on each class.
     fit_intercept : bool, float or "auto"
-        Whether to learn a bias, as the weight of a constant feature. A number is the value of that
-        feature (True means 1). "auto" gives it the typical size of the values in the rows: the
-        power of two nearest to the median absolute value of the nonzeros (in a stream, those of the
-        first examples). This suits rows of many small values, such as texts, where the steps of the
-        bias would otherwise be as long as the rows.
+        Whether to learn a bias, as the weight of a constant feature. "auto" gives this feature the
+        typical size of the values in the rows: the power of two nearest to the median absolute
+        value of the nonzeros (in a stream, those of the first examples). A number is its value;
+        True means 1, as in textbooks, which suits values near 1: beside larger ones the bias
+        hardly moves, and beside many small ones its steps are as long as the rows.
     multiclass : {"joint", "ovr"}
         Learn all classes together, or each against the rest.
     grow : bool

@@ -63,7 +63,7 @@ def solve(
     ascent, policy = DualAscent(problem, rng, start, own), StepPolicy(problem)
     seems_solved = False
     while True:
-        if not seems_solved:
+        if not seems_solved and ascent.epochs < problem.epochs:  # steps count, too
             yield from policy.run_pass(ascent, signal)
         last = signal.stop or ascent.stuck or ascent.epochs >= problem.epochs
         if last or seems_solved or ascent.should_measure():

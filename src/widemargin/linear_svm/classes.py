@@ -163,12 +163,10 @@ def solve_classes(
         pulls, weights = point.best, point.lowest
     alphas = np.abs(pulls)
     solutions = [
-        Solution(weights[c], alphas[c], found, found.gap <= first.tol)
-        for c, found in enumerate(_measure(all_classes, alphas, weights))
+        Solution(w, alphas[c], found, found.gap <= first.tol)
+        for c, (w, found) in enumerate(measure_all(all_classes, alphas, weights))
     ]
-    rest = {c for c, solution in enumerate(solutions) if not solution.reached}
-    if rest and not signal.stop and epochs < first.epochs:
-        yield from _go_on(all_classes, solutions, sorted(rest), rng, signal, epochs)
+    yield from finish_classes(all_classes, solutions, rng, signal, epochs)
     return solutions
 
 
@@ -238,10 +236,10 @@ def _report(point: ClassesIterate, epochs: int, whole: bool, factor: float) -> S
     return SolverReport(epochs, 1.0, mistakes, updates, primal, dual)
 
 
-def _measure(
-    all_classes: OneVsRest, alphas: np.ndarray, weights: np.ndarray
-) -> list[GapCertificate]:
-    """Return the true gaps of the weights of every class, computed from scratch."""
+def measure_all(
+    all_classes: OneVsRest, alphas: np.ndarray, weights: np.ndarray | None = None
+) -> list[tuple[np.ndarray, GapCertificate]]:
+    """Return the weights of every class and their true gaps, computed from scratch."""
     costs = all_classes.problems[0].costs
     objectives = [
         BinaryObjective(each.rows, each.y, costs, each.squared, False)
@@ -250,16 +248,21 @@ def _measure(
     return measure_classes(objectives, alphas, weights)
 
 
-def _go_on(
+def finish_classes(
     all_classes: OneVsRest,
     solutions: list[Solution],
-    rest: list[int],
     rng: np.random.Generator,
     signal: StopSignal,
     epochs: int,
 ) -> Iterator[SolverReport]:
-    """Let the two-class solver finish the classes that are not solved, epoch by epoch."""
+    """Let the two-class solver finish the classes that are not solved, epoch by epoch.
+
+    Changes `solutions`, which took `epochs` so far; a deadline leaves them as they are.
+    """
+    rest = [c for c, solution in enumerate(solutions) if not solution.reached]
     left = all_classes.problems[0].epochs - epochs
+    if not rest or signal.stop or left <= 0:
+        return
     solvers: dict[int, Solver] = {}
     rows = thinned(all_classes.problems[0].rows)
     for c, own in zip(rest, rng.spawn(len(rest)), strict=True):

@@ -25,6 +25,7 @@ from widemargin.linear_svm.classes import (
 from widemargin.linear_svm.interior_point import affordable
 from widemargin.linear_svm.joint import solve_joint
 from widemargin.linear_svm.problem import BinarySVM, JointSVM, SolverReport, StopSignal
+from widemargin.linear_svm.side_by_side import in_groups, shared_rows, solve_beside
 from widemargin.markup.brief import brief_repr
 from widemargin.online.columns import Columns, columns_for
 from widemargin.online.fit import prices, split
@@ -183,7 +184,8 @@ def fit_svm(
         math.inf if settings.max_seconds is None else settings.max_seconds
     )
     W = np.empty((1 if len(classes) == 2 else len(classes), rows.width + 1))
-    at_once = max(threads, _ROOM // (8 * (2 * rows.width + _NUMBERS * rows.n)))
+    each = -(-len(W) // len(solvers))  # how many classes
+    at_once = max(threads, _ROOM // (8 * each * (2 * rows.width + _NUMBERS * rows.n)))
     try:
         with one_blas_thread():  # the matrices are small: several threads would mostly wait
             solutions, history = _drive(solvers, W, signal, deadline, threads, at_once, watch)
@@ -277,6 +279,10 @@ def _solvers(
             return [solve_classes(everything, rng, signal, starts, threads)]
         rows = thinned(problems[0].rows)
         problems = [replace(problem, rows=rows) for problem in problems]
+    elif start is None and (shared := shared_rows(problems[0], len(problems))) is not None:
+        groups = in_groups(OneVsRest(tuple(problems), codes.astype(np.int64)))
+        pairs = zip(groups, rng.spawn(len(groups)), strict=True)
+        return [solve_beside(group, shared, own, signal) for group, own in pairs]
     solvers = []
     for number, own in enumerate(rng.spawn(len(problems))):
         problem = problems[number]
@@ -298,7 +304,8 @@ def _drive(
 
     Each group has its share of the time that is left.
     """
-    began, reports, solutions, stopped = time.monotonic(), [], [], ""
+    began, reports, stopped = time.monotonic(), [], ""
+    solutions: list[Solution] = []
     for first in range(0, len(solvers), at_once):
         group = solvers[first : first + at_once]
         now = time.monotonic()
@@ -306,7 +313,7 @@ def _drive(
         found, told, why = _drive_group(group, signal, began, until, threads, watch)
         stopped = stopped or why
         signal.stop = stopped == "interrupted"
-        for number, solution in enumerate(found, first):
+        for number, solution in enumerate(found, len(solutions)):
             mine = W[number : number + len(np.atleast_2d(solution.w))]
             mine[:] = solution.w
             solution.w = mine

@@ -1,4 +1,4 @@
-"""Dependency trees as SVG: arcs above the words, and below them what was right."""
+"""Dependency trees: as SVG, arcs above the words and below them what was right; and as text."""
 
 from __future__ import annotations
 
@@ -11,6 +11,17 @@ from widemargin.markup.html import Markup, escape
 _LETTER, _BETWEEN, _LEVEL = 7.6, 16.0, 22.0
 #: The height of the row of words, and the room for labels at the top and the bottom.
 _ROW, _EDGE = 24.0, 18.0
+
+
+#: What an SVG looks like that stands alone.
+_STYLE = (
+    "text{font:14px sans-serif}text.label{font-size:11px;fill:#555}"
+    "path.arc{fill:none;stroke:#336}svg{background:#fff}"
+)
+_SIDES = ("width", "height")
+#: The lines of a drawing in text, by the sides of a cell that they reach.
+_UP, _DOWN, _LEFT, _RIGHT = 1, 2, 4, 8
+_LINES = " ╵╷│╴┘┐┤╶└┌├─┴┬┼"
 
 
 class Arc(NamedTuple):
@@ -96,4 +107,64 @@ def _path(d: str, kind: str) -> str:
 def _text(x: float, y: float, words: str, kind: str = "label") -> str:
     return (
         f'<text class="{kind}" x="{x:.1f}" y="{y:.1f}" text-anchor="middle">{escape(words)}</text>'
+    )
+
+
+def draw_tree_text(words: Sequence[str], heads: Sequence[int], labels: Sequence[str]) -> str:
+    """A tree in lines of text, one for each word: lines to its head and children, its label.
+
+    Parameters
+    ----------
+    words, heads, labels : of the same length
+        The words, the numbers of their heads (0 for the root), and the labels of the arcs.
+
+    Examples
+    --------
+    >>> print(draw_tree_text(["dogs", "bark", "."], [2, 0, 2], ["nsubj", "root", "punct"]))
+    ┌─ 1 dogs  nsubj of bark
+    ├─ 2 bark  root
+    └─ 3 .     punct of bark
+    """
+    arcs = [Arc(h, d, "", "") for d, h in enumerate(heads, 1) if h]
+    levels = _levels(arcs)
+    deepest = max(levels.values(), default=0)
+    grid = [[0] * (deepest + 1) for _ in words]
+    for arc in arcs:
+        column = deepest - levels[arc.head, arc.word]
+        first, last = sorted((arc.head - 1, arc.word - 1))
+        for row in range(first, last + 1):
+            grid[row][column] |= (_UP if row > first else 0) | (_DOWN if row < last else 0)
+        for row in (first, last):
+            grid[row][column] |= _RIGHT
+            for k in range(column + 1, deepest + 1):
+                grid[row][k] |= _LEFT | _RIGHT
+    wide, number = max(map(len, words), default=0), len(str(len(words)))
+    lines = []
+    for k, (cells, word, head, label) in enumerate(zip(grid, words, heads, labels, strict=True), 1):
+        told = f"{label} of {words[head - 1]}" if head else label
+        drawn = "".join(_LINES[cell] for cell in cells)
+        lines.append(f"{drawn} {k:>{number}} {word:<{wide}}  {told}")
+    return "\n".join(lines)
+
+
+def draw_trees(trees: Sequence[tuple[Sequence[str], Sequence[int], Sequence[str]]]) -> str:
+    """Trees as one SVG document, one below the other; each is its words, heads and labels.
+
+    Examples
+    --------
+    >>> draw_trees([(["dogs", "bark"], [2, 0], ["nsubj", "root"])]).startswith("<svg xmlns=")
+    True
+    """
+    parts, top, wide = [], 0.0, 0.0
+    for words, heads, labels in trees:
+        arcs = [
+            Arc(h, d, label, "") for d, (h, label) in enumerate(zip(heads, labels, strict=True), 1)
+        ]
+        drawn = str(draw_tree(" ".join(words), words, arcs))
+        width, height = (float(drawn.split(f' {side}="')[1].split('"')[0]) for side in _SIDES)
+        parts.append(drawn.replace("<svg ", f'<svg y="{top:.0f}" ', 1))
+        top, wide = top + height + _EDGE, max(wide, width)
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{wide:.0f}" height="{top:.0f}">'
+        f"<style>{_STYLE}</style>{''.join(parts)}</svg>\n"
     )

@@ -17,6 +17,18 @@ def several(n: int, what: str) -> str:
     return f"{n:,} {what}{'s' * (n != 1)}"
 
 
+def one_line(text: Any) -> str:
+    """Text as one line of printable characters: others are no text, and not allowed in SVG.
+
+    Examples
+    --------
+    >>> one_line("a\\nb \\x1b[31m")
+    'a b \ufffd[31m'
+    """
+    words = " ".join(str(text).split())
+    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in words)
+
+
 def short(text: Any, most: int = 24) -> str:
     """A label short enough for a plot.
 
@@ -25,7 +37,7 @@ def short(text: Any, most: int = 24) -> str:
     >>> short("a rather long name of a feature", 10)
     'a rather …'
     """
-    text = " ".join(str(text).split())
+    text = one_line(text)
     return text if len(text) <= most else text[: most - 1] + "…"
 
 
@@ -42,7 +54,7 @@ def short_names(names: Sequence[Any], most: int = 24) -> list[str]:
     >>> short_names(["handwritten digit 1", "handwritten digit 2"], 9)
     ['hand…it 1', 'hand…it 2']
     """
-    plain = [" ".join(str(name).split()) for name in names]
+    plain = list(map(one_line, names))
     tail = (most - 1) // 2
     ways = (
         [short(name, most) for name in plain],

@@ -22,6 +22,8 @@ from widemargin.loops.kernel.feature_space import vote_each, vote_together
 from widemargin.loops.linear.passes import Log
 from widemargin.markup.words import several
 from widemargin.modelfile import (
+    check_places,
+    check_shape,
     pack_strings,
     pack_value,
     unpack_strings,
@@ -30,6 +32,7 @@ from widemargin.modelfile import (
 )
 from widemargin.models.explanation import Explanation
 from widemargin.models.support import explain_by_support, strongest_rows
+from widemargin.online.mistake_log import read_log
 from widemargin.online.scores import best_class
 from widemargin.online.state import KEEPS
 from widemargin.parameters import check_choice
@@ -292,13 +295,19 @@ class KernelModel:
     def of(cls, arrays: dict[str, np.ndarray], about: dict[str, Any]) -> KernelModel:
         """Undo `contents`."""
         kernel = Kernel.from_dict(about["kernel"])
+        support = _unpack_support(arrays, kernel, about)
+        n, k = support.n, arrays["coef"].shape[-1]
+        check_shape("coef", arrays["coef"], (n, k))
+        check_shape("summed", arrays["summed"], (n, k), (0, k))
+        check_shape("intercept", arrays["intercept"], (k,))
         log = None
         if about["logged"]:
-            log = Log(*(arrays[f"log.{name}"] for name in Log._fields))
+            log = read_log(arrays, n)
+            check_places("log.label", log.label, k)
         return cls(
             classes=typed_labels(unpack_strings("labels", arrays), about["labels"]),
             kernel=kernel,
-            support=_unpack_support(arrays, kernel, about),
+            support=support,
             coef=arrays["coef"],
             summed=arrays["summed"],
             log=log,
@@ -363,6 +372,8 @@ class RunningScores:
 
     def resume(self, arrays: dict[str, np.ndarray]) -> None:
         """Undo `arrays`."""
+        for name, mine in self.arrays().items():
+            check_shape(name, arrays[name], mine.shape)
         self.S, self.U, self.votes, self.last = (
             arrays[name] for name in ("S", "U", "votes", "last")
         )
@@ -434,13 +445,17 @@ def _pack_support(support: Points, kernel: Kernel) -> dict[str, np.ndarray]:
 def _unpack_support(arrays: dict[str, np.ndarray], kernel: Kernel, about: dict) -> Points:
     """Undo `_pack_support`."""
     index = arrays["support.index"]
+    check_shape("support.index", index, (len(index),), kinds="i")
     if kernel.is_precomputed:
         empty = np.empty((len(index), 0), np.dtype(about["dtype"]))
         return Points(len(index), Rows.of(empty, bias=0.0), None, index)
     if "support.strings.ends" in arrays:
+        check_shape("support.strings", arrays["support.strings.ends"], index.shape, kinds="i")
         return Points(len(index), None, unpack_strings("support.strings", arrays), index)
     if "support.vectors" in arrays:
-        return Points(len(index), None, list(arrays["support.vectors"]), index)
+        vectors = arrays["support.vectors"]
+        check_shape("support.vectors", vectors, (len(index), vectors.shape[-1]))
+        return Points(len(index), None, list(vectors), index)
     values = arrays["support.values"]
     if "support.indices" in arrays:
         import scipy.sparse
@@ -449,4 +464,6 @@ def _unpack_support(arrays: dict[str, np.ndarray], kernel: Kernel, about: dict) 
         parts = (values, arrays["support.indices"].view(kind), arrays["support.starts"].view("i8"))
         values = scipy.sparse.csr_matrix(parts, shape=(len(index), about["width"]))
     rows = Rows.of(values, bias=0.0)
+    if rows.shape != (len(index), about["width"]):
+        raise ValueError(f"{rows.shape} values for {len(index)} examples")
     return Points(rows.n, rows, None, index)

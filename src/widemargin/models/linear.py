@@ -403,9 +403,12 @@ class LinearModel:
     @classmethod
     def of(cls, arrays: dict[str, np.ndarray], about: dict[str, Any]) -> LinearModel:
         """Undo `contents`."""
+        classes = typed_labels(unpack_strings("labels", arrays), about["labels"])
+        state = State.of(arrays, about["bias"], about["joint"], about["logged"])
+        state.check_use(len(classes), about["keep"])
         return cls(
-            classes=typed_labels(unpack_strings("labels", arrays), about["labels"]),
-            state=State.of(arrays, about["bias"], about["joint"], about["logged"]),
+            classes=classes,
+            state=state,
             keep=about["keep"],
             rule=about["rule"],
             bias=about["bias"],

@@ -110,6 +110,8 @@ def fit_linear(
     which = to_learn_from(which, price)
     if state is None:
         state = begin(rows, len(classes), settings, rng)
+    elif (state.width, len(state.W)) != (rows.width, 1 if len(classes) <= 2 else len(classes)):
+        raise DataError(f"weights of {state.width} features do not fit rows of {rows.width}")
     examples = InMemory(rows, codes, settings.shuffle, which, price, first_row)
     history = learn(
         examples,

@@ -21,6 +21,7 @@ from widemargin.loops.linear.passes import Log
 from widemargin.loops.linear.scores import Postings, binary_votes, multiclass_votes, post
 from widemargin.markup.brief import brief_repr
 from widemargin.markup.words import several
+from widemargin.modelfile import check_places, check_shape
 from widemargin.online.columns import Columns
 from widemargin.threads import run_all, split
 
@@ -102,6 +103,16 @@ class Part:
         return cls(support, numbers, entries._replace(example=example.astype(np.uint64)))
 
 
+def read_log(arrays: dict[str, np.ndarray], examples: int) -> Log:
+    """The entries of a log in a file, which are of the first so many examples."""
+    log = Log(*(arrays[f"log.{name}"] for name in Log._fields))
+    for name, column in log._asdict().items():
+        whole = name in ("example", "label")
+        check_shape(f"log.{name}", column, (len(log.example),), kinds="iu" if whole else "f")
+    check_places("log.example", log.example, examples)
+    return log
+
+
 @dataclass
 class MistakeLog:
     """Corrections in order, in parts that each hold their own examples."""
@@ -165,8 +176,9 @@ class MistakeLog:
             starts = arrays["support.starts"].view("i8")
             shape = (len(starts) - 1, int(arrays["support.width"][0]))
             values = scipy.sparse.csr_matrix((values, indices, starts), shape=shape)
-        entries = Log(*(arrays[f"log.{name}"] for name in Log._fields))
-        return cls([Part(Rows.of(values, bias=bias), arrays["log.origin"], entries)])
+        support = Rows.of(values, bias=bias)
+        check_shape("log.origin", arrays["log.origin"], (support.n,), kinds="i")
+        return cls([Part(support, arrays["log.origin"], read_log(arrays, support.n))])
 
     def relabelled(self, places: np.ndarray, spread: float | None) -> MistakeLog:
         """Return the log after classes have moved to `places`.

@@ -48,7 +48,7 @@ class Settings:
     patience: int | None = 5
     max_seconds: float | None = None
     class_weight: Mapping[Any, float] | str | None = None
-    fit_intercept: bool | float | str = True
+    fit_intercept: bool | float | str = "auto"
     multiclass: str = "joint"
     n_jobs: int | None = None
 

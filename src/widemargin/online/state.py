@@ -12,7 +12,7 @@ import numpy as np
 from widemargin.data.rows import Rows
 from widemargin.loops.linear.passes import COUNT, SCALE, SEEN, TURN
 from widemargin.markup.brief import brief_repr
-from widemargin.modelfile import pack_sparse, unpack_sparse
+from widemargin.modelfile import check_places, check_shape, pack_sparse, unpack_sparse
 from widemargin.online.columns import Columns
 from widemargin.online.mistake_log import MistakeLog
 
@@ -207,7 +207,7 @@ class State:
             columns = Columns.of(arrays["columns.ids"], int(arrays["columns.width"][0]))
             if W.shape[1] != columns.count + 1:
                 raise ValueError(f"{W.shape[1]} weights for {columns.count} columns")
-        return cls(
+        found = cls(
             W,
             unpack_sparse("U", arrays),
             arrays["clock"],
@@ -216,6 +216,32 @@ class State:
             joint,
             columns,
         )
+        found._check()
+        return found
+
+    def _check(self) -> None:
+        """Raise a ValueError if arrays from a file do not fit each other."""
+        if self.W.ndim != 2 or not self.W.size:
+            raise ValueError(f"weights have the shape {self.W.shape}")
+        k, wide = self.W.shape
+        check_shape("W", self.W, (k, wide))
+        check_shape("U", self.U, (k, wide), (0, wide))
+        check_shape("clock", self.clock, (1 if self.joint else k, 4))
+        check_shape("start", self.start, (0 if self.log is None else k, wide))
+        if self.U.dtype != np.float64 or self.clock.dtype != np.float64 or self.W.itemsize < 4:
+            raise ValueError("weights are of an unknown type")
+        for part in self.log.parts if self.log is not None else ():
+            check_places("log.label", part.entries.label, k)
+            if part.support.width > self.width:  # weights may have room for more
+                raise ValueError(f"a log of {part.support.width} columns for {self.width}")
+
+    def check_use(self, classes: int, keep: str) -> None:
+        """Raise a ValueError unless this state, from a file, can score so many classes."""
+        if not classes or len(self.W) != (1 if classes <= 2 else classes):
+            raise ValueError(f"{len(self.W)} vectors of weights for {classes} classes")
+        there = {"last": True, "average": len(self.U) > 0, "vote": self.log is not None}
+        if not there.get(keep):
+            raise ValueError(f"it does not hold what keep={keep!r:.20} needs")
 
     def lay_out(self, sparse: bool) -> None:
         """Choose the memory layout of the weights that is fastest for such rows.

@@ -9,6 +9,12 @@ if TYPE_CHECKING:  # for type checkers and editors; when run, names load on firs
     from widemargin.data.readers.conll import read_conll
     from widemargin.data.readers.conllout import write_conll
     from widemargin.data.readers.corpus import Corpus
+    from widemargin.structured.annotator.annotator import Annotator
+    from widemargin.structured.annotator.model import load_annotator
+    from widemargin.structured.lemmas.lemmatizer import Lemmatizer
+    from widemargin.structured.lemmas.model import load_lemmatizer
+    from widemargin.structured.morphology.model import load_morphologizer
+    from widemargin.structured.morphology.morphologizer import Morphologizer
     from widemargin.structured.parser.model import load_parser
     from widemargin.structured.parser.parser import Parser
     from widemargin.structured.parser.trees import check_trees, heads_of, measure_trees
@@ -28,7 +34,10 @@ if TYPE_CHECKING:  # for type checkers and editors; when run, names load on firs
 
 #: Public names, and the modules that they are loaded from when first used.
 _HOMES = {
+    "Annotator": "widemargin.structured.annotator.annotator",
     "Corpus": "widemargin.data.readers.corpus",
+    "Lemmatizer": "widemargin.structured.lemmas.lemmatizer",
+    "Morphologizer": "widemargin.structured.morphology.morphologizer",
     "Parser": "widemargin.structured.parser.parser",
     "Score": "widemargin.structured.task",
     "StructuredPerceptron": "widemargin.structured.perceptron",
@@ -41,6 +50,9 @@ _HOMES = {
     "find_illegal": "widemargin.structured.spans",
     "find_spans": "widemargin.structured.spans",
     "heads_of": "widemargin.structured.parser.trees",
+    "load_annotator": "widemargin.structured.annotator.model",
+    "load_lemmatizer": "widemargin.structured.lemmas.model",
+    "load_morphologizer": "widemargin.structured.morphology.model",
     "load_parser": "widemargin.structured.parser.model",
     "load_tagger": "widemargin.structured.tagger.model",
     "load_tokenizer": "widemargin.structured.tokenizer.model",
@@ -51,7 +63,10 @@ _HOMES = {
     "write_conll": "widemargin.data.readers.conllout",
 }
 __all__ = [
+    "Annotator",
     "Corpus",
+    "Lemmatizer",
+    "Morphologizer",
     "Parser",
     "Score",
     "StructuredPerceptron",
@@ -64,6 +79,9 @@ __all__ = [
     "find_illegal",
     "find_spans",
     "heads_of",
+    "load_annotator",
+    "load_lemmatizer",
+    "load_morphologizer",
     "load_parser",
     "load_tagger",
     "load_tokenizer",

@@ -11,19 +11,27 @@ from widemargin.data.readers.corpus import Corpus
 from widemargin.errors import DataError
 from widemargin.evaluate.measures import Measures, confusion_of
 from widemargin.markup.brief import brief_repr
+from widemargin.structured.annotator.measures import (
+    annotate_text,
+    compare_document,
+    find_mistakes,
+)
+from widemargin.structured.annotator.model import AnnotatorModel
 from widemargin.structured.parser.model import ParserModel
-from widemargin.structured.parser.trees import heads_of, measure_trees
+from widemargin.structured.parser.trees import check_trees, heads_of, measure_trees
 from widemargin.structured.resample import Ratio
 from widemargin.structured.spans import SpanMeasures, measure_spans
 from widemargin.structured.tagger.model import TaggerModel
 from widemargin.structured.tokenizer.cuts import Characters, label_paragraph
 from widemargin.structured.tokenizer.model import TokenizerModel
-from widemargin.structured.tokenizer.treebank import paragraphs_of
+from widemargin.structured.tokenizer.treebank import paragraphs_of, read_paragraphs
 
 #: Examples kept for each kind of error, and words shown on each side.
 _EXAMPLES, _AROUND = 3, 2
 #: Characters shown on each side.
 _CONTEXT = 20
+#: Stands where there are too many labels for a table.
+NO_CONFUSION = Measures([], np.zeros((1, 0), np.int64))
 
 
 class Confusion(NamedTuple):
@@ -101,6 +109,7 @@ def measure_parser(model: ParserModel, corpus: Corpus, n_jobs: int | None = None
     """Parse a corpus and compare with its own trees and tags."""
     _check_tokens(corpus)
     answers, labels = heads_of(corpus), corpus.column("deprel")
+    check_trees(corpus, answers, single_root=True)
     trees = model.predict(corpus, n_jobs)
     attachment = measure_trees(corpus, trees.heads, trees.labels)
     figures = {"uas": attachment.uas, "las": attachment.las}
@@ -147,6 +156,48 @@ def measure_tokenizer(model: TokenizerModel, treebank: Any, n_jobs: int | None =
         [],
         _confusion(answers, found.labels),
     )
+
+
+def measure_columns(model: Any, corpus: Corpus) -> Report:
+    """Fill the columns of a lemmatizer or morphologizer, and compare with those of a corpus."""
+    _check_tokens(corpus)
+    answers = {name: corpus.column(name) for name in model.flat_columns(corpus[:0])}
+    found = model.flat_columns(corpus)
+    hits = {
+        name: np.array([a == b for a, b in zip(answers[name], cells, strict=True)])
+        for name, cells in found.items()
+    }
+    figures = {
+        f"{name}_accuracy": Ratio.of_tokens(same, corpus.starts) for name, same in hits.items()
+    }
+    figures["accuracy"] = Ratio.of_tokens(np.all(list(hits.values()), axis=0), corpus.starts)
+    mistakes = [
+        one
+        for name, cells in found.items()
+        for one in _mistakes(corpus, answers[name], cells, ~hits[name])
+    ]
+    mistakes.sort(key=lambda one: -one.times)
+    return Report(len(corpus), corpus.tokens, figures, None, mistakes, [], NO_CONFUSION)
+
+
+def measure_annotator(model: AnnotatorModel, corpus: Corpus, n_jobs: int | None = None) -> Report:
+    """Annotate the running text of a treebank, and compare with the measures of CoNLL 2018."""
+    right = read_paragraphs(corpus)
+    found = annotate_text(model, right, n_jobs)
+    figures = compare_document(corpus, right, found)
+    examples: dict[Any, list[str]] = {}
+    times: Counter[tuple[str, str]] = Counter()
+    for stage, wanted, given, start, end in find_mistakes(corpus, right, found):
+        kind = f"{stage} {wanted or '_'}", given or "_"
+        times[kind] += 1
+        kept = examples.setdefault(kind, [])
+        if len(kept) < _EXAMPLES:
+            before, after = found.text[max(0, start - _CONTEXT) : start], found.text[end:]
+            shown = f"{before}[{found.text[start:end]}]{after[:_CONTEXT]}"
+            kept.append(" ".join(shown.split()))
+    mistakes = [Confusion(*kind, count, examples[kind]) for kind, count in times.most_common()]
+    known = {name: ratio for name, ratio in figures.items() if ratio.wanted}
+    return Report(len(corpus), corpus.tokens, known, None, mistakes, [], NO_CONFUSION)
 
 
 def _mistakes_in_text(

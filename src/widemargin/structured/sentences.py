@@ -96,6 +96,20 @@ def split_sentences(
     return corpus[np.setdiff1d(np.arange(len(corpus)), chosen)], corpus[chosen]
 
 
+def hold_out(asked: Any, corpus: Corpus, rng: np.random.Generator) -> tuple[Corpus, Corpus | None]:
+    """The sentences to learn from, and the held-out ones, if any."""
+    if not corpus.tokens:
+        raise DataError(f"{corpus.source}: there is no token to learn from")
+    if asked is None or (isinstance(asked, (int, float)) and asked == 0):
+        return corpus, None
+    if isinstance(asked, (int, float)):
+        return split_sentences(corpus, asked, rng)
+    other = corpus_of(asked)
+    if not other.tokens:
+        raise DataError(f"{other.source}: there is no token to score")
+    return corpus, other
+
+
 def _columns(
     sentences: list[Any], first: tuple[str, ...], beside: Sequence[str]
 ) -> dict[str, list[list[str]]]:

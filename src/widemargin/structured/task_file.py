@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from importlib import import_module
 from typing import Any
 
 from widemargin.errors import ModelFileError
-from widemargin.modelfile import pack_value, read_model_file, unpack_value, write_model_file
+from widemargin.modelfile import (
+    pack_value,
+    read_model_file,
+    restore,
+    unpack_value,
+    write_model_file,
+)
 from widemargin.structured.task import Task
 from widemargin.structured.weights import Weights
 from widemargin.training.history import History
@@ -49,10 +56,23 @@ def read_task_model(
     arrays, about = read_model_file(path)
     if about.get("learner") != LEARNER:
         raise ModelFileError(f"{path}: holds a model of {about.get('learner')}, not of a task")
-    if task is None:
-        task = _find_task(os.fspath(path), about["task"], unpack_value(about["task_params"]))
-    weights = Weights.unpack(arrays, about["count"])
-    return task, weights, unpack_value(about["params"]), History.from_dict(about["history"]), about
+
+    def make(arrays: dict[str, Any], about: dict[str, Any]) -> Any:
+        known = task
+        if known is None:
+            known = _find_task(os.fspath(path), about["task"], unpack_value(about["task_params"]))
+        name, given = about["task"].partition(":")[2], type(known).__qualname__
+        if given != name and type(known) is not Task:  # its module may have moved
+            raise ModelFileError(
+                f"{path}: was trained for the task {name}, but the task given is {given}; give one"
+                f" of class {name}, or none"
+            )
+        weights, params = Weights.unpack(arrays, about["count"]), unpack_value(about["params"])
+        return known, weights, dict(params), History.from_dict(about["history"]), about
+
+    found: tuple[Task, Weights, dict[str, Any], History, dict[str, Any]]
+    found = restore(path, arrays, about, make)
+    return found
 
 
 def task_named_in(path: str | os.PathLike[str]) -> str:
@@ -64,7 +84,8 @@ def _find_task(path: str, named: str, params: dict[str, Any]) -> Task:
     """The task that a file names; a file must not cause arbitrary modules to be imported."""
     module, _, name = named.partition(":")
     if module.startswith(_SHIPPED):
-        import_module(module)
+        with contextlib.suppress(ImportError):  # said below
+            import_module(module)
     found: Any = sys.modules.get(module)
     for part in name.split("."):
         found = getattr(found, part, None)

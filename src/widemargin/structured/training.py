@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -104,6 +104,7 @@ class StructuredTraining(Training):
         weights, settings = self.weights, self.settings
         found = self._find_rival(x, y, Score(weights.last))
         difference, lead, cost = found if found is not None else ({}, 0.0, 0.0)
+        _refuse_bad_features(i, difference)
         wrong = found is not None and (lead <= 0.0 or not settings.augmented)
         tau = 0.0
         if found is not None:
@@ -192,3 +193,17 @@ class StructuredTraining(Training):
     def unpack_snapshot(self, arrays: dict[str, np.ndarray], about: dict[str, Any]) -> Weights:
         """Undo `pack_snapshot`."""
         return Weights.unpack(arrays, about["count"])
+
+
+def _refuse_bad_features(example: int, difference: Mapping[Any, float]) -> None:
+    """Refuse features whose names are not strings, or whose values are not finite."""
+    for name, value in difference.items():
+        if not isinstance(name, str):
+            raise DataError(
+                f"example {example}: the feature {name!r} is named by a {type(name).__name__};"
+                " the names that features(x, y) gives must be strings"
+            )
+        if not math.isfinite(value):
+            raise DataError(
+                f"example {example}: the feature {name!r} is not a finite number in features(x, y)"
+            )

@@ -98,7 +98,7 @@ class Checkpoints:
         if "task" not in about:
             raise ModelFileError(f"{self.path}: is a model, not a checkpoint; use another folder")
         if about.get("task") != self.task:
-            before = about.get("task") or {}
+            before = about["task"] if isinstance(about["task"], dict) else {}
             other = [name for name in self.task if before.get(name) != self.task[name]]
             raise ModelFileError(
                 f"{self.path}: is a checkpoint of another training ({', '.join(other)} differ);"
@@ -110,10 +110,12 @@ class Checkpoints:
     def _check_format(self, about: dict[str, Any]) -> None:
         """Reject checkpoints of other versions: the result might not be exactly the same."""
         form = about.get("checkpoint", 1)
+        if type(form) is not int:
+            raise ModelFileError(f"{self.path}: is a damaged checkpoint (format {form!r:.50})")
         if form > _FORMAT:
             raise ModelFileError(f"{self.path}: {say_newer(form, _FORMAT, about)}")
         if form < _FORMAT:
-            version = about.get("widemargin", "0.1")
+            version = str(about.get("widemargin", "0.1"))[:20]
             raise ModelFileError(
                 f"{self.path}: is a checkpoint of widemargin {version}, which this version cannot"
                 " resume; finish with that version, or start again in another folder"

@@ -116,6 +116,15 @@ class History:
         if other.cycle is not None:
             self.cycle = Cycle(other.cycle.first + done, other.cycle.last + done, other.cycle.proof)
 
+    def add_member(self, other: History) -> None:
+        """Append the epochs of another member of a committee; they keep their numbers.
+
+        No epoch is then the best of all.
+        """
+        for epoch in other.epochs:
+            self.add(epoch)
+        self.stopped, self.best, self.cycle = other.stopped, None, None
+
     def to_pandas(self) -> Any:
         """The table as a pandas DataFrame."""
         import pandas

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from widemargin.modelfile import restore
 from widemargin.training.checkpoints import Checkpoints, prefixed, without_prefix
 from widemargin.training.early_stopping import EarlyStopping
 from widemargin.training.history import Cycle, Epoch, History
@@ -268,7 +269,7 @@ class Run:
         self.position = Position()
         self.best = EarlyStopping(training, stops.patience) if held_out else None
         if checkpoints is not None and checkpoints.saved is not None:
-            self._go_on(*checkpoints.saved)
+            restore(checkpoints.path, *checkpoints.saved, self._go_on)
         self.began = time.monotonic() - self.position.seconds
 
     @property
@@ -366,7 +367,8 @@ class Run:
         self.position = Position.of(run)
         self.training.resume(without_prefix("training", arrays), about["training"])
         if "best" in run:
-            assert self.best is not None
+            if self.best is None:
+                raise ValueError("it stops early, and this training does not")
             best = run["best"]
             mine = without_prefix("best", arrays)
             self.best.snapshot = self.training.unpack_snapshot(mine, best["snapshot"])

@@ -8,13 +8,14 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from widemargin.data.encode.interactions import ANY, pairs_of
-from widemargin.data.encode.names import NameTable
+from widemargin.data.encode.names import NAME_BYTES, NameTable
 from widemargin.data.readers.chunk import Hashed
 from widemargin.data.rows import Rows, frozen
 from widemargin.loops.files.products import Sides, add_products, count_products, match_sides
 from widemargin.loops.files.vw import name_features
 from widemargin.loops.storage import Sparse
 from widemargin.loops.text.names import LONGEST_NAME, Fresh
+from widemargin.modelfile import check_room
 from widemargin.parameters import check_whole
 
 #: A feature's matches are the bits of a number, two for each pair.
@@ -138,6 +139,7 @@ class HashedEncoder:
     @classmethod
     def restore(cls, about: dict[str, Any], arrays: dict[str, np.ndarray]) -> Self:
         """Undo `describe` and `arrays`."""
+        check_room((about["names"], NAME_BYTES), np.uint8, 0)
         encoder = cls(**about)
         if encoder.names is not None:
             encoder.names.fill(arrays)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from widemargin.errors import DataError
+from widemargin.modelfile import check_room
 
 #: Integer labels within a range of at most this size are counted rather than sorted.
 _COUNTABLE = 1_000_000
@@ -37,9 +38,12 @@ def encode_labels(y: Any) -> tuple[np.ndarray, np.ndarray]:
     if y.dtype.kind in "iu" and len(y):
         low, high = int(y.min()), int(y.max())
         if high - low < _COUNTABLE:
-            shifted = np.subtract(y, low, dtype=np.int64, casting="unsafe")
+            if y.dtype == np.uint64:  # labels may be too large for int64; differences are not
+                shifted = (y - np.uint64(low)).astype(np.int64)
+            else:
+                shifted = np.subtract(y, low, dtype=np.int64, casting="unsafe")
             present = np.bincount(shifted, minlength=high - low + 1) > 0
-            classes = (np.flatnonzero(present) + low).astype(y.dtype)
+            classes = np.flatnonzero(present).astype(y.dtype) + y.dtype.type(low)
             return classes, (np.cumsum(present) - 1)[shifted]
     classes, codes = np.unique(y, return_inverse=True)
     return classes, codes.astype(np.int64)
@@ -114,6 +118,9 @@ def typed_labels(labels: list[str], kind: str) -> np.ndarray:
     else:
         dtype = np.dtype(kind)
         letter = dtype.kind
+        if letter not in "iufbUS":
+            raise ValueError(f"labels cannot be of the type {kind!r:.50}")
+        check_room((len(labels),), dtype, sum(map(len, labels)))
     convert: dict[str, Callable[[str], Any]] = {
         "i": int,
         "u": int,

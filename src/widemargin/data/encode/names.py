@@ -5,7 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from widemargin.loops.text.names import LONGEST_NAME, SHARED, Fresh, Names, note_names
-from widemargin.modelfile import pack_sparse, unpack_sparse
+from widemargin.modelfile import check_ends, check_places, check_shape, pack_sparse, unpack_sparse
+
+#: What a table takes for each name that it has room for.
+NAME_BYTES = 40
 
 #: More columns than this share a place in the table that remembers which hash was there first.
 _MOST_PLACES = 1 << 22
@@ -114,11 +117,20 @@ class NameTable:
 
     def fill(self, arrays: dict[str, np.ndarray]) -> None:
         """Undo `arrays`."""
+        parts = {name: unpack_sparse(name, arrays) for name in self._table._fields}
         for name, whole in self._table._asdict().items():
-            found = unpack_sparse(name, arrays)
+            found = parts[name]
+            check_shape(name, found, (found.size,), kinds="iu")
             if len(found) > len(whole):
                 raise ValueError(f"{name}: more entries than the table of names has room for")
             whole[: len(found)] = found
+        check_shape("count", parts["count"], (2,), kinds="i")
+        n = len(parts["columns"])
+        check_shape("ends", parts["ends"], (n + 1,), kinds="u")
+        check_ends("ends", parts["ends"], len(parts["names"]))
+        check_places("columns", parts["columns"], self._mask + 1)
+        if int(parts["count"][0]) != n or int(parts["ends"][0]) != 0:
+            raise ValueError(f"{parts['count'].tolist()} names and collisions for {n} columns")
 
 
 def printable(name: bytes) -> str:

@@ -8,7 +8,7 @@ import numpy as np
 
 from widemargin.data.encode.characters import CONTEXTUAL, byte_table, character_table
 from widemargin.data.encode.documents import not_a_string, strings_of
-from widemargin.data.encode.names import NameTable
+from widemargin.data.encode.names import NAME_BYTES, NameTable
 from widemargin.data.encode.pieces import (
     Queue,
     RowCollector,
@@ -24,7 +24,7 @@ from widemargin.errors import DataError
 from widemargin.loops.text.documents import WORDS, TextOptions, encode_piece, finish_rows
 from widemargin.loops.text.gather import BAD_BYTE, NEEDS_TABLE, Tables
 from widemargin.loops.text.names import FULL, NAMING, UNNAMED
-from widemargin.modelfile import pack_sparse, unpack_sparse
+from widemargin.modelfile import check_room, check_shape, pack_sparse, unpack_sparse
 from widemargin.parameters import check_choice, check_whole, is_whole
 from widemargin.threads import run_all, split
 
@@ -384,9 +384,13 @@ class TextEncoder:
         """Undo `describe` and `arrays`."""
         options = dict(about)
         documents, ngrams = options.pop("documents"), tuple(options.pop("ngrams"))
+        check_room((options.get("names", 0), NAME_BYTES), np.uint8, 0)
         encoder = cls(ngrams=ngrams, **options)
-        encoder.documents = documents
-        encoder._having = unpack_sparse("having", arrays).copy()
+        if type(documents) is not int or documents < 0:
+            raise ValueError(f"{documents!r:.20} documents")
+        encoder.documents, having = documents, unpack_sparse("having", arrays)
+        check_shape("having", having, encoder._having.shape, kinds="u")
+        encoder._having = having.astype(np.uint32)
         if encoder.names is not None:
             start = "names."
             mine = {name.removeprefix(start): arrays[name] for name in arrays if start in name}

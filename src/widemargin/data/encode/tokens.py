@@ -161,6 +161,8 @@ def read_tokens(words: Sequence[str], others: Sequence[Sequence[str]] = ()) -> T
     codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
     edges = np.zeros((len(texts), n + 1), np.uint64)
     find_edges(codes, edges)
+    if n and edges[-1, n] != len(codes):  # to count the separators would take longer
+        return read_tokens(_without_separators(words), [*map(_without_separators, others)])
     highest = 0 if text.isascii() else int(codes.max())
     return Tokens(codes, frozen(edges), _classes(_size(highest)))
 
@@ -172,16 +174,18 @@ def _joined(strings: Sequence[str], n: int) -> str:
     if not n:
         return ""
     try:
-        text = _END.join(strings) + _END
+        return _END.join(strings) + _END
     except TypeError:
         wrong = next(i for i, string in enumerate(strings) if not isinstance(string, str))
         raise DataError(
             f"token {wrong} is {strings[wrong]!r}, a {type(strings[wrong]).__name__};"
             " tokens must be strings"
         ) from None
-    if text.count(_END) != n:
-        return "".join(string.replace(_END, " ") + _END for string in strings)
-    return text
+
+
+def _without_separators(strings: Sequence[str]) -> list[str]:
+    """The same strings with blanks where they have separators."""
+    return [string.replace(_END, " ") for string in strings]
 
 
 def _size(highest: int) -> int:

@@ -10,11 +10,11 @@ from typing import Any, NoReturn
 import numpy as np
 
 from widemargin.data.readers.cells import Cells, Columns, LazyLines, split_lines
-from widemargin.data.readers.corpus import Corpus, Layout, joined
+from widemargin.data.readers.corpus import WORDS, Corpus, Layout, joined
 from widemargin.data.readers.formats import CORPORA, format_of
 from widemargin.data.readers.sources import find_files, name_of, open_bytes
 from widemargin.errors import DataError
-from widemargin.parameters import check_choice
+from widemargin.parameters import check_choice, check_whole
 
 #: The columns of CoNLL-U after the token number.
 CONLLU = ("form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
@@ -40,6 +40,7 @@ def read_conll(
     format: str | None = None,
     encoding: str = "utf-8",
     plain: bool = False,
+    words: int | None = None,
 ) -> Corpus:
     """Read sentences from files, compressed or not.
 
@@ -50,7 +51,8 @@ def read_conll(
     columns : list of str
         Names for the columns of a "conll" file. By default one column is word; two are word, ner
         (CoNLL-2002); three are word, pos, chunk (2000); four are word, pos, chunk, ner (2003);
-        more are word, 2, 3 and so on.
+        more are word, 2, 3 and so on. The words are the column called word or form, else the
+        first; in the corpus they come first.
     format : {"conll", "conllu", "text"} or None
         "conll": one token per line, columns separated by blanks or tabs, and blank lines between
         sentences; lines that begin with -DOCSTART- are not tokens. "conllu": CoNLL-U. "text": one
@@ -59,6 +61,8 @@ def read_conll(
         The character encoding.
     plain : bool
         Read files that do not look like columns as text.
+    words : int
+        The number of the column of the words in a "conll" file, from 1, if `columns` does not say.
 
     Raises
     ------
@@ -74,14 +78,22 @@ def read_conll(
     >>> corpus = read_conll("tiny.conll", columns=["word", "pos"])
     >>> len(corpus), corpus[0].words, corpus[0].column("pos")
     (2, ['dogs', 'bark'], ['NOUN', 'VERB'])
+    >>> _ = pathlib.Path("tiny.conll").write_text("NOUN dogs\\nVERB bark\\n")
+    >>> read_conll("tiny.conll", columns=["pos", "word"]).sentences()
+    [['dogs', 'bark']]
     """
+    if words is not None:
+        check_whole("words", words, least=1, other="None")
+        if columns is not None:
+            raise ValueError("words has no effect with columns; call the words 'word' there")
     if hasattr(source, "read"):
         name = str(getattr(source, "name", "sentences"))
-        return _parse(source.read(), name, columns, format, encoding, plain)
+        return _parse(source.read(), name, columns, format, encoding, plain, words)
     parts = []
     for path in find_files(source):
         with open_bytes(path) as file:
-            parts.append(_parse(file.read(), name_of(path), columns, format, encoding, plain))
+            content = file.read()
+        parts.append(_parse(content, name_of(path), columns, format, encoding, plain, words))
     if len({part.format for part in parts}) > 1:
         kinds = ", ".join(f"{part.source} is {part.format}" for part in parts)
         raise DataError(f"files of different formats cannot be read together: {kinds}")
@@ -95,18 +107,21 @@ def _parse(
     format: str | None,
     encoding: str,
     plain: bool,
+    words: int | None,
 ) -> Corpus:
     text = content if isinstance(content, str) else decode(content, source, encoding)
     if format is None:
         among = (*CORPORA, "text") if plain else tuple(CORPORA)
         format = format_of(source, text[: 1 << 14].encode("utf-8", "replace"), among)
     check_choice("format", format, (*CORPORA, "text"))
+    if words is not None and format != "conll":
+        raise DataError(f"{source}: is {format}, whose words are not in a column of your choice")
     if format == "conllu":
         if columns is not None:
             raise DataError(f"{source}: the columns of CoNLL-U have names already")
         return _parse_conllu(text, source)
     if format == "conll":
-        return _parse_columns(text, source, columns)
+        return _parse_columns(text, source, columns, words)
     return _parse_text(text, source)
 
 
@@ -202,7 +217,9 @@ class _CorpusLines:
         raise DataError(f"{self.source}:{row + 1}: {message}")
 
 
-def _parse_columns(text: str, source: str, names: Sequence[str] | None) -> Corpus:
+def _parse_columns(
+    text: str, source: str, names: Sequence[str] | None, words: int | None
+) -> Corpus:
     """The columns of CoNLL-2000, 2002 and 2003."""
     lines = _CorpusLines(text, source)
     rows = np.flatnonzero(~lines.blank)
@@ -218,12 +235,17 @@ def _parse_columns(text: str, source: str, names: Sequence[str] | None) -> Corpu
         made.content, lines, head = text, made, _BLANKS.sub(" ", head)
     width = head.count(between) + 1
     cells = lines.cells(rows, between, width, "the first line has")
+    if words is not None and words > width:
+        raise DataError(f"{source}: has no column {words} of words, only 1 to {width}")
     if names is None:
-        names = _NAMES.get(width) or ("word", *map(str, range(2, width + 1)))
+        first, *others = _NAMES.get(width) or ("word", *map(str, range(2, width + 1)))
+        names = [*others[: (words or 1) - 1], first, *others[(words or 1) - 1 :]]
     elif len(names) != width or len(set(names)) != width:
         found = f"{width} column{'s' * (width != 1)}"
         raise DataError(f"{source}: has {found}; the names given are {', '.join(names)}")
-    columns = Columns({}, cells, {name: j for j, name in enumerate(names)})
+    at = next((j for j, name in enumerate(names) if name in WORDS), 0)
+    order = [at, *(j for j in range(width) if j != at)]
+    columns = Columns({}, cells, {names[j]: j for j in order})
     return lines.corpus(rows, columns, "conll")
 
 
@@ -236,8 +258,8 @@ def _parse_conllu(text: str, source: str) -> Corpus:
     words = [number.isdecimal() for number in numbers]
     if not all(words):
         for row, number, word in zip(rows.tolist(), numbers, words, strict=True):
-            if not word and not _SPECIAL.fullmatch(number):
-                lines.fail(row, f"{number!r} is not the number of a token, range or empty node")
+            if not word:
+                _check_special(lines, row, number)
         chosen = np.array(words)
         rows, cells = rows[chosen], cells._replace(edges=cells.edges[chosen])
         numbers = list(compress(numbers, words))
@@ -249,6 +271,15 @@ def _parse_conllu(text: str, source: str) -> Corpus:
         at = next(i for i, number in enumerate(numbers) if number != expected[i])
         lines.fail(rows[at], f"the token number is {numbers[at]}, expected {expected[at]}")
     return corpus
+
+
+def _check_special(lines: _CorpusLines, row: int, number: str) -> None:
+    """Check the number of a line that is no token."""
+    if not _SPECIAL.fullmatch(number):
+        lines.fail(row, f"{number!r} is not the number of a token, range or empty node")
+    first, _, last = number.partition("-")
+    if last and int(last) < int(first):
+        lines.fail(row, f"the range {number} ends before it begins")
 
 
 def _parse_text(text: str, source: str) -> Corpus:

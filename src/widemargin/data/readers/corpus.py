@@ -14,7 +14,7 @@ from widemargin.data.readers.token_values import TokenValues
 from widemargin.errors import DataError
 
 #: Both names mean the column of the words.
-_WORDS = ("word", "form")
+WORDS = ("word", "form")
 _NO_ROWS = np.empty(0, np.int64)
 
 
@@ -162,7 +162,7 @@ class Corpus:
             return names[column - 1 if column > 0 else column]
         if column in names:
             return column
-        if column in _WORDS and names[0] in _WORDS:
+        if column in WORDS and names[0] in WORDS:
             return names[0]
         raise DataError(f"{self.source}: has no column {column!r}; there are {', '.join(names)}")
 

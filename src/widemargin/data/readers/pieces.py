@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, wait
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -13,6 +13,7 @@ from widemargin.data.readers.chunk import Chunk, Flaw, Piece
 from widemargin.data.readers.headers import HeaderLine
 from widemargin.data.readers.sources import LineBlock, Range, Room
 from widemargin.errors import DataError
+from widemargin.threads import reading_pool
 
 #: Takes lines, and the most bad ones to look for; compiled, and releases the GIL.
 Parse = Callable[[np.ndarray, int], Piece]
@@ -91,21 +92,23 @@ def _side_by_side(
         for block in blocks:
             yield block, parse(block.load(room), flaws)
         return
-    with ThreadPoolExecutor(threads) as pool:
-        waiting: deque[tuple[LineBlock, Future[Piece]]] = deque()
-        try:
-            for block in blocks:
-                waiting.append((block, pool.submit(_load_and_parse, block, parse, flaws, room)))
-                # One more than there are threads, so that none waits for the consumer.
-                while len(waiting) > threads + 1:
-                    done, future = waiting.popleft()
-                    yield done, future.result()
-            while waiting:
+    # A stream reads many small windows: threads are started once for all of them.
+    pool = reading_pool(threads)
+    waiting: deque[tuple[LineBlock, Future[Piece]]] = deque()
+    try:
+        for block in blocks:
+            waiting.append((block, pool.submit(_load_and_parse, block, parse, flaws, room)))
+            # One more than there are threads, so that none waits for the consumer.
+            while len(waiting) > threads + 1:
                 done, future = waiting.popleft()
                 yield done, future.result()
-        finally:
-            for _, future in waiting:
-                future.cancel()
+        while waiting:
+            done, future = waiting.popleft()
+            yield done, future.result()
+    finally:
+        for _, future in waiting:
+            future.cancel()
+        wait([future for _, future in waiting])
 
 
 def _load_and_parse(block: LineBlock, parse: Parse, flaws: int, room: Room | None) -> Piece:

@@ -31,6 +31,7 @@ from widemargin.kernels.points import Points
 from widemargin.loops.kernel.budgets import (
     DRAWN,
     FORGETRON,
+    OLDEST,
     PROJECTRON,
     RANDOM,
     TAKEN,
@@ -39,6 +40,7 @@ from widemargin.loops.kernel.budgets import (
     budget_pass,
 )
 from widemargin.loops.linear.passes import COUNT, Log, Tally
+from widemargin.modelfile import check_places, check_shape
 from widemargin.models.kernel import combine
 
 _FORMS = {"random": RANDOM, "forgetron": FORGETRON, "projectron": PROJECTRON}
@@ -162,7 +164,14 @@ class Budget:
 
     def unpack_snapshot(self, arrays: dict[str, np.ndarray]) -> tuple[Slots, np.ndarray]:
         """Undo `pack_snapshot`."""
-        return Slots(*(arrays[name] for name in Slots._fields)), arrays["clock"]
+        for name, mine in self.pack_snapshot((self.slots, self.clock)).items():
+            check_shape(name, arrays[name], mine.shape, kinds=mine.dtype.kind)
+        slots = Slots(*(arrays[name] for name in Slots._fields))
+        check_places("row", slots.row, self.task.points.n)
+        taken, oldest = slots.facts[[TAKEN, OLDEST]].tolist()
+        if not (0.0 <= taken <= len(slots.row) and 0.0 <= oldest < max(1, len(slots.row))):
+            raise ValueError(f"{taken} examples in {len(slots.row)} places")
+        return slots, arrays["clock"]
 
     def result(self) -> tuple[Points, np.ndarray, np.ndarray, Log | None]:
         """The stored examples, their coefficients, the summed coefficients, and no log."""

@@ -30,8 +30,9 @@ from widemargin.kernels.points import Points
 from widemargin.loops.kernel.feature_space import feature_pass
 from widemargin.loops.linear.passes import COUNT, SEEN, TURN, Log, Tally
 from widemargin.loops.steps import Rule
+from widemargin.modelfile import check_places, check_shape
 from widemargin.models.kernel import BLOCK_BYTES, combine
-from widemargin.online.mistake_log import NO_LOG, log_buffer
+from widemargin.online.mistake_log import NO_LOG, log_buffer, read_log
 
 #: Examples per block; few if every kernel value is a call of a user's function.
 _BLOCK, _ASKED = 512, 16
@@ -155,11 +156,14 @@ class Online:
 
     def resume(self, arrays: dict[str, np.ndarray], about: dict[str, Any]) -> None:
         """Undo `contents`."""
+        for name in ("S", "clock"):
+            check_shape(name, arrays[name], getattr(self, name).shape)
         self.S, self.clock = arrays["S"], arrays["clock"]
+        n, whole = self.task.points.n, read_log(arrays, self.task.points.n)
+        check_places("log.label", whole.label, len(self.S))
+        check_places("owed", arrays["owed"], n)
         edges = np.cumsum([0, *about["logs"]]).tolist()
-        self.logs = [
-            Log(*(arrays[f"log.{name}"][a:b] for name in Log._fields)) for a, b in pairwise(edges)
-        ]
+        self.logs = [Log(*(column[a:b] for column in whole)) for a, b in pairwise(edges)]
         edges = np.cumsum([0, *about["owed"]]).tolist()
         blocks = [arrays["owed"][a:b] for a, b in pairwise(edges)]
         # Every block has one log, and the logs of this epoch are the last.

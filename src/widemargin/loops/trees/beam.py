@@ -9,14 +9,16 @@ import numpy as np
 from widemargin.loops.jit import jit
 from widemargin.loops.lowlevel.vectors import add_rows, fetch_rows
 from widemargin.loops.trees.contexts import find_atoms, find_features, join_atoms
-from widemargin.loops.trees.greedy import find_right_actions, swaps_allowed
+from widemargin.loops.trees.greedy import find_right_actions
 from widemargin.loops.trees.transitions import (
     GROUP,
     HEAD,
+    LEFT,
+    RIGHT,
+    SHIFT,
     begin,
-    done,
     is_one_of,
-    legal_kinds,
+    legal,
     make_transition,
 )
 from widemargin.loops.trees.updates import add_to_column
@@ -29,8 +31,7 @@ class Beam(NamedTuple):
 
     `slot` tells where the states of this step and of the next are, `total` their scores; `heir` is
     for handing slots on. `parent` and `action` say of every state of every step where it came from;
-    `gold` has the right actions. The number of actions stands for none, once a tree is complete
-    and others are not. `marks` tell whose features are the same, `scores` are those of
+    `gold` has the right actions. `marks` tell whose features are the same, `scores` are those of
     the actions.
     """
 
@@ -72,49 +73,30 @@ def _score(j, S, C, base, n, W, templates, features, ids, beam):
 
 
 @jit(inline=True)
-def _enter(j, a, v, beam, then, step, size):
-    """Enter action a of state j among the best of the next step; gives how many there are."""
+def _expand(j, s, S, n, kind, beam, now, step, size):
+    """Enter the actions of state j among the best of the next step; gives how many there are."""
     wide = np.uint64(len(beam.heir))
-    if size == wide and v <= beam.total[then, wide - _1]:
-        return size
-    p = size if size < wide else wide - _1
-    if size < wide:
-        size += _1
-    while p > _0 and beam.total[then, p - _1] < v:
-        beam.total[then, p] = beam.total[then, p - _1]
-        beam.parent[step, p] = beam.parent[step, p - _1]
-        beam.action[step, p] = beam.action[step, p - _1]
-        p -= _1
-    beam.total[then, p] = v
-    beam.parent[step, p] = j
-    beam.action[step, p] = a
-    return size
-
-
-@jit(inline=True)
-def _expand(j, S, C, base, n, W, templates, features, ids, kind, beam, now, step, size):
-    """Enter all actions of state j; a tree that is complete waits for the others."""
-    K = np.uint64(len(kind))
-    if done(S, n):
-        beam.marks[j] = _0  # no state has the same scores
-        return _enter(j, K, beam.total[now, j], beam, _1 - now, step, size)
-    q = _score(j, S, C, base, n, W, templates, features, ids, beam)
-    can = legal_kinds(S, n)
+    then = _1 - now
+    can_shift, can_left, can_right = legal(S, n, SHIFT), legal(S, n, LEFT), legal(S, n, RIGHT)
     before = beam.total[now, j]
-    for a in range(K):
-        if is_one_of(kind[a], can):
-            size = _enter(j, a, before + beam.scores[q, a], beam, _1 - now, step, size)
+    for a in range(np.uint64(len(kind))):
+        k = kind[a]
+        if is_one_of(k, can_shift, can_left, can_right):
+            v = before + s[a]
+            if size == wide and v <= beam.total[then, wide - _1]:
+                continue
+            p = size if size < wide else wide - _1
+            if size < wide:
+                size += _1
+            while p > _0 and beam.total[then, p - _1] < v:
+                beam.total[then, p] = beam.total[then, p - _1]
+                beam.parent[step, p] = beam.parent[step, p - _1]
+                beam.action[step, p] = beam.action[step, p - _1]
+                p -= _1
+            beam.total[then, p] = v
+            beam.parent[step, p] = j
+            beam.action[step, p] = a
     return size
-
-
-@jit(inline=True)
-def _all_done(beam, now, filled, n):
-    """Whether all trees in the beam are complete."""
-    left = filled
-    for j in range(filled):
-        if done(beam.states[beam.slot[now, j]], n):
-            left -= _1
-    return left == _0
 
 
 @jit(inline=True)
@@ -145,50 +127,46 @@ def _advance(beam, now, step, size, n, kind):
         _copy(beam.states[x], beam.states[free], n)
     for p in range(size):
         a = beam.action[step, p]
-        if a < np.uint64(len(kind)):
-            make_transition(beam.states[slot[then, p]], n, kind[a], a)
+        make_transition(beam.states[slot[then, p]], n, kind[a], a)
 
 
 @jit()
 def parse_beam(sentences, chosen, W, templates, actions, features, work, beam, heads, groups):
     """Write the heads of the chosen sentences, and the transitions that made them.
 
-    Ties go to the state, then to the action, that comes first. Costs 2 n states per sentence, and 2
-    for every swap, for every place in the beam. Returns the number of steps of the last sentence.
+    Ties go to the state, then to the action, that comes first. Costs 2 n states per sentence for
+    every place in the beam.
     """
     C, starts, kind = sentences.columns, sentences.starts, actions.kind
     ids = work.ids
-    step = _0
     for i in chosen:
         base = starts[i]
         n = starts[i + _1] - base - _2
-        now, filled, step = _0, _1, _0
+        now, filled = _0, _1
         beam.slot[_0, _0] = _0
-        begin(beam.states[_0], n, swaps_allowed(n, actions))
+        begin(beam.states[_0], n)
         beam.total[_0, _0] = 0.0
-        while not _all_done(beam, now, filled, n):
+        for step in range(_2 * n):
             size = _0
             for j in range(filled):
                 S = beam.states[beam.slot[now, j]]
-                size = _expand(
-                    j, S, C, base, n, W, templates, features, ids, kind, beam, now, step, size
-                )
+                q = _score(j, S, C, base, n, W, templates, features, ids, beam)
+                size = _expand(j, beam.scores[q], S, n, kind, beam, now, step, size)
             _advance(beam, now, step, size, n, kind)
-            now, filled, step = _1 - now, size, step + _1
+            now, filled = _1 - now, size
         S = beam.states[beam.slot[now, _0]]
         for j in range(_1, n + _1):
             heads[base + j] = S[j, HEAD]
             groups[base + j] = S[j, GROUP]
-    return step
 
 
 @jit(inline=True)
-def _right_action(S, n, heads, labels, ranks, s, actions, work):
+def _right_action(S, n, heads, labels, s, actions, work):
     """Of the actions that lose least and give the right label, the best."""
-    find_right_actions(S, n, heads, labels, ranks, actions, work.lost, work.right)
+    find_right_actions(S, n, heads, labels, actions, work.lost, work.right)
     none = np.uint64(len(actions.kind))
     best = none
-    for k in range(np.uint64(len(work.right))):
+    for k in range(_3):
         a = np.uint64(work.right[k])
         if a < none and (best == none or s[a] > s[best]):
             best = a
@@ -209,7 +187,7 @@ def learn_beam(sentences, chosen, W, U, clock, templates, actions, features, wor
     mistakes (the right states were not the best) and of updates.
     """
     C, starts, kind = sentences.columns, sentences.starts, actions.kind
-    ids, wide, K = work.ids, np.uint64(len(beam.heir)), np.uint64(len(kind))
+    ids, wide = work.ids, np.uint64(len(beam.heir))
     G = beam.states[wide]
     mistakes = updates = 0
     t = clock[0]
@@ -218,30 +196,26 @@ def learn_beam(sentences, chosen, W, U, clock, templates, actions, features, wor
         n = starts[i + _1] - base - _2
         heads = sentences.heads[base : base + n + _2]
         labels = sentences.labels[base : base + n + _2]
-        ranks = sentences.ranks[base : base + n + _2]
-        swaps = swaps_allowed(n, actions)
         beam.slot[_0, _0] = _0
-        begin(beam.states[_0], n, swaps)
-        begin(G, n, swaps)
+        begin(beam.states[_0], n)
+        begin(G, n)
         beam.total[_0, _0] = 0.0
         now, filled, right_place, right_total = _0, _1, _0, 0.0
         worst, worst_step, worst_place = -np.inf, _0, _0
-        step = _0
-        while not (done(G, n) and _all_done(beam, now, filled, n)):
-            size, right = _0, K
-            for j in range(filled):
-                S = beam.states[beam.slot[now, j]]
-                size = _expand(
-                    j, S, C, base, n, W, templates, features, ids, kind, beam, now, step, size
-                )
-            if not done(G, n):
+        for step in range(_2 * n):
+            size, right = _0, _0
+            for j in range(filled + _1):
                 # The right state comes last: often it is in the beam, and scored already.
-                q = _score(filled, G, C, base, n, W, templates, features, ids, beam)
-                right = _right_action(G, n, heads, labels, ranks, beam.scores[q], actions, work)
-                right_total += beam.scores[q, right]
+                S = beam.states[beam.slot[now, j] if j < filled else wide]
+                q = _score(j, S, C, base, n, W, templates, features, ids, beam)
+                s = beam.scores[q]
+                if j < filled:
+                    size = _expand(j, s, S, n, kind, beam, now, step, size)
+                else:
+                    right = _right_action(S, n, heads, labels, s, actions, work)
+                    right_total += s[right]
             beam.gold[step] = right
-            if right < K:
-                make_transition(G, n, kind[right], right)
+            make_transition(G, n, kind[right], right)
             _advance(beam, now, step, size, n, kind)
             now, filled = _1 - now, size
             was = right_place
@@ -254,7 +228,6 @@ def learn_beam(sentences, chosen, W, U, clock, templates, actions, features, wor
                 violation = beam.total[now, rival] - right_total
                 if violation >= worst:
                     worst, worst_step, worst_place = violation, step, rival
-            step += _1
         t += 1.0
         mistakes += right_place != _0
         if worst < -margin:
@@ -272,11 +245,9 @@ def learn_beam(sentences, chosen, W, U, clock, templates, actions, features, wor
             same += _1
         S = beam.states[_0]
         for path in range(_2):
-            begin(S, n, swaps)
+            begin(S, n)
             for k in range(worst_step + _1):
                 a = beam.gold[k] if path == _0 else beam.action[k, _0]
-                if a == K:
-                    break
                 if k >= same:
                     find_features(S, C, base, n, templates, features, ids)
                     add_to_column(W, U, ids, a, 1.0 if path == _0 else -1.0, t)

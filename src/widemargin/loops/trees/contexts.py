@@ -23,7 +23,6 @@ from widemargin.loops.trees.transitions import (
     RIGHT2,
     RIGHTS,
     STACK,
-    behind,
     front,
     height,
 )
@@ -90,9 +89,9 @@ def find_nodes(S, n, nodes, counts):
     nodes[1] = s1
     nodes[2] = s2
     nodes[3] = b
-    nodes[4] = behind(S, b)
-    nodes[5] = behind(S, nodes[4])
-    nodes[6] = behind(S, nodes[5])
+    nodes[4] = min(b + _1, none)
+    nodes[5] = min(b + _2, none)
+    nodes[6] = min(b + _3, none)
     nodes[7] = S[s0, LEFT1]
     nodes[8] = S[s0, LEFT2]
     nodes[9] = S[s0, RIGHT1]
@@ -115,8 +114,8 @@ def find_nodes(S, n, nodes, counts):
     counts[2] = S[s1, LEFTS]
     counts[3] = S[s1, RIGHTS]
     counts[4] = S[b, LEFTS]
-    counts[5] = distance_class(max(b, s0) - min(b, s0))
-    counts[6] = distance_class(max(s0, s1) - min(s0, s1)) if s1 <= n else _0
+    counts[5] = distance_class(b - s0)
+    counts[6] = distance_class(s0 - s1) if s1 <= n else _0
 
 
 @jit(inline=True)

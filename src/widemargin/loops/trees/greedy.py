@@ -9,18 +9,17 @@ import numpy as np
 from widemargin.loops.jit import jit
 from widemargin.loops.lowlevel.vectors import add_rows, fetch_rows
 from widemargin.loops.trees.contexts import NODES, find_features
-from widemargin.loops.trees.swapping import losses_with_swaps
 from widemargin.loops.trees.transitions import (
     GROUP,
     HEAD,
+    LEFT,
+    RIGHT,
+    SHIFT,
     STACK,
-    SWAP,
     begin,
-    done,
     height,
     is_one_of,
     legal,
-    legal_kinds,
     losses,
     make_transition,
 )
@@ -30,10 +29,7 @@ _0, _1, _2, _3 = np.uint64(0), np.uint64(1), np.uint64(2), np.uint64(3)
 
 
 class Actions(NamedTuple):
-    """The transitions: `kind` of each; `of[k, label]`, the one of kind k that gives a label.
-
-    Swap is the kind of the last row of `of`, if there are four.
-    """
+    """The transitions: `kind` of each; `of[k, label]`, the one of kind k that gives a label."""
 
     kind: np.ndarray
     of: np.ndarray
@@ -43,31 +39,20 @@ class Sentences(NamedTuple):
     """Sentences as a parser sees them: sentence i has rows starts[i] .. starts[i + 1] of `columns`.
 
     The first row of a sentence stands for the root, the last for no word at all. `heads` and
-    `labels` (the right ones) have the same places; so have `ranks`, if swaps are to be learned: the
-    place of every word in the order in which no arcs cross, see `loops.trees.swapping`.
+    `labels` (the right ones) have the same places.
     """
 
     columns: np.ndarray
     starts: np.ndarray
     heads: np.ndarray
     labels: np.ndarray
-    ranks: np.ndarray
-
-
-@jit(inline=True)
-def swaps_allowed(n, actions):
-    """How many swaps a sentence of n words may have: n, if there is such a transition.
-
-    Of the 641 trees with crossing arcs in treebanks of English, Greek and Turkish, 7 need more.
-    """
-    return n if np.uint64(actions.of.shape[0]) > SWAP else _0
 
 
 @jit()
 def parse_greedy(sentences, chosen, W, templates, actions, features, work, heads, groups):
     """Write heads, and the transitions that made them, of the chosen sentences.
 
-    Ties go to the first action. Costs 2 n states per sentence, and 2 for every swap.
+    Ties go to the first action. Costs 2 n states per sentence.
     """
     C, starts = sentences.columns, sentences.starts
     S, ids, s = work.state, work.ids, work.scores[_0]
@@ -76,8 +61,8 @@ def parse_greedy(sentences, chosen, W, templates, actions, features, work, heads
     for i in chosen:
         base = starts[i]
         n = starts[i + _1] - base - _2
-        begin(S, n, swaps_allowed(n, actions))
-        while not done(S, n):
+        begin(S, n)
+        for _ in range(_2 * n):
             find_features(S, C, base, n, templates, features, ids)
             fetch_rows(W, ids, _0, T)
             add_rows(W, ids, _0, T, None, work.scores, _0)
@@ -91,10 +76,11 @@ def parse_greedy(sentences, chosen, W, templates, actions, features, work, heads
 @jit(inline=True)
 def _best(S, n, s, kind, K):
     """The legal action with the highest score."""
-    can = legal_kinds(S, n)
+    can_shift, can_left, can_right = legal(S, n, SHIFT), legal(S, n, LEFT), legal(S, n, RIGHT)
     best, most = _0, -np.inf
     for a in range(K):
-        if s[a] > most and is_one_of(kind[a], can):
+        k = kind[a]
+        if s[a] > most and is_one_of(k, can_shift, can_left, can_right):
             best, most = a, s[a]
     return best
 
@@ -114,23 +100,22 @@ class Trace(NamedTuple):
 def trace_steps(sentences, i, W, templates, actions, features, work, script, trace):
     """Parse sentence i, and note every step.
 
-    `script` has the actions to take; if it is empty, they are those of `parse_greedy`. Returns how
-    many steps there were.
+    `script` has the actions to take; if it is empty, they are those of `parse_greedy`.
     """
     C, base = sentences.columns, sentences.starts[i]
     n = sentences.starts[i + _1] - base - _2
     S, ids, s = work.state, work.ids, work.scores[_0]
     T, K = np.uint64(len(ids)), np.uint64(len(actions.kind))
-    begin(S, n, swaps_allowed(n, actions))
-    step = _0
-    while not done(S, n):
+    begin(S, n)
+    for step in range(_2 * n):
         find_features(S, C, base, n, templates, features, ids)
         fetch_rows(W, ids, _0, T)
         add_rows(W, ids, _0, T, None, work.scores, _0)
         best = np.uint64(script[step]) if len(script) else _best(S, n, s, actions.kind, K)
-        can = legal_kinds(S, n)
+        can_shift, can_left, can_right = legal(S, n, SHIFT), legal(S, n, LEFT), legal(S, n, RIGHT)
         for a in range(K):
-            trace.scores[step, a] = s[a] if is_one_of(actions.kind[a], can) else -np.inf
+            possible = is_one_of(actions.kind[a], can_shift, can_left, can_right)
+            trace.scores[step, a] = s[a] if possible else -np.inf
         for k in range(T):
             trace.ids[step, k] = ids[k]
         for k in range(np.uint64(len(features.nodes))):
@@ -141,8 +126,6 @@ def trace_steps(sentences, i, W, templates, actions, features, work, script, tra
             trace.counts[step, k] = features.counts[k]
         trace.taken[step] = best
         make_transition(S, n, actions.kind[best], best)
-        step += _1
-    return step
 
 
 class StateBuffers(NamedTuple):
@@ -156,27 +139,22 @@ class StateBuffers(NamedTuple):
 
 
 @jit(inline=True)
-def find_right_actions(S, n, heads, labels, ranks, actions, lost, right):
+def find_right_actions(S, n, heads, labels, actions, lost, right):
     """right[k] = the action of kind k that loses least and gives the right label.
 
     A kind that is not possible, or loses more than another, has the number of actions instead.
     """
-    kinds = np.uint64(actions.of.shape[0])
-    if kinds > SWAP:
-        losses_with_swaps(S, n, heads, ranks, lost)
-    else:
-        losses(S, n, heads, lost)
+    losses(S, n, heads, lost)
     least = 1 << 30
-    for k in range(kinds):
+    for k in range(_3):
         if legal(S, n, k) and lost[k] < least:
             least = lost[k]
     label = _0
     if height(S) >= _2:
         label = np.uint64(labels[np.uint64(S[height(S) - _1, STACK])])
-    for k in range(np.uint64(len(right))):
-        right[k] = np.uint64(len(actions.kind))
-        if k < kinds and legal(S, n, k) and lost[k] == least:
-            right[k] = actions.of[k, label]
+    for k in range(_3):
+        good = legal(S, n, k) and lost[k] == least
+        right[k] = actions.of[k, label] if good else np.uint64(len(actions.kind))
 
 
 @jit()
@@ -206,18 +184,22 @@ def learn_greedy(
         n = starts[i + _1] - base - _2
         heads = sentences.heads[base : base + n + _2]
         labels = sentences.labels[base : base + n + _2]
-        ranks = sentences.ranks[base : base + n + _2]
-        begin(S, n, swaps_allowed(n, actions))
-        while not done(S, n):
+        begin(S, n)
+        for _ in range(_2 * n):
             find_features(S, C, base, n, templates, features, ids)
             fetch_rows(W, ids, _0, T)
-            find_right_actions(S, n, heads, labels, ranks, actions, lost, right)
+            find_right_actions(S, n, heads, labels, actions, lost, right)
             add_rows(W, ids, _0, T, None, work.scores, _0)
             good, bad = K, K
-            can = legal_kinds(S, n)
+            can_shift, can_left, can_right = (
+                legal(S, n, SHIFT),
+                legal(S, n, LEFT),
+                legal(S, n, RIGHT),
+            )
             for a in range(K):
-                if is_one_of(kind[a], can):
-                    if a == right[_0] or a == right[_1] or a == right[_2] or a == right[_3]:
+                k = kind[a]
+                if is_one_of(k, can_shift, can_left, can_right):
+                    if a == right[_0] or a == right[_1] or a == right[_2]:
                         if good == K or s[a] > s[good]:
                             good = a
                     elif bad == K or s[a] > s[bad]:

@@ -6,12 +6,9 @@ whose last nodes are s1, s0, and a buffer that begins with the word b:
     shift       s | b B    ->  s b | B
     left        s s0 | b B ->  s | b B,      b becomes the head of s0
     right       s s1 s0 | B -> s s1 | B,     s1 becomes the head of s0
-    swap        s s0 | b B ->  s | b s0 B    if s0 stands before b in the sentence
 
-Without swap every word is shifted once and given a head once, so 2 n transitions make a projective
-tree. A swap costs another shift, and lets arcs cross (Nivre, 2009; with arc-hybrid, de Lhoneux,
-Stymne and Nivre, 2017); see `loops.trees.swapping`. The root gives its only arc last, so that it
-has one child.
+Every word is shifted once and given a head once, so 2 n transitions make a projective tree. The
+root gives its only arc last, so that it has one child.
 
 A state is a matrix `S` of unsigned numbers with a row for each node and a column for each fact
 about it, so that states are copied in one go.
@@ -24,13 +21,10 @@ import numpy as np
 from widemargin.loops.jit import jit
 
 #: Kinds of transitions.
-SHIFT, LEFT, RIGHT, SWAP = np.uint64(0), np.uint64(1), np.uint64(2), np.uint64(3)
-KINDS = 4
+SHIFT, LEFT, RIGHT = np.uint64(0), np.uint64(1), np.uint64(2)
 
 # The columns of a state. Row j of STACK is the j-th node on the stack, the root at the bottom. Only
 # words have heads, so that row 0 of HEAD and GROUP is free for two numbers that belong to no node.
-# While a word is in the buffer, HEAD is the word behind it there. The stack never has n + 2 nodes:
-# the last row of STACK is the number of swaps that are still allowed.
 STACK, HEAD, GROUP = np.uint64(0), np.uint64(1), np.uint64(2)
 #: First and second child from the left among those on the left; likewise on the right; how many.
 LEFT1, LEFT2, RIGHT1, RIGHT2 = np.uint64(3), np.uint64(4), np.uint64(5), np.uint64(6)
@@ -52,24 +46,12 @@ def front(S):
 
 
 @jit(inline=True)
-def behind(S, b):
-    """The word that follows in the buffer; n + 1 if there is none."""
-    return np.uint64(S[b, HEAD])
-
-
-@jit(inline=True)
-def done(S, n):
-    """Whether the tree is complete: the root alone on the stack, and no word in the buffer."""
-    return height(S) == _1 and front(S) > n
-
-
-@jit(inline=True)
-def begin(S, n, swaps):
-    """Set up: the root on the stack, all words in the buffer, no arcs, so many swaps allowed."""
+def begin(S, n):
+    """Set up: the root on the stack, all words in the buffer, no arcs."""
     nothing = n + _1
     for j in range(n + _2):
         S[j, STACK] = _0
-        S[j, HEAD] = min(j + _1, nothing)
+        S[j, HEAD] = nothing
         S[j, GROUP] = _0
         S[j, LEFT1] = nothing
         S[j, LEFT2] = nothing
@@ -79,7 +61,6 @@ def begin(S, n, swaps):
         S[j, RIGHTS] = _0
     S[_0, HEAD] = _1
     S[_0, GROUP] = _1
-    S[nothing, STACK] = swaps
 
 
 @jit(inline=True)
@@ -92,26 +73,14 @@ def legal(S, n, kind):
         return False
     if kind == LEFT:
         return b <= n
-    if kind == SWAP:
-        return b <= n and np.uint64(S[top - _1, STACK]) < b and S[n + _1, STACK] > _0
     # The root is the head of the last word that is left.
     return top > _2 or b > n
 
 
 @jit(inline=True)
-def legal_kinds(S, n):
-    """Which kinds of transitions are possible."""
-    return legal(S, n, SHIFT), legal(S, n, LEFT), legal(S, n, RIGHT), legal(S, n, SWAP)
-
-
-@jit(inline=True)
-def is_one_of(kind, can):
-    """Whether a kind of transition is among those that `legal_kinds` found."""
-    if kind == SHIFT:
-        return can[0]
-    if kind == LEFT:
-        return can[1]
-    return can[2] if kind == RIGHT else can[3]
+def is_one_of(kind, shift, left, right):
+    """Whether a kind of transition is among those that these three flags allow."""
+    return (kind == SHIFT and shift) or (kind == LEFT and left) or (kind == RIGHT and right)
 
 
 @jit(inline=True)
@@ -121,16 +90,10 @@ def make_transition(S, n, kind, group):
     if kind == SHIFT:
         S[top, STACK] = b
         S[_0, HEAD] = top + _1
-        S[_0, GROUP] = S[b, HEAD]
-        S[b, HEAD] = n + _1
+        S[_0, GROUP] = b + _1
         return
     s0 = np.uint64(S[top - _1, STACK])
     S[_0, HEAD] = top - _1
-    if kind == SWAP:
-        S[s0, HEAD] = S[b, HEAD]
-        S[b, HEAD] = s0
-        S[n + _1, STACK] -= _1
-        return
     if kind == LEFT:
         S[s0, HEAD] = b
         # What comes later is further to the left.
@@ -158,7 +121,7 @@ def losses(S, n, heads, lost):
         left loses   s0's head if it is s1 or behind b, s0's children in the buffer
         right loses  s0's head and s0's children in the buffer
 
-    This is for trees that are made without swaps. Costs what is left of the sentence.
+    Costs what is left of the sentence.
     """
     top, b = height(S), front(S)
     lost[SHIFT] = 0

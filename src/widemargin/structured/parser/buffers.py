@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from widemargin.loops.lowlevel.vectors import aligned
+from widemargin.loops.lowlevel.vectors import LANES, aligned
 from widemargin.loops.trees.arcs import FAR, ArcBuffers
 from widemargin.loops.trees.beam import Beam
 from widemargin.loops.trees.contexts import COUNTS, NODES, FeatureBuffers, Templates
-from widemargin.loops.trees.greedy import Actions, StateBuffers
+from widemargin.loops.trees.greedy import StateBuffers
 from widemargin.loops.trees.labels import ARC_COUNTS, ARC_NODES
 from widemargin.loops.trees.spanning import ChartBuffers, ContractionBuffers
-from widemargin.loops.trees.transitions import FACTS, KINDS
+from widemargin.loops.trees.transitions import FACTS
 
 #: Rows of weights that are handled at once.
 _BLOCK = 1 << 14
@@ -26,6 +26,11 @@ def desk(templates: Templates) -> FeatureBuffers:
         np.zeros(max(len(COUNTS), len(ARC_COUNTS)), np.uint64),
         np.zeros(len(templates.key), np.uint64),
     )
+
+
+def padded(choices: int) -> int:
+    """The length of a row of scores: a multiple of the number of lanes summed at once."""
+    return -(-choices // LANES) * LANES
 
 
 def packed_weights(weights: np.ndarray) -> np.ndarray:
@@ -44,19 +49,14 @@ def work(templates: Templates, lanes: int, longest: int, whole: bool = False) ->
         np.zeros((longest + 2, FACTS), np.uint32),
         np.zeros(len(templates.seed), np.uint64),
         np.zeros((1, lanes), np.int32 if whole else np.float32),
-        np.zeros(KINDS, np.int64),
-        np.zeros(KINDS, np.uint64),
+        np.zeros(3, np.int64),
+        np.zeros(3, np.uint64),
     )
 
 
-def most_steps(words: int, actions: Actions) -> int:
-    """How many transitions a sentence of this many words takes at most."""
-    return 2 * words if len(actions.of) < KINDS else 4 * words
-
-
-def beam_room(width: int, lanes: int, longest: int, steps: int, whole: bool = False) -> Beam:
-    """Buffers for a search of at most `steps` steps with `width` states, plus the right one."""
-    steps = max(1, steps)
+def beam_room(width: int, lanes: int, longest: int, whole: bool = False) -> Beam:
+    """Buffers for a search with `width` states, plus the right one."""
+    steps = max(1, 2 * longest)
     return Beam(
         np.zeros((width + 1, longest + 2, FACTS), np.uint32),
         np.zeros((2, width), np.uint64),

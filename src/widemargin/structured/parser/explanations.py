@@ -13,7 +13,7 @@ from widemargin.loops.trees.arcs import FAR
 from widemargin.loops.trees.contexts import COUNTS, NODES
 from widemargin.loops.trees.greedy import Sentences, Trace
 from widemargin.loops.trees.labels import ARC_COUNTS, ARC_NODES
-from widemargin.loops.trees.transitions import LEFT, SHIFT, SWAP
+from widemargin.loops.trees.transitions import LEFT, SHIFT
 from widemargin.models.explanation import Explanation, Reason, explanation_of
 from widemargin.structured.parser.features import features_of
 from widemargin.structured.parser.search import TRANSITIONS, Looked, TreeSearch
@@ -34,10 +34,9 @@ def margins_of_heads(search: TreeSearch, sentences: Sentences) -> np.ndarray:
             margins.append(search.trees_without_each(sentences, i)[1][1:])
             continue
         trace = search.trace(sentences, i)
-        words = int(sentences.starts[i + 1] - sentences.starts[i]) - 2
-        found, leads = np.full(words + 1, np.inf), _leads(search, trace)
-        for concerned in _concerned(search, trace):
-            np.minimum.at(found, concerned, leads)
+        found, leads = np.full(len(trace.taken) // 2 + 1, np.inf), _leads(search, trace)
+        for words in _concerned(search, trace):
+            np.minimum.at(found, words, leads)
         margins.append(found[1:])
     return np.concatenate(margins) if margins else np.empty(0)
 
@@ -187,8 +186,6 @@ class NamedSentence:
         )
         if kind == SHIFT:
             return f"shift {b0}"
-        if kind == SWAP:
-            return f"{s0} behind {b0}"
         labels = self._labels_of(action)
         label = labels[0] if len(labels) == 1 else "another label"
         return f"{s0} as {label} of {b0 if kind == LEFT else s1}"

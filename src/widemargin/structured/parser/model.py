@@ -16,7 +16,11 @@ from widemargin.data.readers.corpus import Corpus
 from widemargin.data.rows import frozen
 from widemargin.errors import DataError, ModelFileError
 from widemargin.loops.trees.greedy import Actions, Sentences
+from widemargin.markup.trees import draw_tree_text, draw_trees
 from widemargin.modelfile import (
+    check_places,
+    check_room,
+    check_shape,
     pack_strings,
     pack_value,
     read_model_file,
@@ -26,8 +30,9 @@ from widemargin.modelfile import (
     write_model_file,
 )
 from widemargin.models.explanation import Explanation
-from widemargin.parameters import check_not_negative
-from widemargin.structured.parser.buffers import LARGEST_WHOLE
+from widemargin.parameters import check_choice, check_not_negative
+from widemargin.structured.parser.buffers import LARGEST_WHOLE, packed_weights, padded
+from widemargin.structured.parser.crossing import lower_trees
 from widemargin.structured.parser.explanations import NamedSentence, margins_of_heads
 from widemargin.structured.parser.features import features_of
 from widemargin.structured.parser.search import (
@@ -40,7 +45,14 @@ from widemargin.structured.parser.tag_columns import ReadTags, tag_column, tagge
 from widemargin.structured.parser.treebank import Places, hash_tags, lay_out, read_forms
 from widemargin.structured.parser.trees import Attachment, measure_trees
 from widemargin.structured.sentences import corpus_of, is_one_sentence, place_in_sentence
-from widemargin.structured.sparse_rows import pack_rows, unpack_rows
+from widemargin.structured.sparse_rows import (
+    SMALL_BITS,
+    SMALL_SHARE,
+    check_rounding,
+    pack_rows,
+    round_rows,
+    unpack_rows,
+)
 from widemargin.structured.tagger.model import TaggerModel
 from widemargin.threads import run_all, split, thread_count
 from widemargin.training.history import History
@@ -60,6 +72,17 @@ class Tree(NamedTuple):
     heads: list[int]
     labels: list[str]
 
+    def draw(self) -> str:
+        """The tree as lines of text for a terminal."""
+        return draw_tree_text(self.words, self.heads, self.labels)
+
+    def svg(self) -> str:
+        """The tree as an SVG document."""
+        return draw_trees([(self.words, self.heads, self.labels)])
+
+    def _repr_svg_(self) -> str:
+        return self.svg()
+
 
 class Trees(NamedTuple):
     """The trees of many sentences, all tokens concatenated: heads, labels, and tags by column."""
@@ -75,7 +98,7 @@ class ParserModel:
 
     Attributes
     ----------
-    system : {"arc-hybrid", "swap", "eisner", "cle"}
+    system : {"arc-hybrid", "pseudo-projective", "eisner", "cle"}
         How trees are found: by transitions, without crossing arcs or with them, or as the best
         projective tree or the best tree of scored arcs.
     labels : list of str
@@ -129,7 +152,7 @@ class ParserModel:
         transitions = f"transitions, beam of {self.beam}" if self.beam > 1 else "transitions"
         ways = {
             "arc-hybrid": transitions,
-            "swap": f"{transitions}, and arcs may cross",
+            "pseudo-projective": f"{transitions}; marked labels say which arcs cross",
             "eisner": "the best projective tree of scored arcs",
             "cle": "the best tree of scored arcs, which may cross",
         }
@@ -292,8 +315,11 @@ class ParserModel:
         tags, read = self._read(corpus, n_jobs)
         heads, codes = self.find_trees(read, thread_count(n_jobs))
         rows = Places.of(corpus.starts).rows
-        names = np.array(self.labels, object)
-        return Trees(heads[rows].astype(np.int64), names[codes[rows]].tolist(), tags)
+        found = heads[rows].astype(np.int64)
+        labels = np.array(self.labels, object)[codes[rows]].tolist()
+        if self.system == "pseudo-projective":
+            found, labels = lower_trees(found, labels, corpus.starts)
+        return Trees(found, labels, tags)
 
     def parse(self, words: Sequence[str], **tags: Sequence[str]) -> Tree:
         """The tree of one sentence.
@@ -350,6 +376,25 @@ class ParserModel:
         ]
         return replace(self, W=kept[0], V=kept[1])
 
+    def smaller(self, bits: int = SMALL_BITS, share: float = SMALL_SHARE) -> ParserModel:
+        """A model whose file is a quarter as large, or even smaller.
+
+        Features whose weights are all at most `share` of the largest weight are removed, and every
+        feature keeps only the upper `bits` bits of its weights, sign included; so do the features
+        of the parser's own taggers. The defaults were chosen on the dev sets of treebanks; see
+        `docs/guide/sentences.md` for what they cost. Compare `score` before and after.
+        """
+        check_rounding(bits, share)
+        tables = []
+        for table in (self.W, self.V):
+            largest = largest_of(table)
+            whole = packed_weights(table)
+            whole[largest <= share * largest.max(initial=0.0)] = 0
+            unit = np.float32(float(largest.max(initial=0.0)) / LARGEST_WHOLE)
+            tables.append(round_rows(whole, bits) * unit)
+        taggers = tuple(tagger.smaller(bits, share) for tagger in self.taggers)
+        return replace(self, W=tables[0], V=tables[1], taggers=taggers)
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Save the model to a file, atomically."""
         write_model_file(path, *self.contents())
@@ -398,7 +443,9 @@ class ParserModel:
         tables = []
         for k, (name, largest) in enumerate(zip("WV", about["largest"], strict=True)):
             if name in arrays:  # before format 4
-                saved = np.zeros((about["rows"][k], *arrays[name].shape[1:]), arrays[name].dtype)
+                shape = (about["rows"][k], *arrays[name].shape[1:])
+                check_room(shape, arrays[name].dtype, arrays[name].nbytes)
+                saved = np.zeros(shape, arrays[name].dtype)
                 saved[arrays[f"{name}.rows"]] = arrays[name]
             else:
                 saved = unpack_rows(name, arrays, about["shapes"][k])
@@ -410,6 +457,7 @@ class ParserModel:
             parts = {n[len(start) :]: part for n, part in arrays.items() if n.startswith(start)}
             taggers.append(TaggerModel.of(parts, described))
         certificate = about["certificate"]
+        _check_tables(arrays, tables, about)
         return cls(
             system=about["system"],
             labels=unpack_strings("labels", arrays),
@@ -432,6 +480,31 @@ class ParserModel:
             f"ParserModel({self.system}, beam {self.beam}, {len(self.labels)} labels,"
             f" tags {', '.join(self.columns)} {'own' if self.taggers else 'given'})"
         )
+
+
+#: Wider beams are not believed: their states would fill the memory.
+_WIDEST = 1 << 16
+
+
+def _check_tables(
+    arrays: dict[str, np.ndarray], tables: Sequence[np.ndarray], about: dict[str, Any]
+) -> None:
+    """Raise a ValueError unless the parts of a parser fit: compiled loops follow their numbers."""
+    kind, of, allowed = arrays["kind"], arrays["of"], arrays["allowed"]
+    labels, scored = len(arrays["labels.ends"]), about["system"] in TRANSITIONS
+    check_choice("system", about["system"], SYSTEMS)
+    check_shape("kind", kind, (len(kind),), kinds="u")
+    check_places("kind", kind, 3)
+    check_shape("of", of, (3, labels), kinds="u")
+    check_places("of", of, len(kind) + 1)
+    check_shape("allowed", allowed, (3, labels), kinds="u")
+    if type(about["beam"]) is not int or not 0 < about["beam"] <= _WIDEST:
+        raise ValueError(f"a beam of {about['beam']!r:.20}")
+    for table, lanes in zip(tables, (len(kind) if scored else 0, labels), strict=True):
+        if not len(table) or len(table) & (len(table) - 1) or table.ndim != (2 if lanes else 1):
+            raise ValueError(f"a table of weights of the shape {table.shape}")
+        if lanes and table.shape[1] != padded(lanes):
+            raise ValueError(f"{table.shape[1]} weights in a row for {lanes} choices")
 
 
 #: The fields of a certificate that are saved.

@@ -32,6 +32,7 @@ from widemargin.parameters import (
     used_with,
 )
 from widemargin.structured.estimator import StructuredEstimator
+from widemargin.structured.parser.crossing import lift_trees
 from widemargin.structured.parser.features import (
     ARC_TEMPLATES,
     LABEL_TEMPLATES,
@@ -58,7 +59,6 @@ from widemargin.structured.parser.treebank import (
     hash_tags,
     labels_of,
     lay_out,
-    with_ranks,
     with_trees,
 )
 from widemargin.structured.parser.trees import Attachment
@@ -85,11 +85,12 @@ class Parser(StructuredEstimator):
 
     Parameters
     ----------
-    system : {"arc-hybrid", "swap", "eisner", "cle"}
-        "arc-hybrid" builds a projective tree by transitions, each chosen by features of the
-        partial tree; it is fast and accurate. "swap" has one more transition, which changes the
-        order of two words, and so allows crossing arcs. "eisner" and "cle" score every arc and
-        find the best tree exactly; "cle" allows crossing arcs.
+    system : {"arc-hybrid", "pseudo-projective", "eisner", "cle"}
+        "arc-hybrid" builds a tree without crossing arcs (a projective one) by transitions, each
+        chosen by features of the partial tree; it is fast and accurate. "pseudo-projective" is
+        the same for trees whose arcs may cross: it learns labels that say which arcs of a
+        projective tree are to be moved, and where. "eisner" and "cle" score every arc and find
+        the best tree exactly; "cle" allows crossing arcs.
     beam : int
         How many states the search keeps (transitions); 1 is greedy, and fastest.
     epochs : int or None
@@ -141,9 +142,8 @@ class Parser(StructuredEstimator):
     Kuhlmann, Gomez-Rodriguez and Satta (2011), Dynamic programming algorithms for transition-based
     dependency parsers; Goldberg and Nivre (2013), Training deterministic parsers with
     non-deterministic oracles; Huang, Fayong and Guo (2012), Structured perceptron with inexact
-    search; de Lhoneux, Stymne and Nivre (2017), Arc-hybrid non-projective dependency parsing with
-    a static-dynamic oracle; Eisner (1996); McDonald et al. (2005), Online large-margin training of
-    dependency parsers.
+    search; Nivre and Nilsson (2005), Pseudo-projective dependency parsing; Eisner (1996);
+    McDonald et al. (2005), Online large-margin training of dependency parsers.
 
     Examples
     --------
@@ -274,12 +274,7 @@ class Parser(StructuredEstimator):
             system=self.system,
             labels=labels,
             actions=plan_actions(
-                heads.tolist(),
-                number.tolist(),
-                codes.tolist(),
-                len(labels),
-                self.actions,
-                swap=self.system == "swap",
+                heads.tolist(), number.tolist(), codes.tolist(), len(labels), self.actions
             ),
             W=np.zeros((1 << self.bits, 1), np.float32),
             V=np.zeros((1 << min(_LABEL_BITS, self.bits), padded(len(labels))), np.float32),
@@ -311,11 +306,12 @@ class Parser(StructuredEstimator):
         """Learn tags, then labels, then arcs."""
         taggers, tags = self._tag(corpus, columns, rng, stages)
         labels = labels_of(corpus)
+        if self.system == "pseudo-projective":
+            corpus = lift_trees(corpus)
+            labels = labels_of(corpus)
         codes = {label: code for code, label in enumerate(labels)}
         hashed = [hash_tags(column) for column in tags]
         given = with_trees(lay_out(corpus, hashed), corpus, codes)
-        if self.system == "swap":
-            given = with_ranks(given)
         model = self._begin(corpus, given, labels, columns, taggers)
         label_templates = compile_templates(
             model.label_features, COLUMNS, len(model.V).bit_length() - 1, ARC_NODES, ARC_COUNTS

@@ -23,7 +23,6 @@ from widemargin.structured.parser.buffers import (
     chart_room,
     desk,
     merger_room,
-    most_steps,
     packed_weights,
     work,
 )
@@ -31,7 +30,7 @@ from widemargin.structured.parser.features import compile_templates
 from widemargin.structured.parser.treebank import COLUMNS
 
 #: The ways to find a tree by transitions.
-TRANSITIONS = ("arc-hybrid", "swap")
+TRANSITIONS = ("arc-hybrid", "pseudo-projective")
 #: The longest sentence, in words, for which a chart (quadratic in its length) is made.
 _LONGEST_CHART = 4000
 
@@ -127,8 +126,7 @@ class TreeSearch:
             own, room = desk(templates), work(templates, W.shape[1], longest, whole=True)
             # The transitions that made the arcs determine the commoner labels.
             if self.beam > 1:
-                steps = most_steps(longest, self.actions)
-                beam = beam_room(self.beam, W.shape[1], longest, steps, whole=True)
+                beam = beam_room(self.beam, W.shape[1], longest, whole=True)
                 parse_beam(
                     sentences, chosen, W, templates, self.actions, own, room, beam, heads, labels
                 )
@@ -174,19 +172,18 @@ class TreeSearch:
         """
         n, templates, W = _size(sentences, i), self.templates, self.packed
         own, room = desk(templates), work(templates, W.shape[1], n, whole=True)
-        script, steps = np.empty(0, np.uint64), most_steps(n, self.actions)
+        script = np.empty(0, np.uint64)
         if self.beam > 1:
-            beam = beam_room(self.beam, W.shape[1], n, steps, whole=True)
+            beam = beam_room(self.beam, W.shape[1], n, whole=True)
             heads, groups = (np.zeros(len(sentences.columns), np.uint32) for _ in range(2))
             chosen = frozen(np.array([i], np.uint64))
-            steps = parse_beam(
+            parse_beam(
                 sentences, chosen, W, templates, self.actions, own, room, beam, heads, groups
             )
-            script, place = np.zeros(int(steps), np.uint64), 0
-            for step in reversed(range(int(steps))):
+            script, place = np.zeros(2 * n, np.uint64), 0
+            for step in reversed(range(2 * n)):
                 script[step], place = beam.action[step, place], int(beam.parent[step, place])
-        nodes = len(own.nodes)
-        steps = int(steps)
+        steps, nodes = 2 * n, len(own.nodes)
         trace = Trace(
             np.zeros((steps, len(templates.seed)), np.uint64),
             np.zeros((steps, nodes), np.uint64),
@@ -195,10 +192,10 @@ class TreeSearch:
             np.zeros((steps, len(self.actions.kind))),
             np.zeros(steps, np.uint64),
         )
-        taken = trace_steps(
+        trace_steps(
             sentences, np.uint64(i), W, templates, self.actions, own, room, frozen(script), trace
         )
-        return Trace(*(part[: int(taken)] for part in trace))
+        return trace
 
     def trees_without_each(self, sentences: Sentences, i: int) -> tuple[np.ndarray, np.ndarray]:
         """The best trees of one sentence without each of its arcs, and what their scores lack.

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from widemargin.data.rows import frozen
-from widemargin.loops.lowlevel.vectors import LANES, aligned
+from widemargin.loops.lowlevel.vectors import aligned
 from widemargin.loops.trees.arcs import learn_arcs
 from widemargin.loops.trees.beam import learn_beam
 from widemargin.loops.trees.contexts import Templates
@@ -22,7 +22,7 @@ from widemargin.structured.parser.buffers import (
     chart_room,
     desk,
     merger_room,
-    most_steps,
+    padded,
     work,
 )
 from widemargin.structured.sentence_training import Averaged, SentenceTraining
@@ -179,7 +179,7 @@ class GreedyTraining(ParserTraining):
 
     def run(self, order: np.ndarray, epoch: int) -> Outcome:
         """One pass."""
-        states = most_steps(int(self._lengths[order.astype(np.int64)].sum()), self.actions)
+        states = 2 * int(self._lengths[order.astype(np.int64)].sum())
         follow = self.rng.random(states) < (self.explore if epoch > 1 else 0.0)
         return self._pass(
             learn_greedy, order, self.actions, *self._room, frozen(follow), self.margin
@@ -207,7 +207,7 @@ class BeamTraining(ParserTraining):
         self._room = (
             desk(templates),
             work(templates, lanes, longest),
-            beam_room(width, lanes, longest, most_steps(longest, actions)),
+            beam_room(width, lanes, longest),
         )
 
     def settings(self) -> tuple[Any, ...]:
@@ -277,18 +277,8 @@ class LabelTraining(ParserTraining):
         return self._pass(learn_labels, order, self.allowed, *self._room, self.margin)
 
 
-def padded(choices: int) -> int:
-    """The length of a row of scores: a multiple of the number of lanes summed at once."""
-    return -(-choices // LANES) * LANES
-
-
 def plan_actions(
-    heads: Sequence[int],
-    places: Sequence[int],
-    labels: Sequence[int],
-    count: int,
-    most: int,
-    swap: bool = False,
+    heads: Sequence[int], places: Sequence[int], labels: Sequence[int], count: int, most: int
 ) -> Actions:
     """Give the commonest pairs of direction and label their own transitions.
 
@@ -301,15 +291,13 @@ def plan_actions(
     most : int
         The maximum number of transitions. Shift is one of them, and one per direction stands for
         all labels that are too rare.
-    swap : bool
-        Whether there is one more, to swap two words.
     """
     ways = [1 if head > place else 2 for head, place in zip(heads, places, strict=True)]
     pairs = Counter(zip(ways, labels, strict=True))
-    kind = [0, 1, 2, 3] if swap else [0, 1, 2]
-    of = np.repeat(np.arange(len(kind), dtype=np.uint64)[:, None], count, axis=1)
+    kind = [0, 1, 2]
+    of = np.repeat(np.arange(3, dtype=np.uint64)[:, None], count, axis=1)
     ranked = sorted(pairs.items(), key=lambda item: (-item[1], item[0]))
-    for (way, label), _ in ranked[: max(0, most - 3)]:
+    for (way, label), _ in ranked[: max(0, most - len(kind))]:
         of[way, label] = len(kind)
         kind.append(way)
     return Actions(frozen(np.array(kind, np.uint64)), frozen(of))

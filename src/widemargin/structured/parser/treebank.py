@@ -12,7 +12,6 @@ from widemargin.data.readers.corpus import Corpus
 from widemargin.data.rows import frozen
 from widemargin.errors import DataError
 from widemargin.loops.trees.greedy import Sentences
-from widemargin.loops.trees.swapping import rank_words
 from widemargin.structured.parser.features import key_of
 from widemargin.structured.parser.trees import check_trees, heads_of
 from widemargin.structured.sentences import word_columns
@@ -69,28 +68,19 @@ def lay_out(corpus: Corpus, tags: Sequence[np.ndarray], forms: Tokens | None = N
     if third:
         columns[places.rows, 4] = tags[2]
     nothing = frozen(np.empty(0, np.uint32))
-    return Sentences(frozen(columns), frozen(places.starts), nothing, nothing, nothing)
+    return Sentences(frozen(columns), frozen(places.starts), nothing, nothing)
 
 
 def with_trees(sentences: Sentences, corpus: Corpus, labels: Mapping[str, int]) -> Sentences:
     """The same sentences with their right heads and labels, which are checked."""
     heads = heads_of(corpus)
-    check_trees(corpus, heads)
+    check_trees(corpus, heads, single_root=True)
     rows = Places.of(corpus.starts).rows
     right_heads = np.zeros(len(sentences.columns), np.uint32)
     right_labels = np.zeros(len(sentences.columns), np.uint32)
     right_heads[rows] = heads
     right_labels[rows] = [labels[label] for label in corpus.column("deprel")]
     return sentences._replace(heads=frozen(right_heads), labels=frozen(right_labels))
-
-
-def with_ranks(sentences: Sentences) -> Sentences:
-    """Sentences with trees, and the order of their words in which no arcs cross."""
-    ranks = np.zeros(len(sentences.columns), np.uint32)
-    longest = int(np.diff(sentences.starts).max(initial=2))
-    room = (np.zeros(longest, np.uint64) for _ in range(3))
-    rank_words(sentences.starts, sentences.heads, ranks, *room)
-    return sentences._replace(ranks=frozen(ranks))
 
 
 def hash_tags(tags: Sequence[str]) -> np.ndarray:

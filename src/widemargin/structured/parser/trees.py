@@ -94,7 +94,12 @@ def check_trees(corpus: Corpus, heads: np.ndarray, single_root: bool = False) ->
         roots = np.flatnonzero(heads == 0)
         twice = np.flatnonzero(np.diff(starts[roots]) == 0)
         if len(twice):
-            raise DataError(f"{corpus.where(int(roots[twice[0] + 1]))}: a second root")
+            first, second = (int(roots[twice[0] + k]) for k in (0, 1))
+            number = second - int(starts[second]) + 1
+            raise DataError(
+                f"{corpus.where(second)}: a second root: token {number} has the head 0, as has"
+                f" token {first - int(starts[first]) + 1}; a tree has one"
+            )
 
 
 def _cycle(heads: np.ndarray, token: int, start: int) -> list[int]:

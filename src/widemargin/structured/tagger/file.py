@@ -11,7 +11,15 @@ from widemargin.data.encode.templates import Templates
 from widemargin.data.rows import frozen
 from widemargin.loops.sequences.tagging import Lexicon
 from widemargin.loops.sequences.templates import Index
-from widemargin.modelfile import pack_strings, pack_value, unpack_strings, unpack_value
+from widemargin.modelfile import (
+    check_places,
+    check_room,
+    check_shape,
+    pack_strings,
+    pack_value,
+    unpack_strings,
+    unpack_value,
+)
 from widemargin.structured.sparse_rows import (
     pack_flags,
     pack_rows,
@@ -20,13 +28,18 @@ from widemargin.structured.sparse_rows import (
     unpack_rows,
 )
 from widemargin.structured.tagger.feature_names import FeatureNames
+from widemargin.structured.tagger.weights import row_width, transition_rows
 from widemargin.training.history import History
+
+#: Wider beams are not believed: their states would fill the memory.
+_WIDEST = 1 << 16
 
 
 def pack_tagger(model: Any, names: bool = True) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     """The arrays and the description for a file. Weights of zero are left out."""
     R = model.features
-    W = pack_rows("W", model.W.astype(np.float16) if model.half else model.W)
+    table, unit = _table_of(model)
+    W = pack_rows("W", table)
     rows = packed_rows("W", W, len(model.W))
     rows = rows[rows < R]
     arrays: dict[str, Any] = {
@@ -59,6 +72,7 @@ def pack_tagger(model: Any, names: bool = True) -> tuple[dict[str, np.ndarray], 
         "given_scheme": model.given_scheme,
         "column": model.column,
         "half": model.half,
+        "unit": unit,
         "temperature": model.temperature,
         "names": named,
         "params": {name: pack_value(value) for name, value in model.params.items()},
@@ -75,6 +89,7 @@ def unpack_tagger(arrays: dict[str, np.ndarray], about: dict[str, Any]) -> dict[
         where = arrays["index.keys"], arrays["index.rows"]
     else:
         W = unpack_rows("W", arrays, about["shape"]).astype(np.float32, copy=False)
+        W *= np.float32(about.get("unit", 1.0))
         rows = packed_rows("W", arrays, about["shape"][0])
         rows = rows[rows < about["features"]]
         where = _unpack_index(arrays, about["index"])
@@ -82,12 +97,22 @@ def unpack_tagger(arrays: dict[str, np.ndarray], about: dict[str, Any]) -> dict[
     if "numbers.rows" in arrays:
         called = unpack_strings("numbers", arrays)
         numbers = dict(zip(called, arrays["numbers.rows"].tolist(), strict=True))
+    tags = unpack_strings("tags", arrays)
+    index = Index(np.uint64(about["shift"]), *map(frozen, where))
+    lexicon = Lexicon(*(frozen(arrays[f"lexicon.{name}"]) for name in Lexicon._fields))
+    _check_sizes(W, len(tags), about["order"], about["beam"])
+    features = len(W) - transition_rows(len(tags), about["order"])
+    _check_index(index, features)
+    _check_lexicon(lexicon, W.shape[1])
+    check_shape("allowed", arrays["allowed"], (len(tags) + 1, len(tags) + 1), kinds="u")
+    check_shape("known", arrays["known"], (arrays["known"].size,), kinds="u")
+    check_places("numbers.rows", np.array(list(numbers.values()), np.int64), features)
     return {
-        "tags": unpack_strings("tags", arrays),
+        "tags": tags,
         "templates": Templates(about["templates"]),
         "W": W,
-        "index": Index(np.uint64(about["shift"]), *map(frozen, where)),
-        "lexicon": Lexicon(*(frozen(arrays[f"lexicon.{name}"]) for name in Lexicon._fields)),
+        "index": index,
+        "lexicon": lexicon,
         "allowed": arrays["allowed"].astype(bool),
         "order": about["order"],
         "beam": about["beam"],
@@ -105,9 +130,59 @@ def unpack_tagger(arrays: dict[str, np.ndarray], about: dict[str, Any]) -> dict[
     }
 
 
+def _table_of(model: Any) -> tuple[np.ndarray, float]:
+    """The weights for a file, and what they must be multiplied with.
+
+    Weights that are whole multiples of the unit, as `smaller` makes them, are saved as such.
+    """
+    if model.half:
+        return model.W.astype(np.float16), 1.0
+    whole, _, unit, _ = model.answering_weights
+    if whole.dtype == np.int16 and np.array_equal(whole * np.float32(unit), model.W):
+        return whole, unit
+    return model.W, 1.0
+
+
+def _check_sizes(W: np.ndarray, labels: int, order: Any, beam: Any) -> None:
+    """Raise a ValueError unless weights are those of so many labels, behind those of features."""
+    if order not in (1, 2) or type(beam) is not int or not 0 <= beam <= _WIDEST:
+        raise ValueError(f"a tagger of order {order!r:.20} with a beam of {beam!r:.20}")
+    if not labels or len(W) <= transition_rows(labels, order):
+        raise ValueError(f"{len(W)} rows of weights for {labels} tags")
+    check_shape("W", W, (len(W), row_width(labels, order)))
+
+
+def _check_index(index: Index, features: int) -> None:
+    """Raise a ValueError unless every hash leads to one of the rows of features."""
+    size = len(index.keys) or len(index.rows) or features
+    check_places("index.rows", index.rows, features)
+    if len(index.keys):
+        check_shape("index.keys", index.keys, index.rows.shape, kinds="u")
+        _check_table("index.keys", index.keys)
+    elif not 32 <= int(index.shift) < 64 or 1 << (64 - int(index.shift)) > size:
+        raise ValueError(f"hashes of {64 - int(index.shift)} bits for {size} rows")
+
+
+def _check_lexicon(lexicon: Lexicon, width: int) -> None:
+    """Raise a ValueError unless every word leads to one of the rows of masks."""
+    check_shape("lexicon.masks", lexicon.masks, (max(1, len(lexicon.masks)), width))
+    check_shape("lexicon.rows", lexicon.rows, lexicon.keys.shape, kinds="u")
+    check_places("lexicon.rows", lexicon.rows, len(lexicon.masks))
+    if len(lexicon.keys):
+        _check_table("lexicon.keys", lexicon.keys)
+
+
+def _check_table(name: str, keys: np.ndarray) -> None:
+    """Raise a ValueError unless a search in a table of hashes ends: at a key, or an empty place."""
+    if keys.dtype != np.uint64 or len(keys) & (len(keys) - 1) or np.all(keys):
+        raise ValueError(f"{name} is not a table of hashes")
+
+
 def _unpack_dense(arrays: dict[str, np.ndarray], features: int) -> tuple[np.ndarray, np.ndarray]:
     """The weights of a file whose rows are whole, and which rows of features it has."""
     saved, rows = arrays["W"].astype(np.float32), arrays["rows"]
+    check_room((features, saved.shape[1]), np.float32, saved.nbytes)
+    check_places("rows", rows, features)
     W = np.zeros((features + len(saved) - len(rows), saved.shape[1]), np.float32)
     W[rows] = saved[: len(rows)]
     W[features:] = saved[len(rows) :]
@@ -128,6 +203,7 @@ def _pack_index(index: Index) -> dict[str, np.ndarray]:
 
 def _unpack_index(arrays: dict[str, np.ndarray], size: int) -> tuple[np.ndarray, np.ndarray]:
     """Undo `_pack_index`: the keys and the rows."""
+    check_room((size,), np.uint64, arrays["index.taken"].nbytes)
     taken = unpack_flags(arrays["index.taken"], size)
     keys, rows = np.zeros(0, np.uint64), np.zeros(size, np.uint32)
     if "index.rows" in arrays:

@@ -29,11 +29,7 @@ from widemargin.loops.sequences.tagging import (
     tag_sentences,
 )
 from widemargin.loops.sequences.templates import Index
-from widemargin.modelfile import (
-    read_model_file,
-    restore,
-    write_model_file,
-)
+from widemargin.modelfile import read_model_file, restore, write_model_file
 from widemargin.models.explanation import Explanation, explanation_of
 from widemargin.parameters import check_not_negative, check_positive, check_whole
 from widemargin.structured.sentences import (
@@ -46,6 +42,7 @@ from widemargin.structured.sentences import (
     word_columns,
 )
 from widemargin.structured.spans import convert_tags
+from widemargin.structured.sparse_rows import SMALL_BITS, SMALL_SHARE, check_rounding
 from widemargin.structured.tagger.certainty import best_temperature, marginals_of, margins_of
 from widemargin.structured.tagger.constraints import plain_tag
 from widemargin.structured.tagger.feature_names import FeatureNames
@@ -59,6 +56,7 @@ from widemargin.structured.tagger.weights import (
     compact_index,
     half_precision,
     numbers_of,
+    rounded_weights,
     transition_rows,
 )
 from widemargin.threads import run_all, thread_count
@@ -179,14 +177,15 @@ class TaggerModel:
         return len(self.W) - transition_rows(len(self.tags), self.order)
 
     @cached_property
-    def _weights(self) -> Answering:
+    def answering_weights(self) -> Answering:
+        """The weights in the form used to predict."""
         rows = list(self.numbers.values())
         return answering(self.W, self.allowed, len(self.tags), self.order, rows)
 
     @property
     def norm(self) -> float:
         """The norm of the weights used to predict."""
-        W, _, unit, V = self._weights
+        W, _, unit, V = self.answering_weights
         parts = [float(np.linalg.norm(part.astype(np.float64))) for part in (W, V)]
         return unit * (math.hypot(*parts) if len(V) else parts[0])
 
@@ -217,7 +216,7 @@ class TaggerModel:
         """
         tokens, starts, numbers = self._read_one(words, columns)
         labels = np.empty(tokens.n, np.uint32)
-        W, D, *_ = self._weights
+        W, D, *_ = self.answering_weights
         tag_sentences(*tokens, self._reader, starts, 0, 1, W, D, numbers, self._search, labels)
         return self.shown(labels)
 
@@ -234,7 +233,7 @@ class TaggerModel:
         """The numbers of tokens with their weights, if there are any that it learned."""
         if values is None or not self.numbers:
             return None
-        return numbers_of(values.recoded(self._number_places), self._weights.V)
+        return numbers_of(values.recoded(self._number_places), self.answering_weights.V)
 
     @cached_property
     def _number_places(self) -> dict[str, int]:
@@ -256,7 +255,7 @@ class TaggerModel:
             tokens = self.templates.columns.read(word_columns(corpus))
         starts = frozen(corpus.starts.astype(np.uint64))
         labels = np.empty(tokens.n, np.uint32)
-        numbers, (W, D, *_) = self._numbers_of(corpus.values), self._weights
+        numbers, (W, D, *_) = self._numbers_of(corpus.values), self.answering_weights
 
         def work(part: tuple[int, int]) -> None:
             a, b = part
@@ -442,7 +441,7 @@ class TaggerModel:
     def _lattice(self, words: Sequence[Any], columns: dict[str, Sequence[str]]) -> Lattice:
         """All ways to tag a sentence."""
         tokens, starts, numbers = self._read_one(words, columns)
-        given = tokens, starts, self.templates, self._reader, self._weights
+        given = tokens, starts, self.templates, self._reader, self.answering_weights
         return Lattice(*given, self.tags, self.order, numbers, list(self.numbers))
 
     def _one_or_many(
@@ -478,7 +477,7 @@ class TaggerModel:
         """
         tokens = self.templates.columns.read(word_columns(corpus))
         starts = frozen(corpus.starts.astype(np.uint64))
-        W, D, unit, _ = self._weights
+        W, D, unit, _ = self.answering_weights
         asked = self._numbers_of(corpus.values), self._search
 
         def work(part: tuple[int, int]) -> None:
@@ -539,8 +538,7 @@ class TaggerModel:
         higher one costs.
         """
         check_not_negative("threshold", threshold, infinite=True)
-        R = self.features
-        large = np.abs(self.W[:R]).max(axis=1) > threshold
+        large = np.abs(self.W[: self.features]).max(axis=1) > threshold
         return self._compact(np.flatnonzero(large).astype(np.uint32))
 
     def _compact(self, kept: np.ndarray) -> TaggerModel:
@@ -559,6 +557,18 @@ class TaggerModel:
         Compare `score` before and after; on texts, hardly one tag in ten thousand changes.
         """
         return replace(self, W=half_precision(self.W), half=True)
+
+    def smaller(self, bits: int = SMALL_BITS, share: float = SMALL_SHARE) -> TaggerModel:
+        """A model whose file is a half to a third as large.
+
+        Features whose weights are all at most `share` of the largest weight are removed, and every
+        feature keeps only the upper `bits` bits of its weights, sign included. The defaults were
+        chosen on the dev sets of treebanks; see `docs/guide/sentences.md` for what they cost.
+        Compare `score` before and after.
+        """
+        check_rounding(bits, share)
+        model = self if not share else self.prune(share * float(np.abs(self.W).max(initial=0.0)))
+        return replace(model, W=rounded_weights(model.answering_weights, bits))
 
     # Files
 

@@ -525,6 +525,8 @@ class Tagger(StructuredEstimator):
 
 def plain_value(value: Any) -> Any:
     """A parameter in a form that can be saved: validation examples are not kept."""
+    if isinstance(value, tuple):
+        return list(value)
     return value if isinstance(value, (str, int, float, dict, list, type(None))) else None
 
 

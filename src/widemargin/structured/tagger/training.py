@@ -353,7 +353,10 @@ def learn_committee(
             mean = (
                 its.weights if member == 0 else mean + (its.weights - mean) / np.float32(member + 1)
             )
-            history.extend(its.history, later=False)
+            if member == 0:
+                history.extend(its.history)
+            else:
+                history.add_member(its.history)
             longest = max(longest, its.longest)
         if history.stopped in ("interrupted", "deadline"):
             break
@@ -383,7 +386,7 @@ def certify_run(
         why = "steps have different sizes"
     return RunCertificate(
         mistakes=learned.history.mistakes,
-        epochs=len(learned.history),
+        epochs=max((epoch.epoch for epoch in learned.history), default=0),
         no_bound=why,
         n=sentences,
         R=math.sqrt(learned.longest),

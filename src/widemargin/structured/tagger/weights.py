@@ -13,6 +13,7 @@ from widemargin.errors import DataError
 from widemargin.loops.lowlevel.vectors import aligned
 from widemargin.loops.sequences.numbers import Numbers
 from widemargin.loops.sequences.templates import Index, enter_keys
+from widemargin.structured.sparse_rows import round_rows
 
 #: The largest weight in half precision.
 _LARGEST_HALF = 65504.0
@@ -112,6 +113,16 @@ def half_precision(W: np.ndarray) -> np.ndarray:
             f" ({_LARGEST_HALF:.0f}); keep 32 bits, or learn with a smaller C or eta"
         )
     return W.astype(np.float16).astype(np.float32)
+
+
+def rounded_weights(weights: Answering, bits: int) -> np.ndarray:
+    """Weights of which each row keeps this many bits, see `round_rows`."""
+    if weights.W.dtype != np.int16 or len(weights.V):
+        raise DataError(
+            "the weights differ so much in size, or belong to features that are numbers, that whole"
+            " numbers of 16 bits cannot stand for them; use prune or rounded instead"
+        )
+    return round_rows(weights.W, bits) * np.float32(weights.unit)
 
 
 def compact_index(index: Index, kept: np.ndarray, features: int) -> Index:

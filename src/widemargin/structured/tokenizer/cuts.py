@@ -28,7 +28,8 @@ BEGIN, INSIDE, END, SINGLE, SENTENCE, SPACE = (
     "space",
 )
 #: White space with an empty line in it, which no sentence reaches across.
-_BLANK_LINE = re.compile(r"\n\s*\n|\u2029")
+BLANK_LINE = re.compile(r"\n\s*\n|\u2029")
+_LINE = re.compile(r"\n|\u2029")
 #: Characters per piece of a longer paragraph, at least: bounds the memory of the search.
 _LONGEST = 1 << 13
 
@@ -77,11 +78,15 @@ class Cuts(NamedTuple):
     paragraphs: np.ndarray
 
 
-def read_characters(text: str) -> Characters:
-    """Characters of a text, in sequences of one paragraph or of a piece of a long one."""
+def read_characters(text: str, lines: bool = False) -> Characters:
+    """Characters of a text, in sequences of one paragraph or of a piece of a long one.
+
+    With `lines`, every line is a paragraph.
+    """
     codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
     space = _white()[codes]
-    edges = [0, *(found.end() for found in _BLANK_LINE.finditer(text)), len(text)]
+    ends = _LINE if lines else BLANK_LINE
+    edges = [0, *(found.end() for found in ends.finditer(text)), len(text)]
     first = np.zeros(len(text) + 1, bool)
     first[edges] = True
     # Of a run of white space the first character counts, unless it opens or closes a paragraph.
@@ -127,7 +132,7 @@ def _shorter(starts: np.ndarray, spaces: np.ndarray) -> np.ndarray:
     return np.array([*found, int(starts[-1])], np.int64)
 
 
-def cut(characters: Characters, labels: np.ndarray) -> Cuts:
+def cut(characters: Characters, labels: np.ndarray, whole: bool = False) -> Cuts:
     """The tokens and sentences that labels tell of.
 
     Parameters
@@ -136,11 +141,13 @@ def cut(characters: Characters, labels: np.ndarray) -> Cuts:
         The text.
     labels : array of str
         A label for each character.
+    whole : bool
+        Whether paragraphs are sentences: then nothing else ends one.
     """
     places, closes = characters.places, characters.closes
     space = np.frombuffer(characters.text.encode("utf-32-le", "surrogatepass"), np.uint32) == 32
-    stops = (labels == SENTENCE) | closes
-    breaks = (labels == END) | (labels == SINGLE) | stops
+    stops = closes if whole else (labels == SENTENCE) | closes
+    breaks = (labels == END) | (labels == SINGLE) | (labels == SENTENCE) | stops
     apart = space & (labels != INSIDE)
     solid = np.flatnonzero(~space)
     if not len(solid):

@@ -16,7 +16,7 @@ from widemargin.structured.resample import Ratio
 from widemargin.structured.tokenizer.treebank import Paragraph
 
 #: Stands between paragraphs.
-_BETWEEN = "\n\n"
+BETWEEN = "\n\n"
 
 
 class TextMeasures(NamedTuple):
@@ -48,7 +48,7 @@ def measure_text(
     find : callable
         Gives the paragraphs of a text, with places in that text.
     """
-    text = _BETWEEN.join(paragraph.text for paragraph in right)
+    text = BETWEEN.join(paragraph.text for paragraph in right)
     found = find(text)
     assert len(found) == len(right)
     counts = np.empty((len(right), 3, 3), np.int64)
@@ -59,7 +59,7 @@ def measure_text(
             row[k] = len(answers & guesses), len(guesses), len(answers)
         words, others = _words(wanted, begin), _words(guessed, 0)
         row[2] = sum(1 for _ in align_words(words, others)), len(others), len(words)
-        begin += len(wanted.text) + len(_BETWEEN)
+        begin += len(wanted.text) + len(BETWEEN)
     return TextMeasures(*(Ratio.of(*counts[:, k].T) for k in range(3)))
 
 

@@ -41,6 +41,13 @@ class Labelled(NamedTuple):
     labels: list[str]
 
 
+class FoundWords(NamedTuple):
+    """Where the tokens of a text are, and the words of each."""
+
+    cuts: Cuts
+    words: Sequence[tuple[str, ...]]
+
+
 @dataclass(frozen=True, eq=False)
 class TokenizerModel:
     """A trained tokenizer.
@@ -84,7 +91,7 @@ class TokenizerModel:
         """The mistakes while learning to cut text."""
         return self.cutter.certificate
 
-    def labels(self, text: str, n_jobs: int | None = None) -> Labelled:
+    def labels(self, text: str, n_jobs: int | None = None, lines: bool = False) -> Labelled:
         """The characters of a text, and what each of them is labelled."""
         if not isinstance(text, str):
             raise DataError(f"a text is a string, not {text!r:.40} ({type(text).__name__})")
@@ -95,20 +102,27 @@ class TokenizerModel:
                 f"the text has a surrogate, half a character, at {error.start}: decode it anew from"
                 " its bytes"
             ) from None
-        characters = read_characters(text)
+        characters = read_characters(text, lines)
         return Labelled(characters, self.cutter.flat_tags(characters.corpus(), n_jobs))
 
-    def cuts(self, text: str, n_jobs: int | None = None) -> Cuts:
-        """Where the tokens and sentences of a text are."""
-        characters, labels = self.labels(text, n_jobs)
-        return cut(characters, np.array(labels, object))
+    def cuts(self, text: str, n_jobs: int | None = None, lines: bool = False) -> Cuts:
+        """Where the tokens and sentences of a text are; with `lines`, a line is a sentence."""
+        characters, labels = self.labels(text, n_jobs, lines)
+        return cut(characters, np.array(labels, object), lines)
+
+    def find_words(self, text: str, n_jobs: int | None = None, lines: bool = False) -> FoundWords:
+        """The words of a text by token; with `lines`, a line is a sentence."""
+        found = self.cuts(text, n_jobs, lines)
+        places = zip(found.begins.tolist(), found.ends.tolist(), strict=True)
+        forms = [text[a:b] for a, b in places]
+        forms = [form if form.isalnum() else " ".join(form.split()) for form in forms]
+        words = self._words(forms, found.starts, n_jobs)
+        return FoundWords(found, words)
 
     def paragraphs(self, text: str, n_jobs: int | None = None) -> list[Paragraph]:
         """A text as paragraphs of sentences of tokens, with places in the whole text."""
-        found = self.cuts(text, n_jobs)
-        places = list(zip(found.begins.tolist(), found.ends.tolist(), strict=True))
-        forms = [" ".join(text[a:b].split()) for a, b in places]
-        words = self._words(forms, found.starts, n_jobs)
+        found, words = self.find_words(text, n_jobs)
+        places = zip(found.begins.tolist(), found.ends.tolist(), strict=True)
         tokens = [Token(a, b, its) for (a, b), its in zip(places, words, strict=True)]
         paragraphs = [Paragraph(text)]
         for (a, b), last in zip(

@@ -13,7 +13,7 @@ from widemargin.models.linear import model_of
 from widemargin.web.serving.askable import Askable
 from widemargin.web.serving.row_models import rows_model
 from widemargin.web.serving.sentence_models import ParserAsked, TaggerAsked
-from widemargin.web.serving.text_cutters import TokenizerAsked
+from widemargin.web.serving.text_cutters import AnnotatorAsked, TokenizerAsked
 
 #: The last bytes of a model file are the digest of all others.
 _DIGEST_BYTES = 32
@@ -97,6 +97,14 @@ def askable(path: str, arrays: dict[str, Any], about: dict[str, Any]) -> Askable
         from widemargin.structured.tokenizer.model import TokenizerModel
 
         return TokenizerAsked(restore(path, arrays, about, TokenizerModel.of))
+    if learner == "Annotator":
+        from widemargin.structured.annotator.model import AnnotatorModel
+
+        return AnnotatorAsked(restore(path, arrays, about, AnnotatorModel.of))
+    if learner in ("Lemmatizer", "Morphologizer"):
+        raise DataError(
+            f"{path}: a {learner.lower()} is not served, because it needs tags: serve an annotator"
+        )
     if learner == "StructuredPerceptron":
         raise DataError(f"{path}: is a model of a task that is written in Python: load it there")
     return rows_model(path, model_of(path, arrays, about))

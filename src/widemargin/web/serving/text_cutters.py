@@ -1,4 +1,4 @@
-"""Tokenizers as the server asks them."""
+"""Tokenizers and annotators as the server asks them."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ class TokenizerAsked(Askable):
     """A tokenizer. An example is a whole text; the answer is its sentences."""
 
     kind = "texts to cut into sentences"
+    called = "a tokenizer"
     formats = ("jsonl", "text")
     explains = False
 
@@ -49,12 +50,22 @@ class TokenizerAsked(Askable):
     def check(self, want: Want) -> None:
         """Refuse what this model cannot tell."""
         if want.proba or want.scores:
-            raise Refused(422, "a tokenizer has neither scores nor probabilities")
+            raise Refused(422, f"{self.called} has neither scores nor probabilities")
 
     def explain(self, examples: Examples, top: int, token: int | None) -> dict[str, Any]:
         """Nothing is explained."""
-        raise Refused(422, "a tokenizer does not explain its sentences")
+        raise Refused(422, f"{self.called} does not explain its sentences")
 
     def sample(self) -> str:
         """A text."""
         return "Time flies like an arrow, doesn't it? I think so."
+
+
+class AnnotatorAsked(TokenizerAsked):
+    """An annotator. An example is a whole text; the answer is its sentences with everything."""
+
+    kind = "texts to annotate"
+    called = "an annotator"
+
+    def _sentences(self, text: str) -> list[dict[str, Any]]:
+        return [{"words": words} for words in self.model(text)]

@@ -4,9 +4,18 @@ from widemargin.loops.lowlevel.by_hand import (
     avalanche,
     bit_counts,
     byte_blocks,
+    lanes,
     panel_products,
     prefetch,
     vectors,
 )
 
-__all__ = ["avalanche", "bit_counts", "byte_blocks", "panel_products", "prefetch", "vectors"]
+__all__ = [
+    "avalanche",
+    "bit_counts",
+    "byte_blocks",
+    "lanes",
+    "panel_products",
+    "prefetch",
+    "vectors",
+]

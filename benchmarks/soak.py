@@ -1,0 +1,419 @@
+"""`python -m benchmarks.soak`: hours of everything at random, with memory and handles watched.
+
+One process learns, answers, reads, streams, saves and loads in a random order, and asks a server
+that it has started. Answers are compared on the way: what was saved must load to the same
+predictions, and the server must say what the model says. Models are bounded: the same classes and
+names come again and again, so that memory that grows is lost memory.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import gc
+import http.client
+import json
+import os
+import pathlib
+import re
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+import warnings
+from collections import Counter
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import widemargin
+
+#: A run is no longer than this.
+_LONGEST = 100.0
+#: Shorter runs still warm up, and tell only whether answers were right.
+_SHORTEST = 20.0
+#: This part of a run warms up: imports, machine code, work arrays, the allocator's free lists.
+_WARM = 0.2
+#: More than this is growth: what the allocator's fragments did to runs in which nothing was lost
+#: stayed below half of it.
+_MOST_MEGABYTES, _MOST_HANDLES = 32.0, 2
+_WIDTH, _CLASSES, _ROWS = 40, 4, 200
+_WORDS = [f"word{k}" for k in range(500)]
+#: A model that was updated so many times is trained anew: its history has a row per update.
+_UPDATES = 100
+
+
+class Reading(NamedTuple):
+    """What the processes hold at a moment."""
+
+    minutes: float
+    megabytes: float
+    handles: int
+    threads: int
+    server_megabytes: float
+    server_handles: int
+
+
+class Soak:
+    """The objects that live through a run."""
+
+    def __init__(self, folder: pathlib.Path, seed: int) -> None:
+        self.folder, self.rng = folder, np.random.default_rng(seed)
+        self.done: Counter[str] = Counter()
+        self.truth = np.random.default_rng(0).normal(size=(_WIDTH, _CLASSES))
+        self.learners: list[Any] = [
+            widemargin.Perceptron(random_state=0),
+            widemargin.PassiveAggressive(random_state=0),
+            widemargin.OnlineLogistic(random_state=0),
+            widemargin.Perceptron(keep="last", multiclass="ovr", random_state=0),
+        ]
+        X, y = self.examples()
+        for learner in self.learners:
+            learner.partial_fit(X, y, classes=range(_CLASSES))
+        self.named = widemargin.Perceptron(random_state=0)
+        self.text = widemargin.TextClassifier(random_state=0, bits=12).fit(*self.texts())
+        self.updates = 0
+        self.train_anew()
+        self.served = widemargin.Perceptron(random_state=0).fit(X, y)
+        self.served.save(folder / "served.wm")
+        self.server, self.port = _start_server(folder / "served.wm")
+        # Long, because a machine that measures something else may stop both sides for minutes.
+        self.connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=900)
+        self.steps: dict[str, Callable[[], None]] = {
+            name.removeprefix("do_"): getattr(self, name)
+            for name in dir(self)
+            if name.startswith("do_")
+        }
+
+    # Data
+
+    def examples(self, n: int = _ROWS) -> tuple[np.ndarray, np.ndarray]:
+        """Rows with classes that are noisily linear."""
+        X = self.rng.normal(size=(n, _WIDTH))
+        return X, np.argmax(X @ self.truth + self.rng.normal(size=(n, _CLASSES)), axis=1)
+
+    def texts(self, n: int = 40) -> tuple[list[str], list[str]]:
+        """Texts of known words, and labels."""
+        texts = [" ".join(self.rng.choice(_WORDS, 12)) for _ in range(n)]
+        return texts, [f"label{k % 3}" for k in range(n)]
+
+    def dict_of(self) -> dict[str, Any]:
+        """An example as a dict."""
+        names = self.rng.choice(_WORDS, 8)
+        return {
+            str(name): float(value)
+            for name, value in zip(names, self.rng.normal(size=8), strict=True)
+        }
+
+    def svmlight(self, path: pathlib.Path, n: int = _ROWS) -> pathlib.Path:
+        """A file of examples."""
+        X, y = self.examples(n)
+        lines = (
+            f"{label} " + " ".join(f"{j}:{x:.4f}" for j, x in enumerate(row, 1))
+            for row, label in zip(X.tolist(), y.tolist(), strict=True)
+        )
+        path.write_text("\n".join(lines) + "\n")
+        return path
+
+    # Steps
+
+    def any_learner(self) -> Any:
+        """One of those that learn rows."""
+        return self.learners[self.rng.integers(len(self.learners))]
+
+    def do_partial_fit(self) -> None:
+        """Some rows at once, dense or sparse."""
+        import scipy.sparse
+
+        X, y = self.examples(int(self.rng.integers(1, _ROWS)))
+        self.any_learner().partial_fit(scipy.sparse.csr_matrix(X) if len(y) % 2 else X, y)
+
+    def do_predict(self) -> None:
+        """Answers, and that the best score wins."""
+        X, _ = self.examples(int(self.rng.integers(1, _ROWS)))
+        learner = self.any_learner()
+        scores = learner.decision_function(X)
+        assert np.array_equal(learner.predict(X), np.argmax(scores, axis=1))
+
+    def do_learn_one(self) -> None:
+        """Dicts, one by one."""
+        for _ in range(50):
+            x = self.dict_of()
+            self.named.learn_one(x, "much" if sum(x.values()) > 0 else "little")
+            assert self.named.predict_one(x) in ("much", "little")
+
+    def do_text(self) -> None:
+        """Texts, some of them new words."""
+        texts, labels = self.texts()
+        self.text.partial_fit(texts, labels)
+        self.text.predict([*texts, "unheard of"])
+
+    def do_save_and_load(self) -> None:
+        """A file must give the same answers."""
+        X, _ = self.examples()
+        learner = self.any_learner()
+        path = self.folder / "saved.wm"
+        learner.save(path)
+        assert np.array_equal(widemargin.load(path).predict(X), learner.predict(X))
+
+    def do_stream(self) -> None:
+        """A file in chunks."""
+        path = self.svmlight(self.folder / "stream.svm", 1000)
+        learner = self.any_learner()
+        for X, y in widemargin.stream(path, n_features=_WIDTH, block=20_000):
+            learner.partial_fit(X, y)
+
+    def do_read(self) -> None:
+        """A file of each format, and one that is wrong."""
+        X, y = self.examples(50)
+        texts, labels = self.texts(50)
+        pairs = list(zip(labels, texts, strict=True))
+        cells = list(zip(X.tolist(), y.tolist(), strict=True))
+        contents = {
+            "r.vw": "".join(
+                f"{k + 1} | {text}\n" for (_, k), text in zip(cells, texts, strict=True)
+            ),
+            "r.tsv": "".join(f"{label}\t{text}\n" for label, text in pairs),
+            "r.csv": "a,b,label\n" + "".join(f"{x[0]},{x[1]},{k}\n" for x, k in cells),
+            "r.jsonl": "".join(f'{{"a": {x[0]}, "label": {k}}}\n' for x, k in cells),
+            "r.svm": "1 1:1\n2 2:x\n",
+        }
+        for name, content in contents.items():
+            path = self.folder / name
+            path.write_text(content)
+            table = {"label": "label"} if name in ("r.csv", "r.jsonl") else {}
+            try:
+                rows, _ = widemargin.read(path, **table)
+                assert rows.shape[0] == 50
+            except widemargin.DataError:
+                if name != "r.svm":
+                    raise
+
+    def do_fit(self) -> None:
+        """Learners that see all examples at once."""
+        X, y = self.examples()
+        kinds = (widemargin.LinearSVM, widemargin.KernelSVM, widemargin.KernelPerceptron)
+        learner: Any = kinds[self.rng.integers(len(kinds))](random_state=0)
+        learner.fit(X, y).predict(X)
+
+    def do_tag(self) -> None:
+        """A tagger is trained, and tags."""
+        words = [list(self.rng.choice(_WORDS, 6)) for _ in range(20)]
+        tags = [[word[-1] for word in sentence] for sentence in words]
+        widemargin.Tagger(epochs=1, random_state=0).fit(words, tags).predict(words)
+
+    def train_anew(self) -> None:
+        """The model that the shell updates."""
+        rows = self.svmlight(self.folder / "update.svm")
+        _shell("train", rows, "--model", self.folder / "updated.wm", "--quiet", "--force")
+
+    def do_update(self) -> None:
+        """The shell's model goes on learning, and answers."""
+        rows, model = self.svmlight(self.folder / "update.svm"), self.folder / "updated.wm"
+        self.updates += 1
+        if self.updates % _UPDATES == 0:
+            self.train_anew()
+        _shell("update", model, rows, "--quiet", "--model", model, "--force")
+        _shell("predict", model, rows)
+
+    def do_ask(self) -> None:
+        """Questions over one connection; the answers must be the model's."""
+        for _ in range(10):
+            X, _ = self.examples(int(self.rng.integers(1, 20)))
+            status, found = self.post(json.dumps(X.tolist()).encode())
+            assert status == 200, found
+            told = [answer["label"] for answer in found["predictions"]]
+            assert told == self.served.predict(X).tolist()
+
+    def do_ask_badly(self) -> None:
+        """Bodies that cannot be read, half requests, clients that go away."""
+        for body in (b"[", b"\xff", b"[[1]]", b'{"a": 1e999}', b"[" * 3000):
+            status, found = self.post(body)
+            assert status in (413, 422), (status, found)
+        for data in (b"POST /predict HTTP/1.1\r\nHo", b"nonsense\r\n\r\n", b""):
+            with socket.create_connection(("127.0.0.1", self.port)) as line:
+                line.sendall(data)
+
+    def do_replace_served(self) -> None:
+        """Once in a while the server gets another model."""
+        if self.rng.random() > 0.02:
+            return
+        self.served = widemargin.Perceptron(random_state=0).fit(*self.examples())
+        self.served.save(self.folder / "served.wm")
+        X, _ = self.examples(1)
+        for _ in range(300):  # a minute on a busy machine
+            _, found = self.post(json.dumps(X.tolist()).encode())
+            if found["digest"] == _digest_of(self.folder / "served.wm"):
+                break
+            time.sleep(0.2)
+        else:
+            raise AssertionError("the server still has the old model")
+        self.connection.close()  # which leads to a process that has the old model
+
+    def post(self, body: bytes) -> tuple[int, Any]:
+        """Ask the server; a connection that was closed is opened again."""
+        about = {"Content-Type": "application/json"}
+        for again in (False, True):
+            try:
+                self.connection.request("POST", "/predict", body, about)
+                answer = self.connection.getresponse()
+                found = json.loads(answer.read())
+                if answer.getheader("Connection", "").lower() == "close":
+                    self.connection.close()
+                return answer.status, found
+            except (http.client.HTTPException, ConnectionError):
+                self.connection.close()
+                if again:
+                    raise
+        raise AssertionError
+
+    def step(self) -> None:
+        """One of them."""
+        name = str(self.rng.choice(list(self.steps)))
+        self.steps[name]()
+        self.done[name] += 1
+
+    def look(self, began: float) -> Reading:
+        """What this process and the server hold."""
+        gc.collect()
+        mine, theirs = [os.getpid()], _family(self.server.pid)
+        return Reading(
+            (time.monotonic() - began) / 60,
+            _megabytes(mine),
+            _handles(mine),
+            len(os.listdir("/proc/self/task")),
+            _megabytes(theirs),
+            _handles(theirs),
+        )
+
+    def close(self) -> None:
+        """End the server."""
+        self.connection.close()
+        self.server.terminate()
+        self.server.wait(60)
+
+
+def _shell(*words: Any) -> None:
+    """The shell program, in this process."""
+    from click.testing import CliRunner
+
+    from widemargin.cli.main import main
+
+    ran = CliRunner().invoke(main, [str(word) for word in words], prog_name="widemargin")
+    assert ran.exit_code == 0, ran.output
+
+
+def _digest_of(path: pathlib.Path) -> str:
+    return path.read_bytes()[-32:].hex()
+
+
+def _start_server(model: pathlib.Path) -> tuple[subprocess.Popen[str], int]:
+    """A server of a model, and its port."""
+    with socket.create_server(("127.0.0.1", 0)) as line:
+        port = line.getsockname()[1]
+    words = ["serve", str(model), "--port", str(port), "--quiet"]
+    server = subprocess.Popen(
+        [sys.executable, "-m", "widemargin", *words],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
+    for _ in range(600):
+        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
+            return server, port
+        time.sleep(0.2)
+    raise RuntimeError("the server did not start")
+
+
+def _family(pid: int) -> list[int]:
+    """A process and its children."""
+    found = [pid]
+    for task in pathlib.Path(f"/proc/{pid}/task").iterdir():
+        with contextlib.suppress(OSError):
+            for child in (task / "children").read_text().split():
+                found += _family(int(child))
+    return found
+
+
+def _megabytes(pids: list[int]) -> float:
+    """Memory that is in use and not shared with other processes or files: Pss, without files."""
+    total = 0
+    for pid in pids:
+        with contextlib.suppress(OSError):
+            told = pathlib.Path(f"/proc/{pid}/smaps_rollup").read_text()
+            total += int(re.findall(r"^Pss_Anon:\s+(\d+)", told, re.M)[0])
+    return total / 1024
+
+
+def _handles(pids: list[int]) -> int:
+    total = 0
+    for pid in pids:
+        with contextlib.suppress(OSError):
+            total += len(os.listdir(f"/proc/{pid}/fd"))
+    return total
+
+
+def growth(readings: list[Reading], field: str) -> float:
+    """The median of the last quarter minus that of the first one after warming up."""
+    values = [float(getattr(reading, field)) for reading in readings]
+    warm = values[int(len(values) * _WARM) :]
+    quarter = max(len(warm) // 4, 1)
+    return statistics.median(warm[-quarter:]) - statistics.median(warm[:quarter])
+
+
+def run(minutes: float, seed: int, pause: float, log: Any) -> bool:
+    """Soak for so long; whether nothing grew."""
+    readings: list[Reading] = []
+    with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        soak = Soak(pathlib.Path(folder), seed)
+        began = time.monotonic()
+        between = min(60.0, minutes * 60 / 40)  # a short run has readings, too
+        try:
+            due = began
+            while time.monotonic() - began < 60 * minutes:
+                soak.step()
+                time.sleep(pause)
+                if time.monotonic() >= due:
+                    due = time.monotonic() + between
+                    readings.append(soak.look(began))
+                    print(json.dumps(readings[-1]._asdict()), file=log, flush=True)
+        finally:
+            soak.close()
+    grown = {field: growth(readings, field) for field in Reading._fields[1:]}
+    memory = max(grown["megabytes"], grown["server_megabytes"])
+    handles = max(grown["handles"], grown["server_handles"], grown["threads"])
+    fine = memory <= _MOST_MEGABYTES and handles <= _MOST_HANDLES
+    verdict = "nothing grew" if fine else "IT GREW"
+    if minutes < _SHORTEST:
+        fine, verdict = True, f"too short to judge growth (less than {_SHORTEST:g} minutes)"
+    print(
+        f"seed {seed}: {minutes:g} minutes, {sum(soak.done.values()):,} steps"
+        f" ({', '.join(f'{count} {name}' for name, count in sorted(soak.done.items()))});"
+        f" memory {readings[0].megabytes:.0f} to {readings[-1].megabytes:.0f} MB,"
+        f" grown by {grown['megabytes']:+.1f} MB after warming up, the server's by"
+        f" {grown['server_megabytes']:+.1f} MB; handles {grown['handles']:+.0f} and"
+        f" {grown['server_handles']:+.0f}, threads {grown['threads']:+.0f}: " + verdict,
+        file=log,
+        flush=True,
+    )
+    return fine
+
+
+def main() -> None:
+    """Parse the options and soak."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--minutes", type=float, default=10.0, help=f"at most {_LONGEST:g}")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--pause", type=float, default=0.0, help="seconds between steps")
+    given = parser.parse_args()
+    if not 0 < given.minutes <= _LONGEST:
+        parser.error(f"--minutes must be above 0 and at most {_LONGEST:g}, got {given.minutes:g}")
+    sys.exit(0 if run(given.minutes, given.seed, given.pause, sys.stdout) else 1)
+
+
+if __name__ == "__main__":
+    main()

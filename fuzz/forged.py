@@ -1,0 +1,345 @@
+"""Model files, caches and checkpoints whose digests are right and whose content is not.
+
+A few bytes say what is changed in a good file: numbers in its arrays, their shapes and types, and
+values of its description. What loads must answer; what does not load must say so in one line.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import hashlib
+import json
+import os
+import pathlib
+import shutil
+import sys
+import warnings
+from typing import Any
+
+import numpy as np
+
+from fuzz.readers import folder
+
+HERE = pathlib.Path(__file__).parent
+TESTS = HERE.parent / "tests"
+_NAMES = {"<f8": "F64", "<f4": "F32", "<f2": "F16", "<i8": "I64", "<i4": "I32", "<i2": "I16"}
+_NAMES |= {"|i1": "I8", "<u8": "U64", "<u4": "U32", "|u1": "U8"}
+_KINDS = [*_NAMES]
+_ODD: list[Any] = [
+    *(0, 1, -1, 2, 7, 255, 1 << 16, 1 << 31, 1 << 40, (1 << 63) - 1, 1 << 64, 0.5, 1e308),
+    *(None, True, False, "", "average", "vote", "\u202e<b>", [], {}, [0], [[1, 2], [3]], "1" * 50),
+]
+
+
+#: What a model whose numbers are nonsense may say; an index beyond an array is a finding.
+_NONSENSE = (ValueError, TypeError, KeyError, AttributeError, ZeroDivisionError)
+
+
+class Script:
+    """Bytes that decide: small numbers are taken from the front, and 0 when there are no more."""
+
+    def __init__(self, data: bytes) -> None:
+        self.data, self.at = data, 0
+
+    def take(self, below: int) -> int:
+        """A number from 0 on and below another."""
+        if below <= 1 or self.at >= len(self.data):
+            return 0
+        wide = 1 if below <= 256 else 4
+        piece = self.data[self.at : self.at + wide]
+        self.at += wide
+        return int.from_bytes(piece, "little") % below
+
+    def any_of(self, choices: Any) -> Any:
+        """One of several."""
+        return choices[self.take(len(choices))]
+
+    @property
+    def over(self) -> bool:
+        """Whether all is decided."""
+        return self.at >= len(self.data)
+
+
+def read_parts(content: bytes, inside: str) -> tuple[dict[str, np.ndarray], Any]:
+    """The arrays and the description of a file."""
+    size = int.from_bytes(content[:8], "little")
+    header = json.loads(content[8 : 8 + size])
+    about = json.loads(header.pop("__metadata__")[inside])
+    kinds, arrays = {name: kind for kind, name in _NAMES.items()}, {}
+    for name, spec in header.items():
+        a, b = (8 + size + place for place in spec["data_offsets"])
+        arrays[name] = np.frombuffer(content[a:b], kinds[spec["dtype"]]).reshape(spec["shape"])
+    arrays.pop("sha256", None)
+    return arrays, about
+
+
+def write_parts(arrays: dict[str, np.ndarray], about: Any, inside: str, sealed: bool) -> bytes:
+    """Undo `read_parts`, with a right digest."""
+    header: dict[str, Any] = {"__metadata__": {inside: json.dumps(about)}}
+    body = b""
+    given = {**arrays, "sha256": np.zeros(32, np.uint8)} if sealed else arrays
+    for name, array in given.items():
+        content = np.ascontiguousarray(array).tobytes()
+        ends = [len(body), len(body) + len(content)]
+        kind = _NAMES[array.dtype.str]
+        header[name] = {"dtype": kind, "shape": array.shape, "data_offsets": ends}
+        body += content
+    text = json.dumps(header).encode()
+    whole = len(text).to_bytes(8, "little") + text + body
+    return whole[:-32] + hashlib.sha256(whole[:-32]).digest() if sealed else whole
+
+
+def change(arrays: dict[str, np.ndarray], about: Any, script: Script) -> tuple[dict, Any]:
+    """Make the changes that a script asks for, one to four of them."""
+    arrays = dict(arrays)
+    about = json.loads(json.dumps(about))
+    for _ in range(1 + script.take(4)):
+        if script.take(3) == 0:
+            _change_description(about, script)
+        elif arrays:
+            name = script.any_of(sorted(arrays))
+            arrays[name] = _changed(arrays[name], script)
+            if script.take(16) == 15:
+                del arrays[name]
+        if script.over:
+            break
+    return arrays, about
+
+
+def _changed(array: np.ndarray, script: Script) -> np.ndarray:
+    """An array with another number, shape, length or type."""
+    way = script.take(6)
+    if way <= 2 and array.size:
+        array = array.copy()
+        which = script.take(array.size)
+        bits = array.reshape(-1).view(f"u{array.itemsize}")
+        if way == 0:
+            bits[which] ^= bits.dtype.type(1 << script.take(8 * array.itemsize))
+        elif way == 1:
+            bits[which] = bits.dtype.type(script.any_of([0, 1, 2, 3, 100, 1 << 7]))
+        else:
+            bits[which] = bits[script.take(array.size)]
+        return array
+    if way == 3:
+        return array.reshape(-1)[: script.take(array.size + 1)]
+    if way == 4:
+        return np.resize(array.reshape(-1), script.take(64))
+    kind = np.dtype(script.any_of(_KINDS))
+    size = array.nbytes // kind.itemsize * kind.itemsize
+    return np.frombuffer(array.tobytes()[:size], kind)
+
+
+def _change_description(about: Any, script: Script) -> None:
+    """Another value somewhere in a description."""
+    here = about
+    for _ in range(6):
+        keys = sorted(here) if isinstance(here, dict) else list(range(len(here)))
+        if not keys:
+            return
+        key = script.any_of(keys)
+        if isinstance(here[key], (dict, list)) and len(here[key]) and script.take(4):
+            here = here[key]
+            continue
+        if script.take(8) == 7 and isinstance(here, dict):
+            del here[key]
+        elif isinstance(here[key], int) and script.take(2):
+            here[key] += script.any_of([1, -1, 1 << 10, -(1 << 10), 1 << 33])
+        else:
+            here[key] = script.any_of(_ODD)
+        return
+
+
+def save_models(where: pathlib.Path) -> None:
+    """Write models of every kind, made by the tests' own recipes."""
+    for name in ("", "web", "structured"):
+        sys.path.append(str(TESTS / name))
+    from serving_models import save_all  # type: ignore[import-not-found]
+
+    where.mkdir(parents=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        save_all(where)
+
+
+def model_files() -> list[pathlib.Path]:
+    """Models of every kind: made before, because to train them without the compiler is slow."""
+    return sorted(pathlib.Path(os.environ["FUZZ_MODELS"]).glob("*.wm"))
+
+
+@functools.cache
+def good_models() -> list[tuple[str, dict[str, np.ndarray], Any]]:
+    """The names of the models, and what their files hold."""
+    return [(path.stem, *read_parts(path.read_bytes(), "model")) for path in model_files()]
+
+
+_QUESTIONS: dict[str, Any] = {
+    "texts": ["cheap pills", ""],
+    "strings": ["cheap pills", ""],
+    "table": {"weight": [4.0], "indoor": [True], "food": ["fish"]},
+}
+
+
+def model(data: bytes) -> None:
+    """A model file: it loads and answers, or is refused in one line."""
+    import widemargin
+    from widemargin.errors import ModelFileError
+
+    script = Script(data)
+    name, arrays, about = script.any_of(good_models())
+    path = folder() / "forged.wm"
+    path.write_bytes(write_parts(*change(arrays, about, script), "model", sealed=True))
+    try:
+        learner = widemargin.load(path)
+    except ModelFileError as error:
+        assert str(error).isprintable(), str(error)
+        return
+    _ask(learner, name)
+
+
+def _ask(learner: Any, name: str) -> None:
+    """Ask a model. Its numbers may be nonsense, and say so; it must not read beyond its arrays."""
+    question = _QUESTIONS.get(name)
+    if question is None:
+        kind = type(learner).__name__
+        if kind in ("Tagger", "Parser"):
+            question = [["The", "dog", "barks", "."]]
+        elif kind == "Tokenizer":
+            question = ["It barks. She barks."]
+        else:
+            width = getattr(learner, "n_features_in_", 5)
+            question = np.ones((2, min(int(width), 1 << 16)))
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        with contextlib.suppress(
+            ValueError, TypeError, KeyError, AttributeError, ZeroDivisionError
+        ):
+            learner.predict(question)
+
+
+@functools.cache
+def _good_caches() -> list[tuple[dict[str, np.ndarray], Any]]:
+    from click.testing import CliRunner
+
+    from widemargin.cli.main import main
+
+    files = {
+        "a.svm": "1 1:1 3:2\n2 2:1 4:1\n1 1:2\n2 4:0.5\n" * 3,
+        "b.csv": "a,b,label\n1,x,yes\n2,y,no\n3,x,no\n4,z,yes\n",
+        "c.vw": "1 2 | a b:2\n-1 |n c d\n1 | a\n",
+        "d.tsv": "x\tsome words\ny\tother words\nx\tsome\n",
+    }
+    found = []
+    for name, content in files.items():
+        path = folder() / name
+        path.write_text(content)
+        target = path.with_suffix(".wmc")
+        words = ["convert", str(path), str(target)]
+        ran = CliRunner().invoke(main, words, prog_name="widemargin")
+        assert ran.exit_code == 0, ran.output
+        found.append(read_parts(target.read_bytes(), "examples"))
+    return found
+
+
+def cache(data: bytes) -> None:
+    """A cache of examples: it is learned from, or refused in one line."""
+    from widemargin.data.cache import is_cache, read_cache
+    from widemargin.errors import DataError
+
+    script = Script(data)
+    arrays, about = script.any_of(_good_caches())
+    path = str(folder() / "forged.wmc")
+    pathlib.Path(path).write_bytes(
+        write_parts(*change(arrays, about, script), "examples", sealed=False)
+    )
+    if not is_cache(path):
+        return
+    try:
+        found = read_cache(path)
+    except DataError as error:
+        assert str(error).isprintable(), str(error)
+        return
+    assert found is not None
+    _learn_from(*found)
+
+
+def _learn_from(examples: Any, classes: Any, encoder: Any) -> None:
+    """Learn from the rows of a cache for two epochs."""
+    from widemargin.online.fit import fit_linear
+    from widemargin.online.settings import Settings
+
+    rows = examples.rows
+    if rows.n == 0 or len(classes.values) < 2 or np.any(examples.codes < 0) or rows.width > 1 << 20:
+        return
+    with contextlib.suppress(ValueError), np.errstate(all="ignore"):
+        settings = Settings(epochs=2)
+        rng = np.random.default_rng(0)
+        fit_linear(rows.with_bias(1.0), classes.values, examples.codes, settings, rng)
+    for column in range(min(rows.width, 4)):
+        with contextlib.suppress(LookupError):
+            encoder.feature_name(column)
+
+
+class _StopError(Exception):
+    """Raised after the first checkpoint."""
+
+
+@functools.cache
+def _good_checkpoints() -> list[tuple[Any, dict[str, np.ndarray], Any]]:
+    """Trainings that were stopped: how to go on, and what the checkpoint holds."""
+    import widemargin
+    from widemargin.training.checkpoints import Checkpoints
+
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(20, 3)), rng.integers(0, 3, 20)
+    words = [["a", "b", "c"], ["b", "a"]] * 3
+    tags = [["X", "Y", "X"], ["Y", "X"]] * 3
+    makers = [
+        lambda: widemargin.Perceptron(random_state=0, epochs=3).fit,
+        lambda: widemargin.Perceptron(random_state=0, epochs=3, keep="vote").fit,
+        lambda: widemargin.KernelPerceptron(random_state=0, epochs=3).fit,
+        lambda: widemargin.KernelPerceptron(random_state=0, epochs=3, budget=4).fit,
+        lambda: widemargin.Tagger(random_state=0, epochs=3).fit,
+    ]
+    write, due, found = Checkpoints.write, Checkpoints.due, []
+
+    def stop(self: Checkpoints, *contents: Any) -> None:
+        write(self, *contents)
+        raise _StopError
+
+    for number, make in enumerate(makers):
+        given = (words, tags) if number == len(makers) - 1 else (X, y)
+        place = folder() / f"points{number}"
+
+        def go_on(make: Any = make, given: Any = given, place: pathlib.Path = place) -> Any:
+            return make()(*given, checkpoint=place)
+
+        Checkpoints.write, Checkpoints.due = stop, lambda self: True  # type: ignore[method-assign]
+        try:
+            with contextlib.suppress(_StopError):
+                go_on()
+        finally:
+            Checkpoints.write, Checkpoints.due = write, due  # type: ignore[method-assign]
+        for path in sorted(place.glob("*.wm"))[:1]:
+            arrays, about = read_parts(path.read_bytes(), "model")
+            found.append(((go_on, path), arrays, about))
+    return found
+
+
+def checkpoint(data: bytes) -> None:
+    """A checkpoint: the training goes on, or it is refused in one line."""
+    script = Script(data)
+    (go_on, path), arrays, about = script.any_of(_good_checkpoints())
+    shutil.rmtree(path.parent, ignore_errors=True)
+    path.parent.mkdir()
+    task = about["task"]
+    arrays, about = change(arrays, about, script)
+    if isinstance(about, dict):
+        about["task"] = task
+    path.write_bytes(write_parts(arrays, about, "model", sealed=True))
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        try:
+            go_on()
+        except ValueError as error:
+            assert "\n" not in str(error)

@@ -1,0 +1,69 @@
+"""Requests to the server: answered, or refused with one line of JSON."""
+
+from __future__ import annotations
+
+import functools
+import json
+import sys
+from typing import Any
+
+from fuzz.forged import TESTS, model_files
+
+_TYPES = [
+    *("application/json", "application/x-ndjson", "text/plain", "text/csv", "text/x-svmlight"),
+    *("text/tab-separated-values", "text/x-vw", "text/x-conll", "text/x-conllu", None),
+]
+
+
+@functools.cache
+def _server() -> tuple[Any, list[str], Any]:
+    """A server of models of every kind, without a socket."""
+    sys.path.append(str(TESTS / "web"))
+    from talking import Server, request  # type: ignore[import-not-found]
+
+    from widemargin.web.serving.served import load_served
+
+    paths = model_files()
+    models = [load_served(str(path), path.stem) for path in paths]
+    return Server(models), [path.stem for path in paths], request
+
+
+def body(data: bytes) -> None:
+    """A body of any kind for any model."""
+    server, names, request = _server()
+    if len(data) < 3:
+        return
+    name, kind = names[data[0] % len(names)], _TYPES[data[1] % len(_TYPES)]
+    verb = ("predict", "explain", "predict")[data[2] % 3]
+    query = ("", "?scores=true", "?proba=true", "?top=3&token=1")[data[2] // 3 % 4]
+    asked = request("POST", f"/{verb}/{name}{query}", data[3:], kind)
+    ((status, headers, told),) = server.say(asked)
+    _check(status, headers, told)
+    assert status in (200, 413, 415, 422), (status, told)
+
+
+def raw(data: bytes) -> None:
+    """Anything at all over a connection."""
+    server, _, _ = _server()
+    connection, wire = server.connect()
+    connection.data_received(data)
+    server.turn()
+    for status, headers, told in _answers(wire.sent):
+        _check(status, headers, told)
+    if not wire.closed:
+        connection.connection_lost(None)
+
+
+def _answers(sent: bytes) -> Any:
+    from talking import answers  # type: ignore[import-not-found]
+
+    return answers(sent)
+
+
+def _check(status: int, headers: dict[str, str], told: bytes) -> None:
+    """An error is one line of JSON, never a traceback; nothing is a fault of the server."""
+    assert status < 500 or status == 503, (status, told)
+    assert b"Traceback" not in told
+    if status >= 400 and told:
+        error = json.loads(told)["error"]
+        assert "\n" not in error

@@ -1,0 +1,199 @@
+"""`widemargin train` for what annotates words: lemmatizers, morphologizers and annotators."""
+
+from __future__ import annotations
+
+import codecs
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import click
+
+from widemargin.cli.sentences import read_sentences
+from widemargin.cli.structured import SentenceTrainer
+from widemargin.cli.trainer import Job, Section
+from widemargin.data.readers.conllout import conll_text
+from widemargin.data.readers.corpus import Corpus
+from widemargin.data.readers.sources import STANDARD_INPUT, find_files, name_of, open_bytes
+from widemargin.errors import DataError
+from widemargin.markup.words import several
+from widemargin.parameters import Use
+from widemargin.structured.annotator.annotator import Annotator
+from widemargin.structured.annotator.document import Document
+from widemargin.structured.annotator.model import AnnotatorModel
+from widemargin.structured.lemmas.lemmatizer import Lemmatizer
+from widemargin.structured.morphology.morphologizer import Morphologizer
+from widemargin.structured.report import Report, measure_annotator, measure_columns
+from widemargin.threads import thread_count
+from widemargin.training.checkpoints import Checkpoints
+from widemargin.training.progress import Watcher
+
+#: Bytes that are read at once; a pipe is answered sooner.
+_PIECE = 1 << 20
+
+
+def _names(given: Sequence[str]) -> tuple[str, ...]:
+    """Names that are given one by one or between commas."""
+    return tuple(name for part in given for name in part.split(","))
+
+
+class _ColumnTrainer(SentenceTrainer):
+    """Trains what fills columns of words that have tags."""
+
+    def __init__(self, learner: str, given: Mapping[str, Any], job: Job) -> None:
+        super().__init__(learner, given, job)
+        for name in ("tags", "columns"):
+            if name in self.params:
+                self.params[name] = _names(self.params[name])
+        self.fitted = self.learns(**self.params)
+
+    learns: type[Any]
+
+    def uses(self) -> dict[str, Use]:
+        """Which parameters have an effect."""
+        held_out = self.job.valid is not None or self.job.validation is not None
+        waiting = Use(held_out, "without early stopping", "with held-out sentences")
+        return self.without_patience({"patience": waiting})
+
+    def fit(self, watch: Watcher, checkpoints: Checkpoints | None) -> Any:
+        """Learn."""
+        return self.fitted.fit(self.corpus, watch=watch).model_
+
+    def examine(self, model: Any, corpus: Corpus) -> Report:
+        """Compare columns."""
+        return measure_columns(model, corpus)
+
+
+class LemmatizerTrainer(_ColumnTrainer):
+    """Trains a lemmatizer."""
+
+    learns = Lemmatizer
+
+    def describe_learner(self, model: Any) -> Section:
+        """How many edit scripts there are."""
+        scripts = len(model.chooser.labels)
+        return Section({"scripts": scripts}, [f"lemmatizer: {several(scripts, 'edit script')}"])
+
+
+class MorphologizerTrainer(_ColumnTrainer):
+    """Trains a morphologizer."""
+
+    learns = Morphologizer
+
+    def describe_learner(self, model: Any) -> Section:
+        """The columns, and how many different cells there are."""
+        labels, columns = len(model.chooser.labels), ", ".join(model.columns)
+        figures = {"columns": list(model.columns), "labels": labels}
+        return Section(figures, [f"morphologizer of {columns}: {several(labels, 'label')}"])
+
+
+class AnnotatorTrainer(SentenceTrainer):
+    """Trains an annotator."""
+
+    fitted: Annotator
+
+    def __init__(self, learner: str, given: Mapping[str, Any], job: Job) -> None:
+        super().__init__(learner, given, job)
+        if job.validation:
+            raise click.UsageError(
+                "--valid of an annotator is another treebank: paragraphs of one text tell too much"
+                " about one another to be held out"
+            )
+        self.params.pop("validation", None)
+        self.fitted = Annotator(**self.params)
+
+    def read(self) -> None:
+        """Read the treebanks."""
+        self.corpus = read_sentences(self.job.files, {**self.given, "format": "conllu"})
+        if self.job.valid is not None:
+            self.held_out = read_sentences([self.job.valid], {**self.given, "format": "conllu"})
+
+    @property
+    def epochs(self) -> int:
+        """Each stage reports its own."""
+        return 1
+
+    def fit(self, watch: Watcher, checkpoints: Checkpoints | None) -> Any:
+        """Learn all stages."""
+        return self.fitted.fit(self.corpus, valid=self.held_out, watch=watch).model_
+
+    def examine(self, model: Any, corpus: Corpus) -> Report:
+        """Compare everything, from the running text."""
+        return measure_annotator(model, corpus)
+
+    def describe_learner(self, model: Any) -> Section:
+        """What it consists of."""
+        return Section({}, [f"annotator: {what}: {told}" for what, told in model.facts()])
+
+
+def annotate(model: AnnotatorModel, files: Sequence[str], given: Mapping[str, Any]) -> None:
+    """Print texts with everything that is found in them, as they are read."""
+    threads = thread_count(given["threads"] or -1)
+    input, write = given["input"], given["write"] or "conllu"
+    if input == "conllu" or (input is None and _are_conllu(files, given)):
+        if write != "conllu":
+            raise click.UsageError(f"--write {write} has no effect on CoNLL-U, which is copied")
+        corpus = read_sentences(files or [STANDARD_INPUT], {**given, "format": "conllu"})
+        _write(conll_text(corpus, model.columns(corpus, threads), "conllu"))
+        return
+    texts = _pieces(list(files) or [STANDARD_INPUT], given["encoding"] or "utf-8")
+    for number, document in enumerate(model.stream(texts, input or "text", threads)):
+        _write(_shown(document, write, number == 0))
+
+
+def _are_conllu(files: Sequence[str], given: Mapping[str, Any]) -> bool:
+    """Whether the input has sentences already."""
+    if given.get("format") is not None:
+        if given["format"] != "conllu":
+            raise click.UsageError(
+                f"--format {given['format']}: an annotator reads conllu, or text (see --input)"
+            )
+        return True
+    return bool(files) and all(".conllu" in path for path in files)
+
+
+def _shown(document: Document, write: str, first: bool) -> str:
+    """A document in a format."""
+    if write == "json":
+        return document.json_lines()
+    if write == "table":
+        return document.tab_separated(first)
+    return document.drawn() if write == "trees" else document.conllu()
+
+
+def _pieces(files: Sequence[str], encoding: str) -> Iterator[str]:
+    """The text of files piece by piece; each file begins a paragraph."""
+    for number, path in enumerate(find_files(list(files))):
+        if number:
+            yield "\n\n"
+        with open_bytes(path) as file:
+            yield from _decoded(file, name_of(path), encoding)
+
+
+def _decoded(file: Any, source: str, encoding: str) -> Iterator[str]:
+    """The text of one file piece by piece, without a byte order mark."""
+    try:
+        decoder = codecs.getincrementaldecoder(encoding)()
+    except LookupError:
+        raise DataError(f"encoding {encoding!r} is unknown") from None
+    read, lines, first = getattr(file, "read1", file.read), 1, True
+    while True:
+        content = read(_PIECE)
+        try:
+            text = decoder.decode(content, final=not content)
+        except UnicodeDecodeError as error:
+            line = lines + error.object.count(b"\n", 0, error.start)
+            raise DataError(
+                f"{source}:{line}: the byte 0x{error.object[error.start]:02x} is not {encoding}:"
+                " give the encoding (latin-1, perhaps), or convert the file"
+            ) from None
+        lines += text.count("\n")
+        yield text.removeprefix("\ufeff") if first else text
+        first = first and not text
+        if not content:
+            return
+
+
+def _write(text: str) -> None:
+    sys.stdout.buffer.write(text.encode())
+    sys.stdout.flush()

@@ -1,0 +1,1 @@
+"""Annotators: from raw text to sentences, tokens, tags, morphology, lemmas and trees."""

@@ -1,0 +1,269 @@
+"""A trained annotator: from text to documents, and saving to a file."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from itertools import chain
+from typing import Any, ClassVar
+
+import numpy as np
+
+from widemargin.certificates.certificate import RunCertificate
+from widemargin.data.readers.corpus import Corpus
+from widemargin.errors import ModelFileError
+from widemargin.modelfile import (
+    pack_value,
+    read_model_file,
+    restore,
+    unpack_value,
+    write_model_file,
+)
+from widemargin.structured.annotator.document import Document
+from widemargin.structured.lemmas.model import LemmatizerModel
+from widemargin.structured.morphology.model import MorphologizerModel
+from widemargin.structured.parser.model import ParserModel
+from widemargin.structured.sentences import corpus_of
+from widemargin.structured.tagger.model import TaggerModel
+from widemargin.structured.tokenizer.cuts import BLANK_LINE
+from widemargin.structured.tokenizer.model import TokenizerModel
+from widemargin.training.history import History
+
+#: The parts of an annotator in the order of its work.
+_PARTS: dict[str, Any] = {
+    "tokenizer": TokenizerModel,
+    "tagger": TaggerModel,
+    "morphology": MorphologizerModel,
+    "lemmas": LemmatizerModel,
+    "parser": ParserModel,
+}
+#: How texts can be given.
+INPUTS = ("text", "sentences", "tokens")
+
+
+@dataclass(frozen=True, eq=False)
+class AnnotatorModel:
+    """A trained annotator.
+
+    Attributes
+    ----------
+    tokenizer : TokenizerModel
+        Finds sentences and words.
+    tagger : TaggerModel
+        Finds the tags (UPOS) of words.
+    morphology : MorphologizerModel or None
+        Finds their features and finer tags, given those tags; None if the treebank has none.
+    lemmas : LemmatizerModel or None
+        Finds their lemmas, given tags and features; None if the treebank has none.
+    parser : ParserModel
+        Finds their trees, given tags and features.
+    params : dict
+        The parameters of the training.
+    """
+
+    #: The class that trains such models, and a short name for what they are.
+    learner: ClassVar[str] = "Annotator"
+    called: ClassVar[str] = "annotator"
+
+    tokenizer: TokenizerModel
+    tagger: TaggerModel
+    morphology: MorphologizerModel | None
+    lemmas: LemmatizerModel | None
+    parser: ParserModel
+    params: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def history(self) -> History:
+        """How the trees were learned, the last stage of the training."""
+        return self.parser.history
+
+    @property
+    def certificate(self) -> RunCertificate | None:
+        """The mistakes while learning trees."""
+        return self.parser.certificate
+
+    def facts(self) -> list[tuple[str, Any]]:
+        """More lines for the table of what was trained."""
+        found = [("tokens", f"{self.tokenizer.cutter.features:,} features of characters")]
+        found.append(("tags", f"{len(self.tagger.tags)} tags"))
+        for name, part in (("morphology", self.morphology), ("lemmas", self.lemmas)):
+            if part is not None:
+                found.append((name, ", ".join(f"{what}: {told}" for what, told in part.facts())))
+        found.append(("trees", ", ".join(f"{what}: {told}" for what, told in self.parser.facts())))
+        return found
+
+    # Answers
+
+    def __call__(self, text: str, n_jobs: int | None = None) -> Document:
+        """Annotate a text.
+
+        Parameters
+        ----------
+        text : str
+            Paragraphs end with an empty line; any other white space is a space.
+        n_jobs : int or None
+            Number of threads; -1 for one per core. The answers do not depend on it.
+        """
+        return self.document(text, n_jobs=n_jobs)
+
+    def document(
+        self,
+        text: str,
+        input: str = "text",
+        first: int = 1,
+        offset: int = 0,
+        n_jobs: int | None = None,
+    ) -> Document:
+        """Annotate a text, or a part of a longer one.
+
+        Parameters
+        ----------
+        text : str
+            The text.
+        input : {"text", "sentences", "tokens"}
+            "text": sentences and words are found in it. "sentences": every line is a sentence,
+            whose words are found. "tokens": every line is a sentence of words between spaces.
+        first, offset : int
+            The number of the first sentence, and where the text begins in the longer one.
+        n_jobs : int or None
+            Number of threads.
+        """
+        if input not in INPUTS:
+            raise ValueError(f"input={input!r} must be one of {', '.join(INPUTS)}")
+        found = _split_lines(text) if input == "tokens" else None
+        if found is None:
+            cuts, words = self.tokenizer.find_words(text, n_jobs, input == "sentences")
+            sizes = np.fromiter(map(len, words), np.int64, len(words))
+            forms = list(chain.from_iterable(words))
+            edges = np.concatenate([[0], np.cumsum(sizes)])[cuts.starts]
+            opens = np.concatenate([[True], cuts.paragraphs[:-1]])[: len(cuts.starts) - 1]
+            tokens = np.repeat(np.arange(len(words)), sizes)
+            found = Document(text, {"form": forms}, edges, tokens, cuts.begins, cuts.ends, opens)
+        corpus = Corpus({"form": found.columns["form"]}, found.starts, format="conllu")
+        if input != "text":  # all lines are one paragraph
+            opens = (np.arange(len(found)) == 0) & (first == 1)
+            found = replace(found, paragraphs=opens)
+        columns = {"form": found.columns["form"], **self.columns(corpus, n_jobs)}
+        return replace(found, columns=columns, first=first, offset=offset)
+
+    def columns(self, corpus: Corpus, n_jobs: int | None = None) -> dict[str, list[str]]:
+        """The columns of all words of a corpus: tags, morphology, lemmas and trees."""
+        found, given = self.tag(corpus, n_jobs)
+        lemmas = {} if self.lemmas is None else {"lemma": self.lemmas.flat_lemmas(given)}
+        trees = self.parser.predict(given, n_jobs)
+        heads = list(map(str, trees.heads.tolist()))
+        return {**lemmas, **found, "head": heads, "deprel": trees.labels}
+
+    def tag(self, corpus: Corpus, n_jobs: int | None = None) -> tuple[dict[str, list[str]], Corpus]:
+        """Tags and morphology of all words of a corpus, and the words with these columns."""
+        bare = Corpus({"word": corpus.words}, corpus.starts)
+        found = {"upos": self.tagger.flat_tags(bare, n_jobs)}
+        given = replace(bare, columns={**bare.columns, **found})
+        if self.morphology is not None:
+            found |= self.morphology.flat_columns(given)
+            given = replace(bare, columns={**bare.columns, **found})
+        return found, given
+
+    def annotate(self, sentences: Any, n_jobs: int | None = None) -> Corpus:
+        """Sentences whose words are known, with all columns.
+
+        Parameters
+        ----------
+        sentences : Corpus, path, or list of lists of words
+            Their columns, if there are any, are replaced.
+        """
+        corpus = corpus_of(sentences)
+        for name, cells in self.columns(corpus, n_jobs).items():
+            corpus = corpus.with_column(name, cells)
+        return corpus
+
+    def stream(
+        self, texts: Iterable[str], input: str = "text", n_jobs: int | None = None
+    ) -> Iterator[Document]:
+        """Annotate a text that comes in pieces, each as soon as its paragraphs are complete.
+
+        The documents together are what the whole text gives.
+        """
+        rest, first, offset = "", 1, 0
+        for text in chain(texts, [None]):
+            rest += text or ""
+            end = len(rest) if text is None else _complete(rest, input)
+            if end:
+                document = self.document(rest[:end], input, first, offset, n_jobs)
+                yield document
+                first, offset, rest = first + len(document), offset + end, rest[end:]
+
+    # Files
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Save the model to a file, atomically."""
+        write_model_file(path, *self.contents())
+
+    def contents(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+        """The model as arrays and a description."""
+        arrays: dict[str, np.ndarray] = {}
+        parts: dict[str, Any] = {}
+        for name in _PARTS:
+            part = getattr(self, name)
+            if part is None:
+                continue
+            its, described = part.contents(**({"names": False} if name == "tagger" else {}))
+            arrays |= {f"{name}.{key}": array for key, array in its.items()}
+            parts[name] = described
+        params = {name: pack_value(value) for name, value in self.params.items()}
+        return arrays, {"learner": "Annotator", "parts": parts, "params": params}
+
+    @classmethod
+    def of(cls, arrays: dict[str, np.ndarray], about: dict[str, Any]) -> AnnotatorModel:
+        """Undo `contents`."""
+        parts: dict[str, Any] = dict.fromkeys(_PARTS)
+        for name, described in about["parts"].items():
+            start = f"{name}."
+            its = {key[len(start) :]: one for key, one in arrays.items() if key.startswith(start)}
+            parts[name] = _PARTS[name].of(its, described)
+        params = {name: unpack_value(value) for name, value in about["params"].items()}
+        return cls(**parts, params=params)
+
+    def __repr__(self) -> str:
+        parts = [name for name in _PARTS if getattr(self, name) is not None]
+        return f"AnnotatorModel({', '.join(parts)})"
+
+
+def _split_lines(text: str) -> Document:
+    """A sentence per line, its tokens between white space."""
+    forms: list[str] = []
+    begins, starts, at = [], [0], 0
+    for line in text.split("\n"):
+        place = at
+        for form in line.split():
+            place = text.index(form, place)
+            begins.append(place)
+            forms.append(form)
+            place += len(form)
+        if len(forms) > starts[-1]:
+            starts.append(len(forms))
+        at += len(line) + 1
+    begun = np.array(begins, np.int64)
+    sizes = np.fromiter(map(len, forms), np.int64, len(forms))
+    edges = np.array(starts, np.int64)
+    return Document(text, {"form": forms}, edges, np.arange(len(forms)), begun, begun + sizes)
+
+
+def _complete(text: str, input: str) -> int:
+    """How much of a text can be annotated before the rest is known."""
+    if input != "text":
+        return text.rfind("\n") + 1
+    return max((found.end() for found in BLANK_LINE.finditer(text)), default=0)
+
+
+def load_annotator(path: str | os.PathLike[str]) -> AnnotatorModel:
+    """Read an annotator from its file.
+
+    This is the plain model, which is called with raw text; `widemargin.load` returns the
+    `Annotator` around it.
+    """
+    arrays, about = read_model_file(path)
+    if about.get("learner") != "Annotator":
+        raise ModelFileError(f"{path}: is not an annotator but a {about.get('learner')}")
+    return restore(path, arrays, about, AnnotatorModel.of)

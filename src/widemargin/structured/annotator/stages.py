@@ -1,0 +1,50 @@
+"""The stages of an annotator's training share one limit of time and one watch."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Sequence
+
+from widemargin.training.run import Moment, Watch
+
+
+class StageClock:
+    """Gives every stage its share of the time that is left.
+
+    Parameters
+    ----------
+    plan : sequence of (str, float)
+        The names of the stages in their order, and about how much longer one takes than another.
+    max_seconds : float or None
+        The time limit for all stages together.
+    watch : callable, optional
+        Called with the progress so far; return True to stop this stage and all later ones.
+    """
+
+    def __init__(
+        self,
+        plan: Sequence[tuple[str, float]],
+        max_seconds: float | None,
+        watch: Watch | None,
+    ) -> None:
+        self._plan, self._watch = list(plan), watch
+        self._limit = math.inf if max_seconds is None else float(max_seconds)
+        self._began = time.monotonic()
+        self._stopped = False
+
+    def begin(self) -> tuple[float | None, Watch]:
+        """The time limit of the next stage, and its watch."""
+        rest = sum(share for _, share in self._plan)
+        name, share = self._plan.pop(0)
+
+        def tell(moment: Moment) -> bool:
+            if not self._stopped and self._watch is not None:
+                self._stopped = bool(self._watch(moment._replace(stage=name)))
+            return self._stopped
+
+        if math.isinf(self._limit):
+            return None, tell
+        # Always more than zero, so that every stage learns something.
+        left = self._limit - (time.monotonic() - self._began)
+        return max(1e-3, left * share / rest), tell

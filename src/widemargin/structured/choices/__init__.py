@@ -1,0 +1,1 @@
+"""Choices among few candidates out of many labels: what lemmas and morphology have in common."""

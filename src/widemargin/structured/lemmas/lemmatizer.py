@@ -1,0 +1,209 @@
+"""Lemmatizer: learns from a treebank how words are put into their dictionary form."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
+from typing import Any
+
+import numpy as np
+
+from widemargin.data.encode.templates import Templates
+from widemargin.data.readers.corpus import Corpus
+from widemargin.errors import DataError
+from widemargin.parameters import check_patience, check_positive, check_seconds, check_whole
+from widemargin.structured.choices.candidates import CandidateLists
+from widemargin.structured.choices.chooser import Chooser, code_labels
+from widemargin.structured.choices.training import ChoiceSettings, learn_choices
+from widemargin.structured.estimator import StructuredEstimator
+from widemargin.structured.lemmas.model import LemmatizerModel, corpus_of_types
+from widemargin.structured.lemmas.scripts import script_of
+from widemargin.structured.sentences import corpus_of, hold_out
+from widemargin.structured.tagger.model import share_right
+from widemargin.structured.tagger.tagger import plain_value
+from widemargin.training.history import History
+from widemargin.training.run import Stops, Watch
+
+#: A script that was seen with fewer words says more about these than about others.
+_OFTEN = 2
+#: A word that was seen has only the scripts that it was seen with.
+_KNOWN = 1
+#: Weights below this are dropped.
+_LEAST = 1e-3
+
+
+def _templates(tags: Sequence[str]) -> list[str]:
+    """What tells the script of a word: its ends and its case, alone and with its tags."""
+    word = [*(f"suffix{n}[0]" for n in range(1, 7)), *(f"prefix{n}[0]" for n in range(1, 5))]
+    word += ["flags[0]", "suffix2[0]|flags[0]", "prefix1[0]|suffix2[0]", "lower[0]"]
+    both = "|".join(f"{tag}[0]" for tag in tags)
+    tagged = ["bias", *(f"{part}|{both}" for part in ("suffix1[0]", "suffix2[0]", "suffix3[0]"))]
+    tagged += [f"{part}|{tags[0]}[0]" for part in ("suffix4[0]", "suffix5[0]", "flags[0]")]
+    return [*tagged, *word, *dict.fromkeys((both, f"{tags[0]}[0]"))]
+
+
+@dataclass(eq=False, repr=False)
+class Lemmatizer(StructuredEstimator):
+    """Put words into their dictionary form: tries, VERB -> try.
+
+    Every word has an edit script: which letters at its beginning and end are replaced by others,
+    and how their case changes. Scripts are read off the words and lemmas of a treebank; a
+    perceptron (with the steps of PA-I) chooses among those that words with the same ending have. A
+    word that was seen with its tag has the scripts that it was seen with.
+
+    Parameters
+    ----------
+    epochs : int
+        Maximum number of passes over the different words.
+    tags : str or sequence of str
+        The columns that a lemma depends on beside the word. Candidates are found by the first.
+    C : float
+        The longest step after a mistake.
+    bits : int
+        Weights are hashed into a table of 2^bits.
+    validation : float, path or Corpus
+        A share of the sentences to hold out, or other sentences; their lemmas are scored after
+        every epoch, and the best weights are kept.
+    patience : int or None
+        Stop when that score has not improved for this many epochs; None only measures it.
+    max_seconds : float or None
+        Stop after this time.
+    random_state : int, Generator or None
+        Seed of the random generator, or the generator itself.
+
+    Attributes
+    ----------
+    model_ : LemmatizerModel
+        The trained model, which can be saved.
+    history_ : History
+        Mistakes are counted by different words.
+
+    Examples
+    --------
+    >>> words = [["dogs", "barked"], ["cats", "walked"], ["birds", "sing"]]
+    >>> lemmas = [["dog", "bark"], ["cat", "walk"], ["bird", "sing"]]
+    >>> columns = {"word": words, "lemma": lemmas, "upos": [["NOUN", "VERB"]] * 3}
+    >>> lemmatizer = Lemmatizer(tags="upos", random_state=0).fit(columns)
+    >>> lemmatizer.predict({"word": [["rats", "talked"]], "upos": [["NOUN", "VERB"]]})
+    [['rat', 'talk']]
+    """
+
+    epochs: int = 8
+    _: KW_ONLY
+    tags: str | Sequence[str] = ("upos", "feats")
+    C: float = 0.1
+    bits: int = 20
+    validation: Any = 0.0
+    patience: int | None = 3
+    max_seconds: float | None = None
+    random_state: Any = None
+
+    def fit(self, sentences: Any, y: None = None, *, watch: Watch | None = None) -> Lemmatizer:
+        """Learn from sentences with lemmas.
+
+        Parameters
+        ----------
+        sentences : Corpus, path or dict of columns
+            With the columns lemma and `tags`. A lemma "_" is unknown.
+        y : None
+            Not used: the lemmas are a column of the sentences.
+        watch : callable
+            Called with the progress so far; return True to stop.
+        """
+        self._check()
+        rng = np.random.default_rng(self.random_state)
+        corpus, held_out = hold_out(self.validation, corpus_of(sentences), rng)
+        tags = (self.tags,) if isinstance(self.tags, str) else tuple(self.tags)
+        known = _types(corpus, tags)
+        scripts, right = code_labels([script_of(word, lemma) for (word, *_), lemma in known])
+        types = corpus_of_types([one for one, _ in known], tags)
+        chooser = Chooser(
+            scripts,
+            [[script] for script in scripts],
+            Templates(_templates(tags)),
+            _candidates(types, tags[0], right),
+            tags[0],
+        )
+        # Every word is learned from as if it had never been seen.
+        lists = [
+            chooser.candidates.of_ending(tag, word.lower())
+            for word, tag in zip(types.words, types.column(tags[0]), strict=True)
+        ]
+        score = None
+        if held_out is not None:
+            answers = held_out.column("lemma")
+
+            def score(trained: Chooser) -> float:
+                return share_right(LemmatizerModel(trained, tags).flat_lemmas(held_out), answers)
+
+        stops = Stops(self.epochs, self.patience, max_seconds=self.max_seconds or math.inf)
+        settings = ChoiceSettings(self.C, self.bits, stops, _LEAST)
+        words = chooser.read(types, np.array(lists, np.uint32))
+        chooser = learn_choices(chooser, words, right, settings, rng, score=score, watch=watch)
+        params = {name: plain_value(value) for name, value in self.get_params(deep=False).items()}
+        self.model_ = LemmatizerModel(chooser, tags, params)
+        return self
+
+    def _check(self) -> None:
+        check_whole("epochs", self.epochs, least=1)
+        check_positive("C", self.C, infinite=True)
+        check_whole("bits", self.bits, 8, 28)
+        check_patience(self.patience)
+        check_seconds("max_seconds", self.max_seconds)
+
+    def restore(self, model: LemmatizerModel) -> Lemmatizer:
+        """Use an existing model, such as one loaded from a file."""
+        self.model_ = model
+        return self
+
+    @property
+    def history_(self) -> History:
+        """What happened in each epoch."""
+        return self.model_.history
+
+    def predict(self, sentences: Any) -> list[list[str]]:
+        """The lemmas of many sentences, see `LemmatizerModel.predict`."""
+        return self.model_.predict(sentences)
+
+    def score(self, sentences: Any, y: None = None) -> float:
+        """The share of words whose lemma is right."""
+        corpus = corpus_of(sentences)
+        return share_right(self.model_.flat_lemmas(corpus), corpus.column("lemma"))
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Save the model to a file, which `load_lemmatizer` reads."""
+        self.model_.save(path)
+
+
+def _types(corpus: Corpus, tags: Sequence[str]) -> list[tuple[tuple[str, ...], str]]:
+    """Words with their tags, and their commonest lemma."""
+    counts = _count(corpus, tags, corpus.column("lemma"))
+    if not counts:
+        raise DataError(
+            f"{corpus.source}: the column 'lemma' is '_' everywhere, so there is nothing to learn"
+        )
+    best: dict[tuple[str, ...], str] = {}
+    for (one, lemma), _ in sorted(counts.items(), key=lambda item: (-item[1], item[0])):
+        best.setdefault(one, lemma)
+    return sorted(best.items())
+
+
+def _count(
+    corpus: Corpus, tags: Sequence[str], lemmas: Sequence[str]
+) -> Counter[tuple[tuple[str, ...], str]]:
+    """How often each word with its tags has each lemma; unknown lemmas do not count."""
+    words = zip(corpus.words, *(corpus.column(name) for name in tags), strict=True)
+    pairs = zip(words, lemmas, strict=True)
+    return Counter((one, lemma) for one, lemma in pairs if lemma != "_" or one[0] == "_")
+
+
+def _candidates(types: Corpus, tag: str, scripts: np.ndarray) -> CandidateLists:
+    """The scripts that words may have; those of one word are for no other."""
+    words = [word.lower() for word in types.words]
+    kinds = set(zip(words, scripts.tolist(), strict=True))
+    times = Counter(script for _, script in kinds)
+    general = {script for script, count in times.items() if count >= _OFTEN}
+    return CandidateLists.of_training(words, types.column(tag), scripts.tolist(), _KNOWN, general)

@@ -1,0 +1,161 @@
+"""A trained lemmatizer: lemmas of words with tags, and saving to a file."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import pairwise
+from typing import Any, ClassVar
+
+import numpy as np
+
+from widemargin.certificates.certificate import RunCertificate
+from widemargin.data.readers.corpus import Corpus
+from widemargin.errors import ModelFileError
+from widemargin.modelfile import (
+    pack_value,
+    read_model_file,
+    restore,
+    unpack_value,
+    write_model_file,
+)
+from widemargin.structured.choices.chooser import Chooser
+from widemargin.structured.lemmas.scripts import apply_script
+from widemargin.structured.sentences import TagLists, corpus_of
+from widemargin.training.history import History
+
+#: Lemmas that are remembered at most.
+_REMEMBERED = 1 << 18
+
+
+@dataclass(frozen=True, eq=False)
+class LemmatizerModel:
+    """A trained lemmatizer.
+
+    Attributes
+    ----------
+    chooser : Chooser
+        Chooses the edit script of a word.
+    tags : tuple of str
+        The columns that it reads beside the words.
+    params : dict
+        The parameters of the training.
+    """
+
+    #: The class that trains such models, and a short name for what they are.
+    learner: ClassVar[str] = "Lemmatizer"
+    called: ClassVar[str] = "lemmatizer"
+    #: The column that it writes.
+    column: ClassVar[str] = "lemma"
+    certificate: ClassVar[RunCertificate | None] = None
+
+    chooser: Chooser
+    tags: tuple[str, ...]
+    params: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def history(self) -> History:
+        """How it was learned."""
+        return self.chooser.history
+
+    def facts(self) -> list[tuple[str, Any]]:
+        """More lines for the table of what was trained."""
+        return [
+            ("tags", ", ".join(self.tags)),
+            ("edit scripts", f"{len(self.chooser.labels):,}"),
+            ("words", f"{len(self.chooser.candidates.words):,} with their tags"),
+            ("weights", f"{self.chooser.weights:,}"),
+        ]
+
+    @cached_property
+    def _memory(self) -> dict[tuple[str, ...], str]:
+        return {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Cached values are computed again.
+        return {name: getattr(self, name) for name in self.__dataclass_fields__}
+
+    def flat_lemmas(self, corpus: Corpus) -> list[str]:
+        """The lemmas of all words of a corpus, in one list.
+
+        They depend on nothing but a word and its tags, so every pair of them is looked at once.
+        """
+        asked = list(zip(corpus.words, *(corpus.column(name) for name in self.tags), strict=True))
+        memory = self._memory
+        if len(memory) > _REMEMBERED:
+            memory.clear()
+        new = [one for one in dict.fromkeys(asked) if one not in memory]
+        if new:
+            types = corpus_of_types(new, self.tags)
+            scripts = self.chooser.choose(types).tolist()
+            names = self.chooser.labels
+            for one, script in zip(new, scripts, strict=True):
+                memory[one] = apply_script(names[script], one[0])
+        return [memory[one] for one in asked]
+
+    def flat_columns(self, corpus: Corpus) -> dict[str, list[str]]:
+        """The column of lemmas of all words of a corpus."""
+        return {self.column: self.flat_lemmas(corpus)}
+
+    def predict(self, sentences: Any) -> list[list[str]]:
+        """The lemmas of many sentences, one list per sentence.
+
+        Parameters
+        ----------
+        sentences : Corpus, path or dict of columns
+            With the columns of the tags.
+        """
+        corpus = corpus_of(sentences, beside=self.tags)
+        flat = self.flat_lemmas(corpus)
+        return TagLists(flat[a:b] for a, b in pairwise(corpus.starts.tolist()))
+
+    def lemma(self, word: str, *tags: str) -> str:
+        """The lemma of one word with its tags, in the order of `tags`."""
+        return self.flat_lemmas(corpus_of_types([(word, *tags)], self.tags))[0]
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Save the model to a file, atomically."""
+        write_model_file(path, *self.contents())
+
+    def contents(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+        """The model as arrays and a description."""
+        arrays, about = self.chooser.contents()
+        params = {name: pack_value(value) for name, value in self.params.items()}
+        described = {"learner": "Lemmatizer", "tags": list(self.tags), "params": params}
+        return arrays, {**described, "chooser": about}
+
+    @classmethod
+    def of(cls, arrays: dict[str, np.ndarray], about: dict[str, Any]) -> LemmatizerModel:
+        """Undo `contents`."""
+        params = {name: unpack_value(value) for name, value in about["params"].items()}
+        return cls(Chooser.of(arrays, about["chooser"]), tuple(about["tags"]), params)
+
+    def __repr__(self) -> str:
+        return f"LemmatizerModel({len(self.chooser.labels)} edit scripts)"
+
+
+def corpus_of_types(types: Sequence[tuple[str, ...]], tags: Sequence[str]) -> Corpus:
+    """Words with their tags as a corpus of sentences of one word each."""
+    columns = dict(zip(("word", *tags), map(list, zip(*types, strict=True)), strict=True))
+    return Corpus(columns, np.arange(len(types) + 1, dtype=np.int64))
+
+
+def load_lemmatizer(path: str | os.PathLike[str]) -> LemmatizerModel:
+    """Read a lemmatizer from its file.
+
+    This is the plain model; `widemargin.load` returns the `Lemmatizer` around it.
+
+    Examples
+    --------
+    >>> from widemargin.structured import Lemmatizer, load_lemmatizer
+    >>> columns = {"word": [["dogs", "bark"]], "lemma": [["dog", "bark"]], "upos": [["N", "V"]]}
+    >>> Lemmatizer(tags="upos", random_state=0).fit(columns).save("lemmas.wm")
+    >>> load_lemmatizer("lemmas.wm").lemma("dogs", "N")
+    'dog'
+    """
+    arrays, about = read_model_file(path)
+    if about.get("learner") != "Lemmatizer":
+        raise ModelFileError(f"{path}: is not a lemmatizer but a {about.get('learner')}")
+    return restore(path, arrays, about, LemmatizerModel.of)

@@ -1,0 +1,139 @@
+"""A trained morphologizer: columns of words with tags, and saving to a file."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any, ClassVar
+
+import numpy as np
+
+from widemargin.certificates.certificate import RunCertificate
+from widemargin.data.readers.corpus import Corpus
+from widemargin.errors import ModelFileError
+from widemargin.modelfile import (
+    pack_value,
+    read_model_file,
+    restore,
+    unpack_value,
+    write_model_file,
+)
+from widemargin.structured.choices.chooser import Chooser
+from widemargin.structured.sentences import TagLists, corpus_of
+from widemargin.training.history import History
+
+#: Stands between the cells of a label.
+BETWEEN = "\t"
+
+
+@dataclass(frozen=True, eq=False)
+class MorphologizerModel:
+    """A trained morphologizer.
+
+    Attributes
+    ----------
+    chooser : Chooser
+        Chooses the cells of a word together.
+    columns : tuple of str
+        The columns that it fills.
+    tags : tuple of str
+        The columns that it reads beside the words.
+    params : dict
+        The parameters of the training.
+    """
+
+    #: The class that trains such models, and a short name for what they are.
+    learner: ClassVar[str] = "Morphologizer"
+    called: ClassVar[str] = "morphologizer"
+    certificate: ClassVar[RunCertificate | None] = None
+
+    chooser: Chooser
+    columns: tuple[str, ...]
+    tags: tuple[str, ...]
+    params: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def history(self) -> History:
+        """How it was learned."""
+        return self.chooser.history
+
+    def facts(self) -> list[tuple[str, Any]]:
+        """More lines for the table of what was trained."""
+        parts = {part for parts in self.chooser.parts for part in parts}
+        labels = len(self.chooser.labels)
+        return [
+            ("columns", ", ".join(self.columns)),
+            ("tags", ", ".join(self.tags)),
+            ("labels", f"{labels:,} of {len(parts) - labels:,} values"),
+            ("weights", f"{self.chooser.weights:,}"),
+        ]
+
+    def flat_columns(self, corpus: Corpus) -> dict[str, list[str]]:
+        """The columns of all words of a corpus, each in one list."""
+        chosen = self.chooser.choose(corpus)
+        cells = [label.split(BETWEEN) for label in self.chooser.labels]
+        return {
+            name: np.array([label[k] for label in cells], object)[chosen].tolist()
+            for k, name in enumerate(self.columns)
+        }
+
+    def predict(self, sentences: Any) -> dict[str, list[list[str]]]:
+        """The columns of many sentences, each as one list per sentence.
+
+        Parameters
+        ----------
+        sentences : Corpus, path or dict of columns
+            With the columns of the tags.
+        """
+        corpus = corpus_of(sentences, beside=self.tags)
+        edges = list(pairwise(corpus.starts.tolist()))
+        return {
+            name: TagLists(cells[a:b] for a, b in edges)
+            for name, cells in self.flat_columns(corpus).items()
+        }
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Save the model to a file, atomically."""
+        write_model_file(path, *self.contents())
+
+    def contents(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+        """The model as arrays and a description."""
+        arrays, about = self.chooser.contents()
+        described = {
+            "learner": "Morphologizer",
+            "columns": list(self.columns),
+            "tags": list(self.tags),
+            "params": {name: pack_value(value) for name, value in self.params.items()},
+            "chooser": about,
+        }
+        return arrays, described
+
+    @classmethod
+    def of(cls, arrays: dict[str, np.ndarray], about: dict[str, Any]) -> MorphologizerModel:
+        """Undo `contents`."""
+        params = {name: unpack_value(value) for name, value in about["params"].items()}
+        chooser = Chooser.of(arrays, about["chooser"])
+        return cls(chooser, tuple(about["columns"]), tuple(about["tags"]), params)
+
+    def __repr__(self) -> str:
+        return f"MorphologizerModel({', '.join(self.columns)}, {len(self.chooser.labels)} labels)"
+
+
+def load_morphologizer(path: str | os.PathLike[str]) -> MorphologizerModel:
+    """Read a morphologizer from its file.
+
+    This is the plain model; `widemargin.load` returns the `Morphologizer` around it.
+
+    Examples
+    --------
+    >>> from widemargin.structured import Morphologizer, load_morphologizer
+    >>> columns = {"word": [["dogs"]], "upos": [["NOUN"]], "feats": [["Number=Plur"]]}
+    >>> Morphologizer(columns="feats", random_state=0).fit(columns).save("feats.wm")
+    >>> load_morphologizer("feats.wm").predict({"word": [["dogs"]], "upos": [["NOUN"]]})
+    {'feats': [['Number=Plur']]}
+    """
+    arrays, about = read_model_file(path)
+    if about.get("learner") != "Morphologizer":
+        raise ModelFileError(f"{path}: is not a morphologizer but a {about.get('learner')}")
+    return restore(path, arrays, about, MorphologizerModel.of)

@@ -1,0 +1,218 @@
+"""Morphologizer: learns the features (FEATS) and finer tags (XPOS) of words."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
+from typing import Any
+
+import numpy as np
+
+from widemargin.data.encode.templates import Templates
+from widemargin.data.readers.corpus import Corpus
+from widemargin.errors import DataError
+from widemargin.parameters import check_patience, check_positive, check_seconds, check_whole
+from widemargin.structured.choices.candidates import CandidateLists
+from widemargin.structured.choices.chooser import Chooser, code_labels
+from widemargin.structured.choices.training import ChoiceSettings, learn_choices
+from widemargin.structured.estimator import StructuredEstimator
+from widemargin.structured.morphology.model import BETWEEN, MorphologizerModel
+from widemargin.structured.sentences import corpus_of, hold_out
+from widemargin.structured.tagger.model import share_right
+from widemargin.structured.tagger.tagger import plain_value
+from widemargin.training.history import History
+from widemargin.training.run import Stops, Watch
+
+#: A word seen so often with its tag has no other values than it was seen with.
+_OFTEN = 5
+#: Weights below this are dropped.
+_LEAST = 1e-3
+
+
+def _templates(tags: Sequence[str]) -> list[str]:
+    """What tells the values of a word: the word, its neighbours, and the tags of all of them."""
+    tag = tags[0]
+    return [
+        "lower[0]",
+        "bias",
+        *(f"suffix{n}[0]" for n in range(1, 8)),
+        *(f"prefix{n}[0]" for n in range(1, 6)),
+        *("lower[-2]", "lower[-1]", "lower[1]", "lower[2]"),
+        *(f"suffix{n}[{place}]" for n in range(1, 5) for place in (-1, 1)),
+        *("suffix2[-2]", "suffix2[2]"),
+        *("flags[0]", "runs[0]"),
+        *(f"{name}[{place}]" for name in tags for place in (-2, -1, 1, 2)),
+        *(f"{name}[0]" for name in tags),
+        f"{tag}[-1]|{tag}[0]|{tag}[1]",
+        f"{tag}[-2]|{tag}[-1]|{tag}[0]",
+        f"{tag}[0]|{tag}[1]|{tag}[2]",
+        f"lower[-1]|{tag}[0]",
+        f"lower[1]|{tag}[0]",
+        f"{tag}[-1]|lower[0]",
+        f"lower[0]|{tag}[1]",
+        f"suffix2[0]|{tag}[-1]",
+        f"suffix2[0]|{tag}[1]",
+        f"suffix3[0]|{tag}[-1]|{tag}[1]",
+        f"suffix3[-1]|{tag}[0]",
+        f"suffix3[1]|{tag}[0]",
+        *("suffix2[-1]|suffix2[0]", "suffix2[0]|suffix2[1]", "suffix3[-1]|suffix3[0]"),
+        *("suffix3[0]|suffix3[1]", "lower[-1]|lower[0]", "lower[0]|lower[1]"),
+    ]
+
+
+@dataclass(eq=False, repr=False)
+class Morphologizer(StructuredEstimator):
+    """Find the morphology of words: features such as Case=Gen|Number=Plur, and finer tags.
+
+    The values of all columns are chosen together, among those that the word, or words with the same
+    ending and tag, were seen with. A value is scored by its parts: each attribute (Case=Gen), the
+    finer tag, and the whole. So attributes share what is learned about them, and weights exist only
+    for features and parts that met in a mistake. Words are read from left to right, and earlier
+    choices are features of later ones.
+
+    Parameters
+    ----------
+    epochs : int
+        Maximum number of passes over the sentences.
+    columns : str or sequence of str
+        The columns to learn.
+    tags : str or sequence of str
+        The columns that are read beside the words. Candidates are found by the first.
+    C : float
+        The longest step after a mistake.
+    bits : int
+        Weights are hashed into a table of 2^bits.
+    validation : float, path or Corpus
+        A share of the sentences to hold out, or other sentences; the columns are scored after every
+        epoch, and the best weights are kept.
+    patience : int or None
+        Stop when that score has not improved for this many epochs; None only measures it.
+    max_seconds : float or None
+        Stop after this time.
+    random_state : int, Generator or None
+        Seed of the random generator, or the generator itself.
+
+    Attributes
+    ----------
+    model_ : MorphologizerModel
+        The trained model, which can be saved.
+    history_ : History
+        Mistakes are counted by words that have a choice.
+
+    Examples
+    --------
+    >>> words, upos = [["the", "dog"], ["the", "dogs"]], [["DET", "NOUN"]] * 2
+    >>> feats = [["Definite=Def", "Number=Sing"], ["Definite=Def", "Number=Plur"]]
+    >>> given = {"word": words, "upos": upos, "feats": feats}
+    >>> morphologizer = Morphologizer(columns="feats", random_state=0).fit(given)
+    >>> morphologizer.predict({"word": [["dogs"]], "upos": [["NOUN"]]})
+    {'feats': [['Number=Plur']]}
+    """
+
+    epochs: int = 8
+    _: KW_ONLY
+    columns: str | Sequence[str] = ("xpos", "feats")
+    tags: str | Sequence[str] = "upos"
+    C: float = 0.01
+    bits: int = 21
+    validation: Any = 0.0
+    patience: int | None = 3
+    max_seconds: float | None = None
+    random_state: Any = None
+
+    def fit(self, sentences: Any, y: None = None, *, watch: Watch | None = None) -> Morphologizer:
+        """Learn from sentences with morphology.
+
+        Parameters
+        ----------
+        sentences : Corpus, path or dict of columns
+            With `columns` and `tags`.
+        y : None
+            Not used: the answers are columns of the sentences.
+        watch : callable
+            Called with the progress so far; return True to stop.
+        """
+        self._check()
+        rng = np.random.default_rng(self.random_state)
+        corpus, held_out = hold_out(self.validation, corpus_of(sentences), rng)
+        columns, tags = (
+            (given,) if isinstance(given, str) else tuple(given)
+            for given in (self.columns, self.tags)
+        )
+        labels, right = code_labels(_labels(corpus, columns))
+        if len(labels) == 1 and set(labels[0].split(BETWEEN)) == {"_"}:
+            raise DataError(
+                f"{corpus.source}: {' and '.join(columns)} are '_' everywhere, so there is nothing"
+                " to learn"
+            )
+        words = [word.lower() for word in corpus.words]
+        chooser = Chooser(
+            labels,
+            [_parts(label, columns) for label in labels],
+            Templates(_templates(tags)),
+            CandidateLists.of_training(words, corpus.column(tags[0]), right.tolist(), _OFTEN),
+            tags[0],
+            earlier=True,
+        )
+        score = None
+        if held_out is not None:
+            answers = _labels(held_out, columns)
+
+            def score(trained: Chooser) -> float:
+                found = np.array(labels, object)[trained.choose(held_out)]
+                return share_right(found.tolist(), answers)
+
+        stops = Stops(self.epochs, self.patience, max_seconds=self.max_seconds or math.inf)
+        settings = ChoiceSettings(self.C, self.bits, stops, _LEAST)
+        given = chooser, chooser.read(corpus), right, settings, rng
+        chooser = learn_choices(*given, score=score, watch=watch)
+        params = {name: plain_value(value) for name, value in self.get_params(deep=False).items()}
+        self.model_ = MorphologizerModel(chooser, columns, tags, params)
+        return self
+
+    def _check(self) -> None:
+        check_whole("epochs", self.epochs, least=1)
+        check_positive("C", self.C, infinite=True)
+        check_whole("bits", self.bits, 8, 28)
+        check_patience(self.patience)
+        check_seconds("max_seconds", self.max_seconds)
+
+    def restore(self, model: MorphologizerModel) -> Morphologizer:
+        """Use an existing model, such as one loaded from a file."""
+        self.model_ = model
+        return self
+
+    @property
+    def history_(self) -> History:
+        """What happened in each epoch."""
+        return self.model_.history
+
+    def predict(self, sentences: Any) -> dict[str, list[list[str]]]:
+        """The columns of many sentences, see `MorphologizerModel.predict`."""
+        return self.model_.predict(sentences)
+
+    def score(self, sentences: Any, y: None = None) -> float:
+        """The share of words for which all columns are right."""
+        corpus, model = corpus_of(sentences), self.model_
+        found = map(BETWEEN.join, zip(*model.flat_columns(corpus).values(), strict=True))
+        return share_right(list(found), _labels(corpus, model.columns))
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Save the model to a file, which `load_morphologizer` reads."""
+        self.model_.save(path)
+
+
+def _labels(corpus: Corpus, columns: Sequence[str]) -> list[str]:
+    """The cells of all columns of every word as one label."""
+    cells = [corpus.column(name) for name in columns]
+    return list(map(BETWEEN.join, zip(*cells, strict=True)))
+
+
+def _parts(label: str, columns: Sequence[str]) -> list[str]:
+    """The parts of a label: the values of its attributes, and the whole."""
+    found = [f"={label}"]
+    for name, cell in zip(columns, label.split(BETWEEN), strict=True):
+        found += [f"{name}:{value}" for value in dict.fromkeys(cell.split("|"))]
+    return found

@@ -1,0 +1,139 @@
+"""Trees whose arcs cross, as trees whose arcs do not, and back (Nivre and Nilsson, 2005).
+
+An arc that crosses others is lifted: its word is attached to the head of its head, until no arcs
+cross. The label remembers where the word belongs: `obl^conj` is an obl of a word below that is a
+conj. Such trees are learned and found like all others. Then every word with such a label is
+lowered: it is attached to the first word below its head, breadth first, that has the label.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Sequence
+from itertools import pairwise
+
+import numpy as np
+
+from widemargin.data.readers.corpus import Corpus
+from widemargin.structured.parser.trees import check_trees, heads_of
+
+#: What separates a label from that of the head.
+MARK = "^"
+#: How often a marked label must occur to be learned.
+_LEAST = 10
+
+
+def lift(heads: Sequence[int], labels: Sequence[str]) -> tuple[list[int], list[str]]:
+    """A tree without crossing arcs, whose labels say how to make the original of it.
+
+    The shortest arc that crosses others is lifted first, the first of several.
+
+    Parameters
+    ----------
+    heads : sequence of int
+        The head of each word, counted from 1; 0 is the root.
+    labels : sequence of str
+        The labels of the arcs.
+
+    Examples
+    --------
+    >>> lift([3, 4, 0, 3], ["det", "obj", "root", "xcomp"])
+    ([3, 3, 0, 3], ['det', 'obj^xcomp', 'root', 'xcomp'])
+    """
+    lifted, marked = [0, *heads], list(labels)
+    while True:
+        long = [word for word in range(1, len(lifted)) if _crosses(lifted, word)]
+        if not long:
+            return lifted[1:], marked
+        word = min(long, key=lambda word: abs(lifted[word] - word))
+        head = heads[word - 1]
+        marked[word - 1] = f"{plain_label(labels[word - 1])}{MARK}{plain_label(labels[head - 1])}"
+        lifted[word] = lifted[lifted[word]]
+
+
+def _crosses(heads: Sequence[int], word: int) -> bool:
+    """Whether a word between another one and its head does not hang on that head."""
+    head = heads[word]
+    for between in range(min(word, head) + 1, max(word, head)):
+        above = between
+        while above not in (0, head):
+            above = heads[above]
+        if above != head:
+            return True
+    return False
+
+
+def lower(heads: Sequence[int], labels: Sequence[str]) -> tuple[list[int], list[str]]:
+    """Undo `lift`, as far as labels tell; a word that finds no such head stays where it is.
+
+    Examples
+    --------
+    >>> lower([3, 3, 0, 3], ["det", "obj^xcomp", "root", "xcomp"])
+    ([3, 4, 0, 3], ['det', 'obj', 'root', 'xcomp'])
+    """
+    lowered, plain = [0, *heads], [plain_label(label) for label in labels]
+    wanted = {
+        word: label.partition(MARK)[2] for word, label in enumerate(labels, 1) if MARK in label
+    }
+    moved = True
+    while moved:  # a word may find its head only once that was lowered
+        moved = False
+        for word in list(wanted):
+            found = _below(lowered, plain, word, wanted[word])
+            if found:
+                lowered[word] = found
+                del wanted[word]
+                moved = True
+    return lowered[1:], plain
+
+
+def _below(heads: list[int], labels: Sequence[str], word: int, wanted: str) -> int:
+    """The first word below the head of a word, breadth first, that has a label; 0 if none has."""
+    children: dict[int, list[int]] = {}
+    for child in range(1, len(heads)):
+        if child != word:
+            children.setdefault(heads[child], []).append(child)
+    queue = deque([heads[word]])
+    while queue:
+        for child in children.get(queue.popleft(), ()):
+            if labels[child - 1] == wanted:
+                return child
+            queue.append(child)
+    return 0
+
+
+def plain_label(label: str) -> str:
+    """A label without what it says about the head."""
+    return label.partition(MARK)[0]
+
+
+def lift_trees(corpus: Corpus, least: int = _LEAST) -> Corpus:
+    """A corpus whose trees are lifted, after a check, if their marked labels are common.
+
+    A tree with a marked label that occurs fewer than `least` times stays as it is.
+    """
+    heads = heads_of(corpus)
+    check_trees(corpus, heads, single_root=True)
+    labels, flat = list(corpus.column("deprel")), heads.tolist()
+    lifted, seen = {}, Counter[str]()
+    for a, b in pairwise(corpus.starts.tolist()):
+        tree = lift(flat[a:b], labels[a:b])
+        if tree[0] != flat[a:b]:
+            lifted[a, b] = tree
+            seen.update(label for label in tree[1] if MARK in label)
+    for (a, b), (its, marked) in lifted.items():
+        if all(seen[label] >= least for label in marked if MARK in label):
+            flat[a:b], labels[a:b] = its, marked
+    return corpus.with_column("head", list(map(str, flat))).with_column("deprel", labels)
+
+
+def lower_trees(
+    heads: np.ndarray, labels: list[str], starts: np.ndarray
+) -> tuple[np.ndarray, list[str]]:
+    """The trees of many sentences, lowered."""
+    marked = [token for token, label in enumerate(labels) if MARK in label]
+    lowered, plain = heads.copy(), list(labels)
+    for sentence in np.unique(np.searchsorted(starts, marked, "right") - 1).tolist():
+        a, b = int(starts[sentence]), int(starts[sentence + 1])
+        lowered[a:b], plain[a:b] = lower(heads[a:b].tolist(), labels[a:b])
+    return lowered, plain

@@ -1,0 +1,439 @@
+"""Files whose digest is right and whose content is meant to do harm: refused, at no cost."""
+
+import json
+import pickle
+import resource
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from forging import forged_cache, forged_model, header_of, sealed_file
+from shell import run_shell
+from small_language import made_corpus
+from tagged_sentences import SENTENCES, TAGS
+
+import widemargin
+from widemargin import ModelFileError
+from widemargin.data.cache import is_cache, read_cache
+from widemargin.errors import DataError
+from widemargin.modelfile import read_model_file, write_model_file
+from widemargin.training.checkpoints import Checkpoints
+
+rng = np.random.default_rng(0)
+X = rng.normal(size=(30, 4))
+Y = np.arange(30) % 3
+TEXTS = ["win money now", "see you at lunch", "cheap pills", "how is the family"] * 3
+
+
+def saved(folder, name):
+    """A small model of each kind."""
+    path = folder / f"{name}.wm"
+    wide = sp.random(30, 200_000, 1e-4, "csr", random_state=0)
+    tagger = widemargin.Tagger(epochs=2, random_state=0)
+    learners = {
+        "linear": lambda: widemargin.Perceptron(random_state=0).fit(X, Y),
+        "vote": lambda: widemargin.Perceptron(keep="vote", random_state=0).fit(sp.csr_matrix(X), Y),
+        "wide": lambda: widemargin.Perceptron(random_state=0).fit(wide, Y),
+        "text": lambda: widemargin.TextClassifier(random_state=0, idf=True, bits=10).fit(
+            TEXTS, ["a", "b"] * 6
+        ),
+        "kernel": lambda: widemargin.KernelPerceptron(keep="vote", random_state=0).fit(
+            sp.csr_matrix(X), Y
+        ),
+        "strings": lambda: widemargin.KernelPerceptron(kernel="ngrams").fit(TEXTS, ["a", "b"] * 6),
+        "svm": lambda: widemargin.KernelSVM(random_state=0).fit(X, Y),
+        "tagger": lambda: tagger.fit(SENTENCES, TAGS),
+        "parser": lambda: widemargin.Parser(epochs=1, random_state=0).fit(made_corpus(20)),
+    }
+    learners[name]().save(path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def contents(tmp_path_factory):
+    """What files of models hold, by the name of the model; read once."""
+    folder, found = tmp_path_factory.mktemp("models"), {}
+
+    def read(name):
+        if name not in found:
+            found[name] = read_model_file(saved(folder, name))
+        arrays, about = found[name]
+        return {key: array.copy() for key, array in arrays.items()}, json.loads(json.dumps(about))
+
+    return read
+
+
+def refused(path, content, told="wm: "):
+    """Check that a file is refused in one line, and without memory."""
+    path.write_bytes(content)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    with pytest.raises(ModelFileError, match=told) as caught:
+        widemargin.load(path)
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 100_000
+    assert str(caught.value).isprintable()
+    assert len(str(caught.value)) < 400 + len(str(path))
+
+
+def test_what_is_forged_without_a_change_loads(contents, tmp_path):
+    arrays, about = contents("linear")
+    (tmp_path / "same.wm").write_bytes(forged_model(arrays, about))
+    widemargin.load(tmp_path / "same.wm")
+
+
+# The header
+
+SIZES = [-1, 1 << 40, (1 << 64) - 1, 1 << 64, 1e3, "9", None, True, [3]]
+
+
+@pytest.mark.parametrize("size", SIZES, ids=str)
+@pytest.mark.parametrize("place", [("shape", 0), ("data_offsets", 0), ("data_offsets", 1)])
+def test_sizes_that_lie(size, place, contents, tmp_path):
+    def change(header):
+        header["W"][place[0]][place[1]] = size
+
+    refused(tmp_path / "x.wm", forged_model(*contents("linear"), change), "cut short or damaged")
+
+
+@pytest.mark.parametrize(
+    "shape",
+    [[], [1 << 62, 1 << 62], [1] * 9 + [12], [12] * 100_000, "12", {"3": 5}, [-3, -5], None],
+    ids=lambda shape: str(shape)[:20],
+)
+def test_shapes_that_cannot_be(shape, contents, tmp_path):
+    def change(header):
+        header["W"]["shape"] = shape
+
+    refused(tmp_path / "x.wm", forged_model(*contents("linear"), change), "cut short or damaged")
+
+
+@pytest.mark.parametrize("kind", ["BOOL", "F8", "", None, 7, "f8", ["F64"], "O", "F64\0"], ids=str)
+def test_types_that_are_not_numbers(kind, contents, tmp_path):
+    def change(header):
+        header["W"]["dtype"] = kind
+
+    refused(tmp_path / "x.wm", forged_model(*contents("linear"), change), "cut short or damaged")
+
+
+def test_arrays_that_overlap_or_leave_gaps(contents, tmp_path):
+    arrays, about = contents("linear")
+    arrays |= {"a": np.zeros(4), "b": np.ones(4)}
+
+    def overlap(header):
+        header["b"]["data_offsets"] = header["a"]["data_offsets"]
+
+    def hide(header):
+        del header["a"]
+
+    for change in (overlap, hide):
+        refused(tmp_path / "x.wm", forged_model(arrays, about, change), "overlap, or leave bytes")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("../../etc/passwd", "/etc/passwd", "a\\b", "a\0b", "a\nb", "\x1b[31mW", "", " W"),
+        *("a//b", "a/../b", "a" * 201, "é", "\u202eW", "<script>", ".hidden", "a/", "%2e"),
+    ],
+    ids=ascii,
+)
+def test_names_of_arrays_are_plain_words(name, contents, tmp_path):
+    arrays, about = contents("linear")
+    refused(tmp_path / "x.wm", forged_model(arrays | {name: np.zeros(2)}, about), "is called")
+
+
+def test_an_array_that_is_there_twice(contents, tmp_path):
+    arrays, about = contents("linear")
+    header, body = header_of(arrays, {"model": json.dumps(about)})
+    twice = json.dumps(header)[:-1] + f', "W": {json.dumps(header["W"])}}}'
+    refused(tmp_path / "x.wm", sealed_file(twice, body), "damaged")
+    for spec in ('"shape": [1], "shape"', '"dtype": "U8", "dtype"'):
+        word = spec.split(", ")[1]
+        refused(
+            tmp_path / "x.wm", sealed_file(json.dumps(header).replace(word, spec, 1), body), "dam"
+        )
+
+
+@pytest.mark.parametrize("depth", [1_000, 100_000, 5_000_000])
+@pytest.mark.parametrize("where", ["header", "description", "shape"])
+def test_deep_json(depth, where, contents, tmp_path):
+    arrays, about = contents("linear")
+    deep = "[" * depth + "]" * depth
+    header, body = header_of(arrays, {"model": "@"})
+    text = json.dumps(header)
+    if where == "header":
+        text = text.replace('"W": {', f'"W": {{"more": {deep}, ', 1).replace("@", "{}")
+    elif where == "description":
+        text = text.replace(
+            "@", json.dumps(about)[:-1].replace('"', '\\"') + f', \\"x\\": {deep}}}'
+        )
+    else:
+        text = text.replace('"shape": [', f'"shape": [{deep}, ', 1).replace("@", "{}")
+    if depth > 1_000 or where != "description":
+        refused(tmp_path / "x.wm", sealed_file(text, body))
+
+
+def test_a_long_header_is_not_read(tmp_path):
+    path = tmp_path / "x.wm"
+    with open(path, "wb") as file:  # a file with a hole
+        file.write(((1 << 26) + 1).to_bytes(8, "little"))
+        file.truncate(1 << 30)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    with pytest.raises(ModelFileError, match="not a widemargin model"):
+        widemargin.load(path)
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 50_000
+
+
+# Arrays that do not fit each other
+
+HUGE = np.array([1 << 40, 1 << 20])
+
+
+@pytest.mark.parametrize(
+    ("model", "changes"),
+    [
+        ("wide", {"W.shape": HUGE}),
+        ("wide", {"W.shape": np.array([3, -5])}),
+        ("wide", {"W.columns": "most"}),
+        ("wide", {"W.ends": "most"}),
+        ("wide", {"columns.width": np.array([3])}),
+        ("wide", {"columns.ids": "zero"}),
+        ("linear", {"W": np.zeros((3, 0))}),
+        ("linear", {"W": np.zeros((2, 5))}),
+        ("linear", {"W": np.zeros(5)}),
+        ("linear", {"W": np.zeros((3, 5), np.int64)}),
+        ("linear", {"U": np.zeros((3, 4))}),
+        ("linear", {"U": np.zeros((0, 5))}),
+        ("linear", {"clock": np.zeros((1, 3))}),
+        ("linear", {"clock": np.zeros(0)}),
+        ("linear", {"labels.ends": np.array([5, 1, 3])}),
+        ("linear", {"labels.ends": np.array([1, 2, 1 << 50])}),
+        ("linear", {"labels.ends": np.array([1.0, 2.0, 3.0])}),
+        ("vote", {"log.example": "most"}),
+        ("vote", {"log.label": "most"}),
+        ("vote", {"log.label": np.zeros(1, np.int64)}),
+        ("vote", {"log.origin": np.zeros(1, np.int64)}),
+        ("vote", {"support.indices": "most"}),
+        ("vote", {"support.starts": "most"}),
+        ("vote", {"support.width": np.array([1 << 40])}),
+        ("vote", {"start.shape": HUGE}),
+        ("kernel", {"log.example": "most"}),
+        ("kernel", {"log.label": "most"}),
+        ("kernel", {"coef": np.zeros((1, 1))}),
+        ("kernel", {"summed": np.zeros((2, 3))}),
+        ("kernel", {"intercept": np.zeros(0)}),
+        ("kernel", {"support.indices": "most"}),
+        ("kernel", {"support.index": np.zeros(2, np.int64)}),
+        ("strings", {"support.strings.ends": "most"}),
+        ("svm", {"support.values": np.zeros((2, 2))}),
+        ("text", {"encoder.having.shape": HUGE}),
+        ("text", {"encoder.having": np.zeros(3, np.uint32)}),
+        ("text", {"encoder.names.count": np.array([1 << 40, 0])}),
+        ("text", {"encoder.names.ends": "most"}),
+        ("text", {"encoder.names.columns": "most"}),
+        ("tagger", {"index.rows": "most"}),
+        ("tagger", {"allowed": np.zeros((1, 1), np.uint8)}),
+        ("tagger", {"lexicon.keys": np.ones(4, np.uint64), "lexicon.rows": np.zeros(4, np.uint32)}),
+        ("tagger", {"lexicon.masks": np.zeros((0, 8), np.float32)}),
+        ("tagger", {"W.cells": np.zeros(0, np.uint8)}),
+        ("parser", {"kind": "most"}),
+        ("parser", {"of": "most"}),
+        ("parser", {"allowed": np.zeros((1, 1), np.uint8)}),
+        ("parser", {"tagger0.index.rows": "most"}),
+    ],
+    ids=lambda given: given if isinstance(given, str) else "+".join(given),
+)
+def test_arrays_that_do_not_fit(model, changes, contents, tmp_path):
+    arrays, about = contents(model)
+    for name, value in changes.items():
+        if isinstance(value, str):
+            if name not in arrays:
+                pytest.skip(f"this model has no {name}")
+            value, before = arrays[name].copy(), value
+            value.flat[:] = value.flat[0] if before == "zero" else value
+            if before == "most":
+                value.flat[value.size // 2] = np.iinfo(value.dtype).max >> 1
+        for other in [key for key in arrays if key.startswith(f"{name}.")]:
+            del arrays[other]
+        arrays[name] = np.asarray(value)
+    refused(tmp_path / "x.wm", forged_model(arrays, about), "does not fit")
+
+
+@pytest.mark.parametrize(
+    ("model", "change"),
+    [
+        ("linear", {"labels": "<U1000000000"}),
+        ("linear", {"labels": "|V8"}),
+        ("linear", {"labels": "O"}),
+        ("linear", {"labels": {}}),
+        ("linear", {"keep": "vote"}),
+        ("linear", {"keep": "everything"}),
+        ("linear", {"model": "os.system"}),
+        ("linear", {"params": {"__class__": 1}}),
+        ("linear", {"params": {"eta": {"array": [[1], [2, 3]]}}}),
+        ("linear", {"history": {"epochs": [[1]]}}),
+        ("linear", {"joint": False}),
+        ("text", {"encoder": {"kind": "os.system"}}),
+        ("svm", {"kernel": {"name": "function"}}),
+        ("svm", {"width": 1 << 40}),
+        ("tagger", {"shape": [1 << 40, 8]}),
+        ("tagger", {"shape": [-1, 8]}),
+        ("tagger", {"index": 1 << 45}),
+        ("tagger", {"shift": 0}),
+        ("tagger", {"order": 3}),
+        ("tagger", {"order": 2}),
+        ("tagger", {"beam": 1 << 40}),
+        ("tagger", {"features": 1 << 40, "shape": [3, 8]}),
+        ("parser", {"shapes": [[1 << 40, 16], [1 << 40, 16]]}),
+        ("parser", {"beam": 1 << 40}),
+        ("parser", {"system": "eisner"}),
+    ],
+    ids=lambda given: given if isinstance(given, str) else ascii(given)[:40],
+)
+def test_descriptions_that_do_not_fit(model, change, contents, tmp_path):
+    arrays, about = contents(model)
+    refused(tmp_path / "x.wm", forged_model(arrays, {**about, **change}))
+
+
+@pytest.mark.parametrize("option", [{"bits": 60}, {"names": 1 << 40}, {"documents": -1}], ids=str)
+def test_encoders_that_ask_for_much(option, contents, tmp_path):
+    arrays, about = contents("text")
+    about["encoder"] |= option
+    refused(tmp_path / "x.wm", forged_model(arrays, about), "does not fit")
+
+
+# Nothing in a file is run
+
+
+class Bomb:
+    """What a pickle would do when it is read."""
+
+    def __reduce__(self):
+        return exec, ("raise SystemExit('a file was run')",)
+
+
+def test_a_pickle_is_not_read(contents, tmp_path):
+    refused(tmp_path / "x.wm", pickle.dumps(Bomb()), "not a widemargin model")
+    arrays, about = contents("linear")
+    arrays["W"] = np.frombuffer(pickle.dumps(Bomb()).ljust(96, b"."), np.uint8)
+    refused(tmp_path / "x.wm", forged_model(arrays, about), "does not fit")
+
+
+@pytest.mark.parametrize(
+    "task",
+    [
+        *("os:system", "subprocess:Popen", "builtins:exec", "posix:system", ":", ""),
+        *("widemargin.structured.tasks.no:Task", "widemargin.structured.tasks.../os:system"),
+    ],
+)
+def test_a_task_that_is_no_task_is_not_made(task, tmp_path):
+    about = {"learner": "StructuredPerceptron", "task": task, "task_params": {"dict": []}}
+    about |= {"count": 1, "params": {"dict": []}, "history": {}}
+    write_model_file(tmp_path / "x.wm", {}, about)
+    with pytest.raises(ModelFileError):
+        widemargin.load(tmp_path / "x.wm")
+
+
+# Caches and checkpoints
+
+
+@pytest.fixture(scope="module")
+def cached(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("cache")
+    (folder / "rows.svm").write_text("1 1:1 3:2\n2 2:1 4:1\n1 1:2\n")
+    run_shell(folder, "convert", "rows.svm", "rows.wmc")
+    content = (folder / "rows.wmc").read_bytes()
+    size = int.from_bytes(content[:8], "little")
+    header = json.loads(content[8 : 8 + size])
+    about = json.loads(header.pop("__metadata__")["examples"])
+    kinds = {"F64": "<f8", "F32": "<f4", "U64": "<u8", "U32": "<u4", "I64": "<i8", "U8": "|u1"}
+    arrays = {}
+    for name, spec in header.items():
+        a, b = (8 + size + end for end in spec["data_offsets"])
+        arrays[name] = np.frombuffer(content[a:b], kinds[spec["dtype"]]).reshape(spec["shape"])
+    return arrays, about
+
+
+def test_a_forged_cache_without_a_change_is_read(cached, tmp_path):
+    (tmp_path / "x.wmc").write_bytes(forged_cache(*cached))
+    assert read_cache(str(tmp_path / "x.wmc"))[0].rows.n == 3
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("rows.indices", np.array([0, 1 << 31, 1, 3, 0], np.uint32)),
+        ("rows.starts", np.array([0, 2, 1 << 40, 5], np.uint64)),
+        ("rows.starts", np.array([0, 4, 2, 5], np.uint64)),
+        ("rows.starts", np.array([0, 5], np.uint64)),
+        ("rows.values", np.zeros(2, np.float32)),
+        ("codes", np.array([0, 9, 0])),
+        ("codes", np.array([0, -2, 0])),
+        ("lines", np.zeros(1, np.int64)),
+        ("labels.ends", np.array([1, 1 << 40])),
+    ],
+    ids=lambda given: given if isinstance(given, str) else "",
+)
+def test_a_cache_that_does_not_fit_is_refused(name, value, cached, tmp_path):
+    arrays, about = cached
+    (tmp_path / "x.wmc").write_bytes(forged_cache(arrays | {name: value}, about))
+    with pytest.raises(DataError, match=r"damaged cache .*; delete it"):
+        read_cache(str(tmp_path / "x.wmc"))
+
+
+@pytest.mark.parametrize("change", [{"width": 2}, {"width": -1}, {"encoder": {}}, {"sources": 3}])
+def test_a_cache_whose_description_lies_is_refused(change, cached, tmp_path):
+    arrays, about = cached
+    (tmp_path / "x.wmc").write_bytes(forged_cache(arrays, {**about, **change}))
+    with pytest.raises(DataError, match="damaged cache"):
+        read_cache(str(tmp_path / "x.wmc"))
+
+
+@pytest.mark.parametrize("size", SIZES, ids=str)
+def test_a_cache_with_sizes_that_lie_is_none(size, cached, tmp_path):
+    def change(header):
+        header["codes"]["shape"][0] = size
+
+    (tmp_path / "x.wmc").write_bytes(forged_cache(*cached, change))
+    assert not is_cache(str(tmp_path / "x.wmc"))
+
+
+def test_a_checkpoint_is_read_as_carefully_as_a_model(contents, tmp_path):
+    arrays, about = contents("linear")
+    for change in ({"checkpoint": 1 << 70}, {"checkpoint": "2"}, {"task": [1]}, {"task": "x"}):
+        content = forged_model(arrays, {**about, "task": {}, "checkpoint": 2, **change})
+        (tmp_path / "checkpoint.wm").write_bytes(content)
+        with pytest.raises(ModelFileError):
+            Checkpoints(tmp_path, {}, resume=True)
+
+
+@pytest.mark.parametrize(
+    "forge",
+    [
+        lambda arrays, about: arrays.update(W=np.zeros((3, 2)), U=np.zeros((3, 2))),
+        lambda arrays, about: arrays.update(clock=np.zeros((0, 4))),
+        lambda arrays, about: arrays.clear(),
+        lambda arrays, about: about.update(run={}),
+        lambda arrays, about: about.update(training=[]),
+        lambda arrays, about: about.update(run=None),
+    ],
+)
+def test_a_checkpoint_that_does_not_fit_is_refused(forge, monkeypatch, tmp_path):
+    class StopError(Exception):
+        pass
+
+    def stop(self, arrays, about):
+        write(self, arrays, about)
+        raise StopError
+
+    write, labels = Checkpoints.write, np.random.default_rng(1).integers(0, 3, 30)
+    with monkeypatch.context() as often:
+        often.setattr(Checkpoints, "write", stop)
+        often.setattr(Checkpoints, "due", lambda self: True)
+        with pytest.raises(StopError):
+            widemargin.Perceptron(random_state=0).fit(X, labels, checkpoint=tmp_path)
+    path = tmp_path / "checkpoint.wm"
+    arrays, about = read_model_file(path)
+    forge(arrays, about)
+    path.write_bytes(forged_model(arrays, about))
+    with pytest.raises((ModelFileError, DataError)):
+        widemargin.Perceptron(random_state=0).fit(X, labels, checkpoint=tmp_path)
