@@ -31,6 +31,7 @@ _VARIABLES = {
     "lines": {"NUMBA_DISABLE_JIT": "1"},
     "bounds": {"NUMBA_BOUNDSCHECK": "1", "WIDEMARGIN_PLAIN_LOOPS": "1"},
     "guarded": {},
+    "compiled": {},
 }
 #: Inputs are no longer than this: a rare case needs no long file.
 _LONGEST = 2000
@@ -43,7 +44,7 @@ def prepare(work: pathlib.Path) -> None:
         program += " save(pathlib.Path(sys.argv[1]))"
         subprocess.run(
             [sys.executable, "-c", program, str(work / "models")],
-            env=environment("guarded", work),
+            env=environment("compiled", work),
             check=True,
         )
 

@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 #: How a target runs. "interpreted": loops as Python, whose lines count as coverage. "bounds":
 #: compiled, every index checked. "guarded": LLVM by hand, arrays between forbidden pages.
-MODES = ("interpreted", "bounds", "guarded")
+#: "compiled": as users run it.
+MODES = ("interpreted", "bounds", "guarded", "compiled")
 
 
 class Target(NamedTuple):
@@ -156,10 +157,10 @@ TARGETS: dict[str, Target] = {
         "fuzz.requests:body",
         _BODIES,
         ("web.serving.bodies", "web.serving.application", "web.serving.batches"),
-        ("interpreted",),
+        ("compiled",),
     ),
     "raw": Target(
-        "fuzz.requests:raw", _RAW, ("web.serving.http", "web.serving.application"), ("interpreted",)
+        "fuzz.requests:raw", _RAW, ("web.serving.http", "web.serving.application"), ("compiled",)
     ),
     "vectors": Target(
         "fuzz.guarded:vectors", [bytes(range(k, k + 40)) for k in range(7)], (), ("guarded",)
