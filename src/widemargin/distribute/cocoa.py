@@ -124,8 +124,8 @@ def _problem(loaded: Loaded, rows: Rows, how: Round, problem: int, problems: int
 
 def ascend(loaded: Loaded, start: Weights, alpha: np.ndarray, how: Round) -> Ascent:
     """Measure weights and dual values, and raise the dual by the examples of a partition."""
-    given, problems = loaded.pick(start.whole), len(alpha)
-    W, between = given[:problems], given[problems:]
+    sent, problems = loaded.pick(start.whole), len(alpha)
+    W, between = sent[:problems], sent[problems:]
     rows, raises = loaded.ready_rows(how.bias), len(how.sigma) > 0
     sums, raised = np.zeros((problems, len(SUMS))), alpha.copy()
     pulled = np.zeros(alpha.shape, float if how.squared else bool)
