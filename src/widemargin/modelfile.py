@@ -414,6 +414,11 @@ def pack_value(value: Any) -> Any:
     return value if isinstance(value, (str, int, float, bool, type(None))) else None
 
 
+def pack_params(params: Mapping[str, Any]) -> dict[str, Any]:
+    """The parameters of a training as JSON, see `pack_value`."""
+    return {name: pack_value(value) for name, value in params.items()}
+
+
 def unpack_value(packed: Any) -> Any:
     """Undo `pack_value`."""
     if isinstance(packed, list):
@@ -428,3 +433,8 @@ def unpack_value(packed: Any) -> Any:
     if kind == "dict":
         return {unpack_value(key): unpack_value(item) for key, item in content}
     return tuple(unpack_value(item) for item in content)
+
+
+def unpack_params(packed: Mapping[str, Any]) -> dict[str, Any]:
+    """Undo `pack_params`."""
+    return {name: unpack_value(value) for name, value in packed.items()}

@@ -24,10 +24,10 @@ from widemargin.markup.words import several
 from widemargin.modelfile import (
     check_places,
     check_shape,
+    pack_params,
     pack_strings,
-    pack_value,
+    unpack_params,
     unpack_strings,
-    unpack_value,
     write_model_file,
 )
 from widemargin.models.explanation import Explanation
@@ -273,7 +273,7 @@ class KernelModel:
         about = {
             "model": "kernel",
             "learner": self.learner,
-            "params": {name: pack_value(value) for name, value in self.params.items()},
+            "params": pack_params(self.params),
             "kernel": self.kernel.to_dict(),
             "keep": self.keep,
             "rule": self.rule,
@@ -317,7 +317,7 @@ class KernelModel:
             keep=about["keep"],
             rule=about["rule"],
             learner=about["learner"],
-            params={name: unpack_value(value) for name, value in about["params"].items()},
+            params=unpack_params(about["params"]),
             history=History.from_dict(about["history"]),
             feature_names=unpack_strings("names", arrays) if about["names"] else None,
             encoder=read_encoder(arrays, about["encoder"]),

@@ -19,10 +19,12 @@ from widemargin.data.rows import Rows
 from widemargin.errors import DataError
 from widemargin.markup.html import facts, fragment, lines_of
 from widemargin.modelfile import (
+    pack_params,
     pack_strings,
     pack_value,
     read_model_file,
     restore,
+    unpack_params,
     unpack_strings,
     unpack_value,
     write_model_file,
@@ -381,7 +383,7 @@ class LinearModel:
         about = {
             "model": "linear",
             "learner": self.learner,
-            "params": {name: pack_value(value) for name, value in self.params.items()},
+            "params": pack_params(self.params),
             "keep": self.keep,
             "rule": self.rule,
             "bias": self.bias,
@@ -413,7 +415,7 @@ class LinearModel:
             rule=about["rule"],
             bias=about["bias"],
             learner=about["learner"],
-            params={name: unpack_value(value) for name, value in about["params"].items()},
+            params=unpack_params(about["params"]),
             history=History.from_dict(about["history"]),
             feature_names=unpack_strings("names", arrays) if about["names"] else None,
             by_name=about["by_name"],

@@ -15,10 +15,10 @@ from widemargin.data.encode.multilabel import Kind
 from widemargin.data.encode.registry import read_encoder, write_encoder
 from widemargin.data.rows import Rows
 from widemargin.modelfile import (
+    pack_params,
     pack_strings,
-    pack_value,
+    unpack_params,
     unpack_strings,
-    unpack_value,
     write_model_file,
 )
 from widemargin.models.linear import LinearModel
@@ -181,7 +181,7 @@ class MultilabelModel:
         return arrays, {
             "model": "multilabel",
             "learner": self.learner,
-            "params": {name: pack_value(value) for name, value in self.params.items()},
+            "params": pack_params(self.params),
             "kind": list(self.kind),
             "labels": kind,
             "names": self.feature_names is not None,
@@ -193,7 +193,7 @@ class MultilabelModel:
     def of(cls, arrays: dict[str, np.ndarray], about: dict[str, Any]) -> MultilabelModel:
         """Undo `contents`."""
         names = unpack_strings("names", arrays) if about["names"] else None
-        params = {name: unpack_value(value) for name, value in about["params"].items()}
+        params = unpack_params(about["params"])
         models = []
         for number, each in enumerate(about["each"]):
             start = f"{number}/"

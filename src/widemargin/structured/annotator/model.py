@@ -12,18 +12,12 @@ import numpy as np
 
 from widemargin.certificates.certificate import RunCertificate
 from widemargin.data.readers.corpus import Corpus
-from widemargin.errors import ModelFileError
-from widemargin.modelfile import (
-    pack_value,
-    read_model_file,
-    restore,
-    unpack_value,
-    write_model_file,
-)
+from widemargin.modelfile import pack_params, unpack_params
 from widemargin.structured.annotator.document import Document
 from widemargin.structured.lemmas.model import LemmatizerModel
 from widemargin.structured.morphology.model import MorphologizerModel
 from widemargin.structured.parser.model import ParserModel
+from widemargin.structured.saved import SavedModel, join_parts, part_of, read_model
 from widemargin.structured.sentences import corpus_of
 from widemargin.structured.tagger.model import TaggerModel
 from widemargin.structured.tokenizer.cuts import BLANK_LINE
@@ -43,7 +37,7 @@ INPUTS = ("text", "sentences", "tokens")
 
 
 @dataclass(frozen=True, eq=False)
-class AnnotatorModel:
+class AnnotatorModel(SavedModel):
     """A trained annotator.
 
     Attributes
@@ -196,22 +190,17 @@ class AnnotatorModel:
 
     # Files
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Save the model to a file, atomically."""
-        write_model_file(path, *self.contents())
-
     def contents(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
         """The model as arrays and a description."""
-        arrays: dict[str, np.ndarray] = {}
-        parts: dict[str, Any] = {}
-        for name in _PARTS:
-            part = getattr(self, name)
-            if part is None:
-                continue
-            its, described = part.contents(**({"names": False} if name == "tagger" else {}))
-            arrays |= {f"{name}.{key}": array for key, array in its.items()}
-            parts[name] = described
-        params = {name: pack_value(value) for name, value in self.params.items()}
+        found = {name: getattr(self, name) for name in _PARTS}
+        arrays, parts = join_parts(
+            {
+                name: part.contents(**({"names": False} if name == "tagger" else {}))
+                for name, part in found.items()
+                if part is not None
+            }
+        )
+        params = pack_params(self.params)
         return arrays, {"learner": "Annotator", "parts": parts, "params": params}
 
     @classmethod
@@ -219,10 +208,8 @@ class AnnotatorModel:
         """Undo `contents`."""
         parts: dict[str, Any] = dict.fromkeys(_PARTS)
         for name, described in about["parts"].items():
-            start = f"{name}."
-            its = {key[len(start) :]: one for key, one in arrays.items() if key.startswith(start)}
-            parts[name] = _PARTS[name].of(its, described)
-        params = {name: unpack_value(value) for name, value in about["params"].items()}
+            parts[name] = _PARTS[name].of(part_of(name, arrays), described)
+        params = unpack_params(about["params"])
         return cls(**parts, params=params)
 
     def __repr__(self) -> str:
@@ -263,7 +250,4 @@ def load_annotator(path: str | os.PathLike[str]) -> AnnotatorModel:
     This is the plain model, which is called with raw text; `widemargin.load` returns the
     `Annotator` around it.
     """
-    arrays, about = read_model_file(path)
-    if about.get("learner") != "Annotator":
-        raise ModelFileError(f"{path}: is not an annotator but a {about.get('learner')}")
-    return restore(path, arrays, about, AnnotatorModel.of)
+    return read_model(path, "Annotator", "an annotator", AnnotatorModel)

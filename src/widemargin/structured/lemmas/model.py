@@ -13,16 +13,10 @@ import numpy as np
 
 from widemargin.certificates.certificate import RunCertificate
 from widemargin.data.readers.corpus import Corpus
-from widemargin.errors import ModelFileError
-from widemargin.modelfile import (
-    pack_value,
-    read_model_file,
-    restore,
-    unpack_value,
-    write_model_file,
-)
+from widemargin.modelfile import pack_params, unpack_params
 from widemargin.structured.choices.chooser import Chooser
 from widemargin.structured.lemmas.scripts import apply_script
+from widemargin.structured.saved import SavedModel, read_model
 from widemargin.structured.sentences import TagLists, corpus_of
 from widemargin.training.history import History
 
@@ -31,7 +25,7 @@ _REMEMBERED = 1 << 18
 
 
 @dataclass(frozen=True, eq=False)
-class LemmatizerModel:
+class LemmatizerModel(SavedModel):
     """A trained lemmatizer.
 
     Attributes
@@ -115,21 +109,17 @@ class LemmatizerModel:
         """The lemma of one word with its tags, in the order of `tags`."""
         return self.flat_lemmas(corpus_of_types([(word, *tags)], self.tags))[0]
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Save the model to a file, atomically."""
-        write_model_file(path, *self.contents())
-
     def contents(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
         """The model as arrays and a description."""
         arrays, about = self.chooser.contents()
-        params = {name: pack_value(value) for name, value in self.params.items()}
+        params = pack_params(self.params)
         described = {"learner": "Lemmatizer", "tags": list(self.tags), "params": params}
         return arrays, {**described, "chooser": about}
 
     @classmethod
     def of(cls, arrays: dict[str, np.ndarray], about: dict[str, Any]) -> LemmatizerModel:
         """Undo `contents`."""
-        params = {name: unpack_value(value) for name, value in about["params"].items()}
+        params = unpack_params(about["params"])
         return cls(Chooser.of(arrays, about["chooser"]), tuple(about["tags"]), params)
 
     def __repr__(self) -> str:
@@ -155,7 +145,4 @@ def load_lemmatizer(path: str | os.PathLike[str]) -> LemmatizerModel:
     >>> load_lemmatizer("lemmas.wm").lemma("dogs", "N")
     'dog'
     """
-    arrays, about = read_model_file(path)
-    if about.get("learner") != "Lemmatizer":
-        raise ModelFileError(f"{path}: is not a lemmatizer but a {about.get('learner')}")
-    return restore(path, arrays, about, LemmatizerModel.of)
+    return read_model(path, "Lemmatizer", "a lemmatizer", LemmatizerModel)

@@ -11,15 +11,9 @@ import numpy as np
 
 from widemargin.certificates.certificate import RunCertificate
 from widemargin.data.readers.corpus import Corpus
-from widemargin.errors import ModelFileError
-from widemargin.modelfile import (
-    pack_value,
-    read_model_file,
-    restore,
-    unpack_value,
-    write_model_file,
-)
+from widemargin.modelfile import pack_params, unpack_params
 from widemargin.structured.choices.chooser import Chooser
+from widemargin.structured.saved import SavedModel, read_model
 from widemargin.structured.sentences import TagLists, corpus_of
 from widemargin.training.history import History
 
@@ -28,7 +22,7 @@ BETWEEN = "\t"
 
 
 @dataclass(frozen=True, eq=False)
-class MorphologizerModel:
+class MorphologizerModel(SavedModel):
     """A trained morphologizer.
 
     Attributes
@@ -93,10 +87,6 @@ class MorphologizerModel:
             for name, cells in self.flat_columns(corpus).items()
         }
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Save the model to a file, atomically."""
-        write_model_file(path, *self.contents())
-
     def contents(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
         """The model as arrays and a description."""
         arrays, about = self.chooser.contents()
@@ -104,7 +94,7 @@ class MorphologizerModel:
             "learner": "Morphologizer",
             "columns": list(self.columns),
             "tags": list(self.tags),
-            "params": {name: pack_value(value) for name, value in self.params.items()},
+            "params": pack_params(self.params),
             "chooser": about,
         }
         return arrays, described
@@ -112,7 +102,7 @@ class MorphologizerModel:
     @classmethod
     def of(cls, arrays: dict[str, np.ndarray], about: dict[str, Any]) -> MorphologizerModel:
         """Undo `contents`."""
-        params = {name: unpack_value(value) for name, value in about["params"].items()}
+        params = unpack_params(about["params"])
         chooser = Chooser.of(arrays, about["chooser"])
         return cls(chooser, tuple(about["columns"]), tuple(about["tags"]), params)
 
@@ -133,7 +123,4 @@ def load_morphologizer(path: str | os.PathLike[str]) -> MorphologizerModel:
     >>> load_morphologizer("feats.wm").predict({"word": [["dogs"]], "upos": [["NOUN"]]})
     {'feats': [['Number=Plur']]}
     """
-    arrays, about = read_model_file(path)
-    if about.get("learner") != "Morphologizer":
-        raise ModelFileError(f"{path}: is not a morphologizer but a {about.get('learner')}")
-    return restore(path, arrays, about, MorphologizerModel.of)
+    return read_model(path, "Morphologizer", "a morphologizer", MorphologizerModel)

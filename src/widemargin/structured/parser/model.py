@@ -14,20 +14,17 @@ import numpy as np
 from widemargin.certificates.certificate import RunCertificate
 from widemargin.data.readers.corpus import Corpus
 from widemargin.data.rows import frozen
-from widemargin.errors import DataError, ModelFileError
+from widemargin.errors import DataError
 from widemargin.loops.trees.greedy import Actions, Sentences
 from widemargin.markup.trees import draw_tree_text, draw_trees
 from widemargin.modelfile import (
     check_places,
     check_room,
     check_shape,
+    pack_params,
     pack_strings,
-    pack_value,
-    read_model_file,
-    restore,
+    unpack_params,
     unpack_strings,
-    unpack_value,
-    write_model_file,
 )
 from widemargin.models.explanation import Explanation
 from widemargin.parameters import check_choice, check_not_negative
@@ -44,6 +41,7 @@ from widemargin.structured.parser.search import (
 from widemargin.structured.parser.tag_columns import ReadTags, tag_column, taggers_of
 from widemargin.structured.parser.treebank import Places, hash_tags, lay_out, read_forms
 from widemargin.structured.parser.trees import Attachment, measure_trees
+from widemargin.structured.saved import SavedModel, join_parts, part_of, read_model
 from widemargin.structured.sentences import corpus_of, is_one_sentence, place_in_sentence
 from widemargin.structured.sparse_rows import (
     SMALL_BITS,
@@ -93,7 +91,7 @@ class Trees(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class ParserModel:
+class ParserModel(SavedModel):
     """A trained parser.
 
     Attributes
@@ -395,10 +393,6 @@ class ParserModel:
         taggers = tuple(tagger.smaller(bits, share) for tagger in self.taggers)
         return replace(self, W=tables[0], V=tables[1], taggers=taggers)
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Save the model to a file, atomically."""
-        write_model_file(path, *self.contents())
-
     def contents(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
         """The model as arrays and a description. Weights of zero are left out."""
         arrays = {
@@ -412,11 +406,9 @@ class ParserModel:
         used = {"W": self.search.packed if scored else self.W, "V": self.search.packed_labels}
         for name, table in used.items():
             arrays |= pack_rows(name, table)
-        taggers = []
-        for k, tagger in enumerate(self.taggers):
-            parts, described = tagger.contents(names=False)
-            arrays |= {f"tagger{k}.{name}": part for name, part in parts.items()}
-            taggers.append(described)
+        own, taggers = join_parts(
+            {f"tagger{k}": one.contents(names=False) for k, one in enumerate(self.taggers)}
+        )
         about = {
             "model": "parser",
             "learner": "Parser",
@@ -428,14 +420,14 @@ class ParserModel:
             "features": self.features,
             "label_features": self.label_features,
             "columns": list(self.columns),
-            "taggers": taggers,
-            "params": {name: pack_value(value) for name, value in self.params.items()},
+            "taggers": list(taggers.values()),
+            "params": pack_params(self.params),
             "history": self.history.to_dict(),
             "certificate": None
             if self.certificate is None
             else {name: getattr(self.certificate, name) for name in _CERTIFIED},
         }
-        return arrays, about
+        return {**arrays, **own}, about
 
     @classmethod
     def of(cls, arrays: dict[str, np.ndarray], about: dict[str, Any]) -> ParserModel:
@@ -451,11 +443,10 @@ class ParserModel:
                 saved = unpack_rows(name, arrays, about["shapes"][k])
             unit = largest / LARGEST_WHOLE if saved.dtype == np.int16 else 1.0
             tables.append(saved * np.float32(unit))
-        taggers = []
-        for k, described in enumerate(about["taggers"]):
-            start = f"tagger{k}."
-            parts = {n[len(start) :]: part for n, part in arrays.items() if n.startswith(start)}
-            taggers.append(TaggerModel.of(parts, described))
+        taggers = [
+            TaggerModel.of(part_of(f"tagger{k}", arrays), described)
+            for k, described in enumerate(about["taggers"])
+        ]
         certificate = about["certificate"]
         _check_tables(arrays, tables, about)
         return cls(
@@ -470,7 +461,7 @@ class ParserModel:
             columns=tuple(about["columns"]),
             taggers=tuple(taggers),
             beam=about["beam"],
-            params={name: unpack_value(value) for name, value in about["params"].items()},
+            params=unpack_params(about["params"]),
             history=History.from_dict(about["history"]),
             certificate=None if certificate is None else RunCertificate(**certificate),
         )
@@ -525,7 +516,4 @@ def load_parser(path: str | os.PathLike[str]) -> ParserModel:
     >>> load_parser("tiny.wm").parse(["dogs", "bark"], upos=["NOUN", "VERB"]).heads
     [2, 0]
     """
-    arrays, about = read_model_file(path)
-    if about.get("learner") != "Parser":
-        raise ModelFileError(f"{path}: is not a parser but a {about.get('learner')}")
-    return restore(path, arrays, about, ParserModel.of)
+    return read_model(path, "Parser", "a parser", ParserModel)

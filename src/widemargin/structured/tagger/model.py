@@ -18,7 +18,7 @@ from widemargin.data.encode.tokens import Tokens
 from widemargin.data.readers.corpus import Corpus
 from widemargin.data.readers.token_values import TokenValues
 from widemargin.data.rows import frozen
-from widemargin.errors import DataError, ModelFileError
+from widemargin.errors import DataError
 from widemargin.loops.sequences.numbers import Numbers
 from widemargin.loops.sequences.tagging import (
     WHOLE,
@@ -29,9 +29,10 @@ from widemargin.loops.sequences.tagging import (
     tag_sentences,
 )
 from widemargin.loops.sequences.templates import Index
-from widemargin.modelfile import read_model_file, restore, write_model_file
+from widemargin.modelfile import write_model_file
 from widemargin.models.explanation import Explanation, explanation_of
 from widemargin.parameters import check_not_negative, check_positive, check_whole
+from widemargin.structured.saved import read_model
 from widemargin.structured.sentences import (
     TagLists,
     columns_of_sentence,
@@ -610,7 +611,4 @@ def load_tagger(path: str | os.PathLike[str]) -> TaggerModel:
     >>> [str(tag) for tag in model.tags]
     ['NOUN', 'VERB']
     """
-    arrays, about = read_model_file(path)
-    if about.get("learner") != "Tagger":
-        raise ModelFileError(f"{path}: is not a tagger but a {about.get('learner')}")
-    return restore(path, arrays, about, TaggerModel.of)
+    return read_model(path, "Tagger", "a tagger", TaggerModel)

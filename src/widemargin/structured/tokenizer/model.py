@@ -15,14 +15,9 @@ import numpy as np
 from widemargin.certificates.certificate import RunCertificate
 from widemargin.data.readers.conll import read_conll
 from widemargin.data.readers.corpus import Corpus
-from widemargin.errors import DataError, ModelFileError
-from widemargin.modelfile import (
-    pack_value,
-    read_model_file,
-    restore,
-    unpack_value,
-    write_model_file,
-)
+from widemargin.errors import DataError
+from widemargin.modelfile import pack_params, unpack_params
+from widemargin.structured.saved import SavedModel, join_parts, part_of, read_model
 from widemargin.structured.tagger.model import TaggerModel
 from widemargin.structured.tokenizer.cuts import Characters, Cuts, cut, read_characters
 from widemargin.structured.tokenizer.measures import TextMeasures, measure_text
@@ -49,7 +44,7 @@ class FoundWords(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class TokenizerModel:
+class TokenizerModel(SavedModel):
     """A trained tokenizer.
 
     Attributes
@@ -189,35 +184,23 @@ class TokenizerModel:
         """
         return measure_text(paragraphs_of(treebank), partial(self.paragraphs, n_jobs=n_jobs))
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Save the model to a file, atomically."""
-        write_model_file(path, *self.contents())
-
     def contents(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
         """The model as arrays and a description."""
-        arrays: dict[str, np.ndarray] = {}
-        parts: dict[str, Any] = {}
-        for name in ("cutter", "splitter"):
-            part = getattr(self, name)
-            if part is not None:
-                its, described = part.contents(names=False)
-                arrays |= {f"{name}.{key}": array for key, array in its.items()}
-                parts[name] = described
-        params = {name: pack_value(value) for name, value in self.params.items()}
+        found = {"cutter": self.cutter, "splitter": self.splitter}
+        arrays, parts = join_parts(
+            {name: part.contents(names=False) for name, part in found.items() if part is not None}
+        )
+        params = pack_params(self.params)
         return arrays, {"learner": "Tokenizer", "parts": parts, "params": params}
 
     @classmethod
     def of(cls, arrays: dict[str, np.ndarray], about: dict[str, Any]) -> TokenizerModel:
         """Undo `contents`."""
-        parts = {}
-        for name, described in about["parts"].items():
-            its = {
-                key.removeprefix(f"{name}."): array
-                for key, array in arrays.items()
-                if key.startswith(f"{name}.")
-            }
-            parts[name] = TaggerModel.of(its, described)
-        params = {name: unpack_value(value) for name, value in about["params"].items()}
+        parts = {
+            name: TaggerModel.of(part_of(name, arrays), described)
+            for name, described in about["parts"].items()
+        }
+        params = unpack_params(about["params"])
         return cls(parts["cutter"], parts.get("splitter"), params)
 
     def __repr__(self) -> str:
@@ -259,7 +242,4 @@ def load_tokenizer(path: str | os.PathLike[str]) -> TokenizerModel:
     >>> load_tokenizer("words.wm")("It barks").sentences()
     [['It', 'barks']]
     """
-    arrays, about = read_model_file(path)
-    if about.get("learner") != "Tokenizer":
-        raise ModelFileError(f"{path}: is not a tokenizer but a {about.get('learner')}")
-    return restore(path, arrays, about, TokenizerModel.of)
+    return read_model(path, "Tokenizer", "a tokenizer", TokenizerModel)

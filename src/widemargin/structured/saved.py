@@ -1,0 +1,54 @@
+"""Models of structures as files: models within models, and one reader for all kinds."""
+
+from __future__ import annotations
+
+import os
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+
+from widemargin.errors import ModelFileError
+from widemargin.modelfile import read_model_file, restore, write_model_file
+
+Contents = tuple[dict[str, np.ndarray], dict[str, Any]]
+Model = TypeVar("Model", covariant=True)
+
+
+class _Readable(Protocol[Model]):
+    def of(self, arrays: dict[str, np.ndarray], about: dict[str, Any]) -> Model: ...
+
+
+class SavedModel:
+    """A model that is described by `contents`, and can be saved."""
+
+    def contents(self) -> Contents:
+        """The model as arrays and a description."""
+        raise NotImplementedError
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Save the model to a file, atomically."""
+        write_model_file(path, *self.contents())
+
+
+def read_model(
+    path: str | os.PathLike[str], learner: str, called: str, kind: _Readable[Model]
+) -> Model:
+    """Read a model from its file, which must be one of this learner's; `called` has an article."""
+    arrays, about = read_model_file(path)
+    if about.get("learner") != learner:
+        raise ModelFileError(f"{path}: is not {called} but a {about.get('learner')}")
+    return restore(path, arrays, about, kind.of)
+
+
+def join_parts(contents: dict[str, Contents]) -> Contents:
+    """The contents of parts as those of one model."""
+    arrays = {
+        f"{name}.{key}": array for name, (its, _) in contents.items() for key, array in its.items()
+    }
+    return arrays, {name: described for name, (_, described) in contents.items()}
+
+
+def part_of(name: str, arrays: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """The arrays of one part, undoing `join_parts`."""
+    start = f"{name}."
+    return {key.removeprefix(start): one for key, one in arrays.items() if key.startswith(start)}
