@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from inspect import signature
-from typing import Any, Self
+from typing import Any, Generic, Protocol, Self, TypeVar
 
+from widemargin.certificates.certificate import RunCertificate
+from widemargin.errors import DataError
 from widemargin.markup.brief import brief
 from widemargin.parameters import NamedParameters, changed
 from widemargin.structured.sentence_training import Spread
+from widemargin.training.history import History
 
 
 class _Parameters:
@@ -66,3 +70,74 @@ class StructuredEstimator(NamedParameters, _Parameters):
 
         inputs = InputTags(two_d_array=False, string=True)
         return Tags(estimator_type=None, target_tags=TargetTags(required=False), input_tags=inputs)
+
+
+class Trained(Protocol):
+    """A trained model that can be saved."""
+
+    @property
+    def history(self) -> History:
+        """What happened while learning."""
+
+    def save(self, path: str | os.PathLike[str], /) -> None:
+        """Save the model to a file."""
+
+
+class _Certified(Trained, Protocol):
+    @property
+    def certificate(self) -> RunCertificate | None: ...
+
+
+Model = TypeVar("Model", bound=Trained)
+Certified = TypeVar("Certified", bound=_Certified)
+
+
+class SentenceEstimator(StructuredEstimator, Generic[Model]):
+    """A learner whose model, `model_`, is a value of its own that does the work."""
+
+    model_: Model
+
+    def restore(self, model: Model) -> Self:
+        """Use an existing model, such as one loaded from a file."""
+        self.model_ = model
+        return self
+
+    @property
+    def _fitted(self) -> Model:
+        return self.model_
+
+    @property
+    def history_(self) -> History:
+        """What happened in each epoch."""
+        return self._fitted.history
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Save the model to a file; load it with `widemargin.load`."""
+        self._fitted.save(path)
+
+    def _plain_params(self) -> dict[str, Any]:
+        """The parameters in a form that can be saved with the model."""
+        return {name: _plain(value) for name, value in self.get_params(deep=False).items()}
+
+
+def _plain(value: Any) -> Any:
+    """A parameter in a form that can be saved: validation examples are not kept."""
+    if isinstance(value, tuple):
+        return list(value)
+    return value if isinstance(value, (str, int, float, dict, list, type(None))) else None
+
+
+class CertifiedEstimator(SentenceEstimator[Certified]):
+    """A learner whose model has a certificate of its training."""
+
+    @property
+    def certificate_(self) -> RunCertificate | None:
+        """The number of mistakes, and what theory says about it."""
+        return self._fitted.certificate
+
+
+def fitted_model(estimator: SentenceEstimator[Model]) -> Model:
+    """The model of a learner, which must have been trained."""
+    if not hasattr(estimator, "model_"):
+        raise DataError(f"this {type(estimator).__name__} is not fitted yet: call fit first")
+    return estimator.model_

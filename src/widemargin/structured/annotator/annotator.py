@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, replace
 from itertools import pairwise
@@ -10,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from widemargin.certificates.certificate import RunCertificate
 from widemargin.data.encode.templates import WORDS
 from widemargin.data.readers.conll import read_conll
 from widemargin.data.readers.corpus import Corpus
@@ -20,14 +18,13 @@ from widemargin.structured.annotator.document import Document
 from widemargin.structured.annotator.measures import AnnotationMeasures, measure_annotation
 from widemargin.structured.annotator.model import AnnotatorModel
 from widemargin.structured.annotator.stages import StageClock
-from widemargin.structured.estimator import StructuredEstimator
+from widemargin.structured.estimator import CertifiedEstimator, fitted_model
 from widemargin.structured.lemmas.lemmatizer import Lemmatizer
 from widemargin.structured.morphology.morphologizer import Morphologizer
 from widemargin.structured.parser.parser import Parser
-from widemargin.structured.tagger.tagger import Tagger, plain_value
+from widemargin.structured.tagger.tagger import Tagger
 from widemargin.structured.tokenizer.tokenizer import Tokenizer
 from widemargin.structured.tokenizer.treebank import read_paragraphs
-from widemargin.training.history import History
 from widemargin.training.run import Watch
 
 _NEIGHBOURS = [f"suffix{n}[{place}]" for n in (1, 4) for place in (-1, 1)]
@@ -47,7 +44,7 @@ _FINER = ("xpos", "feats")
 
 
 @dataclass(eq=False, repr=False)
-class Annotator(StructuredEstimator):
+class Annotator(CertifiedEstimator[AnnotatorModel]):
     """From raw text to trees: sentences, words, tags, morphology, lemmas and heads.
 
     It is a chain of learners: a `Tokenizer`, a `Tagger` of UPOS, a `Morphologizer` of XPOS and
@@ -167,8 +164,7 @@ class Annotator(StructuredEstimator):
         if held_out is not None:
             held_out = _with_columns(held_out, partial.tag(held_out)[0])
         trees = self._learn_trees(tagged, held_out, seeds["trees"], clock)
-        params = {name: plain_value(value) for name, value in self.get_params(deep=False).items()}
-        return replace(partial, parser=trees, params=params)
+        return replace(partial, parser=trees, params=self._plain_params())
 
     def _part(self, usual: Any, seed: int, clock: StageClock) -> tuple[Any, Watch]:
         """A copy of a part's estimator for the next stage, and its watch."""
@@ -227,26 +223,9 @@ class Annotator(StructuredEstimator):
             parser.set_params(validation=held_out)
         return parser.fit(corpus, watch=watch).model_
 
-    def restore(self, model: AnnotatorModel) -> Annotator:
-        """Use an existing model, such as one loaded from a file."""
-        self.model_ = model
-        return self
-
     @property
     def _fitted(self) -> AnnotatorModel:
-        if not hasattr(self, "model_"):
-            raise DataError("this Annotator is not fitted yet: call fit first")
-        return self.model_
-
-    @property
-    def history_(self) -> History:
-        """What happened while learning trees."""
-        return self._fitted.history
-
-    @property
-    def certificate_(self) -> RunCertificate | None:
-        """The mistakes while learning trees."""
-        return self._fitted.certificate
+        return fitted_model(self)
 
     def __call__(self, text: str, n_jobs: int | None = None) -> Document:
         """Annotate a text, see `AnnotatorModel`."""
@@ -269,10 +248,6 @@ class Annotator(StructuredEstimator):
     def score(self, treebank: Any, y: None = None) -> float:
         """F1 of labelled heads (LAS) from the running text of a treebank."""
         return self.measure(treebank)["LAS"].f1
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Save the model to a file, which `load_annotator` reads."""
-        self._fitted.save(path)
 
 
 def _treebank_of(given: Any) -> Corpus:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-import os
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
@@ -14,25 +12,20 @@ import numpy as np
 from widemargin.data.encode.templates import Templates
 from widemargin.data.readers.corpus import Corpus
 from widemargin.errors import DataError
-from widemargin.parameters import check_patience, check_positive, check_seconds, check_whole
 from widemargin.structured.choices.candidates import CandidateLists
 from widemargin.structured.choices.chooser import Chooser, code_labels
-from widemargin.structured.choices.training import ChoiceSettings, learn_choices
-from widemargin.structured.estimator import StructuredEstimator
+from widemargin.structured.choices.estimator import ChoiceEstimator
+from widemargin.structured.choices.training import learn_choices
 from widemargin.structured.lemmas.model import LemmatizerModel, corpus_of_types
 from widemargin.structured.lemmas.scripts import script_of
 from widemargin.structured.sentences import corpus_of, hold_out
 from widemargin.structured.tagger.model import share_right
-from widemargin.structured.tagger.tagger import plain_value
-from widemargin.training.history import History
-from widemargin.training.run import Stops, Watch
+from widemargin.training.run import Watch
 
 #: A script that was seen with fewer words says more about these than about others.
 _OFTEN = 2
 #: A word that was seen has only the scripts that it was seen with.
 _KNOWN = 1
-#: Weights below this are dropped.
-_LEAST = 1e-3
 
 
 def _templates(tags: Sequence[str]) -> list[str]:
@@ -46,7 +39,7 @@ def _templates(tags: Sequence[str]) -> list[str]:
 
 
 @dataclass(eq=False, repr=False)
-class Lemmatizer(StructuredEstimator):
+class Lemmatizer(ChoiceEstimator[LemmatizerModel]):
     """Put words into their dictionary form: tries, VERB -> try.
 
     Every word has an edit script: which letters at its beginning and end are replaced by others,
@@ -113,7 +106,7 @@ class Lemmatizer(StructuredEstimator):
         watch : callable
             Called with the progress so far; return True to stop.
         """
-        self._check()
+        settings = self._settings()
         rng = np.random.default_rng(self.random_state)
         corpus, held_out = hold_out(self.validation, corpus_of(sentences), rng)
         tags = (self.tags,) if isinstance(self.tags, str) else tuple(self.tags)
@@ -139,30 +132,10 @@ class Lemmatizer(StructuredEstimator):
             def score(trained: Chooser) -> float:
                 return share_right(LemmatizerModel(trained, tags).flat_lemmas(held_out), answers)
 
-        stops = Stops(self.epochs, self.patience, max_seconds=self.max_seconds or math.inf)
-        settings = ChoiceSettings(self.C, self.bits, stops, _LEAST)
         words = chooser.read(types, np.array(lists, np.uint32))
         chooser = learn_choices(chooser, words, right, settings, rng, score=score, watch=watch)
-        params = {name: plain_value(value) for name, value in self.get_params(deep=False).items()}
-        self.model_ = LemmatizerModel(chooser, tags, params)
+        self.model_ = LemmatizerModel(chooser, tags, self._plain_params())
         return self
-
-    def _check(self) -> None:
-        check_whole("epochs", self.epochs, least=1)
-        check_positive("C", self.C, infinite=True)
-        check_whole("bits", self.bits, 8, 28)
-        check_patience(self.patience)
-        check_seconds("max_seconds", self.max_seconds)
-
-    def restore(self, model: LemmatizerModel) -> Lemmatizer:
-        """Use an existing model, such as one loaded from a file."""
-        self.model_ = model
-        return self
-
-    @property
-    def history_(self) -> History:
-        """What happened in each epoch."""
-        return self.model_.history
 
     def predict(self, sentences: Any) -> list[list[str]]:
         """The lemmas of many sentences, see `LemmatizerModel.predict`."""
@@ -172,10 +145,6 @@ class Lemmatizer(StructuredEstimator):
         """The share of words whose lemma is right."""
         corpus = corpus_of(sentences)
         return share_right(self.model_.flat_lemmas(corpus), corpus.column("lemma"))
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Save the model to a file, which `load_lemmatizer` reads."""
-        self.model_.save(path)
 
 
 def _types(corpus: Corpus, tags: Sequence[str]) -> list[tuple[tuple[str, ...], str]]:

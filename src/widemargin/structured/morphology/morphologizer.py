@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-import os
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
@@ -13,22 +11,17 @@ import numpy as np
 from widemargin.data.encode.templates import Templates
 from widemargin.data.readers.corpus import Corpus
 from widemargin.errors import DataError
-from widemargin.parameters import check_patience, check_positive, check_seconds, check_whole
 from widemargin.structured.choices.candidates import CandidateLists
 from widemargin.structured.choices.chooser import Chooser, code_labels
-from widemargin.structured.choices.training import ChoiceSettings, learn_choices
-from widemargin.structured.estimator import StructuredEstimator
+from widemargin.structured.choices.estimator import ChoiceEstimator
+from widemargin.structured.choices.training import learn_choices
 from widemargin.structured.morphology.model import BETWEEN, MorphologizerModel
 from widemargin.structured.sentences import corpus_of, hold_out
 from widemargin.structured.tagger.model import share_right
-from widemargin.structured.tagger.tagger import plain_value
-from widemargin.training.history import History
-from widemargin.training.run import Stops, Watch
+from widemargin.training.run import Watch
 
 #: A word seen so often with its tag has no other values than it was seen with.
 _OFTEN = 5
-#: Weights below this are dropped.
-_LEAST = 1e-3
 
 
 def _templates(tags: Sequence[str]) -> list[str]:
@@ -63,7 +56,7 @@ def _templates(tags: Sequence[str]) -> list[str]:
 
 
 @dataclass(eq=False, repr=False)
-class Morphologizer(StructuredEstimator):
+class Morphologizer(ChoiceEstimator[MorphologizerModel]):
     """Find the morphology of words: features such as Case=Gen|Number=Plur, and finer tags.
 
     The values of all columns are chosen together, among those that the word, or words with the same
@@ -134,7 +127,7 @@ class Morphologizer(StructuredEstimator):
         watch : callable
             Called with the progress so far; return True to stop.
         """
-        self._check()
+        settings = self._settings()
         rng = np.random.default_rng(self.random_state)
         corpus, held_out = hold_out(self.validation, corpus_of(sentences), rng)
         columns, tags = (
@@ -164,30 +157,10 @@ class Morphologizer(StructuredEstimator):
                 found = np.array(labels, object)[trained.choose(held_out)]
                 return share_right(found.tolist(), answers)
 
-        stops = Stops(self.epochs, self.patience, max_seconds=self.max_seconds or math.inf)
-        settings = ChoiceSettings(self.C, self.bits, stops, _LEAST)
         given = chooser, chooser.read(corpus), right, settings, rng
         chooser = learn_choices(*given, score=score, watch=watch)
-        params = {name: plain_value(value) for name, value in self.get_params(deep=False).items()}
-        self.model_ = MorphologizerModel(chooser, columns, tags, params)
+        self.model_ = MorphologizerModel(chooser, columns, tags, self._plain_params())
         return self
-
-    def _check(self) -> None:
-        check_whole("epochs", self.epochs, least=1)
-        check_positive("C", self.C, infinite=True)
-        check_whole("bits", self.bits, 8, 28)
-        check_patience(self.patience)
-        check_seconds("max_seconds", self.max_seconds)
-
-    def restore(self, model: MorphologizerModel) -> Morphologizer:
-        """Use an existing model, such as one loaded from a file."""
-        self.model_ = model
-        return self
-
-    @property
-    def history_(self) -> History:
-        """What happened in each epoch."""
-        return self.model_.history
 
     def predict(self, sentences: Any) -> dict[str, list[list[str]]]:
         """The columns of many sentences, see `MorphologizerModel.predict`."""
@@ -198,10 +171,6 @@ class Morphologizer(StructuredEstimator):
         corpus, model = corpus_of(sentences), self.model_
         found = map(BETWEEN.join, zip(*model.flat_columns(corpus).values(), strict=True))
         return share_right(list(found), _labels(corpus, model.columns))
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Save the model to a file, which `load_morphologizer` reads."""
-        self.model_.save(path)
 
 
 def _labels(corpus: Corpus, columns: Sequence[str]) -> list[str]:

@@ -31,7 +31,7 @@ from widemargin.parameters import (
     refuse_unused,
     used_with,
 )
-from widemargin.structured.estimator import StructuredEstimator
+from widemargin.structured.estimator import CertifiedEstimator, fitted_model
 from widemargin.structured.parser.crossing import lift_trees
 from widemargin.structured.parser.features import (
     ARC_TEMPLATES,
@@ -66,7 +66,6 @@ from widemargin.structured.sentences import corpus_of, split_sentences
 from widemargin.structured.tagger.model import TaggerModel
 from widemargin.structured.tagger.tagger import Tagger
 from widemargin.training.checkpoints import Checkpoints, digest_of, open_checkpoints
-from widemargin.training.history import History
 from widemargin.training.run import Stops, Watch
 
 #: Default epochs: for greedy transitions, for transitions with a beam, and for arcs.
@@ -80,7 +79,7 @@ _LABEL_BITS, _LABEL_EPOCHS, _LABEL_MARGIN = 18, 8, 30.0
 
 
 @dataclass(eq=False, repr=False)
-class Parser(StructuredEstimator):
+class Parser(CertifiedEstimator[ParserModel]):
     """Find the dependency trees of sentences.
 
     Parameters
@@ -369,31 +368,14 @@ class Parser(StructuredEstimator):
         beam.start_from(greedy.answer())
         return beam, self.epochs or _EPOCHS["beam"], "a beam may miss the best tree"
 
-    def restore(self, model: ParserModel) -> Parser:
-        """Use a model that was trained before."""
-        self.model_ = model
-        return self
-
     @property
     def _fitted(self) -> ParserModel:
-        if not hasattr(self, "model_"):
-            raise DataError("this Parser is not fitted yet: call fit first")
-        return self.model_
+        return fitted_model(self)
 
     @property
     def labels_(self) -> list[str]:
         """The labels of arcs."""
         return self._fitted.labels
-
-    @property
-    def history_(self) -> History:
-        """What happened while learning."""
-        return self._fitted.history
-
-    @property
-    def certificate_(self) -> RunCertificate | None:
-        """The number of mistakes, and what theory says about it."""
-        return self._fitted.certificate
 
     def parse(self, words: Sequence[str], **tags: Sequence[str]) -> Tree:
         """The tree of one sentence, see `ParserModel.parse`."""
@@ -430,10 +412,6 @@ class Parser(StructuredEstimator):
     def attachment(self, sentences: Any, subtypes: bool = False) -> Attachment:
         """UAS and LAS with their counts and intervals, see `ParserModel.attachment`."""
         return self._fitted.attachment(sentences, subtypes)
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Save the model to a file."""
-        self._fitted.save(path)
 
 
 def _holds_out(validation: Any) -> bool:

@@ -29,7 +29,7 @@ from widemargin.parameters import (
     refuse_unused,
     used_with,
 )
-from widemargin.structured.estimator import StructuredEstimator
+from widemargin.structured.estimator import CertifiedEstimator
 from widemargin.structured.sentences import BESIDE, corpus_of, split_sentences
 from widemargin.structured.tagger.certainty import leads_of_sentences
 from widemargin.structured.tagger.constraints import (
@@ -61,7 +61,6 @@ from widemargin.structured.tagger.training import (
 from widemargin.structured.tagger.weights import row_width
 from widemargin.threads import thread_count
 from widemargin.training.checkpoints import Checkpoints, digest_of, open_checkpoints
-from widemargin.training.history import History
 from widemargin.training.run import Stops, Watch
 
 _UPDATES = {"whole": WHOLE, "early": EARLY, "max-violation": VIOLATION}
@@ -73,7 +72,7 @@ _MOST_TAGS = 4096
 
 
 @dataclass(eq=False, repr=False)
-class Tagger(StructuredEstimator):
+class Tagger(CertifiedEstimator[TaggerModel]):
     """Tag sequences: the structured perceptron and its large-margin relative.
 
         score(x, y) = sum over tokens of w . f(x, i, y_i) + transitions
@@ -356,9 +355,7 @@ class Tagger(StructuredEstimator):
             order=self.order,
             scheme=scheme,
             given_scheme=given_scheme,
-            params={
-                name: plain_value(value) for name, value in self.get_params(deep=False).items()
-            },
+            params=self._plain_params(),
             numbers=rows_of_numbers(encoded),
         )
 
@@ -402,11 +399,7 @@ class Tagger(StructuredEstimator):
             shuffle=bool(self.shuffle),
         )
 
-    def restore(self, model: TaggerModel) -> Tagger:
-        """Use an existing model, such as one loaded from a file."""
-        self.model_ = model
-        return self
-
+    @property
     def _fitted(self) -> TaggerModel:
         if not hasattr(self, "model_"):
             raise AttributeError("this Tagger is not fitted yet: call fit first")
@@ -415,42 +408,32 @@ class Tagger(StructuredEstimator):
     @property
     def tags_(self) -> list[str]:
         """The tags that were learned, sorted."""
-        return self._fitted().tags
+        return self._fitted.tags
 
     @property
     def classes_(self) -> np.ndarray:
         """The tags that `predict` gives, sorted, as scikit-learn calls them."""
-        return np.array(self._fitted().shown_tags)
-
-    @property
-    def history_(self) -> History:
-        """What happened while learning."""
-        return self._fitted().history
-
-    @property
-    def certificate_(self) -> RunCertificate | None:
-        """The number of mistakes, and what theory says about it."""
-        return self._fitted().certificate
+        return np.array(self._fitted.shown_tags)
 
     def tag(self, words: Sequence[Any], **columns: Sequence[str]) -> list[str]:
         """The tags of one sentence; see `TaggerModel.tag`."""
-        return self._fitted().tag(words, **columns)
+        return self._fitted.tag(words, **columns)
 
     def predict(self, sentences: Any, n_jobs: int | None = None) -> list[list[str]]:
         """The tags of many sentences; see `TaggerModel.predict`."""
-        return self._fitted().predict(sentences, n_jobs)
+        return self._fitted.predict(sentences, n_jobs)
 
     def score(self, sentences: Any, tags: Any = None, column: str | int | None = None) -> float:
         """The share of tokens whose tag is right."""
-        return self._fitted().score(sentences, tags, column)
+        return self._fitted.score(sentences, tags, column)
 
     def n_best(self, words: Sequence[Any], n: int = 5, **columns: Sequence[str]) -> list[Answer]:
         """The n best ways to tag a sentence, with their scores."""
-        return self._fitted().n_best(words, n, **columns)
+        return self._fitted.n_best(words, n, **columns)
 
     def margins(self, sentences: Any, n_jobs: int | None = None, **columns: Sequence[str]) -> Any:
         """How certain each tag of one or many sentences is; see `TaggerModel.margins`."""
-        return self._fitted().margins(sentences, n_jobs, **columns)
+        return self._fitted.margins(sentences, n_jobs, **columns)
 
     def marginals(
         self,
@@ -460,7 +443,7 @@ class Tagger(StructuredEstimator):
         **columns: Sequence[str],
     ) -> Any:
         """The probability of each tag (column, as in `classes_`); see `TaggerModel.marginals`."""
-        return self._fitted().marginals(sentences, temperature, n_jobs, **columns)
+        return self._fitted.marginals(sentences, temperature, n_jobs, **columns)
 
     def calibrate(self, sentences: Any, tags: Any = None, column: str | int | None = None) -> float:
         """Find the temperature of `marginals` that suits held-out sentences best, and keep it.
@@ -473,7 +456,7 @@ class Tagger(StructuredEstimator):
         float
             The temperature.
         """
-        found = self._fitted().calibrate(sentences, tags, column)
+        found = self._fitted.calibrate(sentences, tags, column)
         self.model_ = self.model_.with_temperature(found)
         return found
 
@@ -481,7 +464,7 @@ class Tagger(StructuredEstimator):
         self, words: Sequence[Any], token: int, top: int | None = 10, **columns: Sequence[str]
     ) -> Explanation:
         """Which features made the tag of one token win; see `TaggerModel.explain`."""
-        return self._fitted().explain(words, token, top, **columns)
+        return self._fitted.explain(words, token, top, **columns)
 
     def certify(
         self, sentences: Any, tags: Any = None, *, column: str | int | None = None
@@ -497,7 +480,7 @@ class Tagger(StructuredEstimator):
         RunCertificate
             With the margin on these sentences (negative if some tags are wrong) and the bound.
         """
-        model = self._fitted()
+        model = self._fitted
         corpus = corpus_of(sentences, tags, numbers=model.numbers)
         name = "tag" if tags is not None else corpus.name_of(column)
         labels, names, _ = self._labels(corpus.column(name), corpus)
@@ -516,18 +499,11 @@ class Tagger(StructuredEstimator):
 
     def top_features(self, n: int = 20, tag: str | None = None) -> list[Weight]:
         """The features with the largest weights."""
-        return self._fitted().top_features(n, tag)
+        return self._fitted.top_features(n, tag)
 
     def save(self, path: str | os.PathLike[str], names: bool = True) -> None:
         """Save the model to a file; load it with `widemargin.load`."""
-        self._fitted().save(path, names)
-
-
-def plain_value(value: Any) -> Any:
-    """A parameter in a form that can be saved: validation examples are not kept."""
-    if isinstance(value, tuple):
-        return list(value)
-    return value if isinstance(value, (str, int, float, dict, list, type(None))) else None
+        self._fitted.save(path, names)
 
 
 def uses_of_tagger(tagger: Tagger) -> dict[str, Use]:

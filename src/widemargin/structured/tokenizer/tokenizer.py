@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
 
-from widemargin.certificates.certificate import RunCertificate
 from widemargin.data.readers.corpus import Corpus
 from widemargin.errors import DataError
 from widemargin.parameters import check_whole
-from widemargin.structured.estimator import StructuredEstimator
-from widemargin.structured.tagger.tagger import Tagger, plain_value
+from widemargin.structured.estimator import CertifiedEstimator
+from widemargin.structured.tagger.tagger import Tagger
 from widemargin.structured.tokenizer.cuts import training_corpus
 from widemargin.structured.tokenizer.measures import TextMeasures
 from widemargin.structured.tokenizer.model import TokenizerModel
 from widemargin.structured.tokenizer.splits import WHOLE, rules_of
 from widemargin.structured.tokenizer.treebank import Paragraph, paragraphs_of
-from widemargin.training.history import History
 from widemargin.training.run import Watch
 
 #: Characters per piece that is learned from: a few sentences.
@@ -48,7 +45,7 @@ CHARACTERS = [
 
 
 @dataclass(eq=False, repr=False)
-class Tokenizer(StructuredEstimator):
+class Tokenizer(CertifiedEstimator[TokenizerModel]):
     """Cut raw text into sentences and words, as a treebank does it.
 
     Every character is tagged by a structured perceptron: it is inside of a token, ends one, ends a
@@ -136,8 +133,9 @@ class Tokenizer(StructuredEstimator):
             **stops,
             **given,
         ).fit(learned, column="cut", watch=watch)
-        params = {name: plain_value(value) for name, value in self.get_params(deep=False).items()}
-        self.model_ = TokenizerModel(cutter.model_, _splitter(paragraphs, given, watch), params)
+        self.model_ = TokenizerModel(
+            cutter.model_, _splitter(paragraphs, given, watch), self._plain_params()
+        )
         return self
 
     def _hold_out(
@@ -151,19 +149,9 @@ class Tokenizer(StructuredEstimator):
             return paragraphs, paragraphs_of(asked)
         return split_paragraphs(paragraphs, asked, rng)
 
-    def restore(self, model: TokenizerModel) -> Tokenizer:
-        """Use an existing model, such as one loaded from a file."""
-        self.model_ = model
-        return self
-
     def __call__(self, text: str, n_jobs: int | None = None) -> Corpus:
         """The sentences of a text, see `TokenizerModel`."""
         return self.model_(text, n_jobs)
-
-    @property
-    def history_(self) -> History:
-        """What happened in each epoch."""
-        return self.model_.history
 
     def predict(self, texts: Sequence[str], n_jobs: int | None = None) -> list[Corpus]:
         """The sentences of each of many texts."""
@@ -178,15 +166,6 @@ class Tokenizer(StructuredEstimator):
     def score(self, treebank: Any, y: None = None) -> float:
         """F1 of words on the running text of a treebank."""
         return self.measure(treebank).words.f1
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Save the model to a file, which `load_tokenizer` reads."""
-        self.model_.save(path)
-
-    @property
-    def certificate_(self) -> RunCertificate | None:
-        """The mistakes while learning to cut text."""
-        return self.model_.certificate
 
 
 def split_paragraphs(
