@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import pathlib
-import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
 
 from benchmarks.data import folder
-from benchmarks.harness import Comparison, LeftOut, Side, Target, faster
+from benchmarks.harness import Comparison, LeftOut, Side, Target, faster, shortest
 from widemargin import LinearSVM
 
 LOSSES = ("hinge", "squared_hinge")
@@ -80,7 +79,7 @@ def _sides(task: Task, loss: str) -> list[Side]:
         how = {"dual": dual, "tol": TOLERANCE, "random_state": seed}
         return LinearSVC(C=C, loss=loss, **how).fit(X, y)
 
-    dual = loss == "hinge" or _seconds(lambda: theirs(True)) < _seconds(lambda: theirs(False))
+    dual = loss == "hinge" or shortest(lambda: theirs(True), 2) < shortest(lambda: theirs(False), 2)
     wanted = primal(theirs(dual))
 
     def ours(gap: float, seed: int = 0) -> LinearSVM:
@@ -103,13 +102,3 @@ def _sides(task: Task, loss: str) -> list[Side]:
             package="scikit-learn",
         ),
     ]
-
-
-def _seconds(work: Callable[[], Any]) -> float:
-    """The shorter time of two."""
-    found = []
-    for _ in range(2):
-        clock = time.perf_counter()
-        work()
-        found.append(time.perf_counter() - clock)
-    return min(found)

@@ -129,6 +129,29 @@ class Comparison:
     ratios: bool = True
 
 
+class KeptFigures(dict[str, float]):
+    """Figures that remember the findings that they come from, for tables of every one."""
+
+    def __init__(self, named: dict[str, float], findings: Sequence[Any]) -> None:
+        super().__init__(named)
+        self.findings = findings
+
+
+def findings_of(outcome: Outcome) -> list[Any]:
+    """What the figures of a side's first repeat come from."""
+    return list(outcome.figures[0].findings)  # type: ignore[attr-defined]
+
+
+def shortest(work: Callable[[], Any], times: int) -> float:
+    """The shortest time that some work takes, done so many times."""
+    found = []
+    for _ in range(times):
+        began = time.perf_counter()
+        work()
+        found.append(time.perf_counter() - began)
+    return min(found)
+
+
 def faster(ours: str, peer: str, times: float) -> Target:
     """Promise that one side is so many times as fast as another."""
 

@@ -14,7 +14,16 @@ import numpy as np
 import scipy.sparse
 from sklearn.svm import LinearSVC
 
-from benchmarks.harness import Comparison, LeftOut, Outcome, Outcomes, Side, Target
+from benchmarks.harness import (
+    Comparison,
+    KeptFigures,
+    LeftOut,
+    Outcome,
+    Outcomes,
+    Side,
+    Target,
+    findings_of,
+)
 from benchmarks.limits import within
 from benchmarks.svm_objectives import objective, sets
 from widemargin import LinearSVM
@@ -162,19 +171,11 @@ def _best(work: Callable[[], Any]) -> float:
 
 
 def _figures(fits: list[Fit]) -> dict[str, float]:
-    return Figures({"within 1e-3": float(sum(fit.gap <= CLOSE for fit in fits))}, fits)
-
-
-class Figures(dict[str, float]):
-    """Figures that remember the fits that they come from."""
-
-    def __init__(self, named: dict[str, float], fits: list[Fit]) -> None:
-        super().__init__(named)
-        self.fits = fits
+    return KeptFigures({"within 1e-3": float(sum(fit.gap <= CLOSE for fit in fits))}, fits)
 
 
 def _fits(outcome: Outcome) -> list[Fit]:
-    return list(outcome.figures[0].fits)  # type: ignore[attr-defined]
+    return findings_of(outcome)
 
 
 def _all_reached() -> Target:

@@ -11,7 +11,15 @@ import numpy as np
 from scipy.optimize import linprog
 
 from benchmarks.data import folder, read_idx
-from benchmarks.harness import Comparison, Outcome, Outcomes, Side, Target
+from benchmarks.harness import (
+    Comparison,
+    KeptFigures,
+    Outcome,
+    Outcomes,
+    Side,
+    Target,
+    findings_of,
+)
 from benchmarks.limits import within
 from benchmarks.separability import toy_sets, turned
 from widemargin import certify
@@ -130,19 +138,11 @@ def _figures(verdicts: list[Verdict]) -> dict[str, float]:
         "seconds in all": sum(verdict.seconds for verdict in verdicts),
         "decided": float(sum(verdict.separable is not None for verdict in verdicts)),
     }
-    return Figures(named, verdicts)
-
-
-class Figures(dict[str, float]):
-    """Figures that remember the verdicts that they come from."""
-
-    def __init__(self, named: dict[str, float], verdicts: list[Verdict]) -> None:
-        super().__init__(named)
-        self.verdicts = verdicts
+    return KeptFigures(named, verdicts)
 
 
 def _verdicts(outcome: Outcome) -> list[Verdict]:
-    return list(outcome.figures[0].verdicts)  # type: ignore[attr-defined]
+    return findings_of(outcome)
 
 
 def _all_proved() -> Target:

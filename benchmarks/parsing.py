@@ -10,13 +10,12 @@ from __future__ import annotations
 
 import pathlib
 import time
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from benchmarks.data import folder
-from benchmarks.harness import Comparison, LeftOut, Side, Target, at_least
+from benchmarks.harness import Comparison, LeftOut, Side, Target, at_least, shortest
 from benchmarks.sentences import made_conllu, tokens_a_second
 from widemargin import Parser
 from widemargin.data.readers.conll import read_conll
@@ -97,7 +96,7 @@ def _side(name: str, settings: dict[str, Any], train: Corpus, test: Corpus, toy:
             "UAS": 100.0 * float(right.uas.f1),
             "LAS": 100.0 * float(right.las.f1),
             "LAS with subtypes": 100.0 * float(exact.las.f1),
-            "tokens/s from words": test.tokens / _seconds(lambda: model.predict(test)),
+            "tokens/s from words": test.tokens / shortest(lambda: model.predict(test), 3),
             "seconds of training": learned,
         }
 
@@ -108,13 +107,3 @@ def _side(name: str, settings: dict[str, Any], train: Corpus, test: Corpus, toy:
         work=lambda _: model.find_trees(laid_out),
         figures=figures,
     )
-
-
-def _seconds(work: Callable[[], Any]) -> float:
-    """The time of the fastest of three runs."""
-    found = []
-    for _ in range(3):
-        began = time.perf_counter()
-        work()
-        found.append(time.perf_counter() - began)
-    return min(found)

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from benchmarks.harness import Comparison, Outcome, Outcomes, Side, Target
-from benchmarks.tokenizing import TREEBANKS, parts_of
-from benchmarks.udpipe import PACKAGE, Options, UDPipe
+from benchmarks.tokenizing import TREEBANKS, compared, parts_of
+from benchmarks.udpipe import Options, UDPipe, udpipe_side
 from widemargin.structured import Annotator, Corpus, read_conll
 from widemargin.structured.annotator.document import Document
 from widemargin.structured.annotator.measures import MEASURES, compare_document
@@ -41,15 +41,7 @@ def compare(toy: bool, scratch: pathlib.Path) -> Comparison:
         for language in languages
         for what, times in (("annotating", 10.0), ("training", 1.0))
     ]
-    return Comparison(
-        "raw text to trees (P17)",
-        "made sentences (toy size)" if toy else "the four treebanks, see the README of the data",
-        tuple(sides),
-        tuple(targets),
-        once=True,
-        ratios=False,
-        appendix=_table,
-    )
+    return compared("raw text to trees (P17)", toy, sides, targets, appendix=_table)
 
 
 def _made(sentences: int) -> Corpus:
@@ -125,22 +117,20 @@ def _udpipe_sides(
         kept[:] = [UDPipe(train, dev, options)]
         return kept[0]
 
-    yield Side(
-        f"UDPipe, training {language}",
+    yield udpipe_side(
+        f"training {language}",
         f"Trainer.train, tagger {options.tagger!r}, else defaults, early stopping on dev",
-        work=learn,
+        learn,
         figures=lambda udpipe: {
             **_figures(test, _document(udpipe, text)),
             "seconds": udpipe.seconds,
             "MB": udpipe.size / 1e6,
         },
-        package=PACKAGE,
     )
-    yield Side(
-        f"UDPipe, annotating {language}",
+    yield udpipe_side(
+        f"annotating {language}",
         "newTokenizer, tag, parse, writeSentence (test text)",
-        work=lambda udpipe: udpipe.conllu(text),
-        package=PACKAGE,
+        lambda udpipe: udpipe.conllu(text),
         prepare=lambda _: kept[0],
         figures=lambda _: {"words": float(words)},
     )

@@ -69,9 +69,9 @@ def compare(toy: bool, scratch: pathlib.Path) -> Comparison:
         ),
     ]
     return Comparison(
-        title="on a cluster (P18)",
-        data=f"Zipf-like rows of 66 values, {X.nnz / 1e6:.0f} M values in 8 files",
-        sides=sides,
+        "on a cluster (P18)",
+        told_of(X),
+        sides,
         targets=(
             faster(_ONE, _PLAIN, 1 / 1.15),
             faster(_TWO, _ONE, 1.6),
@@ -80,6 +80,11 @@ def compare(toy: bool, scratch: pathlib.Path) -> Comparison:
         ),
         ratios=False,
     )
+
+
+def told_of(X: Any) -> str:
+    """What the files hold that `write_parts` writes."""
+    return f"Zipf-like rows of 66 values, {X.nnz / 1e6:.0f} M values in 8 files"
 
 
 def start_clusters(toy: bool, sizes: tuple[int, ...]) -> dict[int, Any]:

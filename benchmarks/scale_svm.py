@@ -15,7 +15,7 @@ import numpy as np
 
 import widemargin
 from benchmarks.harness import Comparison, LeftOut, Side, faster, no_worse
-from benchmarks.scale import read_blocks, start_clusters, write_parts
+from benchmarks.scale import read_blocks, start_clusters, told_of, write_parts
 from benchmarks.zipf import zipf_text
 
 _WIDTH, _PASSES, _LAMBDA = 262_144, 10, 1e-5
@@ -72,9 +72,9 @@ def compare(toy: bool, scratch: pathlib.Path) -> Comparison:
         ),
     ]
     return Comparison(
-        title="a linear SVM on a cluster (P18)",
-        data=f"Zipf-like rows of 66 values, {X.nnz / 1e6:.0f} M values in 8 files",
-        sides=sides,
+        "a linear SVM on a cluster (P18)",
+        told_of(X),
+        sides,
         targets=[
             target
             for peer in (_SPARK, _DASK_ML)

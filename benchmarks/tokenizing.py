@@ -5,12 +5,12 @@ from __future__ import annotations
 import io
 import pathlib
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from benchmarks.data import folder
 from benchmarks.harness import Comparison, Side, Target, faster, no_worse
-from benchmarks.udpipe import PACKAGE, Options, UDPipe
+from benchmarks.udpipe import Options, UDPipe, udpipe_side
 from widemargin.structured import Corpus, Tokenizer, read_conll
 from widemargin.structured.tokenizer.measures import measure_text
 from widemargin.structured.tokenizer.treebank import Paragraph, paragraphs_of
@@ -45,14 +45,15 @@ def compare(toy: bool, scratch: pathlib.Path) -> Comparison:
         targets += [faster(f"ours, cutting {language}", f"UDPipe, cutting {language}", 10.0)]
         if toy:
             break
-    return Comparison(
-        "raw text to sentences and words (P17)",
-        "made sentences (toy size)" if toy else "the four treebanks, see the README of the data",
-        tuple(sides),
-        tuple(targets),
-        once=True,
-        ratios=False,
-    )
+    return compared("raw text to sentences and words (P17)", toy, sides, targets)
+
+
+def compared(
+    title: str, toy: bool, sides: Sequence[Side], targets: Sequence[Target], **more: Any
+) -> Comparison:
+    """A comparison on the treebanks; `more` is as `Comparison` has it."""
+    data = "made sentences (toy size)" if toy else "the four treebanks, see the README of the data"
+    return Comparison(title, data, tuple(sides), tuple(targets), once=True, ratios=False, **more)
 
 
 def _toy_parts() -> tuple[Corpus, Corpus, Corpus]:
@@ -120,17 +121,11 @@ def _udpipe_sides(
             kept[:] = [UDPipe(train, dev, options, pathlib.Path(empty))]
         return kept[0]
 
-    yield Side(
-        f"UDPipe, {language}",
-        "Trainer.train, default tokenizer, early stopping",
-        work=learn,
-        figures=lambda udpipe: _figures(right, udpipe.paragraphs),
-        package=PACKAGE,
+    how = "Trainer.train, default tokenizer, early stopping"
+    yield udpipe_side(
+        language, how, learn, figures=lambda udpipe: _figures(right, udpipe.paragraphs)
     )
-    yield Side(
-        f"UDPipe, cutting {language}",
-        "newTokenizer, nextSentence",
-        work=lambda udpipe: udpipe.cut(text),
-        package=PACKAGE,
-        prepare=lambda _: kept[0],
+    how = "newTokenizer, nextSentence"
+    yield udpipe_side(
+        f"cutting {language}", how, lambda udpipe: udpipe.cut(text), prepare=lambda _: kept[0]
     )

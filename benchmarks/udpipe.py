@@ -8,10 +8,10 @@ import json
 import os
 import pathlib
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from benchmarks.harness import LeftOut
+from benchmarks.harness import LeftOut, Side
 from widemargin.structured import Corpus, write_conll
 from widemargin.structured.tokenizer.treebank import Paragraph, Token
 
@@ -125,6 +125,11 @@ class UDPipe:
                 self.tagger.parse(sentence, "", self.error)
                 written.append(writer.writeSentence(sentence))
         return "".join(written)
+
+
+def udpipe_side(what: str, how: str, work: Callable[[Any], Any], **more: Any) -> Side:
+    """UDPipe as a side of a comparison, named by what it does."""
+    return Side(f"UDPipe, {what}", how, work=work, package=PACKAGE, **more)
 
 
 def _written(corpus: Corpus) -> str:

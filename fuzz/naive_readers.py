@@ -150,17 +150,23 @@ def _text(line: bytes) -> bytes:
     return line
 
 
-def conll_sentences(text: str) -> list[list[list[str]]] | None:
-    """The cells of CoNLL columns, by sentence and token; None if the lines do not fit."""
-    sentences, tokens = list[Any](), list[Any]()
+def _blocks_of_lines(text: str, left_out: str) -> list[list[str]]:
+    """The lines of every sentence; those that begin with a mark are left out."""
+    sentences, tokens = list[list[str]](), list[str]()
     lines = [line.strip(" \r") for line in text.removeprefix("\ufeff").split("\n")]
     for line in [*lines, ""]:
         if not line.strip("\t "):
             if tokens:
                 sentences.append(tokens)
             tokens = []
-        elif not line.startswith("-DOCSTART-"):
+        elif not line.startswith(left_out):
             tokens.append(line)
+    return sentences
+
+
+def conll_sentences(text: str) -> list[list[list[str]]] | None:
+    """The cells of CoNLL columns, by sentence and token; None if the lines do not fit."""
+    sentences = _blocks_of_lines(text, "-DOCSTART-")
     first = sentences[0][0] if sentences else ""
     if "\t" in first:
         found = [[token.split("\t") for token in sentence] for sentence in sentences]
@@ -177,20 +183,14 @@ def conll_sentences(text: str) -> list[list[list[str]]] | None:
 def conllu_sentences(text: str) -> list[list[list[str]]] | None:
     """The cells of CoNLL-U, by sentence and token; None if the lines do not fit."""
     special = re.compile(r"[1-9][0-9]*-[1-9][0-9]*|(?:0|[1-9][0-9]*)\.[1-9][0-9]*")
-    sentences, tokens = list[Any](), list[Any]()
-    lines = [line.strip(" \r") for line in text.removeprefix("\ufeff").split("\n")]
-    for line in [*lines, ""]:
-        if not line.strip("\t "):
-            if tokens:
-                sentences.append(tokens)
-            tokens = []
-        elif not line.startswith("#"):
-            cells = line.split("\t")
-            if len(cells) != 10 or "" in cells:
-                return None
-            if special.fullmatch(cells[0]):
-                continue
-            if cells[0] != str(len(tokens) + 1):
-                return None
-            tokens.append(cells)
+    sentences = list[list[list[str]]]()
+    for lines in _blocks_of_lines(text, "#"):
+        found = [line.split("\t") for line in lines]
+        if any(len(cells) != 10 or "" in cells for cells in found):
+            return None
+        tokens = [cells for cells in found if not special.fullmatch(cells[0])]
+        if [cells[0] for cells in tokens] != [str(k + 1) for k in range(len(tokens))]:
+            return None
+        if tokens:
+            sentences.append(tokens)
     return sentences
