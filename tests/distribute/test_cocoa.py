@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
-from tests.distribute.test_mixing import SendingEngine, some_rows, write_rows
+from tests.distribute.test_mixing import BreakingEngine, SendingEngine, some_rows, write_rows
 
 import widemargin
 from widemargin import Distributed, LinearSVM
@@ -63,18 +63,9 @@ def test_same_bits_wherever_it_is_done_and_after_an_interruption(tmp_path):
     whole = solve(learner, path, 4)
     sent = solve(learner, path, 4, SendingEngine())
 
-    class Breaks(SerialEngine):
-        left = 10
-
-        def submit(self, name, function, *arguments):
-            self.left -= name.startswith("ascend")
-            if self.left < 0:
-                raise KeyboardInterrupt
-            return super().submit(name, function, *arguments)
-
     folder = tmp_path / "checkpoint"
     with pytest.raises(KeyboardInterrupt):
-        solve(learner, path, 4, Breaks(), checkpoint=folder)
+        solve(learner, path, 4, BreakingEngine("ascend", 10), checkpoint=folder)
     assert list(folder.iterdir())
     resumed = solve(learner, path, 4, checkpoint=folder)
     for other in (sent, resumed):

@@ -19,6 +19,19 @@ class SendingEngine(SerialEngine):
         return super().submit(name, _sent, pickle.dumps(function), *arguments)
 
 
+class BreakingEngine(SerialEngine):
+    """Is interrupted after so many tasks whose names begin like this."""
+
+    def __init__(self, start, left):
+        self.start, self.left = start, left
+
+    def submit(self, name, function, *arguments):
+        self.left -= name.startswith(self.start)
+        if self.left < 0:
+            raise KeyboardInterrupt
+        return super().submit(name, function, *arguments)
+
+
 def _sent(function, *arguments):
     buffers = []
     packed = pickle.dumps(arguments, protocol=5, buffer_callback=buffers.append)
@@ -177,19 +190,9 @@ def test_resumed_is_uninterrupted(tmp_path):
     learner = Perceptron(random_state=0, epochs=8, validation=0.2, patience=None)
     whole = fit(learner, path, partitions=3)
 
-    class Breaks(SerialEngine):
-        left = 11
-
-        def submit(self, name, function, *arguments):
-            if name.startswith("learn"):
-                self.left -= 1
-                if self.left < 0:
-                    raise KeyboardInterrupt
-            return super().submit(name, function, *arguments)
-
     folder = tmp_path / "checkpoint"
     with pytest.raises(KeyboardInterrupt):
-        fit(learner, path, Breaks(), partitions=3, checkpoint=folder)
+        fit(learner, path, BreakingEngine("learn", 11), partitions=3, checkpoint=folder)
     assert list(folder.iterdir())
     resumed = fit(learner, path, partitions=3, checkpoint=folder)
     assert_same_bits(whole, resumed)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from small_language import made_corpus
 from tagged_sentences import made_sentences
-from tests.distribute.test_mixing import SendingEngine
+from tests.distribute.test_mixing import BreakingEngine, SendingEngine
 
 import widemargin
 from widemargin import Distributed, Parser, Tagger
@@ -95,18 +95,9 @@ def test_resumed_is_uninterrupted(tmp_path):
     learner = Tagger(epochs=6, bits=10, random_state=0, validation=0.2, patience=None)
     whole = fit(learner, *given)
 
-    class Breaks(SerialEngine):
-        left = 10
-
-        def submit(self, name, function, *arguments):
-            self.left -= name.startswith("learn")
-            if self.left < 0:
-                raise KeyboardInterrupt
-            return super().submit(name, function, *arguments)
-
     folder = tmp_path / "points"
     with pytest.raises(KeyboardInterrupt):
-        fit(learner, *given, engine=Breaks(), checkpoint=folder)
+        fit(learner, *given, engine=BreakingEngine("learn", 10), checkpoint=folder)
     assert_same(whole, fit(learner, *given, checkpoint=folder))
 
 
