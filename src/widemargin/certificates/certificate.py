@@ -13,7 +13,7 @@ import numpy as np
 from widemargin.certificates.verifier import NOT_SEPARABLE, SEPARABLE, check_certificate
 from widemargin.markup.brief import brief_repr
 from widemargin.markup.charts import Curve, line_chart
-from widemargin.markup.html import Markup, fragment, lines_of, tag
+from widemargin.markup.html import Markup, ShownAsLines, fragment, lines_of, tag
 
 
 class Bracket(NamedTuple):
@@ -64,7 +64,7 @@ class Evidence(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Certificate:
+class Certificate(ShownAsLines):
     """Whether a hyperplane separates two classes, with the proof.
 
     Attributes
@@ -160,12 +160,9 @@ class Certificate:
                 lines.append(f"support: {_some(self.support)}")
         return "\n".join(lines)
 
-    def _repr_html_(self) -> str:
-        return fragment(lines_of(repr(self)))
-
 
 @dataclass(frozen=True, eq=False)
-class CertificateTable:
+class CertificateTable(ShownAsLines):
     """One certificate for every pair of classes, or for every class against the rest.
 
     Attributes
@@ -208,9 +205,6 @@ class CertificateTable:
             tail = "" if one.margin is None else f", margin {one.margin}"
             lines.append(f"{name}: {one.verdict}{tail}")
         return "\n".join(lines)
-
-    def _repr_html_(self) -> str:
-        return fragment(lines_of(repr(self)))
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,7 +10,7 @@ import numpy as np
 
 from widemargin.data.rows import Rows
 from widemargin.loops.svm.recheck import rebuild_dense, rebuild_sparse, scores_dense, scores_sparse
-from widemargin.markup.html import fragment, lines_of
+from widemargin.markup.html import ShownAsLines
 
 #: A free bias needs sum y alpha = 0. Rounding may leave this fraction of sum alpha: some thousands
 #: of units in the last place, as there may be many terms.
@@ -20,7 +20,7 @@ _ROWS_AT_ONCE = 4096
 
 
 @dataclass(frozen=True)
-class GapCertificate:
+class GapCertificate(ShownAsLines):
     """How far an SVM is from the optimum.
 
     The primal is the objective of the given weights. No weights have an objective below the dual,
@@ -85,9 +85,6 @@ class GapCertificate:
         return "\n".join(lines)
 
     __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        return fragment(lines_of(str(self)))
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything but the dual values as plain numbers, for JSON."""

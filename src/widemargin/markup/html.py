@@ -187,6 +187,13 @@ def fragment(*inside: Any) -> str:
     return tag("div", tag("style", Markup(look)), *inside, kind="widemargin")
 
 
+class ShownAsLines:
+    """What a notebook shows as the lines of its text."""
+
+    def _repr_html_(self) -> str:
+        return fragment(lines_of(str(self)))
+
+
 def _is_number(value: Any) -> bool:
     text = str(value).replace(",", "").rstrip(" %s")
     try:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -162,14 +162,19 @@ def _arcs(exam: SentenceExam) -> Markup:
     )
 
 
+def _list(words: str, shown: Iterable[Markup], otherwise: str) -> Markup:
+    """A paragraph of words above what is shown, or other words if there is nothing."""
+    parts = list(shown)
+    return joined([tag("p", words), *parts]) if parts else tag("p", otherwise)
+
+
 def _trees(trees: Sequence[DrawnTree]) -> Markup:
-    if not trees:
-        return tag("p", "No sentence of moderate length has a wrong head.")
-    words = (
+    return _list(
         "The sentences of moderate length with the most wrong heads. Above the words are the"
-        " predicted arcs, wrong ones in another colour; below them are the right ones."
+        " predicted arcs, wrong ones in another colour; below them are the right ones.",
+        map(_tree, trees),
+        otherwise="No sentence of moderate length has a wrong head.",
     )
-    return joined([tag("p", words), *(_tree(one) for one in trees)])
 
 
 def _tree(one: DrawnTree) -> Markup:
@@ -210,13 +215,12 @@ def _near(place: str) -> str:
 
 
 def _mistakes(mistakes: Sequence[TokenMistake]) -> Markup:
-    if not mistakes:
-        return tag("p", "There are none: every answer was right.")
-    words = (
+    return _list(
         "The mistakes that the model was surest of, the worst first. Look at them: they are wrong"
-        " tags in the data, hard cases, or something that the features do not show."
+        " tags in the data, hard cases, or something that the features do not show.",
+        map(_mistake, mistakes),
+        otherwise="There are none: every answer was right.",
     )
-    return joined([tag("p", words), *(_mistake(mistake) for mistake in mistakes)])
 
 
 def _mistake(mistake: TokenMistake) -> Markup:
