@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -120,6 +120,9 @@ class ParserModel(SavedModel):
         The width of the beam; the parameters, history and certificate of the training.
     """
 
+    #: The class that trains such models.
+    learner: ClassVar[str] = "Parser"
+
     system: str
     labels: list[str]
     actions: Actions
@@ -134,11 +137,6 @@ class ParserModel(SavedModel):
     params: dict[str, Any] = field(default_factory=dict)
     history: History = field(default_factory=History)
     certificate: RunCertificate | None = None
-
-    @property
-    def learner(self) -> str:
-        """The class that trains such models."""
-        return "Parser"
 
     @property
     def called(self) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -118,6 +118,9 @@ class TaggerModel:
         The features that are numbers, and their rows.
     """
 
+    #: The class that trains such models.
+    learner: ClassVar[str] = "Tagger"
+
     tags: list[str]
     templates: Templates
     W: np.ndarray
@@ -137,11 +140,6 @@ class TaggerModel:
     known: np.ndarray = field(default_factory=lambda: np.empty(0, np.uint32))
     temperature: float = 1.0
     numbers: dict[str, int] = field(default_factory=dict)
-
-    @property
-    def learner(self) -> str:
-        """The class that trains such models."""
-        return "Tagger"
 
     @property
     def called(self) -> str:
