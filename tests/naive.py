@@ -135,28 +135,33 @@ def online(X, y, how=How(), start=None, price=None):
     return Run(hypotheses, mistakes, updates, loss)
 
 
+def batches(n, how):
+    """The examples of every batch of every epoch, and the step size eta there."""
+    t = 0
+    for _ in range(how.epochs):
+        for first in range(0, n, how.batch):
+            t += 1
+            yield range(first, min(first + how.batch, n)), how.eta / t**how.power
+
+
 def minibatch(X, y, how, start=None, price=None):
     """For each batch: w += the sum of its examples' steps (their mean, for pa, pa1 and pa2)."""
     w = start or [0.0] * len(X[0])
-    hypotheses, mistakes, updates, loss, t = [w], [], 0, 0.0, 0
-    for _ in range(how.epochs):
-        for first in range(0, len(X), how.batch):
-            examples = range(first, min(first + how.batch, len(X)))
-            t += 1
-            eta = how.eta / t**how.power
-            change = [0.0] * len(w)
-            for i in examples:
-                m = y[i] * dot(w, X[i])
-                wrong = m < 0 or (m == 0 and (how.ties == "mistake" or predict(w, X[i]) != y[i]))
-                tau = step(how, m, wrong, X[i], eta, price[i] if price else 1.0)
-                change = plus(change, tau * y[i], X[i])
-                mistakes += [i] if wrong else []
-                updates += tau != 0
-                loss += loss_of(how.rule, m, how.target)
-            share = 1 / len(examples) if how.rule in ("pa", "pa1", "pa2") else 1.0
-            hypotheses += [w] * (len(examples) - 1)
-            w = plus(times(1 - 2 * eta * how.l2 * len(examples), w), share, change)
-            hypotheses.append(w)
+    hypotheses, mistakes, updates, loss = [w], [], 0, 0.0
+    for examples, eta in batches(len(X), how):
+        change = [0.0] * len(w)
+        for i in examples:
+            m = y[i] * dot(w, X[i])
+            wrong = m < 0 or (m == 0 and (how.ties == "mistake" or predict(w, X[i]) != y[i]))
+            tau = step(how, m, wrong, X[i], eta, price[i] if price else 1.0)
+            change = plus(change, tau * y[i], X[i])
+            mistakes += [i] if wrong else []
+            updates += tau != 0
+            loss += loss_of(how.rule, m, how.target)
+        share = 1 / len(examples) if how.rule in ("pa", "pa1", "pa2") else 1.0
+        hypotheses += [w] * (len(examples) - 1)
+        w = plus(times(1 - 2 * eta * how.l2 * len(examples), w), share, change)
+        hypotheses.append(w)
     return Run(hypotheses, mistakes, updates, loss)
 
 
@@ -170,37 +175,33 @@ def joint(X, y, k, how=How(), start=None, price=None):
     (1 if it is the right one, minus its probability) x. Batches as above.
     """
     W = start or [[0.0] * len(X[0]) for _ in range(k)]
-    hypotheses, mistakes, updates, loss, t = [W], [], 0, 0.0, 0
-    for _ in range(how.epochs):
-        for first in range(0, len(X), how.batch):
-            examples = range(first, min(first + how.batch, len(X)))
-            t += 1
-            eta = how.eta / t**how.power
-            change = [[0.0] * len(X[0]) for _ in range(k)]
-            for i in examples:
-                scores = [dot(w, X[i]) for w in W]
-                others = [c for c in range(k) if c != y[i]]
-                rival = max(others, key=lambda c: scores[c])
-                m = (scores[y[i]] - scores[rival]) / 2
-                tie_is_wrong = how.ties == "mistake" or predict_class(W, X[i]) != y[i]
-                wrong = m < 0 or (m == 0 and tie_is_wrong)
-                p = price[i] if price else 1.0
-                if how.rule == "logistic":
-                    P = softmax(scores)
-                    taus = [eta * p * ((c == y[i]) - P[c]) for c in range(k)]
-                    loss -= math.log(P[y[i]])
-                else:
-                    tau = step(how, m, wrong, X[i], eta, p)
-                    taus = [tau * ((c == y[i]) - (c == rival)) for c in range(k)]
-                    loss += loss_of(how.rule, m, how.target)
-                change = [plus(change[c], taus[c], X[i]) for c in range(k)]
-                mistakes += [i] if wrong else []
-                updates += any(taus)
-            share = 1 / len(examples) if how.rule in ("pa", "pa1", "pa2") else 1.0
-            shrink = 1 - 2 * eta * how.l2 * len(examples)
-            hypotheses += [W] * (len(examples) - 1)
-            W = [plus(times(shrink, W[c]), share, change[c]) for c in range(k)]
-            hypotheses.append(W)
+    hypotheses, mistakes, updates, loss = [W], [], 0, 0.0
+    for examples, eta in batches(len(X), how):
+        change = [[0.0] * len(X[0]) for _ in range(k)]
+        for i in examples:
+            scores = [dot(w, X[i]) for w in W]
+            others = [c for c in range(k) if c != y[i]]
+            rival = max(others, key=lambda c: scores[c])
+            m = (scores[y[i]] - scores[rival]) / 2
+            tie_is_wrong = how.ties == "mistake" or predict_class(W, X[i]) != y[i]
+            wrong = m < 0 or (m == 0 and tie_is_wrong)
+            p = price[i] if price else 1.0
+            if how.rule == "logistic":
+                P = softmax(scores)
+                taus = [eta * p * ((c == y[i]) - P[c]) for c in range(k)]
+                loss -= math.log(P[y[i]])
+            else:
+                tau = step(how, m, wrong, X[i], eta, p)
+                taus = [tau * ((c == y[i]) - (c == rival)) for c in range(k)]
+                loss += loss_of(how.rule, m, how.target)
+            change = [plus(change[c], taus[c], X[i]) for c in range(k)]
+            mistakes += [i] if wrong else []
+            updates += any(taus)
+        share = 1 / len(examples) if how.rule in ("pa", "pa1", "pa2") else 1.0
+        shrink = 1 - 2 * eta * how.l2 * len(examples)
+        hypotheses += [W] * (len(examples) - 1)
+        W = [plus(times(shrink, W[c]), share, change[c]) for c in range(k)]
+        hypotheses.append(W)
     return Run(hypotheses, mistakes, updates, loss)
 
 

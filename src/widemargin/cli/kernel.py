@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -19,6 +19,12 @@ from widemargin.training.progress import Watcher
 
 class KernelTrainer(RowTrainer):
     """Trains a learner that sees examples through a kernel."""
+
+    def _solve(self, fit: Callable[..., Any], rows: Any, **how: Any) -> Any:
+        """Learn from the examples, whose rows may have been changed."""
+        examples = self.examples
+        given = rows, examples.classes.values, examples.data.codes, self.settings, self.rng
+        return fit(*given, sample_weight=examples.data.weights, **how)
 
     def _fitted(self, model: KernelModel) -> KernelModel:
         """What was learned, with what users may want to know about it."""
@@ -69,18 +75,8 @@ class KernelPerceptronTrainer(KernelTrainer):
             held_rows = examples.held_out.rows.with_bias(0.0)
             width = max(rows.width, held_rows.width)
             asked = HeldOutPoints(held_rows.widened(width), examples.held_out.codes)
-        model = fit_kernel_perceptron(
-            rows,
-            examples.classes.values,
-            examples.data.codes,
-            self.settings,
-            self.rng,
-            sample_weight=examples.data.weights,
-            held_out=asked,
-            watch=watch,
-            checkpoints=checkpoints,
-        )
-        return self._fitted(model)
+        how = {"held_out": asked, "watch": watch, "checkpoints": checkpoints}
+        return self._fitted(self._solve(fit_kernel_perceptron, rows, **how))
 
 
 class KernelSVMTrainer(KernelTrainer):
@@ -106,17 +102,8 @@ class KernelSVMTrainer(KernelTrainer):
 
     def fit(self, watch: Watcher, checkpoints: Checkpoints | None) -> KernelModel:
         """Solve the problem."""
-        examples = self.examples
-        trained = fit_kernel_svm(
-            examples.data.rows.with_bias(0.0),
-            examples.classes.values,
-            examples.data.codes,
-            self.settings,
-            self.rng,
-            sample_weight=examples.data.weights,
-            watch=watch,
-        )
-        return self._fitted(trained.model)
+        rows = self.examples.data.rows.with_bias(0.0)
+        return self._fitted(self._solve(fit_kernel_svm, rows, watch=watch).model)
 
     def describe_result(self, model: Any) -> Section:
         """The duality gap, and how many examples the model is made of."""

@@ -17,6 +17,17 @@ from widemargin.structured.resample import Ratio
 #: Tags or labels that are shown, kinds of errors, and characters of a feature or of a context.
 _TAGS, _ERRORS, _NAME, _AROUND = 60, 20, 60, 160
 _TITLES = {"accuracy": "accuracy", "unseen_accuracy": "on unseen words", "uas": "UAS", "las": "LAS"}
+#: What is told above the worst trees and mistakes, and where there are none.
+_TREES = (
+    "The sentences of moderate length with the most wrong heads. Above the words are the predicted"
+    " arcs, wrong ones in another colour; below them are the right ones.",
+    "No sentence of moderate length has a wrong head.",
+)
+_MISTAKES = (
+    "The mistakes that the model was surest of, the worst first. Look at them: they are wrong tags"
+    " in the data, hard cases, or something that the features do not show.",
+    "There are none: every answer was right.",
+)
 
 
 def told_of_sentences(exam: SentenceExam) -> str:
@@ -52,12 +63,16 @@ def sentence_sections(exam: SentenceExam) -> list[Markup]:
     parts = [section("answers", "How good the answers are", _answers(exam))]
     if exam.distances:
         parts.append(section("arcs", "Which arcs it finds", _arcs(exam)))
-        parts.append(section("trees", "The worst trees", _trees(exam.trees)))
+        parts.append(section("trees", "The worst trees", _list(*_TREES, map(_tree, exam.trees))))
     if report.mistakes:
         words = "What was taken for what"
         parts.append(section("confusions", words, _confusions(report.mistakes)))
     if "uas" not in report.figures:
-        parts.append(section("mistakes", "The worst mistakes", _mistakes(exam.mistakes)))
+        parts.append(
+            section(
+                "mistakes", "The worst mistakes", _list(*_MISTAKES, map(_mistake, exam.mistakes))
+            )
+        )
     return parts
 
 
@@ -162,19 +177,10 @@ def _arcs(exam: SentenceExam) -> Markup:
     )
 
 
-def _list(words: str, shown: Iterable[Markup], otherwise: str) -> Markup:
+def _list(words: str, otherwise: str, shown: Iterable[Markup]) -> Markup:
     """A paragraph of words above what is shown, or other words if there is nothing."""
     parts = list(shown)
     return joined([tag("p", words), *parts]) if parts else tag("p", otherwise)
-
-
-def _trees(trees: Sequence[DrawnTree]) -> Markup:
-    return _list(
-        "The sentences of moderate length with the most wrong heads. Above the words are the"
-        " predicted arcs, wrong ones in another colour; below them are the right ones.",
-        map(_tree, trees),
-        otherwise="No sentence of moderate length has a wrong head.",
-    )
 
 
 def _tree(one: DrawnTree) -> Markup:
@@ -212,15 +218,6 @@ def _example(example: str) -> tuple[str, Markup]:
 
 def _near(place: str) -> str:
     return place.rpartition("/")[2]
-
-
-def _mistakes(mistakes: Sequence[TokenMistake]) -> Markup:
-    return _list(
-        "The mistakes that the model was surest of, the worst first. Look at them: they are wrong"
-        " tags in the data, hard cases, or something that the features do not show.",
-        map(_mistake, mistakes),
-        otherwise="There are none: every answer was right.",
-    )
 
 
 def _mistake(mistake: TokenMistake) -> Markup:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from widemargin.data.pool import Part, Split
+from widemargin.data.rows import Rows
 from widemargin.kernel_machines.perceptron.fit import HeldOutPoints, fit_kernel_perceptron
 from widemargin.kernel_machines.perceptron.settings import KernelSettings
 from widemargin.kernel_machines.svm.fit import KernelSVMSettings, fit_kernel_svm
@@ -82,21 +83,24 @@ def learn_and_test(
     return _online(split, settings, rng, each_epoch, watch)
 
 
+def _given(split: Split, rows: Rows) -> tuple[Rows, np.ndarray, np.ndarray]:
+    """What all learners learn from: rows, classes, and the class of each row."""
+    return rows, split.classes, split.learned.codes
+
+
+def _how(split: Split, watch: Any) -> dict[str, Any]:
+    return {"sample_weight": split.learned.weights, "watch": watch}
+
+
 def _online(
     split: Split, settings: Settings, rng: np.random.Generator, each_epoch: bool, watch: Any
 ) -> Outcome:
     learned, tested = split.learned, split.tested
     rows = settings.extend(learned.rows)
     asked = tested.rows.with_bias(rows.bias)
+    held_out = HeldOut(asked, asked.everything, tested.codes) if each_epoch else None
     state, history = fit_linear(
-        rows,
-        split.classes,
-        learned.codes,
-        settings,
-        rng,
-        sample_weight=learned.weights,
-        held_out=HeldOut(asked, asked.everything, tested.codes) if each_epoch else None,
-        watch=watch,
+        *_given(split, rows), settings, rng, **_how(split, watch), held_out=held_out
     )
     if each_epoch:
         return Outcome(_right_by_epoch(history, settings.epochs, tested))
@@ -108,30 +112,15 @@ def _linear_svm(
     split: Split, settings: SVMSettings, rng: np.random.Generator, watch: Any
 ) -> Outcome:
     learned, tested = split.learned, split.tested
-    trained = fit_svm(
-        learned.rows.with_bias(settings.constant),
-        split.classes,
-        learned.codes,
-        settings,
-        rng,
-        sample_weight=learned.weights,
-        watch=watch,
-    )
+    rows = learned.rows.with_bias(settings.constant)
+    trained = fit_svm(*_given(split, rows), settings, rng, **_how(split, watch))
     asked = tested.rows.with_bias(1.0 if settings.free else settings.constant)
     return Outcome(_count(state_answers(trained.state, "last", asked), tested))
 
 
 def _kernel_svm(split: Split, settings: KernelSVMSettings, start: Any, watch: Any) -> Outcome:
-    learned = split.learned
-    trained = fit_kernel_svm(
-        learned.rows.with_bias(0.0),
-        split.classes,
-        learned.codes,
-        settings,
-        sample_weight=learned.weights,
-        start=start,
-        watch=watch,
-    )
+    given = _given(split, split.learned.rows.with_bias(0.0))
+    trained = fit_kernel_svm(*given, settings, **_how(split, watch), start=start)
     return Outcome(_ask_kernel(trained.model, split), trained.start)
 
 
@@ -142,19 +131,10 @@ def _kernel_perceptron(
     each_epoch: bool,
     watch: Any,
 ) -> Outcome:
-    learned, tested = split.learned, split.tested
-    rows = learned.rows.with_bias(0.0)
-    asked = tested.rows.with_bias(0.0)
-    model = fit_kernel_perceptron(
-        rows,
-        split.classes,
-        learned.codes,
-        settings,
-        rng,
-        sample_weight=learned.weights,
-        held_out=HeldOutPoints(asked, tested.codes) if each_epoch else None,
-        watch=watch,
-    )
+    tested = split.tested
+    given = _given(split, split.learned.rows.with_bias(0.0))
+    asked = HeldOutPoints(tested.rows.with_bias(0.0), tested.codes) if each_epoch else None
+    model = fit_kernel_perceptron(*given, settings, rng, **_how(split, watch), held_out=asked)
     if each_epoch:
         return Outcome(_right_by_epoch(model.history, int(settings.epochs), tested))
     return Outcome(_ask_kernel(model, split))

@@ -61,13 +61,11 @@ def check_value(value: Any, kind: str, missing: frozenset[str]) -> Any:
     if isinstance(value, str):
         if "\0" in value:
             raise CellError("a NUL character")
-        if kind == "text":
-            return value
+        if kind in ("text", "category"):
+            return parse_cell(value, kind, missing)
         value = value.strip(BLANKS)
         if value in missing:
             return None
-        if kind == "category":
-            return value
     elif isinstance(value, bool):
         if kind == "boolean":
             return value
