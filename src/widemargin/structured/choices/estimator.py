@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import math
-from typing import TypeVar
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, Self, TypeVar
 
+import numpy as np
+
+from widemargin.data.readers.corpus import Corpus
 from widemargin.parameters import check_patience, check_positive, check_seconds, check_whole
-from widemargin.structured.choices.training import ChoiceSettings
+from widemargin.structured.choices.chooser import Chooser
+from widemargin.structured.choices.training import ChoiceSettings, learn_choices
 from widemargin.structured.estimator import SentenceEstimator, Trained
-from widemargin.training.run import Stops
+from widemargin.structured.sentences import corpus_of, hold_out
+from widemargin.training.run import Stops, Watch
 
 #: Weights below this are dropped.
 _LEAST = 1e-3
@@ -22,8 +29,33 @@ class ChoiceEstimator(SentenceEstimator[Model]):
     epochs: int
     C: float
     bits: int
+    validation: Any
     patience: int | None
     max_seconds: float | None
+    random_state: Any
+
+    def fit(self, sentences: Any, y: None = None, *, watch: Watch | None = None) -> Self:
+        """Learn from sentences.
+
+        Parameters
+        ----------
+        sentences : Corpus, path or dict of columns
+            With the columns that are learned, and `tags`.
+        y : None
+            Not used: the answers are columns of the sentences.
+        watch : callable
+            Called with the progress so far; return True to stop.
+        """
+        settings = self._settings()
+        rng = np.random.default_rng(self.random_state)
+        corpus, held_out = hold_out(self.validation, corpus_of(sentences), rng)
+        learn = partial(learn_choices, settings=settings, rng=rng, watch=watch)
+        self.model_ = self._learn(corpus, held_out, learn)
+        return self
+
+    def _learn(self, corpus: Corpus, held_out: Corpus | None, learn: Callable[..., Chooser]) -> Any:
+        """The model of a corpus; `learn` takes a chooser, words, their labels, and the score."""
+        raise NotImplementedError
 
     def _settings(self) -> ChoiceSettings:
         """How to learn, after a look at the parameters."""
@@ -34,3 +66,8 @@ class ChoiceEstimator(SentenceEstimator[Model]):
         check_seconds("max_seconds", self.max_seconds)
         stops = Stops(self.epochs, self.patience, max_seconds=self.max_seconds or math.inf)
         return ChoiceSettings(self.C, self.bits, stops, _LEAST)
+
+
+def names_of(columns: str | Sequence[str]) -> tuple[str, ...]:
+    """The names of columns, of which one may be given alone."""
+    return (columns,) if isinstance(columns, str) else tuple(columns)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
@@ -14,13 +14,11 @@ from widemargin.data.readers.corpus import Corpus
 from widemargin.errors import DataError
 from widemargin.structured.choices.candidates import CandidateLists
 from widemargin.structured.choices.chooser import Chooser, code_labels
-from widemargin.structured.choices.estimator import ChoiceEstimator
-from widemargin.structured.choices.training import learn_choices
+from widemargin.structured.choices.estimator import ChoiceEstimator, names_of
 from widemargin.structured.lemmas.model import LemmatizerModel, corpus_of_types
 from widemargin.structured.lemmas.scripts import script_of
-from widemargin.structured.sentences import corpus_of, hold_out
+from widemargin.structured.sentences import corpus_of
 from widemargin.structured.tagger.model import share_right
-from widemargin.training.run import Watch
 
 #: A script that was seen with fewer words says more about these than about others.
 _OFTEN = 2
@@ -45,7 +43,7 @@ class Lemmatizer(ChoiceEstimator[LemmatizerModel]):
     Every word has an edit script: which letters at its beginning and end are replaced by others,
     and how their case changes. Scripts are read off the words and lemmas of a treebank; a
     perceptron (with the steps of PA-I) chooses among those that words with the same ending have. A
-    word that was seen with its tag has the scripts that it was seen with.
+    word that was seen with its tag has the scripts that it was seen with. A lemma "_" is unknown.
 
     Parameters
     ----------
@@ -94,22 +92,10 @@ class Lemmatizer(ChoiceEstimator[LemmatizerModel]):
     max_seconds: float | None = None
     random_state: Any = None
 
-    def fit(self, sentences: Any, y: None = None, *, watch: Watch | None = None) -> Lemmatizer:
-        """Learn from sentences with lemmas.
-
-        Parameters
-        ----------
-        sentences : Corpus, path or dict of columns
-            With the columns lemma and `tags`. A lemma "_" is unknown.
-        y : None
-            Not used: the lemmas are a column of the sentences.
-        watch : callable
-            Called with the progress so far; return True to stop.
-        """
-        settings = self._settings()
-        rng = np.random.default_rng(self.random_state)
-        corpus, held_out = hold_out(self.validation, corpus_of(sentences), rng)
-        tags = (self.tags,) if isinstance(self.tags, str) else tuple(self.tags)
+    def _learn(
+        self, corpus: Corpus, held_out: Corpus | None, learn: Callable[..., Chooser]
+    ) -> LemmatizerModel:
+        tags = names_of(self.tags)
         known = _types(corpus, tags)
         scripts, right = code_labels([script_of(word, lemma) for (word, *_), lemma in known])
         types = corpus_of_types([one for one, _ in known], tags)
@@ -133,9 +119,8 @@ class Lemmatizer(ChoiceEstimator[LemmatizerModel]):
                 return share_right(LemmatizerModel(trained, tags).flat_lemmas(held_out), answers)
 
         words = chooser.read(types, np.array(lists, np.uint32))
-        chooser = learn_choices(chooser, words, right, settings, rng, score=score, watch=watch)
-        self.model_ = LemmatizerModel(chooser, tags, self._plain_params())
-        return self
+        chooser = learn(chooser, words, right, score=score)
+        return LemmatizerModel(chooser, tags, self._plain_params())
 
     def predict(self, sentences: Any) -> list[list[str]]:
         """The lemmas of many sentences, see `LemmatizerModel.predict`."""

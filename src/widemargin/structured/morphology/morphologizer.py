@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
@@ -13,12 +13,10 @@ from widemargin.data.readers.corpus import Corpus
 from widemargin.errors import DataError
 from widemargin.structured.choices.candidates import CandidateLists
 from widemargin.structured.choices.chooser import Chooser, code_labels
-from widemargin.structured.choices.estimator import ChoiceEstimator
-from widemargin.structured.choices.training import learn_choices
+from widemargin.structured.choices.estimator import ChoiceEstimator, names_of
 from widemargin.structured.morphology.model import BETWEEN, MorphologizerModel
-from widemargin.structured.sentences import corpus_of, hold_out
+from widemargin.structured.sentences import corpus_of
 from widemargin.structured.tagger.model import share_right
-from widemargin.training.run import Watch
 
 #: A word seen so often with its tag has no other values than it was seen with.
 _OFTEN = 5
@@ -115,25 +113,10 @@ class Morphologizer(ChoiceEstimator[MorphologizerModel]):
     max_seconds: float | None = None
     random_state: Any = None
 
-    def fit(self, sentences: Any, y: None = None, *, watch: Watch | None = None) -> Morphologizer:
-        """Learn from sentences with morphology.
-
-        Parameters
-        ----------
-        sentences : Corpus, path or dict of columns
-            With `columns` and `tags`.
-        y : None
-            Not used: the answers are columns of the sentences.
-        watch : callable
-            Called with the progress so far; return True to stop.
-        """
-        settings = self._settings()
-        rng = np.random.default_rng(self.random_state)
-        corpus, held_out = hold_out(self.validation, corpus_of(sentences), rng)
-        columns, tags = (
-            (given,) if isinstance(given, str) else tuple(given)
-            for given in (self.columns, self.tags)
-        )
+    def _learn(
+        self, corpus: Corpus, held_out: Corpus | None, learn: Callable[..., Chooser]
+    ) -> MorphologizerModel:
+        columns, tags = names_of(self.columns), names_of(self.tags)
         labels, right = code_labels(_labels(corpus, columns))
         if len(labels) == 1 and set(labels[0].split(BETWEEN)) == {"_"}:
             raise DataError(
@@ -157,10 +140,8 @@ class Morphologizer(ChoiceEstimator[MorphologizerModel]):
                 found = np.array(labels, object)[trained.choose(held_out)]
                 return share_right(found.tolist(), answers)
 
-        given = chooser, chooser.read(corpus), right, settings, rng
-        chooser = learn_choices(*given, score=score, watch=watch)
-        self.model_ = MorphologizerModel(chooser, columns, tags, self._plain_params())
-        return self
+        chooser = learn(chooser, chooser.read(corpus), right, score=score)
+        return MorphologizerModel(chooser, columns, tags, self._plain_params())
 
     def predict(self, sentences: Any) -> dict[str, list[list[str]]]:
         """The columns of many sentences, see `MorphologizerModel.predict`."""
