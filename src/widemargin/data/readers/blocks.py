@@ -7,6 +7,7 @@ from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 
+from widemargin.data.readers.columns import TableSchema
 from widemargin.data.readers.sources import read_piece
 from widemargin.errors import DataError
 
@@ -43,6 +44,26 @@ class Row(NamedTuple):
     label_place: str
     label: Any
     values: dict[str, Any]
+
+
+class OneByOne:
+    """A format whose records can be read one by one, to say what is wrong with them."""
+
+    def rows(
+        self, block: RecordBlock, schema: TableSchema, label: str | None
+    ) -> Iterator[Row | str]:
+        """The rows of a block one by one, as values or as an error message."""
+        kinds = dict(schema.columns)
+        for i in range(len(block.starts)):
+            row = self._row(block, i, kinds, label)
+            if row is not None:
+                yield row
+
+    def _row(
+        self, block: RecordBlock, i: int, kinds: dict[str, str], label: str | None
+    ) -> Row | str | None:
+        """One row, or an error message; None for a blank line."""
+        raise NotImplementedError
 
 
 #: Takes bytes, and whether they are the last; returns where records start, their lines within

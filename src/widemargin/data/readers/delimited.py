@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from widemargin.data.readers.blocks import RecordBlock, Row, find_lines
+from widemargin.data.readers.blocks import OneByOne, RecordBlock, Row, find_lines
 from widemargin.data.readers.cell_values import parse_cell
 from widemargin.data.readers.columns import (
     BLANKS,
@@ -18,7 +18,6 @@ from widemargin.data.readers.columns import (
     TRUE,
     CellError,
     TableOptions,
-    TableSchema,
 )
 from widemargin.errors import DataError
 
@@ -59,7 +58,7 @@ def find_delimiter(head: bytes, decimal: str = ".") -> str:
     return max(others, key=lines[0].count)
 
 
-class Delimited:
+class Delimited(OneByOne):
     """A table of lines, with cells separated by commas or tabs.
 
     A cell in double quotes (CSV) may hold anything, with quotes in it doubled; a quote elsewhere in
@@ -252,35 +251,31 @@ class Delimited:
             at = record.end()
         return at == len(data)
 
-    def rows(
-        self, block: RecordBlock, schema: TableSchema, label: str | None
-    ) -> Iterator[Row | str]:
-        """The rows of a block one by one, as values or as an error message."""
-        kinds = dict(schema.columns)
-        for i in range(len(block.starts)):
-            at = int(block.starts[i])
-            try:
-                cells = self._split(block.data, at)
-                if len(cells) == 1 and len(self.names) > 1 and not cells[0][0].strip():
-                    continue
-                if len(cells) != len(self.names):
-                    raise CellError(self._ragged(block, i, len(cells)))
-                values = {}
-                said = None
-                for name, (cell, at) in zip(self.names, cells, strict=True):
-                    if name == label:
-                        said = _decode(cell)
-                    elif name in kinds:
-                        try:
-                            text = _decode(cell)
-                            values[name] = parse_cell(text, kinds[name], *self.written)
-                        except CellError as bad:
-                            raise CellError(f"column {name!r}: {bad.reason}", at) from None
-            except CellError as bad:
-                yield self._place(block, i, bad.at) + bad.reason
-                continue
-            label_at = cells[self.names.index(label)][1] if label else None
-            yield Row(int(block.lines[i]), self._place(block, i, label_at), said, values)
+    def _row(
+        self, block: RecordBlock, i: int, kinds: dict[str, str], label: str | None
+    ) -> Row | str | None:
+        at = int(block.starts[i])
+        try:
+            cells = self._split(block.data, at)
+            if len(cells) == 1 and len(self.names) > 1 and not cells[0][0].strip():
+                return None
+            if len(cells) != len(self.names):
+                raise CellError(self._ragged(block, i, len(cells)))
+            values = {}
+            said = None
+            for name, (cell, at) in zip(self.names, cells, strict=True):
+                if name == label:
+                    said = _decode(cell)
+                elif name in kinds:
+                    try:
+                        text = _decode(cell)
+                        values[name] = parse_cell(text, kinds[name], *self.written)
+                    except CellError as bad:
+                        raise CellError(f"column {name!r}: {bad.reason}", at) from None
+        except CellError as bad:
+            return self._place(block, i, bad.at) + bad.reason
+        label_at = cells[self.names.index(label)][1] if label else None
+        return Row(int(block.lines[i]), self._place(block, i, label_at), said, values)
 
     def _ragged(self, block: RecordBlock, record: int, found: int) -> str:
         cells = f"{found} cell{'s' if found > 1 else ''}, expected {len(self.names)}"

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from json.decoder import scanstring  # type: ignore[attr-defined]
 from typing import Any
 
 import numpy as np
 
-from widemargin.data.readers.blocks import RecordBlock, Row, find_lines
+from widemargin.data.readers.blocks import OneByOne, RecordBlock, Row, find_lines
 from widemargin.data.readers.cell_values import check_value, shown
 from widemargin.data.readers.columns import (
     CellError,
@@ -26,7 +25,7 @@ _SPACE = " \t\r"
 _DEEPEST = 1000
 
 
-class JsonLines:
+class JsonLines(OneByOne):
     """A table of one object per line: its keys are the columns, an absent key a missing value.
 
     Keys that are not used, and keys that do not occur in the first chunk, are ignored. Blank lines
@@ -158,33 +157,29 @@ class JsonLines:
             return None
         return table if table.num_rows == len(starts) else None
 
-    def rows(
-        self, block: RecordBlock, schema: TableSchema, label: str | None
-    ) -> Iterator[Row | str]:
-        """The rows of a block one by one, as values or as an error message."""
-        kinds = dict(schema.columns)
-        for i in range(len(block.starts)):
-            line = int(block.lines[i])
-            place, said, values = f"{self.source}:{line}: ", None, dict.fromkeys(kinds)
-            text = block.data[block.starts[i] : block.data.index(b"\n", block.starts[i])]
-            if not text.strip():
-                continue
-            try:
-                for key, value, at in walk_object(_line(block, i)):
-                    if key == label:
-                        place, said = f"{self.source}:{line}:{at + 1}: ", value
-                    elif key in kinds:
-                        try:
-                            values[key] = check_value(value, kinds[key], self.missing)
-                        except CellError as bad:
-                            raise CellError(f"key {key!r}: {bad.reason}", at) from None
-            except CellError as bad:
-                column = "" if bad.at is None else f"{bad.at + 1}:"
-                cut = block.cut and i == len(block.starts) - 1
-                hint = " (the last line is cut short?)" if cut else ""
-                yield f"{self.source}:{line}:{column} {bad.reason}{hint}"
-                continue
-            yield Row(line, place, said, values)
+    def _row(
+        self, block: RecordBlock, i: int, kinds: dict[str, str], label: str | None
+    ) -> Row | str | None:
+        line = int(block.lines[i])
+        place, said, values = f"{self.source}:{line}: ", None, dict.fromkeys(kinds)
+        text = block.data[block.starts[i] : block.data.index(b"\n", block.starts[i])]
+        if not text.strip():
+            return None
+        try:
+            for key, value, at in walk_object(_line(block, i)):
+                if key == label:
+                    place, said = f"{self.source}:{line}:{at + 1}: ", value
+                elif key in kinds:
+                    try:
+                        values[key] = check_value(value, kinds[key], self.missing)
+                    except CellError as bad:
+                        raise CellError(f"key {key!r}: {bad.reason}", at) from None
+        except CellError as bad:
+            column = "" if bad.at is None else f"{bad.at + 1}:"
+            cut = block.cut and i == len(block.starts) - 1
+            hint = " (the last line is cut short?)" if cut else ""
+            return f"{self.source}:{line}:{column} {bad.reason}{hint}"
+        return Row(line, place, said, values)
 
 
 def _lines_are_objects(data: bytes, starts: np.ndarray) -> bool:

@@ -8,20 +8,19 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from widemargin.data.readers.blocks import RecordBlock, Row
+from widemargin.data.readers.blocks import OneByOne, RecordBlock, Row
 from widemargin.data.readers.cell_values import check_value
 from widemargin.data.readers.columns import (
     CellError,
     Choice,
     TableOptions,
-    TableSchema,
     kind_of_type,
 )
 from widemargin.errors import DataError
 from widemargin.stores.addresses import open_file, shown
 
 
-class Parquet:
+class Parquet(OneByOne):
     """A Parquet file; its rows are counted from 1, as lines are."""
 
     typed = True
@@ -141,25 +140,22 @@ class Parquet:
                 return None
         return table
 
-    def rows(
-        self, block: RecordBlock, schema: TableSchema, label: str | None
-    ) -> Iterator[Row | str]:
-        """The rows of a block one by one, as values or as an error message."""
-        for i in range(len(block.starts)):
-            place = f"{self.source}:{int(block.lines[i])}: "
-            values = {}
-            name = ""
-            try:
-                for name, kind in schema.columns:
-                    values[name] = check_value(block.data[name][i].as_py(), kind, self.missing)
-                name = label or ""
-                said = block.data[label][i].as_py() if label is not None else None
-            except UnicodeDecodeError:
-                yield f"{place}column {name!r}: bytes that are not UTF-8"
-            except CellError as bad:
-                yield f"{place}column {name!r}: {bad.reason}"
-            else:
-                yield Row(int(block.lines[i]), place, said, values)
+    def _row(
+        self, block: RecordBlock, i: int, kinds: dict[str, str], label: str | None
+    ) -> Row | str | None:
+        place = f"{self.source}:{int(block.lines[i])}: "
+        values = {}
+        name = ""
+        try:
+            for name, kind in kinds.items():
+                values[name] = check_value(block.data[name][i].as_py(), kind, self.missing)
+            name = label or ""
+            said = block.data[label][i].as_py() if label is not None else None
+        except UnicodeDecodeError:
+            return f"{place}column {name!r}: bytes that are not UTF-8"
+        except CellError as bad:
+            return f"{place}column {name!r}: {bad.reason}"
+        return Row(int(block.lines[i]), place, said, values)
 
 
 def row_group_sizes(path: str) -> list[int]:
