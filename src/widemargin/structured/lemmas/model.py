@@ -11,21 +11,20 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from widemargin.certificates.certificate import RunCertificate
 from widemargin.data.readers.corpus import Corpus
 from widemargin.modelfile import pack_params, unpack_params
 from widemargin.structured.choices.chooser import Chooser
+from widemargin.structured.choices.model import ChoiceModel
 from widemargin.structured.lemmas.scripts import apply_script
-from widemargin.structured.saved import SavedModel, read_model
+from widemargin.structured.saved import read_model
 from widemargin.structured.sentences import TagLists, corpus_of
-from widemargin.training.history import History
 
 #: Lemmas that are remembered at most.
 _REMEMBERED = 1 << 18
 
 
 @dataclass(frozen=True, eq=False)
-class LemmatizerModel(SavedModel):
+class LemmatizerModel(ChoiceModel):
     """A trained lemmatizer.
 
     Attributes
@@ -43,16 +42,10 @@ class LemmatizerModel(SavedModel):
     called: ClassVar[str] = "lemmatizer"
     #: The column that it writes.
     column: ClassVar[str] = "lemma"
-    certificate: ClassVar[RunCertificate | None] = None
 
     chooser: Chooser
     tags: tuple[str, ...]
     params: dict[str, Any] = field(default_factory=dict)
-
-    @property
-    def history(self) -> History:
-        """How it was learned."""
-        return self.chooser.history
 
     def facts(self) -> list[tuple[str, Any]]:
         """More lines for the table of what was trained."""

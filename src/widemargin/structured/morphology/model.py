@@ -9,20 +9,19 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from widemargin.certificates.certificate import RunCertificate
 from widemargin.data.readers.corpus import Corpus
 from widemargin.modelfile import pack_params, unpack_params
 from widemargin.structured.choices.chooser import Chooser
-from widemargin.structured.saved import SavedModel, read_model
+from widemargin.structured.choices.model import ChoiceModel
+from widemargin.structured.saved import read_model
 from widemargin.structured.sentences import TagLists, corpus_of
-from widemargin.training.history import History
 
 #: Stands between the cells of a label.
 BETWEEN = "\t"
 
 
 @dataclass(frozen=True, eq=False)
-class MorphologizerModel(SavedModel):
+class MorphologizerModel(ChoiceModel):
     """A trained morphologizer.
 
     Attributes
@@ -40,17 +39,11 @@ class MorphologizerModel(SavedModel):
     #: The class that trains such models, and a short name for what they are.
     learner: ClassVar[str] = "Morphologizer"
     called: ClassVar[str] = "morphologizer"
-    certificate: ClassVar[RunCertificate | None] = None
 
     chooser: Chooser
     columns: tuple[str, ...]
     tags: tuple[str, ...]
     params: dict[str, Any] = field(default_factory=dict)
-
-    @property
-    def history(self) -> History:
-        """How it was learned."""
-        return self.chooser.history
 
     def facts(self) -> list[tuple[str, Any]]:
         """More lines for the table of what was trained."""
