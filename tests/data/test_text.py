@@ -154,23 +154,11 @@ def shown(name):
 @pytest.mark.parametrize("norm", ["l2", None])
 def test_hashed_text_is_a_hashing_vectorizer(analyzer, ngrams, signed, binary, norm):
     texts = [*SOME_TEXTS, "", ODD, "a  b\tc", "x" * 3000]
-    theirs = HashingVectorizer(
-        analyzer=analyzer,
-        ngram_range=ngrams,
-        alternate_sign=signed,
-        binary=binary,
-        norm=norm,
-        n_features=2**12,
-        dtype=np.float32,
-    ).transform(texts)
-    ours = HashedText(
-        analyzer=analyzer,
-        ngrams=ngrams,
-        signed=signed,
-        weighting="binary" if binary else "count",
-        norm=norm,
-        bits=12,
-    ).transform(texts)
+    same = {"analyzer": analyzer, "norm": norm}
+    how = {"ngram_range": ngrams, "alternate_sign": signed, "binary": binary}
+    theirs = HashingVectorizer(**same, **how, n_features=2**12, dtype=np.float32).transform(texts)
+    how = {"ngrams": ngrams, "signed": signed, "weighting": "binary" if binary else "count"}
+    ours = HashedText(**same, **how, bits=12).transform(texts)
     assert ours.shape == theirs.shape
     for part in ("data", "indices", "indptr"):
         np.testing.assert_array_equal(getattr(ours, part), getattr(theirs, part))
