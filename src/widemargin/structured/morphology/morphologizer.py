@@ -78,12 +78,8 @@ class Morphologizer(ChoiceEstimator[MorphologizerModel]):
     validation : float, path or Corpus
         A share of the sentences to hold out, or other sentences; the columns are scored after every
         epoch, and the best weights are kept.
-    patience : int or None
-        Stop when that score has not improved for this many epochs; None only measures it.
-    max_seconds : float or None
-        Stop after this time.
-    random_state : int, Generator or None
-        Seed of the random generator, or the generator itself.
+    patience, max_seconds, random_state
+        As for `Tagger`.
 
     Attributes
     ----------
