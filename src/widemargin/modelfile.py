@@ -39,6 +39,8 @@ from widemargin.errors import ModelFileError
 from widemargin.stores.addresses import is_address, open_file, size_of, write_bytes
 
 Model = TypeVar("Model")
+#: A model as arrays and a description.
+Contents = tuple[dict[str, np.ndarray], dict[str, Any]]
 #: Written to every file. Files of a higher format are rejected.
 FORMAT = 4
 _SEAL, _SEAL_BYTES = "sha256", 32
@@ -81,6 +83,18 @@ def write_model_file(path: str | os.PathLike[str], arrays: dict[str, Any], about
     for piece in pieces[:-1]:
         digest.update(piece)
     write_file(path, [*pieces[:-1], digest.digest()])
+
+
+class SavedModel:
+    """A model that is described by `contents`, and can be saved."""
+
+    def contents(self) -> Contents:
+        """The model as arrays and a description."""
+        raise NotImplementedError
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Save the model to a file, atomically."""
+        write_model_file(path, *self.contents())
 
 
 def pack(arrays: dict[str, Any], about: dict[str, str]) -> list[Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -22,13 +21,13 @@ from widemargin.loops.kernel.feature_space import vote_each, vote_together
 from widemargin.loops.linear.passes import Log
 from widemargin.markup.words import several
 from widemargin.modelfile import (
+    SavedModel,
     check_places,
     check_shape,
     pack_params,
     pack_strings,
     unpack_params,
     unpack_strings,
-    write_model_file,
 )
 from widemargin.models.explanation import Explanation
 from widemargin.models.support import explain_by_support, strongest_rows
@@ -45,7 +44,7 @@ _TOGETHER = 512
 
 
 @dataclass(frozen=True)
-class KernelModel:
+class KernelModel(SavedModel):
     """A sum of kernels: the score of x is sum_j coef[j] K(x_j, x) + intercept.
 
     Attributes
@@ -249,10 +248,6 @@ class KernelModel:
     def with_kernel(self, function: Any) -> KernelModel:
         """Return the same model with its kernel function, which a file cannot store."""
         return replace(self, kernel=make_kernel(function))
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Save the model to one file."""
-        write_model_file(path, *self.contents())
 
     def contents(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
         """The arrays and the description to store in a file."""

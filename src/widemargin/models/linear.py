@@ -19,6 +19,7 @@ from widemargin.data.rows import Rows
 from widemargin.errors import DataError
 from widemargin.markup.html import facts, fragment, lines_of
 from widemargin.modelfile import (
+    SavedModel,
     pack_params,
     pack_strings,
     pack_value,
@@ -27,7 +28,6 @@ from widemargin.modelfile import (
     unpack_params,
     unpack_strings,
     unpack_value,
-    write_model_file,
 )
 from widemargin.models.explanation import Explanation, Reason
 from widemargin.models.threshold import say_threshold
@@ -44,7 +44,7 @@ _FEW_WEIGHTS = 1 << 24
 
 
 @dataclass(frozen=True)
-class LinearModel:
+class LinearModel(SavedModel):
     """A trained linear model.
 
     Attributes
@@ -367,10 +367,6 @@ class LinearModel:
         else:
             found = [lines_of(str(self.certificate))]
         return fragment(facts(parts), self.history.charts(), *found)
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Save the model to one file, atomically."""
-        write_model_file(path, *self.contents())
 
     def contents(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
         """The model as arrays and a description."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -15,18 +14,18 @@ from widemargin.data.encode.multilabel import Kind
 from widemargin.data.encode.registry import read_encoder, write_encoder
 from widemargin.data.rows import Rows
 from widemargin.modelfile import (
+    SavedModel,
     pack_params,
     pack_strings,
     unpack_params,
     unpack_strings,
-    write_model_file,
 )
 from widemargin.models.linear import LinearModel
 from widemargin.training.history import Epoch, History
 
 
 @dataclass(frozen=True)
-class MultilabelModel:
+class MultilabelModel(SavedModel):
     """One linear model of the classes 0 (absent) and 1 (present) for each label.
 
     Attributes
@@ -160,10 +159,6 @@ class MultilabelModel:
     def using(self, keep: str) -> MultilabelModel:
         """Return the same training as the last, averaged or voted perceptron."""
         return replace(self, models=tuple(model.using(keep) for model in self.models))
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Save the model to one file, atomically."""
-        write_model_file(path, *self.contents())
 
     def contents(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
         """The model as arrays and a description."""

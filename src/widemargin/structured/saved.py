@@ -8,26 +8,13 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 
 from widemargin.errors import ModelFileError
-from widemargin.modelfile import read_model_file, restore, write_model_file
+from widemargin.modelfile import Contents, read_model_file, restore
 
-Contents = tuple[dict[str, np.ndarray], dict[str, Any]]
 Model = TypeVar("Model", covariant=True)
 
 
 class _Readable(Protocol[Model]):
     def of(self, arrays: dict[str, np.ndarray], about: dict[str, Any]) -> Model: ...
-
-
-class SavedModel:
-    """A model that is described by `contents`, and can be saved."""
-
-    def contents(self) -> Contents:
-        """The model as arrays and a description."""
-        raise NotImplementedError
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Save the model to a file, atomically."""
-        write_model_file(path, *self.contents())
 
 
 def read_model(

@@ -12,12 +12,12 @@ import numpy as np
 
 from widemargin.certificates.certificate import RunCertificate
 from widemargin.data.readers.corpus import Corpus
-from widemargin.modelfile import pack_params, unpack_params
+from widemargin.modelfile import SavedModel, pack_params, unpack_params
 from widemargin.structured.annotator.document import Document
 from widemargin.structured.lemmas.model import LemmatizerModel
 from widemargin.structured.morphology.model import MorphologizerModel
 from widemargin.structured.parser.model import ParserModel
-from widemargin.structured.saved import SavedModel, join_parts, part_of, read_model
+from widemargin.structured.saved import join_parts, part_of, read_model
 from widemargin.structured.sentences import corpus_of
 from widemargin.structured.tagger.model import TaggerModel
 from widemargin.structured.tokenizer.cuts import BLANK_LINE

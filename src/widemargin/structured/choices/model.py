@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import ClassVar
 
 from widemargin.certificates.certificate import RunCertificate
+from widemargin.modelfile import SavedModel
 from widemargin.structured.choices.chooser import Chooser
-from widemargin.structured.saved import SavedModel
 from widemargin.training.history import History
 
 

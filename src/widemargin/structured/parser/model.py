@@ -18,6 +18,7 @@ from widemargin.errors import DataError
 from widemargin.loops.trees.greedy import Actions, Sentences
 from widemargin.markup.trees import draw_tree_text, draw_trees
 from widemargin.modelfile import (
+    SavedModel,
     check_places,
     check_room,
     check_shape,
@@ -41,7 +42,7 @@ from widemargin.structured.parser.search import (
 from widemargin.structured.parser.tag_columns import ReadTags, tag_column, taggers_of
 from widemargin.structured.parser.treebank import Places, hash_tags, lay_out, read_forms
 from widemargin.structured.parser.trees import Attachment, measure_trees
-from widemargin.structured.saved import SavedModel, join_parts, part_of, read_model
+from widemargin.structured.saved import join_parts, part_of, read_model
 from widemargin.structured.sentences import corpus_of, is_one_sentence, place_in_sentence
 from widemargin.structured.sparse_rows import (
     SMALL_BITS,

@@ -16,8 +16,8 @@ from widemargin.certificates.certificate import RunCertificate
 from widemargin.data.readers.conll import read_conll
 from widemargin.data.readers.corpus import Corpus
 from widemargin.errors import DataError
-from widemargin.modelfile import pack_params, unpack_params
-from widemargin.structured.saved import SavedModel, join_parts, part_of, read_model
+from widemargin.modelfile import SavedModel, pack_params, unpack_params
+from widemargin.structured.saved import join_parts, part_of, read_model
 from widemargin.structured.tagger.model import TaggerModel
 from widemargin.structured.tokenizer.cuts import Characters, Cuts, cut, read_characters
 from widemargin.structured.tokenizer.measures import TextMeasures, measure_text

@@ -62,8 +62,12 @@ class Tokenizer(CertifiedEstimator[TokenizerModel]):
     validation : float, path or Corpus
         A share of the text to hold out, in sections of ten sentences, or another treebank. The
         labels of its characters are scored after every epoch, and the best weights are kept.
-    patience, max_seconds, random_state
-        As for `Tagger`.
+    patience : int or None
+        Stop when that score has not improved for this many epochs; None only measures it.
+    max_seconds : float or None
+        Stop after this time.
+    random_state : int, Generator or None
+        Seed of the random generator, or the generator itself.
 
     Attributes
     ----------
