@@ -247,7 +247,7 @@ def with_third_tag(text: str) -> str:
 
     Examples
     --------
-    >>> with_third_tag("s0.t b0.t\ns0.x b0.x\n").split("\n")
+    >>> with_third_tag("s0.t b0.t\\ns0.x b0.x\\n").split("\\n")
     ['s0.t b0.t', 's0.x b0.x', 's0.m b0.m', '']
     """
     more = [line.replace(".x", ".m") for line in text.splitlines() if ".x" in line]
