@@ -50,8 +50,9 @@ def raw(data: bytes) -> None:
     server.turn()
     for status, headers, told in _answers(wire.sent):
         _check(status, headers, told)
-    if not wire.closed:
-        connection.connection_lost(None)
+    connection.connection_lost(None)  # as an event loop does, whoever closed it
+    server.turn()
+    assert server.app.under_way == 0
 
 
 def _answers(sent: bytes) -> Any:

@@ -71,7 +71,10 @@ _LONGEST_NAME, _MOST_DIMENSIONS = 200, 8
 #: a count of 4 bytes for each, and a small collection of texts knows a few of them.)
 _MOST_UNPACKED, _MOST_TIMES = 1 << 32, 1 << 10
 #: What goes wrong where a description does not fit.
-_MISFITS = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RuntimeError)
+MISFITS = (
+    *(LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RuntimeError),
+    StopIteration,
+)
 
 
 def write_model_file(path: str | os.PathLike[str], arrays: dict[str, Any], about: dict) -> None:
@@ -190,7 +193,7 @@ def restore(
         return make(arrays, about)
     except ModelFileError:
         raise
-    except _MISFITS as error:
+    except MISFITS as error:
         raise ModelFileError(
             f"{path}: its description does not fit its arrays ({_one_line(error)})"
         ) from None

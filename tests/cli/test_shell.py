@@ -784,8 +784,9 @@ def examples():
 def run_line(line):
     """Run a line of a shell: commands joined by &&, a pipe into each, and a file behind it."""
     for command in line.split(" && "):
-        parts = re.fullmatch(r"(?:(.+) \| )?widemargin (.+?)(?: (>>?) (\S+))?", command)
-        before, words, sign, target = parts.groups()
+        line = r"(?:(.+) \| )?widemargin (.+?)(?: < (\S+))?(?: (>>?) (\S+))?"
+        before, words, source, sign, target = re.fullmatch(line, command).groups()
+        before = f"cat {source}" if source else before
         text = before and subprocess.run(["bash", "-c", before], capture_output=True, text=True)
         text = text and text.stdout
         done = run_forked("-m", "widemargin", *shlex.split(words), input=text)
@@ -819,6 +820,7 @@ def test_every_example_of_the_help_runs(folder, monkeypatch):
     run("train", "reviews.jsonl", "--text", "text", "--bits", "12", "--model", "texts.wm")
     pathlib.Path("letters.txt").write_text("The dog sees a cat. A cat sleeps.\n")
     run("train", "train.conllu", "--learner", "tokenizer", "--epochs", "1", "--model", "words.wm")
+    run("train", "train.conllu", "--learner", "annotator", "--model", "annotator.wm")
     for learner in ("tagger", "parser"):
         told = ["--learner", learner, "--epochs", "2", "--bits", "12", "--model", f"{learner}.wm"]
         run("train", "train.conllu", *told, *(["--column", "upos"] if learner == "tagger" else []))
@@ -832,7 +834,8 @@ def test_every_example_of_the_help_runs(folder, monkeypatch):
         if " train" not in example or "train.svm" in example:
             kind = "vectors" if ".svm" in example or "liblinear" in example else "texts"
             shutil.copy(f"{kind}.wm", "m.wm")
-            shutil.copy("parser.wm" if " parse " in example else "tagger.wm", "en.wm")
+            shutil.copy("annotator.wm" if " parse " in example else "tagger.wm", "en.wm")
+            shutil.copy("parser.wm", "trees.wm")
         if re.search("[|&>]", example):
             run_line(example)
             in_pipes.append(example)

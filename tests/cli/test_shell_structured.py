@@ -426,7 +426,7 @@ def test_models_of_one_kind_do_not_do_for_another(folder):
     assert "is a Tagger: use widemargin tag" in run("predict", "tag.wm", "t.svm", code=1).output
     assert "is not a parser" in run("parse", "tag.wm", "dev.conllu", code=1).output
     assert (
-        "is not a tagger: it was made by the learner Perceptron"
+        "is not a tagger, lemmatizer or morphologizer: it was made by the learner Perceptron"
         in run("tag", "lin.wm", "dev.conllu", code=1).output
     )
     assert (

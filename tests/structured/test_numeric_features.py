@@ -128,7 +128,7 @@ def test_large_and_small_numbers_scale_away():
             for sentence in sentences
         ]
         model = Tagger(rule="perceptron", random_state=0).fit(scaled, tags).model_
-        weights = model._weights.V * model._weights.unit
+        weights = model.answering_weights.V * model.answering_weights.unit
         np.testing.assert_array_equal(weights, model.W[list(model.numbers.values())])
 
 

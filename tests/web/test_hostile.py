@@ -290,3 +290,13 @@ def test_no_traceback_leaves(serve, monkeypatch, capsys):
     assert status == 500
     assert "secret" not in json.dumps(told)
     assert "a secret" in capsys.readouterr().err
+
+
+def test_requests_that_turn_out_not_to_be_http_are_not_counted_for_ever(serve):
+    server = serve("texts")
+    for _ in range(200):  # more than may be under way
+        sent = request("GET", "/metrics", **{"Transfer_Encoding": "chu\x90ked"})
+        ((status, _, _),) = server.say(sent + b"0\r\n\r\n")
+        assert status == 400
+    assert server.app.under_way == 0
+    assert server.ask("POST", "/predict/texts", "a text")[0] == 200

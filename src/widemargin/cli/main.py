@@ -190,9 +190,9 @@ def parse(model: str, files: tuple[str, ...], **given: object) -> None:
     Examples:
       widemargin parse en.wm < letters.txt > letters.conllu
       widemargin parse en.wm letters.txt --write json
-      widemargin parse en.wm new.conllu > parsed.conllu
+      widemargin parse trees.wm new.conllu > parsed.conllu
       echo "Time flies like an arrow" | widemargin parse trees.wm --draw text
-      widemargin parse en.wm letters.txt --tokenizer words.wm > letters.conllu
+      widemargin parse trees.wm letters.txt --tokenizer words.wm > letters.conllu
     """
     from widemargin.cli.annotate import parse as work
 

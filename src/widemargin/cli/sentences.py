@@ -39,7 +39,8 @@ def load_sentence_model(path: str, *wanted: str) -> Any:
     arrays, about = read_model_file(path)
     learner = str(about.get("learner"))
     if learner not in (wanted or _HOMES):
-        kind = " or ".join(map(str.lower, wanted or _HOMES))
+        *others, last = map(str.lower, wanted or _HOMES)
+        kind = f"{', '.join(others)} or {last}" if others else last
         raise ModelFileError(f"{path}: is not a {kind}: it was made by the learner {learner}")
     module, name = _HOMES[learner].split(":")
     return restore(path, arrays, about, getattr(import_module(module), name).of)

@@ -24,6 +24,7 @@ from widemargin.errors import DataError
 from widemargin.loops.storage import Dense, Sparse
 from widemargin.modelfile import (
     KINDS,
+    MISFITS,
     check_ends,
     check_layout,
     check_places,
@@ -112,7 +113,7 @@ def read_cache(
         raise DataError(f"{path}: {say_newer(about['cache'], _FORMAT, about)}")
     try:
         return _restored(_mapped(path, header, begins), about)
-    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
+    except MISFITS as error:
         told = "".join(letter if letter.isprintable() else " " for letter in str(error)[:200])
         raise DataError(f"{path}: is a damaged cache ({told}); delete it") from None
 

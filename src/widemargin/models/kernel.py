@@ -293,6 +293,8 @@ class KernelModel(SavedModel):
         support = _unpack_support(arrays, kernel, about)
         n, k = support.n, arrays["coef"].shape[-1]
         check_shape("coef", arrays["coef"], (n, k))
+        if not len(arrays["labels.ends"]):
+            raise ValueError("there are no classes")
         check_shape("summed", arrays["summed"], (n, k), (0, k))
         check_shape("intercept", arrays["intercept"], (k,))
         log = None

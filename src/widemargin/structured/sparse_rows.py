@@ -25,8 +25,9 @@ _WIDE = 255
 #: The types of weights.
 _KINDS = ("float32", "float16", "int16")
 #: How small models are made, see `ParserModel.smaller`: bits of a weight, and the share of the
-#: largest weight that features must exceed. On the dev sets of English, Greek and Turkish treebanks
-#: they cost 0.00 to 0.06 points.
+#: largest weight that features must exceed. Chosen on dev sets, one seed each: LAS of English
+#: 81.21 -> 81.31 and of Greek 81.83 -> 81.88, English UPOS 95.16 -> 95.18 and XPOS 94.50 -> 94.44;
+#: a share of 0.04 lost 0.1 to 0.9 points.
 SMALL_BITS, SMALL_SHARE = 6, 0.02
 #: How hard to compress: 6 is the usual compromise of zlib.
 _LEVEL = 6

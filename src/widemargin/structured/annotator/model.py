@@ -249,5 +249,16 @@ def load_annotator(path: str | os.PathLike[str]) -> AnnotatorModel:
 
     This is the plain model, which is called with raw text; `widemargin.load` returns the
     `Annotator` around it.
+
+    Examples
+    --------
+    >>> import io
+    >>> from widemargin.structured import Annotator, load_annotator, read_conll
+    >>> rows = ["1 Dogs dog NOUN _ Number=Plur 2 nsubj _ _", "2 bark bark VERB _ _ 0 root _ _"]
+    >>> lines = "\\n".join(rows).replace(" ", "\\t") + "\\n\\n"
+    >>> treebank = read_conll(io.StringIO(lines * 6), format="conllu")
+    >>> Annotator(jackknife=2, random_state=0).fit(treebank).save("en.wm")
+    >>> [word["upos"] for word in next(iter(load_annotator("en.wm")("Dogs bark")))]
+    ['NOUN', 'VERB']
     """
     return read_model(path, "Annotator", "an annotator", AnnotatorModel)

@@ -27,7 +27,8 @@ from widemargin.structured.tagger.model import TaggerModel
 _FEATURES = "feats"
 #: A column with more distinct values than this does not hold tags.
 _MOST_TAGS = 512
-#: How many values a group of attributes has at most: chosen on the dev sets of three treebanks.
+#: How many values a group of attributes has at most. FEATS on the dev sets with groups of 16, 48
+#: and 128: Turkish 81.0, 81.6, 81.3 %; Greek 89.9 % (48), 90.0 % (128).
 _MOST_VALUES = 48
 #: If upos and xpos tell the features of at least this share of tokens, a parser looks at them, else
 #: at upos and feats. English has 0.84 and gains 0.1 points of LAS from feats, but is tagged at half

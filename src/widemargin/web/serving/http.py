@@ -261,6 +261,8 @@ class Connection(asyncio.Protocol):
         if self._ended:
             return
         self._ended, self._keep = True, False
+        if self._request is not None and self._refused is None:
+            self._release(self._request)  # it was admitted, and is refused after all
         request = self._request or Request("-", b"-", b"", {}, self._client, monotonic())
         self._request, self._began = None, 0.0
         self._waiting.append((request, answer))
@@ -298,8 +300,6 @@ class Connection(asyncio.Protocol):
                 self._respond(request, refusal(503, f"no answer in {seconds:g} seconds", request))
         elif self._began:
             if now - self._began > seconds:
-                if self._request is not None and self._refused is None:
-                    self._release(self._request)
                 self._end(refusal(408, f"the request was not complete in {seconds:g} seconds"))
         elif now - self._since > idle:
             self._transport.close()
