@@ -138,6 +138,7 @@ def test_the_screen_equals_the_library(page, name, learner, settings):
     shown, (X, y) = now["shown"][0], points_of(now)
     kinds = {"perceptron": "Perceptron", "pa": "PassiveAggressive", "logistic": "OnlineLogistic"}
     params = {"shuffle": False, "keep": "last", "epochs": 20, "random_state": 0, **settings}
+    params["fit_intercept"] = True  # the lecture's constant 1
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         fit = getattr(widemargin, kinds[learner])(**params).fit(X, y)

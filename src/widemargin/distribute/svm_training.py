@@ -67,10 +67,8 @@ class SVMTraining(Rounds):
     ----------
     engine : Engine
         What learns.
-    loaded : sequence of handles
-        The partitions that are ready.
-    rows : sequence of int
-        How many rows each partition has.
+    loaded, rows : sequences of handles and of int
+        The partitions that are ready, and how many rows each has.
     state : State
         The weights, in float64, which are changed in place.
     settings : SVMSettings

@@ -90,14 +90,9 @@ class AnnotatorModel(SavedModel):
     # Answers
 
     def __call__(self, text: str, n_jobs: int | None = None) -> Document:
-        """Annotate a text.
+        """Annotate a text, with `n_jobs` threads (-1: one per core), which change no answer.
 
-        Parameters
-        ----------
-        text : str
-            Paragraphs end with an empty line; any other white space is a space.
-        n_jobs : int or None
-            Number of threads; -1 for one per core. The answers do not depend on it.
+        Paragraphs end with an empty line; any other white space is a space.
         """
         return self.document(text, n_jobs=n_jobs)
 
