@@ -188,6 +188,9 @@ def conllu_sentences(text: str) -> list[list[list[str]]] | None:
         found = [line.split("\t") for line in lines]
         if any(len(cells) != 10 or "" in cells for cells in found):
             return None
+        ranges = [cells[0].split("-") for cells in found if special.fullmatch(cells[0])]
+        if any(len(ends) == 2 and int(ends[1]) < int(ends[0]) for ends in ranges):
+            return None
         tokens = [cells for cells in found if not special.fullmatch(cells[0])]
         if [cells[0] for cells in tokens] != [str(k + 1) for k in range(len(tokens))]:
             return None

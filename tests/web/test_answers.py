@@ -84,6 +84,15 @@ def test_texts(serve, folder):
     assert (status, told["predictions"]) == (200, found)
 
 
+@pytest.mark.parametrize("kind", ["application/json", "application/x-ndjson", "text/plain"])
+def test_a_body_without_examples_is_answered(serve, models, kind):
+    server = serve()
+    for served in models:
+        status, told = server.ask("POST", f"/predict/{served.name}", b"", kind)
+        # An empty text has no sentences; everything else has nothing to answer.
+        assert status in (415, 422) or told["prediction"] == {"sentences": []}
+
+
 def test_tables(serve, folder):
     server, model = serve(), widemargin.load(folder / "table.wm")
     columns = {name: cells for name, cells in PETS.items() if name != "kind"}

@@ -181,9 +181,9 @@ def _key(block: list[Question]) -> tuple[str, str]:
 
 def _cut(questions: list[Question]) -> list[list[Question]]:
     """Questions that can be answered together, in blocks of bounded size."""
-    blocks, size = [], BLOCK
+    blocks, size = list[list[Question]](), 0
     for question in questions:
-        if size + question.size > BLOCK:
+        if not blocks or size + question.size > BLOCK:
             blocks.append([question])
             size = question.size
         else:
