@@ -118,7 +118,7 @@ def typed_labels(labels: list[str], kind: str) -> np.ndarray:
     else:
         dtype = np.dtype(kind)
         letter = dtype.kind
-        if letter not in "iufbUS":
+        if letter not in "iufbUS" or dtype.itemsize < 0:  # older numpy counts in 32 bits
             raise ValueError(f"labels cannot be of the type {kind!r:.50}")
         check_room((len(labels),), dtype, sum(map(len, labels)))
     convert: dict[str, Callable[[str], Any]] = {
