@@ -318,6 +318,7 @@ def test_the_shell_goes_from_a_treebank_to_trees(tmp_path) -> None:  # type: ign
     text.write_text(TEXT)
     annotator = load_annotator(model)
     assert run("parse", model, text).stdout == annotator(TEXT).conllu()
+    assert "--write trees" in run("parse", model, text, "--draw", "text", code=2).output
     told = run("parse", model, text, "--write", "json", "--input", "sentences").stdout
     assert [json.loads(line)["sentence"] for line in told.splitlines()] == [1, 2]
     assert run("parse", model, text, "--write", "table").stdout == annotator(TEXT).tab_separated()

@@ -140,6 +140,8 @@ def _annotate(model: Any, files: Sequence[str], given: Mapping[str, Any]) -> Non
     """Print texts with everything that an annotator finds in them."""
     from widemargin.cli.annotator import annotate
 
+    if given["draw"] is not None:
+        raise click.UsageError("--draw is for a parser; an annotator draws with --write trees")
     for name in ("margins", "tokenizer"):
         if given.get(name):
             raise click.UsageError(f"--{name} has no effect for an annotator")

@@ -18,7 +18,7 @@ import numpy as np
 _STEPS = 500
 #: It is solved when no slope exceeds those in use by more than this fraction of the largest.
 _SOLVED = 1e-10
-#: So many proposals are kept. With 8 instead, sparse text takes as many rounds, and dense rows (a9a
+#: The most proposals to keep. With 8 instead, sparse text takes as many rounds, and dense rows (a9a
 #: in 8 partitions) several times as many.
 _KEPT = 50
 #: Fewer are kept where they would take more numbers than this in all (1 GB).

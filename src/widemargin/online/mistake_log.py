@@ -104,7 +104,7 @@ class Part:
 
 
 def read_log(arrays: dict[str, np.ndarray], examples: int) -> Log:
-    """The entries of a log in a file, which are of the first so many examples."""
+    """The entries of a log in a file, which belong to the first examples."""
     log = Log(*(arrays[f"log.{name}"] for name in Log._fields))
     for name, column in log._asdict().items():
         whole = name in ("example", "label")

@@ -236,7 +236,7 @@ class State:
                 raise ValueError(f"a log of {part.support.width} columns for {self.width}")
 
     def check_use(self, classes: int, keep: str) -> None:
-        """Raise a ValueError unless this state, from a file, can score so many classes."""
+        """Raise a ValueError unless this state, from a file, can score this many classes."""
         if not classes or len(self.W) != (1 if classes <= 2 else classes):
             raise ValueError(f"{len(self.W)} vectors of weights for {classes} classes")
         there = {"last": True, "average": len(self.U) > 0, "vote": self.log is not None}

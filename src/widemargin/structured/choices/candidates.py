@@ -120,7 +120,7 @@ class CandidateLists:
 
     @classmethod
     def unpack(cls, name: str, arrays: dict[str, np.ndarray], labels: int) -> CandidateLists:
-        """Undo `pack`; a ValueError if a list has a label beyond so many, or a word no list."""
+        """Undo `pack`; a ValueError if a list has an unknown label, or a word no list."""
         starts = arrays[f"{name}.starts"]
         check_ends(f"{name}.starts", starts, len(arrays[f"{name}.labels"]))
         check_places(f"{name}.labels", arrays[f"{name}.labels"], labels)

@@ -20,9 +20,9 @@ from widemargin.structured.tagger.training import encode_corpus
 from widemargin.structured.tagger.weights import half_precision
 from widemargin.training.history import History
 
-#: Features are hashes of so many bits.
+#: The number of bits in the hash of a feature.
 _FEATURE_BITS = 32
-#: The weights of a file stand in rows of so many, of which most are empty.
+#: The weights of a file stand in rows of this size, of which most are empty.
 _ROW = 16
 
 
@@ -149,7 +149,7 @@ class Chooser:
 
 
 def shift_of(weights: int) -> np.uint64:
-    """By how much a hash is shifted to be a place among so many weights."""
+    """By how much a hash is shifted to be a place among the weights."""
     return np.uint64(65 - weights.bit_length())
 
 

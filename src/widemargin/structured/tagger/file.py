@@ -144,7 +144,7 @@ def _table_of(model: Any) -> tuple[np.ndarray, float]:
 
 
 def _check_sizes(W: np.ndarray, labels: int, order: Any, beam: Any) -> None:
-    """Raise a ValueError unless weights are those of so many labels, behind those of features."""
+    """Raise a ValueError unless weights are those of this many labels, behind those of features."""
     if order not in (1, 2) or type(beam) is not int or not 0 <= beam <= _WIDEST:
         raise ValueError(f"a tagger of order {order!r:.20} with a beam of {beam!r:.20}")
     if not labels or len(W) <= transition_rows(labels, order):
