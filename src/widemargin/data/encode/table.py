@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import itertools
+from collections.abc import Iterator, Sequence
 from copy import deepcopy
 from typing import Any, ClassVar
 
@@ -422,7 +423,7 @@ class TableEncoder:
                 column["kind"],
                 column["missing"],
                 Moments(int(count), *(float(number) for number in moments)),
-                {next(values): i for i in range(column["values"])},
+                _numbered(values, column),
             )
             for column, count, moments in zip(
                 about["columns"][: len(about["columns"]) - len(pairs)],
@@ -431,7 +432,17 @@ class TableEncoder:
                 strict=True,
             )
         ]
+        if next(values, None) is not None:
+            raise ValueError("there are more categories than columns tell")
         return encoder
+
+
+def _numbered(values: Iterator[str], column: dict[str, Any]) -> dict[str, int]:
+    """The categories of a column, which are the next so many, with their numbers."""
+    found = {value: i for i, value in enumerate(itertools.islice(values, column["values"]))}
+    if len(found) != column["values"]:
+        raise ValueError(f"{column['name']!r} has fewer than {column['values']} categories")
+    return found
 
 
 def _kind(table: Any, name: str) -> str:
