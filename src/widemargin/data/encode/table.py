@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from copy import deepcopy
 from typing import Any, ClassVar
 
 import numpy as np
 
 from widemargin.data.encode.interactions import Pair, Products
-from widemargin.data.encode.learned_column import LearnedColumn, Moments
+from widemargin.data.encode.learned_column import LearnedColumn, restore_columns
 from widemargin.data.readers.columns import CellError, TableSchema, kind_of_type
 from widemargin.data.readers.table import schema_of, texts_of_column
 from widemargin.data.rows import Rows, Stack, frozen
@@ -416,33 +415,10 @@ class TableEncoder:
         encoder.products.seen = [arrays[f"products.{k}"] for k in range(len(pairs))]
         encoder.by_name = about.get("by_name", False)
         encoder.schema = about["schema"] and TableSchema.restore(about["schema"])
-        values = iter(unpack_strings("categories", arrays))
-        encoder._columns = [
-            LearnedColumn(
-                column["name"],
-                column["kind"],
-                column["missing"],
-                Moments(int(count), *(float(number) for number in moments)),
-                _numbered(values, column),
-            )
-            for column, count, moments in zip(
-                about["columns"][: len(about["columns"]) - len(pairs)],
-                arrays["count"],
-                arrays["moments"],
-                strict=True,
-            )
-        ]
-        if next(values, None) is not None:
-            raise ValueError("there are more categories than columns tell")
+        plain = about["columns"][: len(about["columns"]) - len(pairs)]
+        values = unpack_strings("categories", arrays)
+        encoder._columns = restore_columns(plain, arrays["count"], arrays["moments"], values)
         return encoder
-
-
-def _numbered(values: Iterator[str], column: dict[str, Any]) -> dict[str, int]:
-    """The categories of a column, which are the next so many, with their numbers."""
-    found = {value: i for i, value in enumerate(itertools.islice(values, column["values"]))}
-    if len(found) != column["values"]:
-        raise ValueError(f"{column['name']!r} has fewer than {column['values']} categories")
-    return found
 
 
 def _kind(table: Any, name: str) -> str:

@@ -40,8 +40,8 @@ from widemargin.structured.parser.features import (
     compile_templates,
     with_third_tag,
 )
-from widemargin.structured.parser.model import SYSTEMS, ParserModel, Tree, Trees
-from widemargin.structured.parser.search import TRANSITIONS, refuse_too_long
+from widemargin.structured.parser.model import ParserModel, Tree, Trees
+from widemargin.structured.parser.search import SYSTEMS, TRANSITIONS, refuse_too_long
 from widemargin.structured.parser.stages import Stages
 from widemargin.structured.parser.tag_columns import OwnTaggers, asked_tags, choose_columns
 from widemargin.structured.parser.training import (
