@@ -275,6 +275,8 @@ def _check(path: str, file: BinaryIO) -> dict[str, Any]:
         raise ModelFileError(f"{path}: not a widemargin model, or {told}") from None
     if type(form) is not int or form < 1:
         raise ModelFileError(f"{path}: not a widemargin model, or damaged (format {form!r:.50})")
+    if not isinstance(about.get("learner", ""), str):
+        raise ModelFileError(f"{path}: damaged (made by the learner {about['learner']!r:.50})")
     if form > FORMAT:
         raise ModelFileError(f"{path}: {say_newer(form, FORMAT, about)}")
     try:

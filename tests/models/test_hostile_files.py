@@ -273,6 +273,8 @@ def test_arrays_that_do_not_fit(model, changes, contents, tmp_path):
 @pytest.mark.parametrize(
     ("model", "change"),
     [
+        ("linear", {"learner": ["Perceptron"]}),
+        ("linear", {"learner": None}),
         ("linear", {"labels": "<U1000000000"}),
         ("linear", {"labels": "|V8"}),
         ("linear", {"labels": "O"}),
