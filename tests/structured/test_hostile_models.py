@@ -10,6 +10,8 @@ from forging import forged_model
 import widemargin
 from widemargin import Annotator, Lemmatizer, ModelFileError, Morphologizer
 from widemargin.modelfile import pack_strings, read_model_file
+from widemargin.structured import load_annotator
+from widemargin.structured.annotator import model
 
 QUESTION = {"word": [["Dogs", "bark"]], "upos": [["NOUN", "VERB"]], "feats": [["_", "_"]]}
 MAKERS = {
@@ -204,3 +206,22 @@ def test_names_of_columns_are_looked_at(name, columns):
     if name == "tags":
         with pytest.raises(ValueError, match=r"tags=.* must be a column"):
             Lemmatizer(tags=columns).fit({**QUESTION, "lemma": QUESTION["word"]})
+
+
+# Streams
+
+
+def test_a_long_paragraph_in_small_pieces_is_looked_through_once(monkeypatch, contents, tmp_path):
+    (tmp_path / "a.wm").write_bytes(forged_model(*contents("annotator")))
+    annotator, sizes = load_annotator(tmp_path / "a.wm"), []
+    complete = model._complete
+    monkeypatch.setattr(
+        model, "_complete", lambda text, input: sizes.append(len(text)) or complete(text, input)
+    )
+    text = "The dogs bark. \n" * 200 + "\n \nA dog barks. \n" * 3
+    pieces = [text[k : k + 7] for k in range(0, len(text), 7)]
+    for input in ("text", "sentences", "tokens"):
+        sizes.clear()
+        found = "".join(document.conllu() for document in annotator.stream(pieces, input))
+        assert found == annotator.document(text, input).conllu()
+        assert sum(sizes) < 2 * len(text)

@@ -174,14 +174,22 @@ class AnnotatorModel(SavedModel):
 
         The documents together are what the whole text gives.
         """
-        rest, first, offset = "", 1, 0
+        pieces, blank, first, offset = [""], "", 1, 0
         for text in chain(texts, [None]):
-            rest += text or ""
-            end = len(rest) if text is None else _complete(rest, input)
+            # What was looked through before is not again, except for the white space at its end.
+            fresh = blank + (text or "")
+            pieces.append(text or "")
+            end = _complete(fresh, input)
+            if not end and text is not None:
+                blank = fresh[len(fresh.rstrip()) :]
+                continue
+            rest = "".join(pieces)
+            end = len(rest) if text is None else len(rest) - len(fresh) + end
             if end:
                 document = self.document(rest[:end], input, first, offset, n_jobs)
                 yield document
                 first, offset, rest = first + len(document), offset + end, rest[end:]
+            pieces, blank = [rest], rest[len(rest.rstrip()) :]
 
     # Files
 
