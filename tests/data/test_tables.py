@@ -9,8 +9,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from profiles import tries
 
 from widemargin import DataError
 from widemargin.data.encode.table import Moments, TableEncoder
@@ -525,7 +526,7 @@ ODD_LINES = [
 
 @pytest.mark.parametrize("form", ["csv", "tsv", "jsonl"])
 @given(st.data(), st.sampled_from([1, 64, 1 << 24]), st.sampled_from([0, 1, 100]))
-@settings(max_examples=200)
+@tries(100)
 def test_arrow_and_plain_python_read_the_same(form, data, size, skip_bad):
     kinds = [data.draw(st.sampled_from(["number", "boolean", "category", "text"])) for _ in "ab"]
     columns = tuple(Column(f"c{i}", kind) for i, kind in enumerate(kinds))
