@@ -129,7 +129,7 @@ LEARNERS = {
     "tokenizer": Learner(
         "Tokenizer",
         "widemargin.cli.tokenizer:TokenizerTrainer",
-        ("epochs", "C", "patience", "max_seconds"),
+        ("epochs", "C", "committee", "patience", "max_seconds"),
         frozenset({"skip_bad"}),
     ),
     "lemmatizer": Learner(
