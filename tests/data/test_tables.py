@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from profiles import tries
 
 from widemargin import DataError
-from widemargin.data.encode.table import Moments, TableEncoder
+from widemargin.data.encode.learned_column import Moments
+from widemargin.data.encode.table import TableEncoder
 from widemargin.data.readers.columns import MISSING, Column, TableOptions, TableSchema
 from widemargin.data.readers.parser import BlockParser
 from widemargin.data.readers.table import read_table, schema_of, texts_of_column
