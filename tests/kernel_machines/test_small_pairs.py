@@ -72,6 +72,7 @@ def test_a_pair_is_as_its_certificate_says():
     for part, (a, b) in zip(svm.certificate_.parts, pairs, strict=True):
         which = np.flatnonzero((y == a) | (y == b))
         other = SVC(C=C, gamma=gamma, tol=1e-8).fit(X[which], y[which])
+        assert part.labels == (a, b)
         beta = np.zeros(len(y))
         beta[which[other.support_]] = -other.dual_coef_[0]  # positive for the first class here
         signs = np.where(y == a, 1.0, -1.0)

@@ -177,7 +177,8 @@ def certificate_of(
     """
     primal, dual = 0.5 * length + loss, total - 0.5 * length
     margin = 1.0 / math.sqrt(length) if length > 0.0 else math.inf
-    return KernelCertificate(primal, dual, relative(primal, dual), violation, used, bounded, margin)
+    gap = relative(primal, dual)
+    return KernelCertificate(primal, dual, gap, violation, used, bounded, margin, labels=labels)
 
 
 @np.errstate(over="ignore", invalid="ignore")

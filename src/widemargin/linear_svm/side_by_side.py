@@ -78,23 +78,25 @@ def without_lone_columns(rows: Rows) -> Shared:
     starts = rows.stored.starts.astype(np.int64)
     values = rows.stored.values[: starts[-1]]
     columns = rows.stored.indices[: starts[-1]].astype(np.int64)
-    shared = np.bincount(columns, minlength=rows.width) > 1
+    counts = np.bincount(columns, minlength=rows.width)
     squares = np.square(values, dtype=np.float64)
     lengths = frozen((_sums(squares, starts) + rows.bias**2).astype(np.float32))
-    if _MANY_LONE * np.count_nonzero(~shared) < len(values):
+    few = _MANY_LONE * np.count_nonzero(counts == 1) < len(values)
+    chosen = counts > (0 if few else 1)
+    width = int(np.count_nonzero(chosen))
+    if few and 2 * width > rows.width:  # as many weights are worth no other numbers
         stored = rows.stored._replace(values=frozen(values.astype(np.float32, copy=False)))
         whole = Rows(stored, rows.n, rows.width, rows.distinct)
         return Shared(whole, lengths, frozen(np.zeros(rows.n, np.float32)))
-    kept = shared[columns]
+    kept = chosen[columns]
     lone = _sums(np.where(kept, 0.0, squares), starts).astype(np.float32)
-    numbers = (np.cumsum(shared) - 1).astype(np.uint32)
+    numbers = (np.cumsum(chosen) - 1).astype(np.uint32)
     stored = rows.stored._replace(
         values=frozen(values[kept].astype(np.float32)),
         indices=frozen(numbers[columns[kept]]),
         starts=frozen(_running(kept)[starts].astype(np.uint64)),
     )
-    fewer = Rows(stored, rows.n, int(np.count_nonzero(shared)), rows.distinct)
-    return Shared(fewer, lengths, frozen(lone))
+    return Shared(Rows(stored, rows.n, width, rows.distinct), lengths, frozen(lone))
 
 
 def _sums(numbers: np.ndarray, starts: np.ndarray) -> np.ndarray:
