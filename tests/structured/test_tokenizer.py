@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import unicodedata
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -16,6 +18,7 @@ from widemargin.structured import Tagger, Tokenizer, load_tokenizer, read_conll
 from widemargin.structured.tokenizer import cuts
 from widemargin.structured.tokenizer.measures import Word, align_words, measure_text
 from widemargin.structured.tokenizer.splits import rule_of, split
+from widemargin.structured.tokenizer.surroundings import COLUMNS, describe_characters
 from widemargin.structured.tokenizer.treebank import paragraphs_of, read_paragraphs
 
 LABELS = (cuts.BEGIN, cuts.INSIDE, cuts.END, cuts.SINGLE, cuts.SENTENCE, cuts.SPACE)
@@ -324,3 +327,66 @@ def test_the_shell_refuses_what_has_no_effect(folder) -> None:
     assert "bad.txt:2: the byte 0xff is not utf-8" in told
     with pytest.raises(ModelFileError, match="is not a tokenizer but a Tagger"):
         load_tokenizer("tags.wm")
+
+
+# What stands around characters
+
+
+def naive_surroundings(paragraph: str) -> dict[str, list[str]]:
+    """What stands around the characters of one paragraph, one by one."""
+    inside = [unicodedata.category(c)[0] in "LMN" for c in paragraph]
+    found: dict[str, list[str]] = {"before": [], "after": [], "chunk": []}
+    for i, here in enumerate(paragraph):
+        before = after = ""
+        if not inside[i]:
+            left = i
+            while left and not inside[left - 1]:
+                left -= 1
+            end = left
+            while left and inside[left - 1]:
+                left -= 1
+            before = paragraph[left:end][-16:].lower()
+            right = i
+            while right < len(paragraph) and not inside[right]:
+                right += 1
+            start = right
+            while right < len(paragraph) and inside[right]:
+                right += 1
+            after = paragraph[start:right][:16]
+        a = paragraph.rfind(" ", 0, i) + 1
+        b = paragraph.find(" ", i) if " " in paragraph[i:] else len(paragraph)
+        signs = {c for c in paragraph[a:b] if not c.isalnum()} if here != " " else {" "}
+        found["before"].append(before)
+        found["after"].append(after)
+        found["chunk"].append("".join(sorted(signs)) if len(signs) <= 4 else "many")
+    return found
+
+
+@given(st.lists(st.text('aB1 .-"(\u0301\u4e2d', min_size=1, max_size=30), max_size=4))
+def test_surroundings_are_those_of_each_paragraph(paragraphs: list[str]) -> None:
+    text = "".join(paragraphs)
+    closes = np.zeros(len(text), bool)
+    closes[np.cumsum([len(one) for one in paragraphs], dtype=int) - 1] = True
+    found = describe_characters(text, closes)
+    assert set(found) == set(COLUMNS)
+    assert {len(column) for column in found.values()} == {len(text)}
+    for name in ("before", "after", "chunk"):
+        assert found[name] == [cell for one in paragraphs for cell in naive_surroundings(one)[name]]
+
+
+def test_kinds_of_words_and_signs() -> None:
+    text = "Mr. X\u201d is NATO, 7 a.\u00bb"
+    found = describe_characters(text, np.arange(len(text)) == len(text) - 1)
+    at = text.index
+    # A capital letter and a capital word differ, a number is neither; length counts up to four.
+    kinds = [found["left"][at(sign)] for sign in (". X", "\u201d", ", 7", " a.", ".\u00bb")]
+    assert len(set(kinds)) == 5
+    # Closing quotation marks of any language are of one category.
+    assert found["class"][at("\u201d")] == found["class"][at("\u00bb")] != found["class"][at(".")]
+
+
+def test_a_model_that_sees_characters_only_still_answers(tokenizer: Tokenizer) -> None:
+    plain = Tagger(templates=["word[0]", "word[1]"], bits=10, scheme=None, random_state=0)
+    labelled = cuts.training_corpus(paragraphs_of(read(treebank(4))), 100, np.random.default_rng(0))
+    older = replace(tokenizer.model_, cutter=plain.fit(labelled, column="cut").model_)
+    assert [len(words) for words in older("It barks. It barks.").sentences()]

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from widemargin.cli.sentences import read_sentences
+from widemargin.cli.sentences import read_sentences, refuse_skipping, tell_skipped
 from widemargin.cli.structured import SentenceTrainer
 from widemargin.cli.trainer import Job, Section
 from widemargin.data.readers.conllout import conll_text
@@ -18,7 +18,7 @@ from widemargin.data.readers.sources import STANDARD_INPUT, find_files, name_of,
 from widemargin.errors import DataError
 from widemargin.markup.words import several
 from widemargin.parameters import Use
-from widemargin.structured.annotator.annotator import Annotator
+from widemargin.structured.annotator.annotator import Annotator, check_annotated
 from widemargin.structured.annotator.document import Document
 from widemargin.structured.annotator.model import AnnotatorModel
 from widemargin.structured.lemmas.lemmatizer import Lemmatizer
@@ -91,6 +91,7 @@ class AnnotatorTrainer(SentenceTrainer):
     """Trains an annotator."""
 
     fitted: Annotator
+    check = staticmethod(check_annotated)
 
     def __init__(self, learner: str, given: Mapping[str, Any], job: Job) -> None:
         super().__init__(learner, given, job)
@@ -104,9 +105,9 @@ class AnnotatorTrainer(SentenceTrainer):
 
     def read(self) -> None:
         """Read the treebanks."""
-        self.corpus = read_sentences(self.job.files, {**self.given, "format": "conllu"})
+        self.corpus = self.read_files(self.job.files, format="conllu")
         if self.job.valid is not None:
-            self.held_out = read_sentences([self.job.valid], {**self.given, "format": "conllu"})
+            self.held_out = self.read_files([self.job.valid], format="conllu")
 
     @property
     def epochs(self) -> int:
@@ -134,8 +135,10 @@ def annotate(model: AnnotatorModel, files: Sequence[str], given: Mapping[str, An
         if write != "conllu":
             raise click.UsageError(f"--write {write} has no effect on CoNLL-U, which is copied")
         corpus = read_sentences(files or [STANDARD_INPUT], {**given, "format": "conllu"})
+        tell_skipped(corpus)
         _write(conll_text(corpus, model.columns(corpus, threads), "conllu"))
         return
+    refuse_skipping(given)
     texts = _pieces(list(files) or [STANDARD_INPUT], given["encoding"] or "utf-8")
     for number, document in enumerate(model.stream(texts, input or "text", threads)):
         _write(_shown(document, write, number == 0))

@@ -8,7 +8,12 @@ from typing import Any
 import click
 import numpy as np
 
-from widemargin.cli.sentences import load_sentence_model, read_sentences, refuse_table_options
+from widemargin.cli.sentences import (
+    load_sentence_model,
+    read_sentences,
+    refuse_table_options,
+    tell_skipped,
+)
 from widemargin.data.readers.corpus import Corpus
 from widemargin.errors import DataError
 from widemargin.structured.tagger.model import TaggerModel
@@ -37,6 +42,7 @@ def explain_sentence(
     tagger = isinstance(model, TaggerModel)
     plain = not model.templates.columns.inputs if tagger else bool(model.taggers)
     corpus = read_sentences(files, given, plain)
+    tell_skipped(corpus)
     if row > len(corpus):
         raise DataError(
             f"{corpus.source}: has {len(corpus)} sentences, so there is no sentence {row}"

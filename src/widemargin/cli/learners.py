@@ -39,7 +39,7 @@ READING_ROWS = {
 #: How to choose settings, and to measure them, on parts of the examples.
 _SELECTION = {"folds", "tune", "nested"}
 _ROWS = {*READING_ROWS, *_SELECTION, "threads", "threshold", "positive"}
-_SENTENCES = {"words", "prune", "small", "folds"}
+_SENTENCES = {"words", "prune", "small", "folds", "skip_bad"}
 _CHECKPOINTS = {"checkpoint", "checkpoint_every", "resume"}
 _CLUSTERS = {"dask", "partitions"}
 _KERNEL = ("kernel", "degree", "gamma", "coef0", "sigma")
@@ -129,26 +129,26 @@ LEARNERS = {
     "tokenizer": Learner(
         "Tokenizer",
         "widemargin.cli.tokenizer:TokenizerTrainer",
-        ("epochs", "C", "patience", "max_seconds"),
-        frozenset(),
+        ("epochs", "C", "committee", "patience", "max_seconds"),
+        frozenset({"skip_bad"}),
     ),
     "lemmatizer": Learner(
         "Lemmatizer",
         "widemargin.cli.annotator:LemmatizerTrainer",
         ("epochs", "C", "bits", "tags", "patience", "max_seconds"),
-        frozenset({"folds"}),
+        frozenset({"folds", "skip_bad"}),
     ),
     "morphologizer": Learner(
         "Morphologizer",
         "widemargin.cli.annotator:MorphologizerTrainer",
         ("epochs", "C", "bits", "tags", "columns", "patience", "max_seconds"),
-        frozenset({"folds"}),
+        frozenset({"folds", "skip_bad"}),
     ),
     "annotator": Learner(
         "Annotator",
         "widemargin.cli.annotator:AnnotatorTrainer",
         ("beam", "max_seconds"),
-        frozenset(),
+        frozenset({"skip_bad"}),
     ),
     "parser": Learner(
         "Parser",

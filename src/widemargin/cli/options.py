@@ -103,6 +103,13 @@ encoded = click.option(
 threads = click.option(
     "--threads", type=click.IntRange(1), help="Number of threads (default: one per core)."
 )
+skipping = click.option(
+    "--skip-bad",
+    type=click.IntRange(0),
+    default=0,
+    help="Skip up to this many bad lines, or bad sentences, instead of stopping at the first"
+    " (default: 0).",
+)
 _READING = [
     click.option(
         "--format",
@@ -131,12 +138,7 @@ _READING = [
         default=".",
         help="CSV and TSV: the decimal sign of numbers (default: a point).",
     ),
-    click.option(
-        "--skip-bad",
-        type=click.IntRange(0),
-        default=0,
-        help="Skip up to this many bad lines instead of stopping at the first (default: 0).",
-    ),
+    skipping,
     threads,
 ]
 _ENCODING = [
@@ -214,6 +216,7 @@ _ASKING = [
         help="Format of the files (default: recognised by their names or first lines).",
     ),
     encoded,
+    skipping,
     threads,
     click.option(
         "--tokenizer",

@@ -12,7 +12,12 @@ import numpy as np
 
 from widemargin.cli.ask import SENTENCE_LEARNERS, TASK_LEARNER, Question, load_rows_model
 from widemargin.cli.inspect import one_example
-from widemargin.cli.sentences import load_sentence_model, read_sentences, refuse_table_options
+from widemargin.cli.sentences import (
+    load_sentence_model,
+    read_sentences,
+    refuse_table_options,
+    tell_skipped,
+)
 from widemargin.data.datasets import Classes
 from widemargin.data.readers.chunk import Chunk, Texts
 from widemargin.errors import DataError
@@ -34,6 +39,7 @@ def report(path: str, files: Sequence[str], target: str, given: Mapping[str, Any
         model = load_sentence_model(path, "Tagger", "Parser")
         if files:
             corpus = read_sentences(files, given)
+            tell_skipped(corpus)
             threads = thread_count(given.get("threads") or -1)
             exam = examine_sentences(model, corpus, given["column"], threads)
     elif given["column"] is not None:

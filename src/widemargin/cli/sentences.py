@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from typing import Any
 
@@ -20,8 +20,9 @@ from widemargin.threads import thread_count
 
 _FORMATS = (*CORPORA, "text")
 #: Options that apply to other models, but not to those of sentences.
-_OF_TABLES = ("label", "header", "delimiter", "decimal", "text", "skip_bad")
-
+_OF_TABLES = ("label", "header", "delimiter", "decimal", "text")
+#: The number of skipped sentences that are told one by one.
+_SHOWN = 5
 
 #: Where the models of sentences are at home, by learner.
 _HOMES = {
@@ -67,7 +68,9 @@ def read_questions(files: Sequence[str], given: Mapping[str, Any], plain: bool) 
         return _tokenize(files, given)
     piped = list(files) in ([], [STANDARD_INPUT]) and given.get("format") is None
     if not piped:
-        return read_sentences(files or [STANDARD_INPUT], given, plain)
+        corpus = read_sentences(files or [STANDARD_INPUT], given, plain)
+        tell_skipped(corpus)
+        return corpus
     with open_bytes(STANDARD_INPUT) as file:
         content = file.read()
     source, tab = name_of(STANDARD_INPUT), content.find(b"\t")
@@ -83,12 +86,17 @@ def read_questions(files: Sequence[str], given: Mapping[str, Any], plain: bool) 
         )
     piped_text = io.BytesIO(content)
     piped_text.name = source
-    format = "text" if plain else None
-    encoding = given.get("encoding") or "utf-8"
-    return read_conll(piped_text, format=format, encoding=encoding, words=given.get("words"))
+    corpus = read_conll(piped_text, format="text" if plain else None, **_reading(given))
+    tell_skipped(corpus)
+    return corpus
 
 
-def read_sentences(files: Sequence[str], given: Mapping[str, Any], plain: bool = False) -> Corpus:
+def read_sentences(
+    files: Sequence[str],
+    given: Mapping[str, Any],
+    plain: bool = False,
+    check: Callable[[Corpus], object] | None = None,
+) -> Corpus:
     """Read files of sentences.
 
     Parameters
@@ -96,29 +104,47 @@ def read_sentences(files: Sequence[str], given: Mapping[str, Any], plain: bool =
     files : sequence of str
         Names, patterns, or "-".
     given : dict
-        What was given on the command line: format and encoding.
+        What was given on the command line: format, encoding, bad sentences to skip.
     plain : bool
         Whether input without columns is text, one sentence per line.
+    check : callable
+        Raises DataError if sentences are of no use; those are skipped as other bad ones.
     """
     format = given.get("format")
     if format is not None and format not in _FORMATS:
         raise click.UsageError(
             f"--format {format}: expected one of {', '.join(_FORMATS)} for sentences"
         )
-    corpus = read_conll(
-        list(files),
-        format=format,
-        encoding=given.get("encoding") or "utf-8",
-        plain=plain,
-        words=given.get("words"),
-    )
+    corpus = read_conll(list(files), format=format, plain=plain, check=check, **_reading(given))
     if not len(corpus) and not plain:
-        raise DataError(f"{corpus.source}: there are no sentences")
+        good = "good sentences" if corpus.skipped else "sentences"
+        raise DataError(f"{corpus.source or ', '.join(files)}: there are no {good}")
     return corpus
+
+
+def _reading(given: Mapping[str, Any]) -> dict[str, Any]:
+    """How files are read, of what was given on the command line."""
+    encoding, skip_bad = given.get("encoding") or "utf-8", given.get("skip_bad") or 0
+    return {"encoding": encoding, "words": given.get("words"), "skip_bad": skip_bad}
+
+
+def tell_skipped(corpus: Corpus) -> None:
+    """Say on standard error which bad sentences were skipped."""
+    for flaw in corpus.skipped[:_SHOWN]:
+        click.echo(f"skipped: {flaw}", err=True)
+    if len(corpus.skipped) > _SHOWN:
+        click.echo(f"... {len(corpus.skipped) - _SHOWN} more bad sentences skipped", err=True)
+
+
+def refuse_skipping(given: Mapping[str, Any]) -> None:
+    """Refuse --skip-bad where nothing is read that can be bad."""
+    if given.get("skip_bad"):
+        raise click.UsageError("--skip-bad has no effect on raw text, which has no bad sentences")
 
 
 def _tokenize(files: Sequence[str], given: Mapping[str, Any]) -> Corpus:
     """Raw text as the sentences that a tokenizer finds in it."""
+    refuse_skipping(given)
     if given.get("format") is not None:
         raise click.UsageError("--format has no effect with --tokenizer, which reads raw text")
     tokenizer = load_sentence_model(given["tokenizer"], "Tokenizer")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import click
@@ -17,6 +17,7 @@ from widemargin.parameters import Use
 from widemargin.structured.cross_validation import cross_validate_sentences
 from widemargin.structured.parser.model import ParserModel
 from widemargin.structured.parser.parser import Parser, uses_of_parser
+from widemargin.structured.parser.treebank import check_treebank
 from widemargin.structured.report import Report, measure_parser, measure_tagger
 from widemargin.structured.sentences import split_sentences
 from widemargin.structured.spans import find_illegal, scheme_of
@@ -64,12 +65,19 @@ class SentenceTrainer(Trainer):
         """The uses, except that of `patience` if sentences will be held out to measure."""
         return {k: v for k, v in uses.items() if k != "patience" or not self.job.measures}
 
+    #: What makes a sentence bad for this learner, beside its format.
+    check: Any = None
+
+    def read_files(self, files: Sequence[str], **more: Any) -> Corpus:
+        """The sentences of files that this learner can learn from, as asked for."""
+        return read_sentences(files, {**self.given, **more}, check=self.check)
+
     def read(self) -> None:
         """Read the sentences."""
-        self.corpus = read_sentences(self.job.files, self.given)
+        self.corpus = self.read_files(self.job.files)
         job = self.job
         if job.valid is not None:
-            self.held_out = self.fitted.validation = read_sentences([job.valid], self.given)
+            self.held_out = self.fitted.validation = self.read_files([job.valid])
             return
         share = job.validation or 0.0
         if job.measures:
@@ -120,6 +128,9 @@ class SentenceTrainer(Trainer):
         figures = {"sentences": len(self.corpus), "tokens": self.corpus.tokens}
         told = ", ".join(f"{count} {what}" for what, count in figures.items())
         lines = [f"{self.corpus.source}: {told}"]
+        if self.corpus.skipped:
+            figures["skipped_sentences"] = len(self.corpus.skipped)
+            lines.append(f"bad sentences skipped: {len(self.corpus.skipped)}")
         if self.held_out is not None and self.job.valid is None:
             held_out = self.count_sentences(self.held_out)
             lines.append(f"held out: {held_out:,} of {len(self.corpus):,} sentences")
@@ -221,7 +232,7 @@ class TaggerTrainer(SentenceTrainer):
         self.column = self.corpus.name_of(next(iter(self.given.get("columns") or ()), None))
         self.illegal = self._check_tags()
         if self.given.get("calibrate") is not None:
-            self.calibration = read_sentences([self.given["calibrate"]], self.given)
+            self.calibration = self.read_files([self.given["calibrate"]])
 
     def fit(self, watch: Watcher, checkpoints: Checkpoints | None) -> Any:
         """Learn, from the start or from a checkpoint."""
@@ -277,6 +288,7 @@ class ParserTrainer(SentenceTrainer):
     """Trains a parser."""
 
     fitted: Parser
+    check = staticmethod(check_treebank)
 
     def __init__(self, learner: str, given: Mapping[str, Any], job: Job) -> None:
         super().__init__(learner, given, job)

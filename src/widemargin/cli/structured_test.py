@@ -11,11 +11,18 @@ from typing import Any
 import click
 
 from widemargin.cli.inspect import show_history
-from widemargin.cli.sentences import load_sentence_model, read_sentences, refuse_table_options
+from widemargin.cli.sentences import (
+    load_sentence_model,
+    read_sentences,
+    refuse_table_options,
+    tell_skipped,
+)
 from widemargin.cli.test import SHOWN, print_confusion
 from widemargin.stores.addresses import size_of
+from widemargin.structured.annotator.annotator import check_annotated
 from widemargin.structured.annotator.model import AnnotatorModel
 from widemargin.structured.parser.model import ParserModel
+from widemargin.structured.parser.treebank import check_treebank
 from widemargin.structured.perceptron import StructuredPerceptron
 from widemargin.structured.report import (
     Report,
@@ -29,10 +36,17 @@ from widemargin.structured.tagger.model import TaggerModel
 from widemargin.structured.task import Task
 from widemargin.structured.task_file import task_named_in
 from widemargin.structured.tokenizer.model import TokenizerModel
+from widemargin.structured.tokenizer.treebank import read_paragraphs
 from widemargin.threads import thread_count
 
 #: The number of errors shown, and the most classes whose confusion table fits a terminal.
 _ERRORS, _CLASSES = 10, 20
+#: What makes a sentence bad for a model to be compared with, beside its format.
+_CHECKS = {
+    "Parser": check_treebank,
+    "Tokenizer": read_paragraphs,
+    "Annotator": check_annotated,
+}
 #: What figures are called.
 TITLES = {
     "f1": "span F1",
@@ -50,7 +64,8 @@ def test(path: str, files: Sequence[str], given: Mapping[str, Any]) -> None:
     """Print figures, confusions and the most frequent errors."""
     refuse_table_options()
     model = load_sentence_model(path)
-    corpus = read_sentences(files, given)
+    corpus = read_sentences(files, given, check=_CHECKS.get(model.learner))
+    tell_skipped(corpus)
     threads = thread_count(given.get("threads") or -1)
     if isinstance(model, TaggerModel):
         report = measure_tagger(model, corpus, given.get("column"), threads)
@@ -63,7 +78,8 @@ def test(path: str, files: Sequence[str], given: Mapping[str, Any]) -> None:
     else:
         report = measure_columns(model, corpus)
     if given["as_json"]:
-        click.echo(json.dumps({**figures_of(report), **_mistakes(report)}))
+        skipped = {"skipped_sentences": len(corpus.skipped)} if corpus.skipped else {}
+        click.echo(json.dumps({**figures_of(report), **skipped, **_mistakes(report)}))
         return
     click.echo(f"{report.sentences} sentences, {report.tokens} tokens")
     click.echo("\n".join(figure_lines(report)))

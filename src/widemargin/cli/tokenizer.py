@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from widemargin.cli.sentences import load_sentence_model, read_raw_text, read_sentences
+from widemargin.cli.sentences import load_sentence_model, read_raw_text
 from widemargin.cli.structured import SentenceTrainer
 from widemargin.cli.trainer import Job, Section
 from widemargin.markup.words import several
 from widemargin.online.held_out import usual_part
 from widemargin.structured.report import Report, measure_tokenizer
 from widemargin.structured.tokenizer.tokenizer import Tokenizer, split_paragraphs
-from widemargin.structured.tokenizer.treebank import paragraphs_of
+from widemargin.structured.tokenizer.treebank import paragraphs_of, read_paragraphs
 from widemargin.threads import thread_count
 from widemargin.training.checkpoints import Checkpoints
 from widemargin.training.progress import Watcher
@@ -25,6 +25,7 @@ class TokenizerTrainer(SentenceTrainer):
     """Trains a tokenizer."""
 
     fitted: Tokenizer
+    check = staticmethod(read_paragraphs)
 
     def __init__(self, learner: str, given: Mapping[str, Any], job: Job) -> None:
         super().__init__(learner, given, job)
@@ -32,10 +33,10 @@ class TokenizerTrainer(SentenceTrainer):
 
     def read(self) -> None:
         """Read a treebank, and hold out some of its text, if it is to be measured."""
-        self.corpus = read_sentences(self.job.files, self.given)
+        self.corpus = self.read_files(self.job.files)
         self.paragraphs = paragraphs_of(self.corpus)
         if self.job.valid is not None:
-            self.held_out = self.fitted.validation = read_sentences([self.job.valid], self.given)
+            self.held_out = self.fitted.validation = self.read_files([self.job.valid])
             return
         share = self.job.validation or 0.0
         if self.job.measures:

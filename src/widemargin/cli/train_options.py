@@ -320,7 +320,8 @@ _SENTENCES = [
         type=click.IntRange(1),
         help="Train this many taggers in different orders, and average them: takes that many"
         " times as long, and tags as fast. On dev sets, 4 gained 1.3 points (10,000 tokens to learn"
-        " from), 0.5 and 0.3 (40,000), and nothing (200,000) (default: 1).",
+        " from), 0.5 and 0.3 (40,000), and nothing (200,000) (default: 1;"
+        " for tokenizers 4).",
     ),
     click.option("--half", is_flag=True, help="Save the weights in half precision (16 bits)."),
     click.option(

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
 from itertools import compress
 from typing import Any, NoReturn
 
@@ -12,6 +14,7 @@ import numpy as np
 from widemargin.data.readers.cells import Cells, Columns, LazyLines, split_lines
 from widemargin.data.readers.corpus import WORDS, Corpus, Layout, joined
 from widemargin.data.readers.formats import CORPORA, format_of
+from widemargin.data.readers.skipping import SkippedSentences
 from widemargin.data.readers.sources import find_files, name_of, open_bytes
 from widemargin.errors import DataError
 from widemargin.parameters import check_choice, check_whole
@@ -41,6 +44,8 @@ def read_conll(
     encoding: str = "utf-8",
     plain: bool = False,
     words: int | None = None,
+    skip_bad: int = 0,
+    check: Callable[[Corpus], object] | None = None,
 ) -> Corpus:
     """Read sentences from files, compressed or not.
 
@@ -63,6 +68,12 @@ def read_conll(
         Read files that do not look like columns as text.
     words : int
         The number of the column of the words in a "conll" file, from 1, if `columns` does not say.
+    skip_bad : int
+        Leave out up to this many bad sentences instead of stopping at the first. What was wrong
+        with them is in `skipped` of the corpus.
+    check : callable
+        With `skip_bad`: raises DataError if a corpus has a sentence that is bad in another way than
+        its format, such as a tree with a cycle.
 
     Raises
     ------
@@ -86,34 +97,53 @@ def read_conll(
         check_whole("words", words, least=1, other="None")
         if columns is not None:
             raise ValueError("words has no effect with columns; call the words 'word' there")
+    check_whole("skip_bad", skip_bad, least=0)
+    skipped = SkippedSentences(skip_bad, check) if skip_bad else None
+    parse = partial(_parse, columns=columns, words=words)
     if hasattr(source, "read"):
         name = str(getattr(source, "name", "sentences"))
-        return _parse(source.read(), name, columns, format, encoding, plain, words)
-    parts = []
-    for path in find_files(source):
-        with open_bytes(path) as file:
-            content = file.read()
-        parts.append(_parse(content, name_of(path), columns, format, encoding, plain, words))
+        parts = [_read(source.read(), name, format, encoding, plain, parse, skipped)]
+    else:
+        parts = []
+        for path in find_files(source):
+            with open_bytes(path) as file:
+                content = file.read()
+            parts.append(_read(content, name_of(path), format, encoding, plain, parse, skipped))
     if len({part.format for part in parts}) > 1:
         kinds = ", ".join(f"{part.source} is {part.format}" for part in parts)
         raise DataError(f"files of different formats cannot be read together: {kinds}")
-    return joined(parts)
+    corpus = joined(parts)
+    return corpus if skipped is None else replace(corpus, skipped=tuple(skipped.flaws))
 
 
-def _parse(
+def _read(
     content: bytes | str,
     source: str,
-    columns: Sequence[str] | None,
     format: str | None,
     encoding: str,
     plain: bool,
-    words: int | None,
+    parse: Callable[..., Corpus],
+    skipped: SkippedSentences | None,
 ) -> Corpus:
-    text = content if isinstance(content, str) else decode(content, source, encoding)
+    """The sentences of one file, in the format that is given or that it seems to have."""
+    text = content
+    if not isinstance(text, str):
+        text = decode(text, source, encoding, "surrogateescape" if skipped else "strict")
     if format is None:
         among = (*CORPORA, "text") if plain else tuple(CORPORA)
         format = format_of(source, text[: 1 << 14].encode("utf-8", "replace"), among)
     check_choice("format", format, (*CORPORA, "text"))
+    parse = partial(parse, source=source, format=format)
+    return parse(text) if skipped is None else skipped.read(text, source, format, parse)
+
+
+def _parse(
+    text: str,
+    source: str,
+    columns: Sequence[str] | None,
+    format: str,
+    words: int | None,
+) -> Corpus:
     if words is not None and format != "conll":
         raise DataError(f"{source}: is {format}, whose words are not in a column of your choice")
     if format == "conllu":
@@ -125,10 +155,10 @@ def _parse(
     return _parse_text(text, source)
 
 
-def decode(content: bytes, source: str, encoding: str) -> str:
+def decode(content: bytes, source: str, encoding: str, errors: str = "strict") -> str:
     """The text of a file; an error names the line that is not in this encoding."""
     try:
-        return content.decode(encoding)
+        return content.decode(encoding, errors)
     except LookupError:
         raise DataError(f"encoding {encoding!r} is unknown") from None
     except UnicodeDecodeError as error:

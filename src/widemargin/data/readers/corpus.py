@@ -60,6 +60,8 @@ class Corpus:
         What is needed to write the files back.
     values : TokenValues or None
         Numbers that tokens carry beside their columns.
+    skipped : tuple of str
+        What was wrong with each sentence of the files that was left out.
 
     Examples
     --------
@@ -79,6 +81,7 @@ class Corpus:
     format: str = "lists"
     layout: Layout | None = None
     values: TokenValues | None = None
+    skipped: tuple[str, ...] = ()
 
     @classmethod
     def of(

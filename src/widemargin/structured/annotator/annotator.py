@@ -22,6 +22,7 @@ from widemargin.structured.estimator import CertifiedEstimator, fitted_model
 from widemargin.structured.lemmas.lemmatizer import Lemmatizer
 from widemargin.structured.morphology.morphologizer import Morphologizer
 from widemargin.structured.parser.parser import Parser
+from widemargin.structured.parser.treebank import check_treebank
 from widemargin.structured.tagger.tagger import Tagger
 from widemargin.structured.tokenizer.tokenizer import Tokenizer
 from widemargin.structured.tokenizer.treebank import read_paragraphs
@@ -257,6 +258,12 @@ def _treebank_of(given: Any) -> Corpus:
     corpus = given if isinstance(given, Corpus) else read_conll(given, format="conllu")
     read_paragraphs(corpus)  # which refuses what is no treebank
     return corpus
+
+
+def check_annotated(corpus: Corpus) -> None:
+    """Refuse sentences that an annotator can neither learn from nor be compared with."""
+    read_paragraphs(corpus)
+    check_treebank(corpus)
 
 
 def _with_columns(corpus: Corpus, columns: dict[str, list[str]]) -> Corpus:

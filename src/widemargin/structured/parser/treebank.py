@@ -83,6 +83,13 @@ def with_trees(sentences: Sentences, corpus: Corpus, labels: Mapping[str, int]) 
     return sentences._replace(heads=frozen(right_heads), labels=frozen(right_labels))
 
 
+def check_treebank(corpus: Corpus) -> None:
+    """Refuse sentences without trees that can be learned from."""
+    if "head" in corpus.names:
+        labels_of(corpus)
+        check_trees(corpus, heads_of(corpus), single_root=True)
+
+
 def hash_tags(tags: Sequence[str]) -> np.ndarray:
     """Hash every tag of a list; equal tags always have equal hashes."""
     known = {tag: key_of(f"tag {tag}") for tag in set(tags)}

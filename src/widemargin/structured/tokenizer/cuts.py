@@ -15,6 +15,7 @@ import numpy as np
 
 from widemargin.data.readers.cells import Columns
 from widemargin.data.readers.corpus import Corpus
+from widemargin.structured.tokenizer.surroundings import describe_characters
 from widemargin.structured.tokenizer.treebank import Paragraph
 
 #: The character begins a token, is inside of it, or ends it; is a token; ends a sentence; or is a
@@ -54,9 +55,14 @@ class Characters(NamedTuple):
     starts: np.ndarray
     closes: np.ndarray
 
-    def corpus(self) -> Corpus:
+    def columns(self, surroundings: bool = True) -> dict[str, list[str]]:
+        """The characters, and what stands around them, as columns."""
+        around = describe_characters(self.text, self.closes) if surroundings else {}
+        return {"word": list(self.text), **around}
+
+    def corpus(self, surroundings: bool = True) -> Corpus:
         """The characters as words of a corpus, for a tagger."""
-        return Corpus(Columns({"word": list(self.text)}), self.starts)
+        return Corpus(Columns(self.columns(surroundings)), self.starts)
 
 
 class Cuts(NamedTuple):
@@ -193,7 +199,8 @@ def training_corpus(paragraphs: Sequence[Paragraph], size: int, rng: np.random.G
     rng : numpy Generator
         Where the sizes come from.
     """
-    texts, labels, starts, total = [], [], [0], 0
+    columns: dict[str, list[str]] = {}
+    labels, starts, total = [], [0], 0
     for paragraph in paragraphs:
         characters, right = label_paragraph(paragraph)
         at, end = 0, len(characters.text)
@@ -202,8 +209,9 @@ def training_corpus(paragraphs: Sequence[Paragraph], size: int, rng: np.random.G
             found = characters.text.find(" ", at + least, at + least + size)
             at = end if at + least >= end else (at + least if found < 0 else found + 1)
             starts.append(total + min(at, end))
-        texts.append(characters.text)
+        for name, column in characters.columns().items():
+            columns.setdefault(name, []).extend(column)
         labels.append(right)
         total += end
-    columns = {"word": list("".join(texts)), "cut": np.concatenate(labels).tolist()}
+    columns["cut"] = np.concatenate(labels).tolist()
     return Corpus(Columns(columns), np.array(starts, np.int64))

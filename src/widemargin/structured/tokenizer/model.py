@@ -98,7 +98,8 @@ class TokenizerModel(SavedModel):
                 " its bytes"
             ) from None
         characters = read_characters(text, lines)
-        return Labelled(characters, self.cutter.flat_tags(characters.corpus(), n_jobs))
+        around = bool(self.cutter.templates.columns.inputs)  # older models see characters only
+        return Labelled(characters, self.cutter.flat_tags(characters.corpus(around), n_jobs))
 
     def cuts(self, text: str, n_jobs: int | None = None, lines: bool = False) -> Cuts:
         """Where the tokens and sentences of a text are; with `lines`, a line is a sentence."""

@@ -1,0 +1,130 @@
+"""What stands around a character: columns beside the characters themselves, for templates.
+
+A sign between words (a full stop, a hyphen, a space) is told more by the words before and after it
+than by single characters: so "Mr." and "e-mail" are learned, and that sentences rarely end before
+a small letter. Words are runs of letters, marks and digits here, nothing more. Categories are those
+of Unicode, so that signs never seen in training are taken as others of their kind.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from functools import lru_cache
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+
+#: The columns by name: the word before (in lower case) and after, their kinds, the category of the
+#: character, and which signs are between the same spaces. Words are told of signs only.
+COLUMNS = ("before", "after", "left", "right", "class", "chunk")
+#: Of longer words, this many characters count: the last of the one before, the first of the other.
+_MOST = 16
+#: Signs of a run between spaces that are told; with more, only that there are many.
+_SIGNS = 4
+#: Tables of characters: of what most alphabets need, of all.
+_SIZES = (0x3000, 0x110000)
+_CATEGORIES = "Lu Ll Lt Lm Lo Mn Mc Me Nd Nl No Pc Pd Ps Pe Pi Pf Po Sm Sc Sk So Zs Zl Zp Cc Cf Cs"
+#: Categories as numbers; any other is the last one.
+_NUMBER = {name: k for k, name in enumerate(_CATEGORIES.split())}
+_UPPER, _WORDS = _NUMBER["Lu"], _NUMBER["No"]
+_DIGITS = _NUMBER["Nd"]
+#: What is between spaces, and a space itself.
+_CHUNK = re.compile(r" |[^ ]+")
+_SIGN = re.compile(r"[\W_]")
+
+
+class _Words(NamedTuple):
+    """Words of a text: where they begin and end, and each character's last and next one.
+
+    Words count from 1; 0 stands for none in the same paragraph.
+    """
+
+    begins: np.ndarray
+    ends: np.ndarray
+    last: np.ndarray
+    next: np.ndarray
+
+
+def describe_characters(text: str, closes: np.ndarray) -> dict[str, list[str]]:
+    """The columns of `COLUMNS` for the characters of a text.
+
+    Parameters
+    ----------
+    text : str
+        Paragraphs end to end, each run of white space as one space.
+    closes : array of bool
+        The characters that end a paragraph.
+    """
+    codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
+    kinds = _kinds(int(codes.max(initial=0)))[codes]
+    first = np.append(True, closes[:-1])[: len(codes)]
+    words = _find_words(kinds, first)
+    places = list(zip(words.begins.tolist(), words.ends.tolist(), strict=True))
+    before = ["", *(text[max(a, b - _MOST) : b].lower() for a, b in places)]
+    after = ["", *(text[a : min(b, a + _MOST)] for a, b in places)]
+    shapes = np.append(0, _shapes(kinds, words))
+    return {
+        "before": np.array(before, object)[words.last].tolist(),
+        "after": np.array(after, object)[words.next].tolist(),
+        "left": _letters(shapes[words.last]),
+        "right": _letters(shapes[words.next]),
+        "class": _letters(kinds),
+        "chunk": _chunks(text, np.append(np.flatnonzero(first), len(text)).tolist()),
+    }
+
+
+def _find_words(kinds: np.ndarray, first: np.ndarray) -> _Words:
+    """The words, and those before and after each character that is in none."""
+    inside = kinds <= _WORDS
+    begins = np.flatnonzero(inside & (first | ~np.append(False, inside[:-1])))
+    ends = np.flatnonzero(inside & (np.append(first[1:], True) | ~np.append(inside[1:], False))) + 1
+    paragraph = np.cumsum(first)
+    of_word = np.concatenate([[0], paragraph[begins], [0]])
+    last = np.cumsum(np.bincount(begins, minlength=len(kinds)))
+    return _Words(
+        begins,
+        ends,
+        np.where(~inside & (of_word[last] == paragraph), last, 0),
+        np.where(~inside & (of_word[last + 1] == paragraph), last + 1, 0),
+    )
+
+
+def _shapes(kinds: np.ndarray, words: _Words) -> np.ndarray:
+    """A number for the kind of every word: how it begins, its length, whether all are capitals."""
+    begins, ends = words.begins, words.ends
+    capitals = np.append(0, np.cumsum(kinds == _UPPER))
+    opening = kinds[begins]
+    start = np.where(opening == _UPPER, 1, np.where(opening == _DIGITS, 2, 3))
+    size = ends - begins
+    whole = (capitals[ends] - capitals[begins] == size) & (size > 1)
+    return 1 + start + 4 * np.minimum(size, 4) + 20 * whole
+
+
+def _chunks(text: str, edges: list[int]) -> list[str]:
+    """For each character, the signs between the same spaces; paragraphs begin at the edges."""
+    found: list[str] = []
+    for paragraph in pairwise(edges):
+        for chunk in _CHUNK.finditer(text, *paragraph):
+            written = chunk.group()
+            signs = "" if written.isalnum() else "".join(sorted(set(_SIGN.findall(written))))
+            found += [signs if len(signs) <= _SIGNS else "many"] * len(written)
+    return found
+
+
+def _letters(numbers: np.ndarray) -> list[str]:
+    """Small numbers as single characters."""
+    return list((numbers + ord("0")).astype("<u4").tobytes().decode("utf-32-le"))
+
+
+def _kinds(highest: int) -> np.ndarray:
+    """The category of every code point up to the highest, as a number."""
+    return _table(next(size for size in _SIZES if highest < size))
+
+
+@lru_cache(maxsize=len(_SIZES))
+def _table(size: int) -> np.ndarray:
+    other = len(_NUMBER)
+    names = map(unicodedata.category, map(chr, range(size)))
+    return np.array([_NUMBER.get(name, other) for name in names], np.int64)
