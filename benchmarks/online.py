@@ -128,7 +128,7 @@ def _add_dicts(
 
 
 def _add_changing_names(sides: list[Side], targets: list[Target], n: int) -> None:
-    """Learn from dicts that have other names each time: drawn by Zipf's law, or never seen."""
+    """Dicts that have other names each time: drawn by Zipf's law, or never seen before."""
     X, y = _examples(n, 2)
     ranks = np.exp(np.random.default_rng(1).random((n, _WIDTH)) * np.log(_VOCABULARY)).astype(int)
     kinds = {
@@ -139,22 +139,37 @@ def _add_changing_names(sides: list[Side], targets: list[Target], n: int) -> Non
         dicts = [dict(zip(each, row, strict=True)) for each, row in zip(names, X, strict=True)]
         dicts = [{name: float(value) for name, value in x.items()} for x in dicts]
 
-        def learn(learner: Any, dicts: list[dict[str, float]] = dicts) -> None:
+        def learn(learner: Any, dicts: list[dict[str, float]] = dicts) -> Any:
             for x, label in zip(dicts, y.astype(bool).tolist(), strict=True):
                 learner.learn_one(x, label)
+            return learner
 
-        ours, peer = (f"{whose}Perceptron.learn_one, {kind}" for whose in ("", "River's "))
-        sides += [
-            Side(ours, "Perceptron().learn_one", learn, prepare=lambda _: Perceptron()),
-            Side(
-                peer,
-                "Perceptron().learn_one",
-                learn,
-                package="river",
-                prepare=lambda _: _river("Perceptron", 2),
-            ),
-        ]
-        targets.append(faster(ours, peer, 1.0))
+        def ask(learner: Any, dicts: list[dict[str, float]] = dicts) -> list[Any]:
+            return [learner.predict_one(x) for x in dicts]
+
+        makers = {
+            "": (OURS, Perceptron),
+            "River's ": ("river", lambda: _river("Perceptron", 2)),
+        }
+        for verb, work in (("learn_one", learn), ("predict_one", ask)):
+            for whose, (package, make) in makers.items():
+
+                def prepare(
+                    repeat: int, make: Any = make, verb: str = verb, fit: Any = learn
+                ) -> Any:
+                    return make() if verb == "learn_one" else fit(make())
+
+                sides.append(
+                    Side(
+                        f"{whose}Perceptron.{verb}, {kind}",
+                        f"Perceptron().{verb}",
+                        work,
+                        package=package,
+                        prepare=prepare,
+                    )
+                )
+            ours, peer = (f"{whose}Perceptron.{verb}, {kind}" for whose in makers)
+            targets.append(faster(ours, peer, 1.0))
 
 
 # Rows

@@ -205,6 +205,16 @@ class Soak:
         tags = [[word[-1] for word in sentence] for sentence in words]
         widemargin.Tagger(epochs=1, random_state=0).fit(words, tags).predict(words)
 
+    def do_lemmatize(self) -> None:
+        """A lemmatizer is trained; its file must give the same lemmas."""
+        words = [[f"{word}s" for word in self.rng.choice(_WORDS, 6)] for _ in range(20)]
+        lemmas = [[word[:-1] for word in sentence] for sentence in words]
+        given = {"word": words, "lemma": lemmas, "upos": [["NOUN"] * 6] * 20}
+        learner = widemargin.Lemmatizer(2, tags="upos", bits=12, random_state=0).fit(given)
+        learner.save(self.folder / "lemmas.wm")
+        found = widemargin.load(self.folder / "lemmas.wm").predict(given)
+        assert found == learner.predict(given) == lemmas
+
     def train_anew(self) -> None:
         """The model that the shell updates."""
         rows = self.svmlight(self.folder / "update.svm")

@@ -74,7 +74,7 @@ def run(name: str, mode: str, seconds: float, seed: int, work: pathlib.Path) -> 
         f"-artifact_prefix={findings}/{name}-{mode}-",
         f"-max_len={_LONGEST}",
         "-rss_limit_mb=4096",
-        "-timeout=60",
+        "-timeout=600",  # of the clock: a machine that measures something else may stop for minutes
         "-print_final_stats=1",
         "-verbosity=1",
     ]

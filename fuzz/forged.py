@@ -154,17 +154,31 @@ def save_models(where: pathlib.Path) -> None:
     """Write models of every kind, made by the tests' own recipes."""
     for name in ("", "web", "structured"):
         sys.path.append(str(TESTS / name))
+    from annotated_language import annotated_corpus  # type: ignore[import-not-found]
     from serving_models import save_all  # type: ignore[import-not-found]
 
+    import widemargin
+
     where.mkdir(parents=True)
+    corpus = annotated_corpus()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         save_all(where)
+        widemargin.Lemmatizer(random_state=0, bits=8).fit(corpus).save(where / "lemmas.wm")
+        widemargin.Morphologizer(random_state=0, bits=8).fit(corpus).save(where / "feats.wm")
+        annotator = widemargin.Annotator(jackknife=0, random_state=0).fit(corpus)
+        annotator.save(where / "annotator.wm")
+        annotator.model_.parser.smaller().save(where / "small.wm")
 
 
-def model_files() -> list[pathlib.Path]:
+#: Models that the server refuses, because they need tags.
+_UNSERVED = ("lemmas", "feats", "small")
+
+
+def model_files(served: bool = False) -> list[pathlib.Path]:
     """Models of every kind: made before, because to train them without the compiler is slow."""
-    return sorted(pathlib.Path(os.environ["FUZZ_MODELS"]).glob("*.wm"))
+    found = sorted(pathlib.Path(os.environ["FUZZ_MODELS"]).glob("*.wm"))
+    return [path for path in found if not served or path.stem not in _UNSERVED]
 
 
 @functools.cache
@@ -173,10 +187,18 @@ def good_models() -> list[tuple[str, dict[str, np.ndarray], Any]]:
     return [(path.stem, *read_parts(path.read_bytes(), "model")) for path in model_files()]
 
 
+_TAGGED = {
+    "word": [["Dogs", "bark", "!"]],
+    "upos": [["NOUN", "VERB", "X"]],
+    "xpos": [["NNS", "VBP", "_"]],
+    "feats": [["Number=Plur", "Mood=Ind", "_"]],
+}
 _QUESTIONS: dict[str, Any] = {
     "texts": ["cheap pills", ""],
     "strings": ["cheap pills", ""],
     "table": {"weight": [4.0], "indoor": [True], "food": ["fish"]},
+    "annotator": ["The dogs don't bark. \n\nA!", ""],
+    **dict.fromkeys(("lemmas", "feats", "small"), _TAGGED),
 }
 
 

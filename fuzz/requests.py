@@ -23,7 +23,7 @@ def _server() -> tuple[Any, list[str], Any]:
 
     from widemargin.web.serving.served import load_served
 
-    paths = model_files()
+    paths = model_files(served=True)
     models = [load_served(str(path), path.stem) for path in paths]
     return Server(models), [path.stem for path in paths], request
 

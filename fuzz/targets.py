@@ -99,6 +99,10 @@ _BODIES = [
     b"\6\x06\0| win money\n",
     b"\7\7\0" + _CONLL[0],
     b"\x08\x03\0weight,indoor,food\n4,true,fish\n",
+    # The first model is an annotator.
+    b'\0\0\0{"text": "The dogs don\'t bark."}',
+    b"\0\2\0The dogs bark.\n\nA dog!\n",
+    b'\0\1\1"a"\n{"text": ""}\n',
 ]
 _RAW = [
     b"GET /models HTTP/1.1\r\nHost: 127.0.0.1:8000\r\n\r\n",
@@ -147,7 +151,11 @@ TARGETS: dict[str, Target] = {
     "model": Target(
         "fuzz.forged:model",
         _SCRIPTS,
-        (*_FORGED, "estimators.files", "models.linear", "models.kernel", "structured.tagger.file"),
+        (
+            *(*_FORGED, "estimators.files", "models.linear", "models.kernel"),
+            *("structured.tagger.file", "structured.sparse_rows", "structured.parser.checks"),
+            *("structured.choices.chooser", "structured.choices.candidates"),
+        ),
     ),
     "cache": Target("fuzz.forged:cache", _SCRIPTS, (*_FORGED, "data.cache")),
     "checkpoint": Target(

@@ -8,26 +8,15 @@ import signal
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import pytest
-from hypothesis import HealthCheck, Phase, settings
+from hypothesis import settings
+from profiles import register_profiles
 
 # A shell starts what runs in its background deaf to Ctrl-C; tests that press it would wait
 # for ever.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-settings.register_profile(
-    "fixed",
-    deadline=None,
-    derandomize=True,
-    max_examples=10,
-    print_blob=True,
-    phases=[phase for phase in Phase if phase is not Phase.explain],  # slow
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
-)
-settings.register_profile("many", parent=settings.get_profile("fixed"), max_examples=40)
-settings.register_profile(
-    "random", parent=settings.get_profile("fixed"), derandomize=False, max_examples=100
-)
+register_profiles()
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fixed"))
 
 

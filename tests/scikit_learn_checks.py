@@ -15,12 +15,17 @@ def unequal(reason, *kinds):
 
 
 def scikit_learn_checks(*pairs):
-    """Run all checks on estimators, each of which is paired with the failures that it must have."""
-    found = []
+    """Run all checks on estimators, each of which is paired with the failures that it must have.
+
+    Of the estimators of one class only the first is for the plain run.
+    """
+    found, seen = [], set()
     for estimator, expected in pairs:
+        again = [pytest.mark.exhaustive] if type(estimator) in seen else []
+        seen.add(type(estimator))
         for one, check in estimator_checks_generator(estimator):
             name = check.func.__name__
             reason = expected.get(name)
             marks = [pytest.mark.xfail(reason=reason, strict=True)] if reason else []
-            found.append(pytest.param(one, check, marks=marks, id=f"{estimator}-{name}"))
+            found.append(pytest.param(one, check, marks=marks + again, id=f"{estimator}-{name}"))
     return pytest.mark.parametrize(("estimator", "check"), found)

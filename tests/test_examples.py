@@ -27,7 +27,7 @@ def site(monkeypatch):
 
 
 #: Those that the plain test command runs; building the site runs all of them, too.
-QUICK = ("branch_prediction", "losses", "worked_example", "your_own_argmax")
+QUICK = ("losses", "worked_example", "your_own_argmax")
 
 
 @needs_matplotlib

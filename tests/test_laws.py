@@ -15,8 +15,9 @@ import polars
 import pyarrow
 import pytest
 import scipy.sparse
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
+from profiles import tries
 from strategies import (
     EXACT,
     KEEPS,
@@ -100,7 +101,7 @@ def test_sparse_is_dense_up_to_rounding(name, data):
 
 
 @every_learner
-@settings(max_examples=10)
+@tries(5)
 @given(data=st.data())
 def test_sparse_is_dense_in_single_precision(name, data):
     X, y = data.draw(real_numbers())
@@ -112,7 +113,7 @@ def test_sparse_is_dense_in_single_precision(name, data):
 
 
 @exact_learners
-@settings(max_examples=10)
+@tries(5)
 @given(data=st.data())
 def test_what_is_learned_from_dense_rows_answers_on_sparse_ones(name, data):
     X, y = data.draw(whole_numbers())
@@ -121,7 +122,7 @@ def test_what_is_learned_from_dense_rows_answers_on_sparse_ones(name, data):
 
 
 @every_learner
-@settings(max_examples=10)
+@tries(5)
 @given(data=st.data())
 def test_wide_indices_are_narrow_ones(name, data):
     X, y = data.draw(real_numbers())
@@ -131,7 +132,7 @@ def test_wide_indices_are_narrow_ones(name, data):
 
 
 @every_learner
-@settings(max_examples=10)
+@tries(5)
 @given(data=st.data())
 def test_columns_are_rows_and_arrays_are_matrices(name, data):
     X, y = data.draw(real_numbers())
@@ -142,7 +143,7 @@ def test_columns_are_rows_and_arrays_are_matrices(name, data):
 
 
 @every_kind
-@settings(max_examples=10)
+@tries(5)
 @given(data=st.data())
 def test_lists_frames_and_any_memory_order_are_arrays(name, data):
     X, y = data.draw(real_numbers())
@@ -213,7 +214,7 @@ def test_chunks_are_the_whole(name, data):
 
 
 @exact_learners
-@settings(max_examples=10)
+@tries(5)
 @given(data=st.data())
 def test_a_chunk_that_is_stored_otherwise_is_still_a_chunk(name, data):
     X, y = data.draw(whole_numbers())
@@ -227,7 +228,7 @@ def test_a_chunk_that_is_stored_otherwise_is_still_a_chunk(name, data):
 
 
 @every_learner
-@settings(max_examples=10)
+@tries(5)
 @given(data=st.data())
 def test_many_threads_are_one_thread(name, data):
     X, y = data.draw(real_numbers(least=40, most=60))
@@ -246,7 +247,7 @@ def test_many_threads_predict_as_one_thread(classes):
 
 
 @every_learner
-@settings(max_examples=10)
+@tries(5)
 @given(data=st.data())
 def test_the_same_seed_gives_the_same_model(name, data):
     X, y = data.draw(real_numbers())
@@ -288,7 +289,7 @@ def test_a_loaded_model_predicts_identically(name, data, tmp_path):
 
 @pytest.mark.parametrize("shuffle", [False, True, "rows"])
 @every_learner
-@settings(max_examples=10)
+@tries(5)
 @given(data=st.data())
 def test_a_loaded_learner_goes_on_as_if_it_had_not_stopped(name, shuffle, data, tmp_path):
     X, y = data.draw(real_numbers())
@@ -363,7 +364,7 @@ def logistic_model(W, joint):
 @given(
     weights=st.lists(st.floats(-1000, 1000), min_size=1, max_size=4).filter(lambda w: len(w) != 2)
 )
-@settings(max_examples=200)
+@tries(100)
 def test_the_best_score_has_the_best_probability_however_close_or_large(joint, weights):
     model = logistic_model(np.array(weights)[:, None], joint)
     x = np.array([[1.0]])
@@ -491,7 +492,7 @@ ENDS = (-996, -510, -300, 505, 996)
 )
 @pytest.mark.parametrize("keep", KEEPS)
 @pytest.mark.parametrize("name", SCALE_FREE)
-@settings(max_examples=5)
+@tries(3)
 @given(data=st.data())
 def test_any_scale_gives_the_same_predictions_or_an_error(name, keep, power, data):
     X, y = data.draw(whole_numbers(least=6))
@@ -522,7 +523,7 @@ def test_any_scale_in_single_precision_gives_the_same_predictions_or_an_error(na
 
 
 @every_learner
-@settings(max_examples=30)
+@tries(15)
 @given(data=st.data())
 def test_no_scale_gives_scores_that_are_not_numbers(name, data):
     X, y = data.draw(real_numbers())
@@ -684,7 +685,7 @@ def test_a_new_label_leaves_the_odds_of_the_old_ones_unchanged(multiclass, keep,
 
 
 @every_learner
-@settings(max_examples=10)
+@tries(5)
 @given(data=st.data())
 def test_labels_may_come_one_class_after_another(name, data):
     X, y = data.draw(real_numbers(classes=4))
@@ -819,7 +820,7 @@ def test_using_another_keep_is_training_with_it(name, data):
 
 
 @every_learner
-@settings(max_examples=10)
+@tries(5)
 @given(data=st.data())
 def test_learners_that_share_what_was_learned_go_on_separately(name, data):
     X, y = data.draw(real_numbers(classes=2))
@@ -887,7 +888,7 @@ def test_weight_k_of_one_row_is_a_k_times_longer_step_on_it(data):
 
 
 @every_learner
-@settings(max_examples=10)
+@tries(5)
 @given(data=st.data())
 def test_a_class_weight_is_the_weight_of_its_examples(name, data):
     X, y = data.draw(real_numbers())
@@ -916,7 +917,7 @@ def test_a_warm_start_goes_on_where_fit_ended(name, data):
 
 
 @every_learner
-@settings(max_examples=10)
+@tries(5)
 @given(data=st.data())
 def test_a_fit_that_fails_leaves_the_learner_as_it_was(name, data):
     X, y = data.draw(real_numbers(classes=2))

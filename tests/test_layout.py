@@ -1,6 +1,7 @@
 """The limits of the layout: small modules and functions, few modules at the top, one driver."""
 
 import ast
+import functools
 import pathlib
 
 import pytest
@@ -25,6 +26,7 @@ def lines_of(node):
     return len(taken)
 
 
+@functools.cache
 def parsed(path):
     tree = ast.parse(path.read_text(encoding="utf-8"))
     tree.end_lineno = tree.body[-1].end_lineno if tree.body else 0

@@ -58,6 +58,14 @@ SENTENCES = {
 }
 
 each_learner = pytest.mark.parametrize("learner", LEARNERS)
+#: An annotator learns a tokenizer, taggers and a parser, and takes seconds: again in CI only.
+each_but_the_slow = pytest.mark.parametrize(
+    "learner",
+    [
+        pytest.param(name, marks=pytest.mark.exhaustive if name == "annotator" else ())
+        for name in LEARNERS
+    ],
+)
 
 
 # Options
@@ -139,7 +147,7 @@ def test_a_parser_takes_several_columns_of_tags(words, own):
 # The report
 
 
-@each_learner
+@each_but_the_slow
 def test_with_the_compiler_off_models_are_saved_and_reported_the_same(learner, folder):
     """Loops then count with numpy's integers, which JSON does not take."""
     write_noisy_files(folder, rows=12, sentences=2)
@@ -169,8 +177,13 @@ def test_one_report_for_every_learner(learner):
     shared |= {"primal", "dual", "gap"} if "svm" in learner else {"mistakes"}
     assert shared <= set(found)
     assert not sentences or found["bytes"] == os.stat(f"{learner}.wm").st_size
+
+
+@each_but_the_slow
+def test_what_is_printed_for_every_learner(learner):
+    words = [*COMMANDS[learner], "--valid", COMMANDS[learner][1]]
     told = run(*words).stdout
-    assert f"model saved to {found['model']}" in told
+    assert f"model saved to {os.path.abspath(f'{learner}.wm')}" in told
     assert ("mistakes while learning" in told) == ("svm" not in learner)
     assert run(*words, "--quiet").output == ""
 

@@ -12,10 +12,11 @@ from types import SimpleNamespace
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from interpreted import told_interpreted
 from plain_examples import examples_of, plain
+from profiles import tries
 from sklearn.datasets import load_svmlight_file
 
 from widemargin import DataError
@@ -541,7 +542,7 @@ each_format = pytest.mark.parametrize("format", FORMS)
 
 
 @each_format
-@settings(max_examples=60)
+@tries(30)
 @given(st.data())
 def test_however_a_file_is_cut_its_examples_are_those_of_the_naive_reader(format, tmp_path, data):
     lines, naive = FORMS[format]
@@ -555,7 +556,7 @@ def test_however_a_file_is_cut_its_examples_are_those_of_the_naive_reader(format
 
 
 @each_format
-@settings(max_examples=15)
+@tries(8)
 @given(st.data())
 def test_plain_compressed_and_piped_are_the_same(format, tmp_path, data):
     lines, naive = FORMS[format]
@@ -576,7 +577,7 @@ def test_plain_compressed_and_piped_are_the_same(format, tmp_path, data):
 
 
 @each_format
-@settings(max_examples=15)
+@tries(8)
 @given(st.data())
 def test_many_files_are_one_after_the_other(format, tmp_path, data):
     lines, naive = FORMS[format]
@@ -591,7 +592,7 @@ def test_many_files_are_one_after_the_other(format, tmp_path, data):
 
 
 @each_format
-@settings(max_examples=20)
+@tries(10)
 @given(st.data())
 def test_bad_lines_are_found_by_their_number_in_any_order_of_ranges(format, tmp_path, data):
     lines, naive = FORMS[format]
@@ -668,7 +669,7 @@ def test_ranges_hold_every_line_once_and_know_its_number(tmp_path, content, size
     assert found == expected
 
 
-@settings(max_examples=40)
+@tries(20)
 @given(contents(svmlight_lines(), marks=False))
 def test_svmlight_as_scikit_learn_reads_it(tmp_path, content):
     path = tmp_path / "f.svm"
@@ -683,7 +684,7 @@ def test_svmlight_as_scikit_learn_reads_it(tmp_path, content):
     np.testing.assert_array_equal(X.toarray(), expected.toarray())
 
 
-@settings(max_examples=40)
+@tries(20)
 @given(contents(svmlight_lines()))
 def test_float32_is_the_double_rounded(tmp_path, content):
     path = tmp_path / "f.svm"

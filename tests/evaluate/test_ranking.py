@@ -4,8 +4,9 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from profiles import tries
 from sklearn.metrics import (
     average_precision_score,
     f1_score,
@@ -221,7 +222,7 @@ def test_aims_that_are_none_are_refused(bad):
         read_aim(bad)
 
 
-@settings(deadline=None, max_examples=5)
+@tries(3)
 @given(st.integers(0, 100))
 def test_the_same_examples_give_the_same_figures(seed):
     y, scores = noisy_scores(200, 0.2, seed)

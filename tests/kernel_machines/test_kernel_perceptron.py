@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 import scipy.sparse
 from click.testing import CliRunner
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from profiles import tries
 from scikit_learn_checks import ORDER, UNSCALED, scikit_learn_checks, unequal
 from sklearn.base import clone
 from sklearn.datasets import load_digits
@@ -189,7 +190,7 @@ def test_strings_can_go_on():
 
 
 @pytest.mark.usefixtures("small_blocks")
-@settings(max_examples=15, deadline=None)
+@tries(8)
 @given(
     st.integers(0, 1000),
     st.sampled_from([True, False, "once", "rows", "draw"]),
@@ -211,7 +212,7 @@ def test_blocks_and_the_whole_matrix_learn_the_same(seed, shuffle, epochs, class
 
 
 @given(st.integers(0, 10_000), st.integers(2, 6))
-@settings(max_examples=40, deadline=None)
+@tries(20)
 def test_joint_votes_go_to_the_first_best_of_every_hypothesis(seed, classes):
     rng = np.random.default_rng(seed)
     support, asked, entries = 5, 7, 30
@@ -369,7 +370,7 @@ def test_projectron_is_that_of_the_paper_and_keeps_its_promise(B):
             assert gained <= square + 1e-6
 
 
-@settings(max_examples=20, deadline=None)
+@tries(10)
 @given(
     st.integers(0, 1000),
     st.integers(1, 12),

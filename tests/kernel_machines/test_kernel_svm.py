@@ -14,10 +14,11 @@ import numpy as np
 import pytest
 import scipy.sparse
 from click.testing import CliRunner
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from interpreted import told_by_both
 from naive_svm import naive_gram, naive_svm, objectives
+from profiles import tries
 from scikit_learn_checks import NEARLY, scikit_learn_checks, unequal
 from scipy.optimize import minimize
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
@@ -106,7 +107,7 @@ def test_a_block_stops_when_told():
     st.sampled_from(["linear", "poly", "rbf", "laplace", "laplacian"]),
     st.sampled_from([0.1, 1.0, 20.0]),
 )
-@settings(max_examples=25, deadline=None)
+@tries(13)
 def test_small_problems_against_a_general_solver(seed, kernel, C):
     X, y = blobs(12, seed=seed)
     numbers = {"linear": {}, "poly": {"gamma": 0.5, "coef0": 1.0}}.get(kernel, {"gamma": 0.5})
@@ -194,7 +195,7 @@ def test_a_binary_machine_of_many_rounds_agrees_with_libsvm():
 
 
 @given(st.integers(0, 10_000))
-@settings(max_examples=10, deadline=None)
+@tries(5)
 def test_the_order_of_rows_does_not_matter(seed):
     X, y = blobs(50, 3, seed=seed)
     order = np.random.default_rng(seed).permutation(50)
@@ -203,7 +204,7 @@ def test_the_order_of_rows_does_not_matter(seed):
 
 
 @given(st.integers(0, 10_000), st.sampled_from([0.25, 8.0]))
-@settings(max_examples=10, deadline=None)
+@tries(5)
 def test_a_scale_of_the_features_goes_into_gamma(seed, scale):
     X, y = blobs(50, 2, seed=seed)
     one = KernelSVM(gamma=0.5).fit(X, y)
@@ -214,7 +215,7 @@ def test_a_scale_of_the_features_goes_into_gamma(seed, scale):
 
 
 @given(st.integers(0, 10_000))
-@settings(max_examples=10, deadline=None)
+@tries(5)
 def test_a_weight_is_a_number_of_copies(seed):
     X, y = blobs(40, 3, seed=seed)
     copies = np.random.default_rng(seed).integers(0, 4, 40)
@@ -712,7 +713,7 @@ def _product(x, z):
 
 
 @given(st.integers(0, 10_000), st.integers(3, 6))
-@settings(max_examples=30, deadline=None)
+@tries(15)
 def test_pairs_that_agree_are_coupled_to_the_probabilities_they_come_from(seed, classes):
     p = np.random.default_rng(seed).dirichlet(np.ones(classes), size=9) * 0.98 + 0.02 / classes
     pairs = list(combinations(range(classes), 2))

@@ -10,8 +10,9 @@ import math
 import numpy as np
 import pytest
 import scipy.sparse
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from profiles import tries
 
 from widemargin import (
     DataError,
@@ -94,7 +95,7 @@ def test_a_block_is_written_where_it_is_asked_for():
     assert np.all(work[:, 4:] == 5.0)
 
 
-@settings(max_examples=50, deadline=None)
+@tries(25)
 @given(st.lists(st.floats(-800.0, 0.0), min_size=1, max_size=40))
 def test_the_exponential_is_exact_enough(values):
     from widemargin.loops.kernel.values import finish_distances
@@ -133,7 +134,7 @@ def test_points_that_were_taken_give_the_same_values():
 @pytest.mark.parametrize("form", [np.asarray, scipy.sparse.csr_matrix])
 @pytest.mark.parametrize("kernel", [k for k in KERNELS if k.by_products], ids=str)
 @given(st.integers(0, 10_000), st.integers(1, 6))
-@settings(max_examples=15, deadline=None)
+@tries(8)
 def test_columns_of_zeros_change_no_value(kernel, form, seed, used):
     rng = np.random.default_rng(seed)
     A, B = np.zeros((7, 12)), rng.integers(-2, 3, (300, 12)) / 2.0
@@ -173,7 +174,7 @@ def test_columns_are_left_out_only_if_it_pays():
     st.integers(1, 300),
     st.integers(1, 40),
 )
-@settings(max_examples=40, deadline=None)
+@tries(20)
 def test_panels_give_what_products_give(seed, m, n, width):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(m + 3, width)).astype(np.float32)
@@ -217,7 +218,7 @@ def test_panels_give_what_products_give(seed, m, n, width):
     st.integers(1, 200),
     st.sampled_from([(np.float32, 1.0), (np.float64, 1.0), (np.float64, -2.5)]),
 )
-@settings(max_examples=40, deadline=None)
+@tries(20)
 def test_bits_give_what_products_give(seed, m, n, width, of):
     dtype, value = of
     rng = np.random.default_rng(seed)
@@ -327,7 +328,7 @@ def naive_ngrams(n, s, t):
     return float(sum(p == q for p in pieces(s) for q in pieces(t)))
 
 
-@settings(max_examples=50, deadline=None)
+@tries(25)
 @given(st.text("abc", max_size=12), st.text("abc", max_size=12), st.integers(1, 4))
 def test_L29_the_string_kernel_counts_shared_pieces(s, t, n):
     expected = naive_ngrams(n, s, t)
@@ -346,7 +347,7 @@ def told(learner):
     return [tuple(correction) for correction in learner.log_]
 
 
-@settings(max_examples=25, deadline=None)
+@tries(13)
 @given(st.integers(0, 10**6), st.sampled_from([2, 3]), st.sampled_from(["joint", "ovr"]))
 def test_L28_the_explicit_and_the_implicit_run_are_the_same(seed, classes, multiclass):
     rng = np.random.default_rng(seed)

@@ -205,9 +205,42 @@ def test_bad_values_are_named():
 def test_only_wide_rows_of_several_classes_are_solved_side_by_side():
     X, codes = documents(k=4)
     assert side_by_side.shared_rows(problems(X, codes, 2).problems[0], 2) is None
-    assert side_by_side.shared_rows(problems(X[:, :50], codes, 4).problems[0], 4) is None
+    narrow = X[:, :50]
+    assert side_by_side.shared_rows(problems(narrow, codes, 4, C=1e3).problems[0], 4) is None
+    assert side_by_side.shared_rows(problems(narrow, codes, 4, C=0.1).problems[0], 4) is not None
     assert side_by_side.shared_rows(problems(X, codes, 4, C=np.inf).problems[0], 4) is None
     assert side_by_side.shared_rows(problems(X, codes, 4, C=1e6).problems[0], 4) is None
+
+
+def test_few_lone_columns_stay_where_they_are():
+    X = scipy.sparse.random(60, 40, density=0.5, format="csr", random_state=0)
+    X = scipy.sparse.hstack([X, scipy.sparse.csr_matrix(np.eye(60, 3))]).tocsr()
+    X.data[X.indptr[7] : X.indptr[8]] = 0.0
+    X.eliminate_zeros()  # leaves an empty row
+    rows, q, d = without_lone_columns(Rows.of(X))
+    assert rows.width == 43
+    assert not np.any(d)
+    np.testing.assert_allclose(q, np.asarray(X.multiply(X).sum(axis=1)).ravel() + 1.0, rtol=1e-6)
+
+
+@both_losses
+def test_a_matrix_of_mostly_zeros_with_a_small_cost_is_solved_as_its_sparse_form(loss, monkeypatch):
+    rng = np.random.default_rng(0)
+    X = np.where(rng.random((600, 100)) < 0.1, rng.random((600, 100)), 0.0)
+    codes = np.argmax(X @ rng.standard_normal((100, 5)), axis=1)
+    passes = []
+    plain = SideBySide.run_pass
+    monkeypatch.setattr(
+        SideBySide, "run_pass", lambda self, signal: passes.append(1) or plain(self, signal)
+    )
+    dense, sparse = (
+        LinearSVM(C=0.1, loss=loss, random_state=0).fit(rows, codes)
+        for rows in (X, scipy.sparse.csr_matrix(X))
+    )
+    assert 0 < len(passes) <= len(dense.history_) + len(sparse.history_)
+    assert np.array_equal(dense.coef_, sparse.coef_)
+    X = scipy.sparse.csr_matrix(X)
+    assert max(relative_gaps(dense, X, codes, 0.1, loss == "squared_hinge")) <= 1e-3 * (1 + 1e-9)
 
 
 SCRIPT = """

@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 import scipy.sparse
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from interpreted import assert_both_tell_the_same
+from profiles import tries
 from sklearn.datasets import load_digits
 from sklearn.svm import LinearSVC
 
@@ -52,7 +53,7 @@ def naive_gap(Z, y, costs, squared, w, alpha):
 
 
 @given(st.integers(0, 2**32 - 1), st.booleans())
-@settings(max_examples=25, deadline=None)
+@tries(13)
 def test_every_class_pulls_as_plain_numpy_says(seed, squared):
     X, codes, costs = blobs(seed=seed, n=80)
     Z = np.column_stack([X, np.full(80, 2.0)])
@@ -79,7 +80,7 @@ def test_every_class_pulls_as_plain_numpy_says(seed, squared):
 
 
 @given(st.integers(0, 2**32 - 1), st.booleans(), st.sampled_from([1e-2, 1e-3, 1e-6]))
-@settings(max_examples=25, deadline=None)
+@tries(13)
 def test_the_gaps_are_reached_and_are_what_was_said(seed, squared, tol):
     X, codes, costs = blobs(seed=seed)
     point = begun(X, codes, costs, squared, 4)

@@ -5,9 +5,10 @@ import warnings
 import numpy as np
 import pytest
 import scipy.sparse
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from interpreted import assert_both_tell_the_same
+from profiles import tries
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC, LinearSVC
 from svm_problems import smooth, weighed_examples
@@ -97,7 +98,7 @@ def objectives_at(w, Z, y, costs, squared):
 
 
 @given(st.integers(0, 2**32 - 1), st.booleans(), st.booleans())
-@settings(max_examples=60, deadline=None)
+@tries(30)
 def test_a_step_never_makes_the_rounded_objective_larger(seed, squared, sparse):
     X, y, costs = weighed_examples(30, 4, seed)
     problem, Z = smooth(X, y, costs, squared, FORMS["sparse" if sparse else "dense"])
@@ -126,7 +127,7 @@ def test_a_step_never_makes_the_rounded_objective_larger(seed, squared, sparse):
 
 
 @given(st.integers(0, 2**32 - 1), st.booleans(), st.sampled_from([1e-2, 1e-3, 1e-6]))
-@settings(max_examples=60, deadline=None)
+@tries(30)
 def test_the_gap_is_reached_and_is_what_was_said(seed, squared, tol):
     rng = np.random.default_rng(seed)
     n, d = int(rng.integers(20, 200)), int(rng.integers(1, 6))
@@ -142,7 +143,7 @@ def test_the_gap_is_reached_and_is_what_was_said(seed, squared, tol):
 
 
 @given(st.integers(0, 2**32 - 1), st.booleans())
-@settings(max_examples=40, deadline=None)
+@tries(20)
 def test_a_free_bias_costs_nothing_and_balances_the_classes(seed, squared):
     rng = np.random.default_rng(seed)
     X, y, costs = weighed_examples(100, 3, seed)

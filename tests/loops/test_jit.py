@@ -59,6 +59,15 @@ def run(folder, program=PROGRAM, **environment):
     return float(score), int(hits), told
 
 
+@pytest.fixture(autouse=True, scope="module")
+def _this_processor():
+    """Tests name the processors that they need, whatever the suite is run for."""
+    with pytest.MonkeyPatch.context() as changed:
+        for name in ("NUMBA_CPU_NAME", "NUMBA_CPU_FEATURES"):
+            changed.delenv(name, raising=False)
+        yield
+
+
 @pytest.fixture(scope="module")
 def filled(tmp_path_factory):
     """A folder with the code of one process."""

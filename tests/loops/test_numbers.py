@@ -6,9 +6,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from check_floats import FAMILIES, differences, read_numbers
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from interpreted import run_python
+from profiles import tries
 
 from widemargin.data.rows import frozen
 from widemargin.loops.files import numbers
@@ -43,7 +44,7 @@ def test_numbers_are_those_of_python_to_the_bit(family):
     assert wrong == []
 
 
-@settings(max_examples=500)
+@tries(250)
 @given(DECIMALS)
 @example("18446744073709551616")  # 2^64, which is 0 in 64 bits
 @example("184467440737095516160000")
@@ -63,7 +64,7 @@ def test_any_decimal_is_the_one_of_python(token):
             assert value.hex() == float(token).hex()
 
 
-@settings(max_examples=300)
+@tries(150)
 @given(st.floats(allow_nan=False, allow_infinity=False))
 def test_any_double_comes_back_from_its_shortest_decimal(x):
     found, slow = read_numbers([repr(x)])

@@ -37,6 +37,9 @@ def saved(folder, name):
         "text": lambda: widemargin.TextClassifier(random_state=0, idf=True, bits=10).fit(
             TEXTS, ["a", "b"] * 6
         ),
+        "table": lambda: widemargin.TableClassifier(random_state=0).fit(
+            {"food": ["fish", "meat", "bone", "milk"] * 3}, ["a", "b"] * 6
+        ),
         "kernel": lambda: widemargin.KernelPerceptron(keep="vote", random_state=0).fit(
             sp.csr_matrix(X), Y
         ),
@@ -230,6 +233,15 @@ HUGE = np.array([1 << 40, 1 << 20])
         ("text", {"encoder.names.count": np.array([1 << 40, 0])}),
         ("text", {"encoder.names.ends": "most"}),
         ("text", {"encoder.names.columns": "most"}),
+        # All bytes belong to a category, but three categories stand where four are told.
+        ("table", {"encoder.categories.ends": np.array([4, 8, 16])}),
+        ("table", {"encoder.categories.ends": np.array([4, 8, 12, 14, 16])}),
+        ("table", {"encoder.count": np.zeros(0, np.int64)}),
+        ("table", {"encoder.moments": np.zeros((0, 4))}),
+        # A class list that is empty and whole.
+        ("kernel", {"labels.ends": np.zeros(0, np.int64), "labels.bytes": np.zeros(0, np.uint8)}),
+        ("svm", {"labels.ends": np.zeros(0, np.int64), "labels.bytes": np.zeros(0, np.uint8)}),
+        ("linear", {"labels.ends": np.zeros(0, np.int64), "labels.bytes": np.zeros(0, np.uint8)}),
         ("tagger", {"index.rows": "most"}),
         ("tagger", {"allowed": np.zeros((1, 1), np.uint8)}),
         ("tagger", {"lexicon.keys": np.ones(4, np.uint64), "lexicon.rows": np.zeros(4, np.uint32)}),
@@ -261,6 +273,8 @@ def test_arrays_that_do_not_fit(model, changes, contents, tmp_path):
 @pytest.mark.parametrize(
     ("model", "change"),
     [
+        ("linear", {"learner": ["Perceptron"]}),
+        ("linear", {"learner": None}),
         ("linear", {"labels": "<U1000000000"}),
         ("linear", {"labels": "|V8"}),
         ("linear", {"labels": "O"}),

@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from profiles import tries
 
 from widemargin import DataError, ModelFileError, OnlineLogistic, PassiveAggressive, Perceptron
 from widemargin.models.liblinear import is_liblinear, read_liblinear, write_liblinear
@@ -61,7 +62,7 @@ def test_a_model_of_liblinear_predicts_by_its_formula(solver, labels, vectors, b
         ]
 
 
-@settings(max_examples=15)
+@tries(8)
 @given(
     st.sampled_from([Perceptron, PassiveAggressive, OnlineLogistic]),
     st.sampled_from(["last", "average"]),

@@ -11,8 +11,9 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from profiles import tries
 
 from widemargin import DataError, KernelPerceptron, LinearSVM, PassiveAggressive, Perceptron
 
@@ -41,7 +42,7 @@ def exact_scores(learner, X):
 
 @pytest.mark.parametrize("name", LEARNERS)
 @given(st.data())
-@settings(max_examples=40, deadline=None)
+@tries(20)
 def test_scores_are_exact_up_to_their_own_rounding_or_refused(name, data):
     width = data.draw(st.integers(1, 4))
     n = data.draw(st.integers(2, 6))
@@ -67,7 +68,7 @@ def test_scores_are_exact_up_to_their_own_rounding_or_refused(name, data):
 
 
 @given(st.integers(-480, 480), st.integers(0, 2**32))
-@settings(max_examples=60, deadline=None)
+@tries(30)
 def test_powers_of_two_of_any_size_are_learned_without_rounding(power, seed):
     rng = np.random.default_rng(seed)
     X = np.ldexp(rng.integers(-4, 5, (8, 3)).astype(float), power)

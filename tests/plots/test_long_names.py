@@ -132,7 +132,21 @@ def close_figures():
     pyplot.close("all")
 
 
-@pytest.fixture(scope="module", params=PICTURES)
+#: Others of a kind that is drawn anyway: CI draws them.
+SAME_KIND = {
+    *("boundary, two features", "boundary, slice by name", "kernel, three classes"),
+    *("kernel of scikit-learn", "path, projected", "votes, two classes", "confusion, ten classes"),
+    *("weights, two classes", "losses of a weight", "precision and recall, one of three"),
+}
+
+
+@pytest.fixture(
+    scope="module",
+    params=[
+        pytest.param(name, marks=pytest.mark.exhaustive if name in SAME_KIND else ())
+        for name in PICTURES
+    ],
+)
 def picture(request):
     """The name and the figure of a picture, drawn once; no warning is left to the reader."""
     with warnings.catch_warnings():

@@ -8,8 +8,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 import scipy.sparse
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from profiles import tries
 
 from widemargin import certify
 from widemargin.certificates.certificate import Bracket
@@ -75,7 +76,7 @@ def small_sets(draw):
     return np.array(X, float), np.array(signs), draw(st.sampled_from((1.0, 2.0)))
 
 
-@settings(max_examples=100)
+@tries(50)
 @given(small_sets())
 def test_bracket_holds_the_exact_margin(data):
     X, signs, bias = data

@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from profiles import tries
 
 from widemargin import certify
 from widemargin.separability import newton
@@ -29,7 +30,7 @@ def apart(seed, gap, n=80, d=5):
 
 
 @given(st.integers(0, 2**32 - 1), st.floats(0.01, 0.5), st.booleans(), st.floats(1e-3, 1e3))
-@settings(max_examples=25, deadline=None)
+@tries(13)
 def test_a_separator_is_found_and_proved(seed, gap, bias, scale):
     X, y = apart(seed, gap)
     X = X if bias else np.column_stack([X, np.ones(len(y))])

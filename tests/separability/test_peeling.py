@@ -6,10 +6,11 @@ from fractions import Fraction
 import numpy as np
 import pytest
 import scipy.sparse
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from interpreted import told_by_both
 from naive_separability import separable
+from profiles import tries
 from random_sets import sparse_matrix
 from strategies import labels
 
@@ -68,7 +69,7 @@ def exact_scores(X, signs, w, b):
     ]
 
 
-@settings(max_examples=150)
+@tries(75)
 @given(sparse_sets())
 def test_what_is_left_is_what_must_be(data):
     X, signs, bias = data
@@ -77,7 +78,7 @@ def test_what_is_left_is_what_must_be(data):
     assert left == naive_core(X, signs, bias)
 
 
-@settings(max_examples=150)
+@tries(75)
 @given(sparse_sets())
 def test_verdicts_are_true_with_and_without(data):
     X, signs, bias = data
@@ -91,7 +92,7 @@ def test_verdicts_are_true_with_and_without(data):
     assert alone is None or alone.verdict == truth
 
 
-@settings(max_examples=150)
+@tries(75)
 @given(sparse_sets(), st.integers(0, 2**32))
 def test_extension_separates_all_that_was_taken_away(data, seed):
     X, signs, bias = data

@@ -3,8 +3,9 @@
 import naive_tagging as naive
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from profiles import tries
 from sklearn.model_selection import cross_val_score
 from structured.test_tagger import named_weights, same_weights
 
@@ -55,7 +56,7 @@ def made(count, seed=0, longest=9):
     return sentences, tags
 
 
-@settings(max_examples=60)
+@tries(30)
 @given(SENTENCES, st.sampled_from([1, 2]))
 def test_the_perceptron_learns_and_answers_as_the_naive_program(tagged, order):
     sentences, tags = with_all(tagged)
@@ -70,7 +71,7 @@ def test_the_perceptron_learns_and_answers_as_the_naive_program(tagged, order):
             assert [one for one in tagger.predict(sentences) if one] == best
 
 
-@settings(max_examples=30)
+@tries(15)
 @given(SENTENCES, st.sampled_from([0.125, 100.0]))
 def test_steps_of_the_large_margin_rule_are_the_naive_program(tagged, C):
     sentences, tags = with_all(tagged)

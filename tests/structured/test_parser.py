@@ -6,9 +6,10 @@ import threading
 import naive_trees as naive
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from interpreted import told_by_both
+from profiles import tries
 from small_language import made_corpus
 
 import widemargin
@@ -124,7 +125,7 @@ def losses_in(S, heads):
     return lost.tolist()
 
 
-@settings(max_examples=300)
+@tries(150)
 @given(single_rooted, st.lists(st.integers(0, 5), max_size=10))
 def test_losses_are_the_arcs_that_become_unreachable(heads, choices):
     """For any tree, crossing arcs or not, in any state."""
@@ -135,7 +136,7 @@ def test_losses_are_the_arcs_that_become_unreachable(heads, choices):
         assert lost[kind] == len(reachable - naive.reachable_arcs(then, n, heads))
 
 
-@settings(max_examples=200)
+@tries(100)
 @given(single_rooted, st.lists(st.integers(0, 5), max_size=10))
 def test_losses_are_those_of_the_best_tree_in_reach(heads, choices):
     """Arcs that do not cross and can be made one by one can be made together."""
@@ -148,7 +149,7 @@ def test_losses_are_those_of_the_best_tree_in_reach(heads, choices):
         assert lost[kind] == most - naive.most_right(then, n, heads)
 
 
-@settings(max_examples=100)
+@tries(50)
 @given(single_rooted, st.lists(st.integers(0, 5), min_size=12, max_size=12))
 def test_states_hold_the_arcs(heads, choices):
     S, (_, _, arcs) = walk(heads, choices)
@@ -167,7 +168,7 @@ def test_states_hold_the_arcs(heads, choices):
 # The best tree of scored arcs
 
 
-@settings(max_examples=200)
+@tries(100)
 @given(
     st.integers(1, 5),
     st.integers(0, 2**32),

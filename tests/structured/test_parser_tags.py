@@ -3,8 +3,9 @@
 import itertools
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from profiles import tries
 from small_language import made_corpus
 
 from widemargin.data.readers.corpus import Corpus
@@ -113,7 +114,7 @@ def part_of(value, group):
 
 
 @given(VALUES, st.integers(1, 20))
-@settings(max_examples=100, deadline=None)
+@tries(50)
 def test_groups_share_out_the_attributes_and_lose_nothing(values, most):
     groups = group_attributes(values, most)
     names = {part.partition("=")[0] for value in values for part in value.split("|")} - {"_"}

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from profiles import tries
 
 from widemargin import Perceptron
 from widemargin.errors import DataError, ModelFileError
@@ -117,7 +118,7 @@ def test_L34_learned_weights_are_read_and_edited_by_name():
 # L35: learning
 
 
-@settings(deadline=None, max_examples=30)
+@tries(15)
 @given(st.integers(0, 10**6), st.integers(1, 4))
 def test_L35_last_average_and_vote_are_those_of_the_naive_program(seed, epochs):
     X, Y = some_classes(seed, n=12)
@@ -140,7 +141,7 @@ def test_L35_last_average_and_vote_are_those_of_the_naive_program(seed, epochs):
 
 
 @pytest.mark.filterwarnings("ignore::widemargin.NotSeparableWarning")
-@settings(deadline=None, max_examples=15)
+@tries(8)
 @given(st.integers(0, 10**6))
 def test_L35_few_classes_are_the_multiclass_perceptron(seed):
     X, Y = some_classes(seed)
@@ -153,7 +154,7 @@ def test_L35_few_classes_are_the_multiclass_perceptron(seed):
         assert ours[f"{j} {c}"] == linear.coef_[c, j]
 
 
-@settings(deadline=None, max_examples=25)
+@tries(13)
 @given(st.integers(0, 10**6))
 def test_L35_mistakes_stay_below_the_bound_of_a_known_separator(seed):
     rng = random.Random(seed)

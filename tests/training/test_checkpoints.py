@@ -93,6 +93,11 @@ LEARNERS = {
     "beam": parser(beam=2, validation=TREES),
     "eisner": parser("eisner"),
 }
+#: One of each kind; CI takes the others, too.
+KINDS = {
+    *("voted", "passive-aggressive", "kernel", "kernel budget", "structured"),
+    *("tagger", "committee", "parser, own tags", "beam"),
+}
 
 
 @pytest.fixture
@@ -144,7 +149,13 @@ def bits_of(learner, folder):
     return found, rows, about["history"]["best"]
 
 
-@pytest.mark.parametrize("name", LEARNERS)
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=() if name in KINDS else pytest.mark.exhaustive)
+        for name in LEARNERS
+    ],
+)
 def test_a_killed_training_goes_on_to_the_same_bits(name, often, tmp_path):
     fit = LEARNERS[name]
     points = tmp_path / "points"

@@ -161,6 +161,26 @@ def add_up(parts: list[KernelCertificate], support_vectors: int) -> KernelCertif
     )
 
 
+def certificate_of(
+    length: float,
+    total: float,
+    loss: float,
+    used: int,
+    bounded: int,
+    violation: float,
+    labels: tuple[Any, ...] = (),
+) -> KernelCertificate:
+    """Return the certificate of a machine that may make errors.
+
+    `length` is w.w in feature space, `total` the sum of the dual values, `loss` that of the errors,
+    each times its cost.
+    """
+    primal, dual = 0.5 * length + loss, total - 0.5 * length
+    margin = 1.0 / math.sqrt(length) if length > 0.0 else math.inf
+    gap = relative(primal, dual)
+    return KernelCertificate(primal, dual, gap, violation, used, bounded, margin, labels=labels)
+
+
 @np.errstate(over="ignore", invalid="ignore")
 def measure_machine(
     y: np.ndarray,
@@ -195,15 +215,8 @@ def measure_machine(
     bounded = int(np.count_nonzero((np.abs(beta) >= cost) & (beta != 0.0)))
     if not np.any(np.isinf(cost)):
         short = np.maximum(0.0, 1.0 - y * (scores + b))
-        primal = 0.5 * length + float(cost @ short)
-        margin = 1.0 / math.sqrt(length) if length > 0.0 else math.inf
-        return (
-            1.0,
-            b,
-            KernelCertificate(
-                primal, dual, relative(primal, dual), violation, used, bounded, margin
-            ),
-        )
+        loss = float(cost @ short)
+        return 1.0, b, certificate_of(length, total, loss, used, bounded, violation)
     nearest = float(np.min(scores[y > 0], initial=math.inf))
     farthest = float(np.max(scores[y < 0], initial=-math.inf))
     worst, b = 0.5 * (nearest - farthest), -0.5 * (nearest + farthest)

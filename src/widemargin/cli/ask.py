@@ -76,7 +76,8 @@ class Question:
         learner = learner_of(path)
         if learner in SENTENCE_LEARNERS:
             asks = f"widemargin {SENTENCE_LEARNERS[learner]}"
-            raise DataError(f"{path}: is a {learner}: use {asks}")
+            article = "an" if learner == "Annotator" else "a"
+            raise DataError(f"{path}: is {article} {learner}: use {asks}")
         if learner == TASK_LEARNER:
             raise DataError(f"{path}: is a model of a task written in Python: load it there")
         self.model = load_rows_model(path)

@@ -16,6 +16,7 @@ from widemargin.errors import DataError
 from widemargin.estimators.encoded import EncodedClassifier
 from widemargin.estimators.linear_svm import LinearSVM
 from widemargin.estimators.passive_aggressive import PassiveAggressive
+from widemargin.loops.ahead import compile_ahead
 from widemargin.models.explanation import Explanation
 from widemargin.models.text_defaults import NGRAMS, WHOLE, TextDefault
 from widemargin.parameters import NamedParameters, changed, refuse_unused, used_with
@@ -246,6 +247,7 @@ class TextClassifier(EncodedClassifier, _TextOptions):
         texts, threads = texts_of(X), thread_count(self.n_jobs)
         if not len(texts.starts):
             raise DataError("X: there are no documents to learn from")
+        compile_ahead("TextClassifier")
         stack = Stack(1)
         encoder.encode_first(texts, stack, threads, note=True)
         rows = stack.rows(encoder.width)

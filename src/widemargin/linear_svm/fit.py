@@ -279,7 +279,7 @@ def _solvers(
             return [solve_classes(everything, rng, signal, starts, threads)]
         rows = thinned(problems[0].rows)
         problems = [replace(problem, rows=rows) for problem in problems]
-    elif start is None and (shared := shared_rows(problems[0], len(problems))) is not None:
+    if start is None and (shared := shared_rows(problems[0], len(problems))) is not None:
         groups = in_groups(OneVsRest(tuple(problems), codes.astype(np.int64)))
         pairs = zip(groups, rng.spawn(len(groups)), strict=True)
         return [solve_beside(group, shared, own, signal) for group, own in pairs]

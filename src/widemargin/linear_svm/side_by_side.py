@@ -2,7 +2,8 @@
 
 Texts have many columns and, often, many classes. A pass of coordinate descent then mostly waits for
 the weights of its columns, for one class after the other. With the weights of all classes side by
-side (`loops.svm.lanes`), a column is looked up once for all.
+side (`loops.svm.lanes`), a column is looked up once for all. Rows of few columns are solved this
+way, too, where C is so small that passes alone will do.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import numpy as np
 
 from widemargin.data.rows import Rows, frozen
 from widemargin.linear_svm.binary import Solution
-from widemargin.linear_svm.classes import OneVsRest, Solutions, finish_classes, measure_all
+from widemargin.linear_svm.classes import OneVsRest, Solutions, easy, finish_classes, measure_all
 from widemargin.linear_svm.dual_ascent import run_pass
 from widemargin.linear_svm.interior_point import affordable
 from widemargin.linear_svm.problem import BinarySVM, SolverReport, StopSignal
@@ -34,12 +35,15 @@ _FEWEST = 3
 _FINEST = 1e-4
 #: C times the squared length of the longest row is at most this, so that float32 is fine enough.
 _HARDEST = 1e4
+#: Columns that only one row has are left out if they hold at least one in this many values: to
+#: leave them out takes as long as a pass over all values.
+_MANY_LONE = 16
 #: Passes after which each class goes on by itself.
 _MOST_PASSES = 60
 
 
 class Shared(NamedTuple):
-    """The rows without the columns that only one of them has; squared lengths of all, and these."""
+    """Rows without columns that only one of them has; squared lengths with, and of, those."""
 
     rows: Rows
     q: np.ndarray
@@ -51,7 +55,7 @@ def shared_rows(problem: BinarySVM, classes: int) -> Shared | None:
     rows = problem.rows
     if classes < _FEWEST or not rows.is_sparse or problem.free_bias:
         return None
-    if not np.isfinite(problem.C) or affordable(rows, problem.width):
+    if not np.isfinite(problem.C) or (affordable(rows, problem.width) and not easy(problem)):
         return None
     shared = without_lone_columns(rows)
     largest = float(np.max(problem.costs, initial=0.0)) * float(np.max(shared.q, initial=0.0))
@@ -70,25 +74,36 @@ def in_groups(all_classes: OneVsRest) -> list[OneVsRest]:
 
 
 def without_lone_columns(rows: Rows) -> Shared:
-    """Leave out the columns that only one row has, and number the others anew."""
+    """Leave out the columns that only one row has, if they are many, and number the others anew."""
     starts = rows.stored.starts.astype(np.int64)
     values = rows.stored.values[: starts[-1]]
     columns = rows.stored.indices[: starts[-1]].astype(np.int64)
-    shared = np.bincount(columns, minlength=rows.width) > 1
-    kept = shared[columns]
+    counts = np.bincount(columns, minlength=rows.width)
     squares = np.square(values, dtype=np.float64)
-    whole, lone = (
-        np.diff(_running(part)[starts]) for part in (squares, np.where(kept, 0.0, squares))
-    )
-    numbers = (np.cumsum(shared) - 1).astype(np.uint32)
+    lengths = frozen((_sums(squares, starts) + rows.bias**2).astype(np.float32))
+    few = _MANY_LONE * np.count_nonzero(counts == 1) < len(values)
+    chosen = counts > (0 if few else 1)
+    width = int(np.count_nonzero(chosen))
+    if few and 2 * width > rows.width:  # as many weights are worth no other numbers
+        stored = rows.stored._replace(values=frozen(values.astype(np.float32, copy=False)))
+        whole = Rows(stored, rows.n, rows.width, rows.distinct)
+        return Shared(whole, lengths, frozen(np.zeros(rows.n, np.float32)))
+    kept = chosen[columns]
+    lone = _sums(np.where(kept, 0.0, squares), starts).astype(np.float32)
+    numbers = (np.cumsum(chosen) - 1).astype(np.uint32)
     stored = rows.stored._replace(
         values=frozen(values[kept].astype(np.float32)),
         indices=frozen(numbers[columns[kept]]),
         starts=frozen(_running(kept)[starts].astype(np.uint64)),
     )
-    fewer = Rows(stored, rows.n, int(np.count_nonzero(shared)), rows.distinct)
-    lengths = (whole + rows.bias**2).astype(np.float32)
-    return Shared(fewer, frozen(lengths), frozen(lone.astype(np.float32)))
+    return Shared(Rows(stored, rows.n, width, rows.distinct), lengths, frozen(lone))
+
+
+def _sums(numbers: np.ndarray, starts: np.ndarray) -> np.ndarray:
+    """The sum of the numbers of every row."""
+    found = np.add.reduceat(np.append(numbers, 0.0), starts[:-1])
+    found[starts[:-1] == starts[1:]] = 0.0
+    return found
 
 
 def _running(numbers: np.ndarray) -> np.ndarray:

@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import hashlib
 import os
 import pathlib
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from importlib import import_module
 from typing import Any
 
@@ -30,6 +31,7 @@ from widemargin.loops import direct, places
 from widemargin.loops.inner import INNER, WHOLE, call_inside, keep_inside
 from widemargin.loops.jit import PLAIN, is_quiet, tell_numba
 from widemargin.loops.processor import RELEASED, Processor, this_processor
+from widemargin.loops.turns import Turn
 
 try:
     import fcntl
@@ -37,6 +39,8 @@ except ImportError:  # not on every system
     fcntl = None
 
 _RELEASE = places.RELEASE
+#: The folder of the locks by which processes take turns.
+TURNS = "turns"
 
 
 def _digest(processor: Processor) -> str:
@@ -208,6 +212,8 @@ class _SafeCache(_Kept):
     def __init__(self, function: Any) -> None:
         super().__init__(function, _FOLDER)
         self._released = None if _RELEASED is None else _Kept(function, _RELEASED)
+        self._turn = Turn(_FOLDER / TURNS)
+        self._name = f"{function.__module__}.{function.__qualname__}"
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         found = None if self._released is None else self._released.find(sig, target_context)
@@ -215,7 +221,21 @@ class _SafeCache(_Kept):
             found = self.find(sig, target_context)
         if found is None:
             tell_compiling()
+        if found is None and _CACHE is not None:
+            self._turn.wait(name_turn(self._name, normalize_signature(sig)[0]))
+            found = self.find(sig, target_context)
         return found
+
+    def in_turn(self, compile: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        """Numba's `compile`, after which others have their turn, even if it fails."""
+
+        def finish_turn(sig: Any) -> Any:
+            try:
+                return compile(sig)
+            finally:
+                self._turn.end()
+
+        return finish_turn
 
     def save_overload(self, sig: Any, data: Any) -> None:
         global _OBSTACLE
@@ -278,7 +298,13 @@ def make_dispatcher(function: Any, options: dict[str, Any]) -> Any:
         call_inside(compiled, keep_inside(part, interpreted=False))
     if _CACHE is not None or _RELEASED is not None:
         compiled._cache = _SafeCache(function)
+        compiled.compile = compiled._cache.in_turn(compiled.compile)
     return compiled
+
+
+def name_turn(loop: str, kinds: Any) -> str:
+    """Name the turn to compile a loop for arguments of numba's types."""
+    return f"{loop}.{hashlib.sha256(str(kinds).encode()).hexdigest()[:16]}"
 
 
 def cache_folder() -> pathlib.Path | None:

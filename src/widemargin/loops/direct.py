@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import os
 import pathlib
 import pickle
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -106,6 +107,11 @@ def _name_type(kind: Any) -> str:
 def _image_path(folder: str, module: str, name: str, kinds: str) -> str:
     types = hashlib.sha256(kinds.encode()).hexdigest()[:16]
     return f"{folder}/images/{module}.{name}.{types}{ENDING}"
+
+
+def is_kept(folders: Iterable[str], module: str, name: str, kinds: str) -> bool:
+    """Whether one of the folders has the code of a loop for these kinds of arguments."""
+    return any(os.path.exists(_image_path(one, module, name, kinds)) for one in folders)
 
 
 def _is_ours(module: str) -> bool:

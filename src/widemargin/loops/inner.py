@@ -10,6 +10,7 @@ All loops do without
 - passes over functions in functions, inlined Python and strings, which a loop does not contain;
 - counting references to arrays that the loop was only lent (`_borrows_all`): its caller holds them;
 - optimising declarations, and a manager of optimisations for each function;
+- importing all of numba's modules again for each of its functions;
 - the collector of cyclic garbage, which would look at all objects of the process again and again.
 
 These are private names of numba, all of them in this module. Where one is missing, `INNER` and
@@ -166,7 +167,7 @@ class _LoopCompiler(Compiler):
         return [passes]
 
     def _compile_core(self) -> Any:
-        with _uncollected():
+        with _uncollected(), _registered(self.state.targetctx):
             return super()._compile_core()
 
 
@@ -187,6 +188,27 @@ def _uncollected() -> Iterator[None]:
         yield
     finally:
         gc.enable()
+
+
+@contextlib.contextmanager
+def _registered(context: Any) -> Iterator[None]:
+    """Let numba not look for its own modules again for every function that a loop is made of.
+
+    By now it has imported them. It goes on to look for what was registered meanwhile.
+    """
+    name = "load_additional_registries"
+    if name in vars(context):  # a part of a loop
+        yield
+        return
+    setattr(context, name, _do_nothing)
+    try:
+        yield
+    finally:
+        delattr(context, name)
+
+
+def _do_nothing() -> None:
+    """Stands for what is done already."""
 
 
 def _is_known() -> bool:

@@ -167,9 +167,20 @@ def find_folders(plain: bool) -> Folders | None:
     if sys.platform != "linux" or not compiler_is_on() or "numba" in sys.modules:
         return None
     try:
-        return _find_remembered(plain) or Folders(_find_released(plain), "")
+        return known_folders(plain)
     except (OSError, ValueError, LookupError):
         return None
+
+
+def known_folders(plain: bool) -> Folders:
+    """The folders of code that fits, whoever loads it; empty names where none is known.
+
+    Raises
+    ------
+    OSError, ValueError, LookupError
+        If that cannot be told without numba.
+    """
+    return _find_remembered(plain) or Folders(_find_released(plain), "")
 
 
 def _find_remembered(plain: bool) -> Folders | None:

@@ -108,7 +108,7 @@ def subject_of(fitted: Any, top: int = 10, first: int = 0) -> Subject:
     if params is None:
         params = fitted.get_params(deep=False) if hasattr(fitted, "get_params") else {}
     classes, word = _classes_of(fitted, model)
-    linear = hasattr(model, "state") and hasattr(model, "coef")
+    linear = hasattr(model, "state") and hasattr(type(model), "coef")
     more = list(model.facts()) if hasattr(model, "facts") else []
     if getattr(model, "threshold", 0.0):
         more.append(("threshold", say_threshold(model)))

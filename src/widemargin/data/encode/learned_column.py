@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -132,3 +134,26 @@ class LearnedColumn:
         if self.kind != "category":
             return self.name
         return f"{self.name}={list(self.values)[code - 1]}"
+
+
+def restore_columns(
+    described: Sequence[dict[str, Any]],
+    counts: np.ndarray,
+    moments: np.ndarray,
+    categories: Sequence[str],
+) -> list[LearnedColumn]:
+    """The columns that a file describes; the categories of all of them stand in one list."""
+    columns, start = [], 0
+    for column, count, numbers in zip(described, counts, moments, strict=True):
+        size = column["values"]
+        values = {value: i for i, value in enumerate(categories[start : start + size])}
+        if len(values) != size:
+            raise ValueError(f"{column['name']!r:.40} has {len(values)} of {size!r:.20} categories")
+        gathered = Moments(int(count), *(float(number) for number in numbers))
+        columns.append(
+            LearnedColumn(column["name"], column["kind"], column["missing"], gathered, values)
+        )
+        start += size
+    if start != len(categories):
+        raise ValueError(f"there are {len(categories)} categories, and {start} in columns")
+    return columns

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from widemargin.data.encode.interactions import Pair, Products
-from widemargin.data.encode.learned_column import LearnedColumn, Moments
+from widemargin.data.encode.learned_column import LearnedColumn, restore_columns
 from widemargin.data.readers.columns import CellError, TableSchema, kind_of_type
 from widemargin.data.readers.table import schema_of, texts_of_column
 from widemargin.data.rows import Rows, Stack, frozen
@@ -415,22 +415,9 @@ class TableEncoder:
         encoder.products.seen = [arrays[f"products.{k}"] for k in range(len(pairs))]
         encoder.by_name = about.get("by_name", False)
         encoder.schema = about["schema"] and TableSchema.restore(about["schema"])
-        values = iter(unpack_strings("categories", arrays))
-        encoder._columns = [
-            LearnedColumn(
-                column["name"],
-                column["kind"],
-                column["missing"],
-                Moments(int(count), *(float(number) for number in moments)),
-                {next(values): i for i in range(column["values"])},
-            )
-            for column, count, moments in zip(
-                about["columns"][: len(about["columns"]) - len(pairs)],
-                arrays["count"],
-                arrays["moments"],
-                strict=True,
-            )
-        ]
+        plain = about["columns"][: len(about["columns"]) - len(pairs)]
+        values = unpack_strings("categories", arrays)
+        encoder._columns = restore_columns(plain, arrays["count"], arrays["moments"], values)
         return encoder
 
 

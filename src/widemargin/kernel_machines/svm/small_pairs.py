@@ -1,31 +1,38 @@
 """Solve pairs of small classes one by one, each in one compiled call.
 
-Where a pair has few examples, what surrounds the steps of SMO (working sets, caches, rounds) takes
-longer than the steps. So SMO runs on the whole pair, and computes a kernel row when a step first
-needs it.
+Where a pair has few examples, what surrounds the steps of SMO (rounds, caches, certificates) takes
+longer than the steps, if it is done in Python.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from widemargin.certificates.kernel_gap import KernelCertificate, certificate_of
 from widemargin.data.rows import frozen
 from widemargin.kernel_machines.svm.memory_plan import MemoryPlan
-from widemargin.kernel_machines.svm.pair_problem import PairProblem, PairState
-from widemargin.kernel_machines.svm.pair_solver import HardMarginCheck
 from widemargin.kernel_machines.svm.problem import KernelSVMProblem, TwoClassMachine
-from widemargin.kernel_machines.svm.row_cache import Buffers, refuse_not_finite
+from widemargin.kernel_machines.svm.row_cache import refuse_not_finite
 from widemargin.kernels.blocks import block
-from widemargin.loops.svm.pairs import DISTANCES, LINEAR, POWERS, Form, PairRows, solve_pair
+from widemargin.loops.svm.pairs import (
+    DISTANCES,
+    LINEAR,
+    POWERS,
+    Form,
+    PairFigures,
+    PairRows,
+    PairState,
+    solve_pair,
+)
 from widemargin.loops.svm.smo import LANES
 
-#: Pairs of at most this many examples are solved this way: a step looks at all of them. Chosen by
-#: hand; benchmarks/kernel_small.py measures the times, and only these depend on it.
-_MOST_EXAMPLES = 2048
+#: Pairs of at most this many examples are solved this way. Chosen by hand;
+#: benchmarks/kernel_small.py measures the times, and only these depend on it.
+_MOST_EXAMPLES = 2560
 #: The steps of one compiled call: about a tenth of a second, so that deadlines are kept.
 _STEPS = 20_000
 #: A solver gives up after this many steps: kernel values are then so large that rounding decides.
@@ -36,26 +43,64 @@ _LONGEST_STEP = 1e14
 _KINDS = {"linear": LINEAR, "poly": POWERS, "rbf": DISTANCES}
 
 
-class SmallPairs:
-    """The examples of all classes as the compiled loop reads them."""
+class _Room(NamedTuple):
+    """Memory that one worker uses for pair after pair."""
 
-    def __init__(self, problem: KernelSVMProblem) -> None:
+    numbers: np.ndarray  # (5, most examples)
+    held: np.ndarray
+    members: np.ndarray
+    joined: np.ndarray
+    K: np.ndarray
+    block: np.ndarray
+    smo: tuple[np.ndarray, np.ndarray, np.ndarray]
+
+
+class SmallPairs:
+    """The examples of all classes as the compiled loop reads them, and memory for every worker."""
+
+    def __init__(self, problem: KernelSVMProblem, workers: int) -> None:
         points, kernel = problem.points, problem.kernel
         assert points.dense is not None
         self.problem = problem
         self.X = frozen(np.ascontiguousarray(points.dense))
         self.columns = frozen(np.ascontiguousarray(points.dense.T))
         self.squares = frozen(points.squares)
+        self.costs, self.diagonal = frozen(problem.costs), frozen(problem.diagonal)
+        self.longest = _LONGEST_STEP / max(float(np.max(problem.diagonal)), 1e-300)
+        self.own = np.empty((points.n, int(np.max(problem.sizes))), self.X.dtype)
+        self.known = np.zeros(points.n, np.uint8)
         degree = int(kernel.degree) if kernel.name == "poly" else 1
         self.form = Form(_KINDS[kernel.name], float(kernel.gamma), float(kernel.coef0), degree)
+        self.rooms = [self._room() for _ in range(workers)]
+
+    def _room(self) -> _Room:
+        most = int(np.sum(np.sort(self.problem.sizes)[-2:]))
+        # Never a power of two: rows at such distances compete for few lines of the cache.
+        width = -(-most // LANES) * LANES
+        return _Room(
+            np.empty((5, most)),
+            np.empty(most, np.uint8),
+            np.empty(most, np.uint64),
+            np.zeros(1, np.int64),
+            np.empty((most, width + LANES), self.X.dtype),
+            np.empty((most, width + LANES), self.X.dtype),
+            (np.empty((5, width)), np.empty(6 * width, np.float32), np.ones(width, np.uint8)),
+        )
 
     def rows(self, machine: TwoClassMachine) -> PairRows:
         """Return the examples of a pair."""
         assert machine.second is not None
         one, other = self.problem.span(machine.first), self.problem.span(machine.second)
-        sizes = one.stop - one.start, other.stop - other.start
         return PairRows(
-            self.X, self.columns, self.squares, one.start, sizes[0], other.start, sizes[1]
+            self.X,
+            self.columns,
+            self.squares,
+            self.own,
+            self.known,
+            one.start,
+            one.stop - one.start,
+            other.start,
+            other.stop - other.start,
         )
 
 
@@ -68,56 +113,76 @@ def small_pairs(problem: KernelSVMProblem, plan: MemoryPlan) -> SmallPairs | Non
         return None
     if int(np.sum(sizes[-2:])) > _MOST_EXAMPLES or points.dense is None:
         return None
-    return SmallPairs(problem)
+    return SmallPairs(problem, plan.workers)
 
 
 class SmallPairSolver:
-    """Solves one pair; has the attributes of `pair_solver.PairSolver`."""
+    """Solves one pair.
 
-    def __init__(
-        self, pair: PairProblem, examples: SmallPairs, machine: TwoClassMachine, buffers: Buffers
-    ) -> None:
-        self.problem, self.examples, self.machine = pair, examples, machine
-        self.state, self.check = PairState(pair), HardMarginCheck()
-        self.violation, self.steps, self.stopped = math.inf, 0, ""
-        self._buffers = buffers
+    Attributes
+    ----------
+    violation, steps, stopped
+        As of `pair_solver.PairSolver`.
+    beta : array
+        The signed dual values, until the worker solves the next pair.
+    """
+
+    def __init__(self, examples: SmallPairs, machine: TwoClassMachine, worker: int) -> None:
+        self.examples, self.machine = examples, machine
+        self.rows, self.room = examples.rows(machine), examples.rooms[worker]
+        n = self.rows.size + self.rows.rest
+        room = self.room
+        q, E, beta, low, high = (part[:n] for part in room.numbers)
+        self.state = PairState(
+            q,
+            E,
+            beta,
+            low,
+            high,
+            room.held[:n],
+            room.members,
+            room.joined,
+            room.K,
+            room.block,
+        )
+        self.beta = self.state.beta
+        # At first every example is as far off as it can be: by 1, with the sign of its class.
+        self.violation, self.steps, self.stopped = 2.0, 0, ""
+        self.figures: PairFigures | None = None
 
     def solve(self, stop: Callable[[Any], bool]) -> None:
         """Go on until no violation is larger than the tolerance, or `stop` returns True."""
-        pair, n = self.problem, self.problem.n
-        # Never a power of two: rows at such distances compete for few lines of the cache.
-        width = -(-n // LANES) * LANES
-        K = self._buffers.get("pair", n, width + LANES)
-        known = np.zeros(width, np.uint8)
-        arrays = np.zeros((5, width))
-        whole = (pair.diagonal, self.state.errors, self.state.beta, pair.low, pair.high)
-        for part, values in zip(arrays, whole, strict=True):
-            part[:n] = values
-        work = np.empty((6, width), np.float32)
-        longest = _LONGEST_STEP / max(float(np.max(pair.diagonal)), 1e-300)
-        rows = self.examples.rows(self.machine)
-        largest, smallest = self.state.extremes()
-        self.violation = max(0.0, largest - smallest)
-        self.stopped = "stopped" if stop(self) else ""
-        solve: Any = solve_pair
+        examples, room, tol = self.examples, self.room, self.examples.problem.tol
+        go_on: Any = solve_pair
+        most = 0 if stop(self) else _STEPS
         while not self.stopped:
-            taken, violation, _ = solve(
-                rows, self.examples.form, K, known, *arrays, pair.tol, _STEPS, longest, work
-            )
-            self.steps += int(taken)
-            self.violation = max(0.0, float(violation))
-            if not np.all(np.isfinite(arrays[1])):
+            self.figures = found = PairFigures(
+                *go_on(
+                    self.rows, examples.form, examples.costs, examples.diagonal, self.state,
+                    self.figures is None, tol, most, examples.longest, room.smo,
+                )
+            )  # fmt: skip
+            self.steps += found.steps
+            if not found.finite:
                 self._refuse()
-            if self.violation <= pair.tol:
+            self.violation = max(0.0, found.violation)
+            if self.violation <= tol:
                 self.stopped = "converged"
-            elif self.steps > _MOST_STEPS or taken == 0:
-                self.stopped = "no progress"
-            elif stop(self):
+            elif most == 0 or (found.steps > 0 and stop(self)):
                 self.stopped = "stopped"
-        self.state.errors[:], self.state.beta[:] = arrays[1, :n], arrays[2, :n]
+            elif self.steps > _MOST_STEPS or found.steps == 0:
+                self._refuse()
+                self.stopped = "no progress"
+
+    def measure(self, labels: tuple[Any, ...]) -> tuple[float, KernelCertificate]:
+        """Return the bias and the certificate."""
+        assert self.figures is not None
+        *_, bias, length, total, loss, support, bounded = self.figures
+        found = certificate_of(length, total, loss, support, bounded, self.violation, labels)
+        return bias, found
 
     def _refuse(self) -> None:
-        """Raise an error that names the examples whose kernel value is too large."""
+        """Raise an error that names the examples whose kernel value is too large, if any is."""
         problem = self.examples.problem
         points = problem.points.take(problem.examples(self.machine))
         refuse_not_finite(problem.kernel, block(problem.kernel, points, points), points, points)

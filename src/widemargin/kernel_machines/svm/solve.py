@@ -16,7 +16,7 @@ from widemargin.kernel_machines.svm.pair_problem import PairProblem
 from widemargin.kernel_machines.svm.pair_solver import PairSolver
 from widemargin.kernel_machines.svm.pairs import order_pairs, run_pairs
 from widemargin.kernel_machines.svm.problem import KernelSVMProblem, Solved, TwoClassMachine
-from widemargin.kernel_machines.svm.small_pairs import SmallPairSolver, small_pairs
+from widemargin.kernel_machines.svm.small_pairs import SmallPairs, SmallPairSolver, small_pairs
 from widemargin.kernels.blocks import block
 from widemargin.markup.brief import brief_repr
 from widemargin.separability.examples import certify_examples
@@ -97,6 +97,9 @@ class _MachineTraining:
 
     def train(self, number: int, worker: int) -> None:
         """Train one machine, with the buffers of a worker."""
+        if self.small is not None:
+            self._train_small(self.small, number, worker)
+            return
         problem, machine = self.problem, self.machines[number]
         which = problem.examples(machine)
         y, cost = problem.signs(machine), problem.costs[which]
@@ -104,13 +107,14 @@ class _MachineTraining:
             y=y,
             cost=cost,
             diagonal=problem.diagonal[which],
-            sources=self.caches.sources(machine, worker) if self.small is None else (),
+            sources=self.caches.sources(machine, worker),
             tol=problem.tol,
             threads=self.caches.threads,
             prove=lambda strongest: _none_separates(problem, which[strongest], y[strongest]),
         )
-        solver = self._solver(pair, machine, worker)
-        if self.start is not None and isinstance(solver, PairSolver):
+        joining = min(_MOST_JOIN, max(_FEWEST_JOIN, pair.n // _JOINING_PART))
+        solver = PairSolver(pair, joining, self.plan.most, self.caches.buffers[worker])
+        if self.start is not None:
             ratio = problem.C / self.start.C
             solver.start_from(_rescale_start(self.start.beta[which, number], y, cost, ratio))
         solver.solve(self.clock.stop)
@@ -120,21 +124,30 @@ class _MachineTraining:
             y, cost, state.beta, y - state.errors, state.bias(), solver.violation, longest
         )
         self.beta[which, number] = state.beta * scale
+        labels = problem.labels(machine, self.classes)
+        found = replace(found, labels=labels, proved=solver.check.proved)
+        self._note(number, solver, b, found)
+
+    def _train_small(self, small: SmallPairs, number: int, worker: int) -> None:
+        """Train the machine of one pair of small classes."""
+        machine = self.machines[number]
+        assert machine.second is not None
+        solver = SmallPairSolver(small, machine, worker)
+        solver.solve(self.clock.stop)
+        at = solver.rows.size
+        self.beta[self.problem.span(machine.first), number] = solver.beta[:at]
+        self.beta[self.problem.span(machine.second), number] = solver.beta[at:]
+        labels = self.problem.labels(machine, self.classes)
+        self._note(number, solver, *solver.measure(labels))
+
+    def _note(
+        self, number: int, solver: PairSolver | SmallPairSolver, b: float, found: KernelCertificate
+    ) -> None:
+        """Keep what was found for a machine besides its dual values."""
         self.intercept[number] = b
         self.steps[number], self.reasons[number] = solver.steps, solver.stopped
-        labels = problem.labels(machine, self.classes)
-        self.certificates[number] = replace(found, labels=labels, proved=solver.check.proved)
+        self.certificates[number] = found
         self.clock.tick()
-
-    def _solver(
-        self, pair: PairProblem, machine: TwoClassMachine, worker: int
-    ) -> PairSolver | SmallPairSolver:
-        """Return the solver that suits the size of a pair."""
-        buffers = self.caches.buffers[worker]
-        if self.small is not None:
-            return SmallPairSolver(pair, self.small, machine, buffers)
-        joining = min(_MOST_JOIN, max(_FEWEST_JOIN, pair.n // _JOINING_PART))
-        return PairSolver(pair, joining, self.plan.most, buffers)
 
 
 def solve_all(

@@ -189,14 +189,22 @@ class AnnotatorModel(SavedModel):
 
         The documents together are what the whole text gives.
         """
-        rest, first, offset = "", 1, 0
+        pieces, blank, first, offset = [""], "", 1, 0
         for text in chain(texts, [None]):
-            rest += text or ""
-            end = len(rest) if text is None else _complete(rest, input)
+            # What was looked through before is not again, except for the white space at its end.
+            fresh = blank + (text or "")
+            pieces.append(text or "")
+            end = _complete(fresh, input)
+            if not end and text is not None:
+                blank = fresh[len(fresh.rstrip()) :]
+                continue
+            rest = "".join(pieces)
+            end = len(rest) if text is None else len(rest) - len(fresh) + end
             if end:
                 document = self.document(rest[:end], input, first, offset, n_jobs)
                 yield document
                 first, offset, rest = first + len(document), offset + end, rest[end:]
+            pieces, blank = [rest], rest[len(rest.rstrip()) :]
 
     # Files
 
@@ -219,12 +227,27 @@ class AnnotatorModel(SavedModel):
         parts: dict[str, Any] = dict.fromkeys(_PARTS)
         for name, described in about["parts"].items():
             parts[name] = _PARTS[name].of(part_of(name, arrays), described)
-        params = unpack_params(about["params"])
-        return cls(**parts, params=params)
+        _check_chain(**parts)
+        return cls(**parts, params=unpack_params(about["params"]))
 
     def __repr__(self) -> str:
         parts = [name for name in _PARTS if getattr(self, name) is not None]
         return f"AnnotatorModel({', '.join(parts)})"
+
+
+def _check_chain(
+    tokenizer: Any, tagger: Any, morphology: Any, lemmas: Any, parser: ParserModel | None
+) -> None:
+    """Raise a ValueError unless every part of an annotator gets the columns that it reads."""
+    if tokenizer is None or tagger is None or parser is None:
+        raise ValueError("an annotator needs a tokenizer, a tagger and a parser")
+    known = {"upos"}
+    for name, part in (("morphology", morphology), ("lemmas", lemmas)):
+        if part is not None and not known.issuperset(part.tags):
+            raise ValueError(f"the part {name} reads the columns {', '.join(part.tags)!r:.60}")
+        known.update(() if morphology is None else morphology.columns)
+    if not parser.taggers and not known.issuperset(parser.columns):
+        raise ValueError(f"the parser reads the columns {', '.join(parser.columns)!r:.60}")
 
 
 def _split_lines(text: str) -> Document:

@@ -120,9 +120,11 @@ class CandidateLists:
 
     @classmethod
     def unpack(cls, name: str, arrays: dict[str, np.ndarray], labels: int) -> CandidateLists:
-        """Undo `pack`; a ValueError if a list has an unknown label, or a word no list."""
+        """Undo `pack`; a ValueError if a list has an unknown label or none, or a word no list."""
         starts = arrays[f"{name}.starts"]
         check_ends(f"{name}.starts", starts, len(arrays[f"{name}.labels"]))
+        if len(starts) < 2 or np.any(starts[1:] == starts[:-1]):
+            raise ValueError(f"{name} has an empty list")
         check_places(f"{name}.labels", arrays[f"{name}.labels"], labels)
         for part in ("words", "endings"):
             check_places(f"{name}.{part}", arrays[f"{name}.{part}"], len(starts) - 1)

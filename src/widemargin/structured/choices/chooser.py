@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from widemargin.data.encode.templates import Templates
 from widemargin.data.readers.corpus import Corpus
 from widemargin.data.rows import frozen
 from widemargin.loops.sequences.choices import EARLIER, Candidates, Words, choose_labels
-from widemargin.modelfile import pack_strings, unpack_strings
+from widemargin.modelfile import check_shape, pack_strings, unpack_strings
 from widemargin.structured.choices.candidates import CandidateLists
 from widemargin.structured.sparse_rows import pack_rows, unpack_rows
 from widemargin.structured.tagger.training import encode_corpus
@@ -132,13 +133,15 @@ class Chooser:
     @classmethod
     def of(cls, arrays: dict[str, np.ndarray], about: dict[str, Any]) -> Chooser:
         """Undo `contents`."""
-        flat, labels = iter(unpack_strings("parts", arrays)), unpack_strings("labels", arrays)
+        labels = unpack_strings("labels", arrays)
         W = unpack_rows("W", arrays, about["shape"]).astype(np.float32).ravel()
-        if not len(W) or len(W) & (len(W) - 1):
-            raise ValueError(f"{len(W)} weights, which is no power of two")
+        if len(W) < 2 or len(W) & (len(W) - 1):
+            raise ValueError(f"{len(W)} weights, which is no power of two from 2 on")
+        if type(about["earlier"]) is not bool:
+            raise ValueError(f"earlier is {about['earlier']!r:.20}")
         return cls(
             labels=labels,
-            parts=[[next(flat) for _ in range(size)] for size in arrays["sizes"].tolist()],
+            parts=_unpack_parts(arrays, len(labels)),
             templates=Templates(about["templates"]),
             candidates=CandidateLists.unpack("candidates", arrays, len(labels)),
             tag=about["tag"],
@@ -146,6 +149,16 @@ class Chooser:
             earlier=about["earlier"],
             history=History.from_dict(about["history"]),
         )
+
+
+def _unpack_parts(arrays: dict[str, np.ndarray], labels: int) -> list[list[str]]:
+    """The parts of every label, which the loops look up by the number of the label."""
+    flat, sizes = unpack_strings("parts", arrays), arrays["sizes"]
+    check_shape("sizes", sizes, (labels,), kinds="u")
+    ends = [0, *np.cumsum(sizes, dtype=np.uint64).tolist()]
+    if ends[-1] != len(flat):
+        raise ValueError(f"labels have {ends[-1]} parts, and {len(flat)} are there")
+    return [flat[a:b] for a, b in pairwise(ends)]
 
 
 def shift_of(weights: int) -> np.uint64:

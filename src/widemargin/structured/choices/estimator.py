@@ -68,6 +68,13 @@ class ChoiceEstimator(SentenceEstimator[Model]):
         return ChoiceSettings(self.C, self.bits, stops, _LEAST)
 
 
-def names_of(columns: str | Sequence[str]) -> tuple[str, ...]:
-    """The names of columns, of which one may be given alone."""
-    return (columns,) if isinstance(columns, str) else tuple(columns)
+def names_of(called: str, columns: str | Sequence[str]) -> tuple[str, ...]:
+    """The names of columns that a parameter gives, of which one may be given alone."""
+    names = columns if isinstance(columns, (list, tuple)) else (columns,)
+    if (
+        not names
+        or not all(isinstance(name, str) and name for name in names)
+        or len(set(names)) < len(names)
+    ):
+        raise ValueError(f"{called}={columns!r:.60} must be a column or several different ones")
+    return tuple(names)

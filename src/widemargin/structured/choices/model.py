@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from widemargin.certificates.certificate import RunCertificate
 from widemargin.modelfile import SavedModel
@@ -21,3 +21,10 @@ class ChoiceModel(SavedModel):
     def history(self) -> History:
         """How it was learned."""
         return self.chooser.history
+
+
+def column_names(given: Any) -> tuple[str, ...]:
+    """The names of columns in a description; a ValueError if they are none."""
+    if not isinstance(given, list) or not given or not all(isinstance(one, str) for one in given):
+        raise ValueError(f"{given!r:.40} are not names of columns")
+    return tuple(given)

@@ -91,7 +91,7 @@ class Lemmatizer(ChoiceEstimator[LemmatizerModel]):
     def _learn(
         self, corpus: Corpus, held_out: Corpus | None, learn: Callable[..., Chooser]
     ) -> LemmatizerModel:
-        tags = names_of(self.tags)
+        tags = names_of("tags", self.tags)
         known = _types(corpus, tags)
         scripts, right = code_labels([script_of(word, lemma) for (word, *_), lemma in known])
         types = corpus_of_types([one for one, _ in known], tags)

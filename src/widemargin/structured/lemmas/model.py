@@ -14,8 +14,8 @@ import numpy as np
 from widemargin.data.readers.corpus import Corpus
 from widemargin.modelfile import pack_params, unpack_params
 from widemargin.structured.choices.chooser import Chooser
-from widemargin.structured.choices.model import ChoiceModel
-from widemargin.structured.lemmas.scripts import apply_script
+from widemargin.structured.choices.model import ChoiceModel, column_names
+from widemargin.structured.lemmas.scripts import apply_script, check_script
 from widemargin.structured.saved import read_model
 from widemargin.structured.sentences import TagLists, corpus_of
 
@@ -112,8 +112,10 @@ class LemmatizerModel(ChoiceModel):
     @classmethod
     def of(cls, arrays: dict[str, np.ndarray], about: dict[str, Any]) -> LemmatizerModel:
         """Undo `contents`."""
-        params = unpack_params(about["params"])
-        return cls(Chooser.of(arrays, about["chooser"]), tuple(about["tags"]), params)
+        chooser = Chooser.of(arrays, about["chooser"])
+        for script in chooser.labels:
+            check_script(script)
+        return cls(chooser, column_names(about["tags"]), unpack_params(about["params"]))
 
     def __repr__(self) -> str:
         return f"LemmatizerModel({len(self.chooser.labels)} edit scripts)"

@@ -12,7 +12,7 @@ import numpy as np
 from widemargin.data.readers.corpus import Corpus
 from widemargin.modelfile import pack_params, unpack_params
 from widemargin.structured.choices.chooser import Chooser
-from widemargin.structured.choices.model import ChoiceModel
+from widemargin.structured.choices.model import ChoiceModel, column_names
 from widemargin.structured.saved import read_model
 from widemargin.structured.sentences import TagLists, corpus_of
 
@@ -95,9 +95,12 @@ class MorphologizerModel(ChoiceModel):
     @classmethod
     def of(cls, arrays: dict[str, np.ndarray], about: dict[str, Any]) -> MorphologizerModel:
         """Undo `contents`."""
-        params = unpack_params(about["params"])
         chooser = Chooser.of(arrays, about["chooser"])
-        return cls(chooser, tuple(about["columns"]), tuple(about["tags"]), params)
+        columns = column_names(about["columns"])
+        wrong = [label for label in chooser.labels if label.count(BETWEEN) != len(columns) - 1]
+        if wrong:
+            raise ValueError(f"{wrong[0]!r:.40} are not the cells of {len(columns)} columns")
+        return cls(chooser, columns, column_names(about["tags"]), unpack_params(about["params"]))
 
     def __repr__(self) -> str:
         return f"MorphologizerModel({', '.join(self.columns)}, {len(self.chooser.labels)} labels)"

@@ -112,7 +112,7 @@ class Morphologizer(ChoiceEstimator[MorphologizerModel]):
     def _learn(
         self, corpus: Corpus, held_out: Corpus | None, learn: Callable[..., Chooser]
     ) -> MorphologizerModel:
-        columns, tags = names_of(self.columns), names_of(self.tags)
+        columns, tags = names_of("columns", self.columns), names_of("tags", self.tags)
         labels, right = code_labels(_labels(corpus, columns))
         if len(labels) == 1 and set(labels[0].split(BETWEEN)) == {"_"}:
             raise DataError(
@@ -153,7 +153,14 @@ class Morphologizer(ChoiceEstimator[MorphologizerModel]):
 def _labels(corpus: Corpus, columns: Sequence[str]) -> list[str]:
     """The cells of all columns of every word as one label."""
     cells = [corpus.column(name) for name in columns]
-    return list(map(BETWEEN.join, zip(*cells, strict=True)))
+    labels = list(map(BETWEEN.join, zip(*cells, strict=True)))
+    for label in dict.fromkeys(labels):
+        if label.count(BETWEEN) != len(columns) - 1:
+            raise DataError(
+                f"{corpus.source}: a cell of {' or '.join(columns)} has a tab in it"
+                f" ({label!r:.60}); put another character there"
+            )
+    return labels
 
 
 def _parts(label: str, columns: Sequence[str]) -> list[str]:

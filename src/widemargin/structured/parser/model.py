@@ -19,17 +19,16 @@ from widemargin.loops.trees.greedy import Actions, Sentences
 from widemargin.markup.trees import draw_tree_text, draw_trees
 from widemargin.modelfile import (
     SavedModel,
-    check_places,
     check_room,
-    check_shape,
     pack_params,
     pack_strings,
     unpack_params,
     unpack_strings,
 )
 from widemargin.models.explanation import Explanation
-from widemargin.parameters import check_choice, check_not_negative
-from widemargin.structured.parser.buffers import LARGEST_WHOLE, packed_weights, padded
+from widemargin.parameters import check_not_negative
+from widemargin.structured.parser.buffers import LARGEST_WHOLE, packed_weights
+from widemargin.structured.parser.checks import check_features, check_tables
 from widemargin.structured.parser.crossing import lower_trees
 from widemargin.structured.parser.explanations import NamedSentence, margins_of_heads
 from widemargin.structured.parser.features import features_of
@@ -55,9 +54,6 @@ from widemargin.structured.sparse_rows import (
 from widemargin.structured.tagger.model import TaggerModel
 from widemargin.threads import run_all, split, thread_count
 from widemargin.training.history import History
-
-#: The ways to find a tree.
-SYSTEMS = (*TRANSITIONS, "eisner", "cle")
 
 
 class Tree(NamedTuple):
@@ -447,7 +443,7 @@ class ParserModel(SavedModel):
             for k, described in enumerate(about["taggers"])
         ]
         certificate = about["certificate"]
-        _check_tables(arrays, tables, about)
+        check_tables(arrays, tables, about)
         return cls(
             system=about["system"],
             labels=unpack_strings("labels", arrays),
@@ -457,7 +453,7 @@ class ParserModel(SavedModel):
             allowed=arrays["allowed"],
             features=about["features"],
             label_features=about["label_features"],
-            columns=tuple(about["columns"]),
+            columns=check_features(about),
             taggers=tuple(taggers),
             beam=about["beam"],
             params=unpack_params(about["params"]),
@@ -470,31 +466,6 @@ class ParserModel(SavedModel):
             f"ParserModel({self.system}, beam {self.beam}, {len(self.labels)} labels,"
             f" tags {', '.join(self.columns)} {'own' if self.taggers else 'given'})"
         )
-
-
-#: Wider beams are not believed: their states would fill the memory.
-_WIDEST = 1 << 16
-
-
-def _check_tables(
-    arrays: dict[str, np.ndarray], tables: Sequence[np.ndarray], about: dict[str, Any]
-) -> None:
-    """Raise a ValueError unless the parts of a parser fit: compiled loops follow their numbers."""
-    kind, of, allowed = arrays["kind"], arrays["of"], arrays["allowed"]
-    labels, scored = len(arrays["labels.ends"]), about["system"] in TRANSITIONS
-    check_choice("system", about["system"], SYSTEMS)
-    check_shape("kind", kind, (len(kind),), kinds="u")
-    check_places("kind", kind, 3)
-    check_shape("of", of, (3, labels), kinds="u")
-    check_places("of", of, len(kind) + 1)
-    check_shape("allowed", allowed, (3, labels), kinds="u")
-    if type(about["beam"]) is not int or not 0 < about["beam"] <= _WIDEST:
-        raise ValueError(f"a beam of {about['beam']!r:.20}")
-    for table, lanes in zip(tables, (len(kind) if scored else 0, labels), strict=True):
-        if not len(table) or len(table) & (len(table) - 1) or table.ndim != (2 if lanes else 1):
-            raise ValueError(f"a table of weights of the shape {table.shape}")
-        if lanes and table.shape[1] != padded(lanes):
-            raise ValueError(f"{table.shape[1]} weights in a row for {lanes} choices")
 
 
 #: The fields of a certificate that are saved.

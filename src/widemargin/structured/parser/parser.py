@@ -13,6 +13,7 @@ import numpy as np
 from widemargin.certificates.certificate import RunCertificate
 from widemargin.data.readers.corpus import Corpus
 from widemargin.errors import DataError
+from widemargin.loops.ahead import compile_ahead
 from widemargin.loops.trees.contexts import Templates
 from widemargin.loops.trees.greedy import Sentences
 from widemargin.loops.trees.labels import ARC_COUNTS, ARC_NODES
@@ -40,8 +41,8 @@ from widemargin.structured.parser.features import (
     compile_templates,
     with_third_tag,
 )
-from widemargin.structured.parser.model import SYSTEMS, ParserModel, Tree, Trees
-from widemargin.structured.parser.search import TRANSITIONS, refuse_too_long
+from widemargin.structured.parser.model import ParserModel, Tree, Trees
+from widemargin.structured.parser.search import SYSTEMS, TRANSITIONS, refuse_too_long
 from widemargin.structured.parser.stages import Stages
 from widemargin.structured.parser.tag_columns import OwnTaggers, asked_tags, choose_columns
 from widemargin.structured.parser.training import (
@@ -203,6 +204,8 @@ class Parser(CertifiedEstimator[ParserModel]):
         if not corpus.tokens:
             raise DataError(f"{corpus.source}: there is no sentence to learn from")
         refuse_too_long(corpus, self.system)
+        if self.system == "arc-hybrid":
+            compile_ahead("Parser")
         columns = choose_columns(corpus, asked_tags(self.tags))
         rng = np.random.default_rng(self.random_state)
         corpus, held_out = self._hold_out(corpus, rng)

@@ -31,6 +31,8 @@ from widemargin.structured.parser.treebank import COLUMNS
 
 #: The ways to find a tree by transitions.
 TRANSITIONS = ("arc-hybrid", "pseudo-projective")
+#: All ways to find a tree.
+SYSTEMS = (*TRANSITIONS, "eisner", "cle")
 #: The longest sentence, in words, for which a chart (quadratic in its length) is made.
 _LONGEST_CHART = 4000
 

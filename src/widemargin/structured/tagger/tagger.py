@@ -15,6 +15,7 @@ from widemargin.certificates.certificate import RunCertificate, mistake_bound
 from widemargin.data.encode.templates import Templates, default_templates
 from widemargin.data.readers.corpus import Corpus
 from widemargin.errors import DataError
+from widemargin.loops.ahead import compile_ahead
 from widemargin.loops.sequences.tagging import EARLY, VIOLATION, WHOLE, Search
 from widemargin.models.explanation import Explanation
 from widemargin.online.rules import make_rule, uses_of_rule
@@ -216,6 +217,7 @@ class Tagger(CertifiedEstimator[TaggerModel]):
         name = "tag" if tags is not None else corpus.name_of(column)
         names = self._check(corpus, name)
         refuse_unused(changed(self), uses_of_tagger(self))
+        compile_ahead("Tagger")
         rng = np.random.default_rng(self.random_state)
         corpus, held_out = self._hold_out(corpus, name, rng)
         with open_checkpoints(checkpoint, lambda: self._task(corpus, name)) as checkpoints:

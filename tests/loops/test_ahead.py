@@ -1,0 +1,148 @@
+"""Compiling ahead: the list is right, processes take turns, and what one compiles another loads."""
+
+import json
+import os
+import pathlib
+import sys
+import threading
+import time
+
+import numba
+import pytest
+from forked import run_forked
+
+from widemargin.loops import ahead, compiling, direct
+from widemargin.loops.turns import Turn, is_taken
+
+sys.path.append(str(pathlib.Path(__file__).parents[2]))
+from benchmarks.startup import FIRST_CALLS, note_loops
+
+compiled_only = pytest.mark.skipif(numba.config.DISABLE_JIT, reason="nothing is compiled")
+linux_only = pytest.mark.skipif(sys.platform != "linux", reason="only Linux has a second process")
+CALLS = sorted(json.loads(ahead.LIST.read_text()))
+
+
+@linux_only
+@compiled_only
+@pytest.mark.parametrize("call", CALLS)
+def test_list_has_the_loops_of_the_call_in_order(call):
+    found = [ahead.Listed(*one) for one in note_loops(FIRST_CALLS[call])]
+    assert found == ahead.listed_loops(call), "run python .ci/list_first_calls.py"
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_words_become_the_types_that_they_name(call):
+    for one in ahead.listed_loops(call):
+        assert direct.name_types(ahead.types_of(one.kinds)) == one.kinds
+
+
+def test_tuples_keep_their_class():
+    plain, named = ahead.types_of(
+        "builtins.tuple(int64,float64),widemargin.loops.sequences.templates.Index(uint64,"
+        "uint64[1Cr],uint32[2Fw])"
+    )
+    assert str(plain) == "Tuple(int64, float64)"
+    assert named.instance_class.__name__ == "Index"
+    assert [kind.mutable for kind in named.types[1:]] == [False, True]
+    assert [kind.layout for kind in named.types[1:]] == ["C", "F"]
+
+
+@pytest.mark.parametrize("kinds", ["builtins.tuple(int64", "int64)"])
+def test_words_that_do_not_match_are_refused(kinds):
+    with pytest.raises((ValueError, IndexError)):
+        ahead.types_of(kinds)
+
+
+@linux_only
+def test_turn_is_waited_for(tmp_path):
+    first, second = Turn(tmp_path), Turn(tmp_path)
+    first.wait("loop")
+    assert is_taken(tmp_path, "loop")
+    assert not is_taken(tmp_path, "another")
+    order = []
+
+    def wait():
+        second.wait("loop")
+        order.append("second")
+
+    waiting = threading.Thread(target=wait)
+    waiting.start()
+    time.sleep(0.1)
+    order.append("first")
+    first.end()
+    waiting.join()
+    assert order == ["first", "second"]
+    second.end()
+    assert not is_taken(tmp_path, "loop")
+
+
+def test_turn_without_a_folder_is_nobodys(tmp_path):
+    turn = Turn(tmp_path / "missing" / "folder")
+    turn.wait("loop")
+    turn.end()
+
+
+@linux_only
+@compiled_only
+def test_turn_ends_when_compiling_fails():
+    from widemargin.loops.sequences.templates import note_first
+
+    kinds = ahead.types_of("float64,int64")
+    with pytest.raises(numba.TypingError):
+        note_first.dispatcher.compile(kinds)
+    name = compiling.name_turn("widemargin.loops.sequences.templates.note_first", kinds)
+    assert compiling.cache_folder() is None or not is_taken(
+        compiling.cache_folder() / compiling.TURNS, name
+    )
+
+
+PROGRAM = """
+import json, os, pathlib, sys
+import numpy as np
+from widemargin.loops import ahead
+ahead.LIST = pathlib.Path(sys.argv[1])
+os.sched_getaffinity = lambda _: {0, 1}
+ahead.compile_ahead("test")
+ahead.compile_ahead("test")
+(other,) = ahead._others
+assert other.wait() == 0
+from widemargin.loops.sequences.templates import note_first
+from widemargin.loops.sequences.tokens import find_edges
+first = np.zeros(3, np.uint64)
+note_first(np.array([2, 0], np.uint64), first)
+assert first.tolist() == [2, 0, 1]
+assert sum(note_first.stats.cache_hits.values()) == 1, note_first.stats
+assert not find_edges.stats.cache_misses
+"""
+
+
+@linux_only
+@compiled_only
+def test_other_process_compiles_what_this_one_loads(tmp_path):
+    loops = "widemargin.loops.sequences"
+    listed = {
+        "test": [
+            (f"{loops}.templates", "note_first", "uint64[1Cw],uint64[1Cw]"),
+            (f"{loops}.tokens", "find_edges", "uint32[1Cr],uint64[2Cw]"),
+        ]
+    }
+    place = tmp_path / "list.json"
+    place.write_text(json.dumps(listed))
+    cache = {"WIDEMARGIN_CACHE": str(tmp_path / "cache")}
+    done = run_forked("-c", PROGRAM, str(place), env={**os.environ, **cache})
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("kept", [True, False])
+def test_no_process_for_what_is_kept_or_with_one_processor(monkeypatch, kept):
+    def refuse(*_arguments, **_named):
+        raise AssertionError("a process was started")
+
+    monkeypatch.setattr(ahead.subprocess, "Popen", refuse)
+    if kept:
+        monkeypatch.setattr(ahead.direct, "is_kept", lambda *_: True)
+    monkeypatch.setattr(
+        ahead.os, "sched_getaffinity", lambda _: {0, 1} if kept else {0}, raising=False
+    )
+    ahead._start_once.cache_clear()
+    ahead.compile_ahead("Tagger")

@@ -1,0 +1,29 @@
+"""How many examples property tests try: few in the plain run, more where there is time."""
+
+from hypothesis import HealthCheck, Phase, settings
+
+#: How many examples a property test that does not say otherwise tries in the plain run.
+PLAIN_EXAMPLES = 5
+
+
+def register_profiles():
+    """Name the profiles: `fixed` is the plain run, `many` that of CI, `random` for new examples."""
+    settings.register_profile(
+        "fixed",
+        deadline=None,
+        derandomize=True,
+        max_examples=PLAIN_EXAMPLES,
+        print_blob=True,
+        phases=[phase for phase in Phase if phase is not Phase.explain],  # slow
+        suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
+    )
+    fixed = settings.get_profile("fixed")
+    settings.register_profile("many", parent=fixed, max_examples=4 * PLAIN_EXAMPLES)
+    settings.register_profile(
+        "random", parent=fixed, derandomize=False, max_examples=20 * PLAIN_EXAMPLES
+    )
+
+
+def tries(count):
+    """Settings of a property test: as many examples in the plain run, in other profiles more."""
+    return settings(max_examples=count * settings.default.max_examples // PLAIN_EXAMPLES)
