@@ -19,24 +19,29 @@ PACKAGE = "ufal.udpipe"
 #: The published models learn tags and lemmas apart; all else is as UDPipe's manual has it by
 #: default, and stops early on the dev part.
 TAGGER = "models=2"
-#: Trained models are kept here, because training takes most of an hour.
+#: Trained models are kept here, a file for each stage, because training takes most of an hour.
 CACHE = (
     pathlib.Path(os.environ.get("XDG_CACHE_HOME", "~/.cache")).expanduser()
     / "widemargin-benchmarks"
 )
 
 
+#: With this in the environment, stages that are not kept yet are left out instead of trained.
+KEPT_ONLY = "WIDEMARGIN_KEPT_PEERS"
+
+
 class Options(NamedTuple):
-    """How UDPipe's parts are trained: "" for the defaults, None to leave a part out."""
+    """How UDPipe's stages are trained: "" for the defaults, None to leave a stage out."""
 
     tokenizer: str | None = ""
     tagger: str | None = TAGGER
     parser: str | None = ""
 
-    def parts(self) -> list[Options]:
-        """What is trained together: the tokenizer, and the others."""
-        alone = Options(self.tokenizer, None, None), Options(None, self.tagger, self.parser)
-        return [part for part in alone if any(option is not None for option in part)]
+    def up_to(self, stage: str) -> Options:
+        """What the model of a stage depends on: a parser learns from the tags of its tagger."""
+        if stage == "tokenizer":
+            return Options(self.tokenizer, None, None)
+        return Options(None, self.tagger, self.parser if stage == "parser" else None)
 
 
 class UDPipe:
@@ -48,6 +53,8 @@ class UDPipe:
         How much processor time the training took.
     size : int
         Bytes of the model.
+    stages : list of str
+        The stages that it has.
     """
 
     def __init__(
@@ -56,22 +63,44 @@ class UDPipe:
         from ufal import udpipe
 
         self.udpipe, self.error = udpipe, udpipe.ProcessingError()
-        self.seconds, self.size, models = 0.0, 0, []
-        for part in options.parts():
-            path = self._trained(_written(train), _written(dev), part, cache)
-            self.seconds += json.loads(path.with_suffix(".json").read_text())["seconds"]
-            self.size += path.stat().st_size
-            models.append(udpipe.Model.load(str(path)))
-        self.tokenizer, self.tagger = models[0], models[-1]
+        self.seconds, self.stages = 0.0, []
+        texts = _written(train), _written(dev)
+        kept: dict[str, pathlib.Path] = {}
+        for stage, option in options._asdict().items():
+            if option is None or (stage == "parser" and "tagger" not in kept):
+                continue
+            path = self._trained(*texts, stage, options.up_to(stage), cache, kept)
+            if path is not None:
+                kept[stage] = path
+                self.seconds += json.loads(path.with_suffix(".json").read_text())["seconds"]
+        if not kept:
+            raise LeftOut("no stage of UDPipe is kept")
+        self.stages = list(kept)
+        kept["tagger"] = kept.get("parser", kept.get("tagger", kept["tokenizer"]))  # in one file
+        kept.pop("parser", None)
+        self.size = sum(path.stat().st_size for path in set(kept.values()))
+        models = {stage: udpipe.Model.load(str(path)) for stage, path in kept.items()}
+        self.tokenizer, self.tagger = models.get("tokenizer"), models["tagger"]
 
-    def _trained(self, train: str, dev: str, options: Options, cache: pathlib.Path) -> pathlib.Path:
-        """The file of a model, trained now if it is not there yet."""
-        key = hashlib.sha256("\n".join([train, dev, repr(options)]).encode()).hexdigest()[:16]
-        path = cache / f"udpipe-{key}.model"
+    def _trained(
+        self,
+        train: str,
+        dev: str,
+        stage: str,
+        options: Options,
+        cache: pathlib.Path,
+        kept: dict[str, pathlib.Path],
+    ) -> pathlib.Path | None:
+        """The file of a stage, trained now if it is not there yet."""
+        path = model_file(train, dev, options, cache)
         if path.exists():
             return path
+        if os.environ.get(KEPT_ONLY):
+            return None
         off = self.udpipe.Trainer.NONE
         given = [off if part is None else part for part in options]
+        if stage == "parser":
+            given[1] = f"from_model=file:{kept['tagger']}"
         sentences = self._sentences(train), self._sentences(dev)
         began = time.process_time()
         model = self.udpipe.Trainer.train("morphodita_parsito", *sentences, *given, self.error)
@@ -121,10 +150,18 @@ class UDPipe:
         written = []
         for part in text.split("\n\n"):
             for sentence in self._cut_paragraph(part):
-                self.tagger.tag(sentence, "", self.error)
-                self.tagger.parse(sentence, "", self.error)
+                if "tagger" in self.stages:
+                    self.tagger.tag(sentence, "", self.error)
+                if "parser" in self.stages:
+                    self.tagger.parse(sentence, "", self.error)
                 written.append(writer.writeSentence(sentence))
         return "".join(written)
+
+
+def model_file(train: str, dev: str, options: Options, cache: pathlib.Path = CACHE) -> pathlib.Path:
+    """Where a stage is kept that was trained on these treebanks, written as CoNLL-U."""
+    key = hashlib.sha256("\n".join([train, dev, repr(options)]).encode()).hexdigest()[:16]
+    return cache / f"udpipe-{key}.model"
 
 
 def udpipe_side(what: str, how: str, work: Callable[[Any], Any], **more: Any) -> Side:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -13,10 +14,16 @@ from shell import run
 
 from widemargin import Annotator, load
 from widemargin.errors import DataError, ModelFileError
+from widemargin.pages.reports import report
 from widemargin.structured import Corpus, load_annotator, load_tagger, read_conll
 from widemargin.structured.annotator.document import Document
-from widemargin.structured.annotator.measures import MEASURES, compare_document
+from widemargin.structured.annotator.measures import (
+    MEASURES,
+    compare_document,
+    find_mistakes,
+)
 from widemargin.structured.annotator.model import AnnotatorModel
+from widemargin.structured.examination import examine_sentences
 from widemargin.structured.report import measure_annotator
 from widemargin.structured.tokenizer.treebank import read_paragraphs
 from widemargin.web.serving.askable import Want
@@ -345,3 +352,57 @@ def test_a_server_annotates_texts(model: AnnotatorModel) -> None:
     asked = askable("en.wm", *model.contents())
     told = json.loads(asked.answer("texts", [TEXT], Want())[0])
     assert [word["lemma"] for word in told["sentences"][2]["words"]] == ["old", "cat", "sleep", "."]
+
+
+# Reports
+
+
+def test_ends_of_sentences_that_were_missed_or_found_too_soon_are_mistakes(
+    model: AnnotatorModel,
+) -> None:
+    corpus = treebank(1)
+    right = read_paragraphs(corpus)
+    document = model(right[0].text)
+    assert find_mistakes(corpus, right, document) == []
+    # The first two sentences as one, and the third cut after its second word.
+    starts = np.array([0, 9, 11, 13])
+    heads = [max(0, min(int(head), 2)) for head in document.columns["head"]]
+    cut = replace(
+        document, starts=starts, columns={**document.columns, "head": list(map(str, heads))}
+    )
+    found = [one for one in find_mistakes(corpus, right, cut) if one.stage == "sentence"]
+    text = document.text
+    missed = text.index(".") + 1
+    assert found[0] == ("sentence", "ends", "goes on", missed - 1, missed)
+    end = text.index("cats") + 4
+    assert found[1] == ("sentence", "goes on", "ends", end - 1, end)
+
+
+def test_the_report_tells_errors_by_stage(model: AnnotatorModel, tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    model.save("en.wm")
+    wrong = treebank_text(2).replace("\tNOUN\t", "\tX\t").replace("\tdog\t", "\thound\t")
+    (tmp_path / "wrong.conllu").write_text(wrong)
+    exam = examine_sentences(model, read_conll("wrong.conllu"))
+    assert [(stage.name, stage.wrong) for stage in exam.stages] == [("upos", 4), ("lemma", 2)]
+    told = exam.stages[0].mistakes[0]
+    assert (told.right, told.found, told.times) == ("X", "NOUN", 4)
+    assert told.examples[0] == "The [dogs] bark. It doesn't sl"
+    run("report", "en.wm", "wrong.conllu", "-o", "page.html")
+    page = (tmp_path / "page.html").read_text()
+    assert "X taken for NOUN, 4 times" in page
+    assert "hound taken for dog, 2 times" in page
+    assert "Tags (UPOS): 4 wrong" in page
+    assert "from raw text, with an F1 of: Tokens 100.00 %" in page
+    report(model, "alone.html")
+    assert "How good the answers are" not in (tmp_path / "alone.html").read_text()
+    report(model, "good.html", treebank())
+    assert "every answer was right" in (tmp_path / "good.html").read_text()
+    run("report", "en.wm", "wrong.conllu", "--column", "upos", "-o", "page.html", code=2)
+
+
+def test_words_without_a_head_are_roots_and_no_others(model: AnnotatorModel) -> None:
+    heads, labels = ["0", "1", "1"], ["nsubj", "root", "punct"]
+    assert model._with_roots(heads, labels) == ["root", "dep", "punct"]
+    other = replace(model, parser=replace(model.parser, labels=["a", "b"]))
+    assert other._with_roots(heads, labels) == labels

@@ -71,7 +71,7 @@ def test_one_too_many_is_an_error_that_says_so():
         read(text, skip_bad=2)
     with pytest.raises(DataError, match="sentences:1: 3 columns"):
         read(text)
-    with pytest.raises(DataError, match="skip_bad"):
+    with pytest.raises(ValueError, match="skip_bad=-1"):
         read(text, skip_bad=-1)
 
 

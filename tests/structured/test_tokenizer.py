@@ -355,7 +355,11 @@ def naive_surroundings(paragraph: str) -> dict[str, list[str]]:
             after = paragraph[start:right][:16]
         a = paragraph.rfind(" ", 0, i) + 1
         b = paragraph.find(" ", i) if " " in paragraph[i:] else len(paragraph)
-        signs = {c for c in paragraph[a:b] if not c.isalnum()} if here != " " else {" "}
+        signs = (
+            {c for c in paragraph[a:b] if unicodedata.category(c)[0] not in "LMN"}
+            if here != " "
+            else {" "}
+        )
         found["before"].append(before)
         found["after"].append(after)
         found["chunk"].append("".join(sorted(signs)) if len(signs) <= 4 else "many")

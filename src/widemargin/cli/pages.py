@@ -18,6 +18,7 @@ from widemargin.cli.sentences import (
     refuse_table_options,
     tell_skipped,
 )
+from widemargin.cli.structured_test import CHECKS
 from widemargin.data.datasets import Classes
 from widemargin.data.readers.chunk import Chunk, Texts
 from widemargin.errors import DataError
@@ -36,9 +37,11 @@ def report(path: str, files: Sequence[str], target: str, given: Mapping[str, Any
     exam: Any = None
     if learner_of(path) in SENTENCE_LEARNERS:
         refuse_table_options()
-        model = load_sentence_model(path, "Tagger", "Parser")
+        model = load_sentence_model(path, "Tagger", "Parser", "Annotator")
+        if given["column"] is not None and model.learner != "Tagger":
+            raise click.UsageError(f"--column has no effect for a {model.called}, only for taggers")
         if files:
-            corpus = read_sentences(files, given)
+            corpus = read_sentences(files, given, check=CHECKS.get(model.learner))
             tell_skipped(corpus)
             threads = thread_count(given.get("threads") or -1)
             exam = examine_sentences(model, corpus, given["column"], threads)

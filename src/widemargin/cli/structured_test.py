@@ -42,7 +42,7 @@ from widemargin.threads import thread_count
 #: The number of errors shown, and the most classes whose confusion table fits a terminal.
 _ERRORS, _CLASSES = 10, 20
 #: What makes a sentence bad for a model to be compared with, beside its format.
-_CHECKS = {
+CHECKS = {
     "Parser": check_treebank,
     "Tokenizer": read_paragraphs,
     "Annotator": check_annotated,
@@ -64,7 +64,7 @@ def test(path: str, files: Sequence[str], given: Mapping[str, Any]) -> None:
     """Print figures, confusions and the most frequent errors."""
     refuse_table_options()
     model = load_sentence_model(path)
-    corpus = read_sentences(files, given, check=_CHECKS.get(model.learner))
+    corpus = read_sentences(files, given, check=CHECKS.get(model.learner))
     tell_skipped(corpus)
     threads = thread_count(given.get("threads") or -1)
     if isinstance(model, TaggerModel):

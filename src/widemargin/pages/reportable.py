@@ -16,6 +16,7 @@ from widemargin.errors import DataError
 from widemargin.evaluate.predictions import Exam, examine
 from widemargin.models.threshold import say_threshold
 from widemargin.separability.linear_trainings import begin_run
+from widemargin.structured.annotator.model import AnnotatorModel
 from widemargin.structured.examination import SentenceExam, examine_sentences
 from widemargin.structured.parser.model import ParserModel
 from widemargin.structured.sentences import corpus_of
@@ -169,7 +170,7 @@ def exam_of(fitted: Any, X: Any, y: Any = None, column: Any = None) -> Exam | Se
     if isinstance(model, TaggerModel):
         corpus = model.read_sentences(X, y)
         return examine_sentences(model, corpus, "tag" if y is not None else column)
-    if isinstance(model, ParserModel):
+    if isinstance(model, (ParserModel, AnnotatorModel)):
         if y is not None:
             raise DataError("the trees are columns of the sentences: leave out y")
         return examine_sentences(model, corpus_of(X))

@@ -153,7 +153,7 @@ def _trained(subject: Subject, data: str, exam: Exam | SentenceExam | None) -> M
 
 def _example(subject: Subject) -> str:
     """What it learns from."""
-    return "sentence" if subject.learner in ("Tagger", "Parser") else "example"
+    return "sentence" if subject.learner in ("Tagger", "Parser", "Annotator") else "example"
 
 
 def _history(history: History) -> Markup:

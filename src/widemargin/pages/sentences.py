@@ -1,4 +1,4 @@
-"""The sections of a report that say how well a tagger or a parser does."""
+"""The sections of a report that say how well a tagger, a parser or an annotator does."""
 
 from __future__ import annotations
 
@@ -10,12 +10,31 @@ from widemargin.evaluate.measures import Measures
 from widemargin.markup.html import Markup, facts, joined, section, table, tag
 from widemargin.markup.trees import Arc, draw_tree
 from widemargin.markup.words import several, short
-from widemargin.structured.examination import DrawnTree, Line, SentenceExam, TokenMistake
+from widemargin.structured.examination import (
+    DrawnTree,
+    Line,
+    SentenceExam,
+    Stage,
+    TokenMistake,
+)
 from widemargin.structured.report import Confusion, Report
 from widemargin.structured.resample import Ratio
 
 #: Tags or labels that are shown, kinds of errors, and characters of a feature or of a context.
 _TAGS, _ERRORS, _NAME, _AROUND = 60, 20, 60, 160
+#: The kinds of errors that are shown of each stage of an annotator, and what stages are called.
+_OF_STAGE = 8
+_STAGES = {
+    "sentence": "Sentences",
+    "word": "Words",
+    "upos": "Tags (UPOS)",
+    "xpos": "Finer tags (XPOS)",
+    "feats": "Morphology (FEATS)",
+    "lemma": "Lemmas",
+    "deprel": "Trees",
+}
+#: Its measures that are told first.
+_TOLD = ("Tokens", "Sentences", "UPOS", "LAS")
 _TITLES = {"accuracy": "accuracy", "unseen_accuracy": "on unseen words", "uas": "UAS", "las": "LAS"}
 #: What is told above the worst trees and mistakes, and where there are none.
 _TREES = (
@@ -34,6 +53,10 @@ def told_of_sentences(exam: SentenceExam) -> str:
     """How well it does, in one paragraph."""
     report = exam.report
     where = f"On the {several(report.sentences, 'sentence')} given ({report.tokens:,} tokens)"
+    if "LAS" in report.figures:
+        known = [name for name in _TOLD if name in report.figures]
+        told = (f"{name} {_percent(report.figures[name])}" for name in known)
+        return f"{where} it is right, from raw text, with an F1 of: {'; '.join(told)}."
     if "uas" in report.figures:
         uas, las = report.figures["uas"], report.figures["las"]
         return (
@@ -60,6 +83,8 @@ def _percent(ratio: Ratio) -> str:
 def sentence_sections(exam: SentenceExam) -> list[Markup]:
     """The sections about an examination."""
     report = exam.report
+    if "LAS" in report.figures:
+        return _annotation_sections(exam)
     parts = [section("answers", "How good the answers are", _answers(exam))]
     if exam.distances:
         parts.append(section("arcs", "Which arcs it finds", _arcs(exam)))
@@ -74,6 +99,38 @@ def sentence_sections(exam: SentenceExam) -> list[Markup]:
             )
         )
     return parts
+
+
+def _annotation_sections(exam: SentenceExam) -> list[Markup]:
+    """The sections about an annotator: its measures, and the errors of each stage."""
+    measures = [Line(name, ratio) for name, ratio in exam.report.figures.items()]
+    words = (
+        "The measures of the CoNLL 2018 shared task, from raw text: a word counts only if it was"
+        " found at all."
+    )
+    answers = joined([tag("p", words, kind="soft"), _both_ways("measure", measures)])
+    parts = [section("answers", "How good the answers are", answers)]
+    words = (
+        "Each stage builds on what those before it found. The word, or the sign, is in brackets."
+    )
+    stages = [_stage(stage) for stage in exam.stages]
+    told = [tag("p", words), *stages] if stages else [tag("p", _MISTAKES[1])]
+    return [*parts, section("stages", "What goes wrong, stage by stage", joined(told))]
+
+
+def _stage(stage: Stage) -> Markup:
+    """The commonest errors of a stage, with examples."""
+    shown = stage.mistakes[:_OF_STAGE]
+    parts = [tag("h3", f"{_STAGES[stage.name]}: {stage.wrong:,} wrong")]
+    for one in shown:
+        what = f"{short(one.right, _NAME)} taken for {short(one.found, _NAME)}"
+        examples = (tag("li", short(example, _AROUND)) for example in one.examples)
+        told = tag("strong", f"{what}, {several(one.times, 'time')}")
+        parts.append(tag("div", told, tag("ul", *examples)))
+    left = len(stage.mistakes) - len(shown)
+    if left:
+        parts.append(tag("p", f"{several(left, 'rarer kind')} left out.", kind="soft"))
+    return joined(parts)
 
 
 def _answers(exam: SentenceExam) -> Markup:

@@ -1,4 +1,4 @@
-"""A tagger or a parser examined on sentences with known answers, in the detail of a page."""
+"""Taggers, parsers and annotators examined on sentences with known answers, for a page."""
 
 from __future__ import annotations
 
@@ -10,9 +10,16 @@ import numpy as np
 
 from widemargin.data.readers.corpus import Corpus
 from widemargin.models.explanation import Explanation
+from widemargin.structured.annotator.model import AnnotatorModel
 from widemargin.structured.parser.model import ParserModel, Trees
 from widemargin.structured.parser.trees import heads_of
-from widemargin.structured.report import Report, measure_parser, measure_tagger
+from widemargin.structured.report import (
+    Confusion,
+    Report,
+    measure_annotator,
+    measure_parser,
+    measure_tagger,
+)
 from widemargin.structured.resample import Ratio
 from widemargin.structured.tagger.model import TaggerModel
 
@@ -24,6 +31,8 @@ _SHORTEST, _LONGEST = 6, 20
 _GROUPS = 5
 #: The first of each class of distances between a word and its head.
 _DISTANCES = (1, 2, 3, 4, 5, 7, 10, 15)
+#: The stages of an annotator in the order of its work.
+_STAGES = ("sentence", "word", "upos", "xpos", "feats", "lemma", "deprel")
 
 
 class TokenMistake(NamedTuple):
@@ -69,6 +78,24 @@ class Line(NamedTuple):
     ratio: Ratio
 
 
+class Stage(NamedTuple):
+    """What an annotator got wrong in one stage.
+
+    Attributes
+    ----------
+    name : str
+        The stage: "sentence", "word", or a column.
+    wrong : int
+        How many answers were wrong.
+    mistakes : list of Confusion
+        The kinds of errors, the commonest first.
+    """
+
+    name: str
+    wrong: int
+    mistakes: list[Confusion]
+
+
 class SentenceExam(NamedTuple):
     """What came of the examination.
 
@@ -86,6 +113,8 @@ class SentenceExam(NamedTuple):
         Precision and recall by label, and by the distance of the head (parsers).
     trees : list of DrawnTree
         The sentences of moderate length with the most wrong heads (parsers).
+    stages : list of Stage
+        What was wrong, by stage (annotators).
     """
 
     report: Report
@@ -95,10 +124,11 @@ class SentenceExam(NamedTuple):
     relations: Sequence[Line] = ()
     distances: Sequence[Line] = ()
     trees: Sequence[DrawnTree] = ()
+    stages: Sequence[Stage] = ()
 
 
 def examine_sentences(
-    model: TaggerModel | ParserModel,
+    model: TaggerModel | ParserModel | AnnotatorModel,
     corpus: Corpus,
     column: str | int | None = None,
     n_jobs: int | None = None,
@@ -107,9 +137,10 @@ def examine_sentences(
 
     Parameters
     ----------
-    model : TaggerModel or ParserModel
+    model : TaggerModel, ParserModel or AnnotatorModel
     corpus : Corpus
-        Sentences with the right tags or trees.
+        Sentences with the right tags or trees; for an annotator a treebank, whose running text it
+        is given.
     column : str or int
         The column of the right tags; by default the one that was learned.
     n_jobs : int or None
@@ -117,6 +148,8 @@ def examine_sentences(
     """
     if isinstance(model, TaggerModel):
         return _examine_tagger(model, corpus, column, n_jobs)
+    if isinstance(model, AnnotatorModel):
+        return _examine_annotator(model, corpus, n_jobs)
     return _examine_parser(model, corpus, n_jobs)
 
 
@@ -168,6 +201,20 @@ def _examine_parser(model: ParserModel, corpus: Corpus, n_jobs: int | None) -> S
         distances=_named_distances(_by_value(same_head, *far, corpus.starts)),
         trees=_worst_trees(corpus, found, heads, same_head),
     )
+
+
+def _examine_annotator(model: AnnotatorModel, corpus: Corpus, n_jobs: int | None) -> SentenceExam:
+    report = measure_annotator(model, corpus, n_jobs)
+    kinds: dict[str, list[Confusion]] = {name: [] for name in _STAGES}
+    for one in report.mistakes:
+        stage, _, right = one.right.partition(" ")
+        kinds[stage].append(one._replace(right=right))
+    stages = [
+        Stage(name, sum(one.times for one in mistakes), mistakes)
+        for name, mistakes in kinds.items()
+        if mistakes
+    ]
+    return SentenceExam(report, [], stages=stages)
 
 
 def _ratio(hits: np.ndarray, which: np.ndarray, starts: np.ndarray, guessed: Any = None) -> Ratio:

@@ -146,15 +146,16 @@ def measure_tokenizer(model: TokenizerModel, treebank: Any, n_jobs: int | None =
     text = "\n\n".join(paragraph.text for paragraph in right)
     labelled = [label_paragraph(paragraph)[1].tolist() for paragraph in right]
     answers = [label for labels in labelled for label in labels]
-    found = model.labels(text, n_jobs)
+    characters, labels = model.labels(text, n_jobs)
+    found = labels.tolist()
     return Report(
         sum(len(paragraph.sentences) for paragraph in right),
         measured.tokens.wanted,
         {"token_f1": measured.tokens, "sentence_f1": measured.sentences, "word_f1": measured.words},
         None,
-        _mistakes_in_text(found.characters, answers, found.labels),
+        _mistakes_in_text(characters, answers, found),
         [],
-        _confusion(answers, found.labels),
+        _confusion(answers, found),
     )
 
 

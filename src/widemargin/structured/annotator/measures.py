@@ -48,6 +48,8 @@ AnnotationMeasures = dict[str, Ratio]
 _STAGES = ("upos", "xpos", "lemma")
 #: A word whose head is no word: the root.
 _ROOT = -1
+#: What is said of a sentence whose end was missed; the other way round of one that was cut.
+_ENDS = ("ends", "goes on")
 
 
 class Words(NamedTuple):
@@ -92,11 +94,18 @@ class Mistaken(NamedTuple):
 
 
 def find_mistakes(treebank: Corpus, right: Sequence[Paragraph], found: Document) -> list[Mistaken]:
-    """The wrong answers of each stage; of words that are not aligned no more than that."""
-    wanted, guessed = _right_words(treebank, right)[0], _found_words(found)[0]
+    """The wrong answers of each stage; of words that are not aligned no more than that.
+
+    Of sentences it is told which end elsewhere, by the last character of one side.
+    """
+    (wanted, places), (guessed, ours) = _right_words(treebank, right), _found_words(found)
     aligned = dict(align_words(wanted.spans, guessed.spans))
     back = {j: i for i, j in aligned.items()}
-    mistakes = []
+    ends, given = ({end for _, end in sentences} for _, sentences in (places, ours))
+    mistakes = [
+        Mistaken("sentence", *(_ENDS if end in ends else _ENDS[::-1]), end - 1, end)
+        for end in sorted(ends ^ given)
+    ]
     for i, (start, end, form, _) in enumerate(wanted.spans):
         j = aligned.get(i)
         if j is None:

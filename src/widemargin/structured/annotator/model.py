@@ -32,6 +32,8 @@ _PARTS: dict[str, Any] = {
     "lemmas": LemmatizerModel,
     "parser": ParserModel,
 }
+#: The relation of a word without a head, and one that says nothing more than that there is a head.
+_ROOT, _DEPENDENT = "root", "dep"
 #: How texts can be given.
 INPUTS = ("text", "sentences", "tokens")
 
@@ -142,7 +144,7 @@ class AnnotatorModel(SavedModel):
         lemmas = {} if self.lemmas is None else {"lemma": self.lemmas.flat_lemmas(given)}
         trees = self.parser.predict(given, n_jobs)
         heads = list(map(str, trees.heads.tolist()))
-        return {**lemmas, **found, "head": heads, "deprel": trees.labels}
+        return {**lemmas, **found, "head": heads, "deprel": self._with_roots(heads, trees.labels)}
 
     def tag(self, corpus: Corpus, n_jobs: int | None = None) -> tuple[dict[str, list[str]], Corpus]:
         """Tags and morphology of all words of a corpus, and the words with these columns."""
@@ -153,6 +155,19 @@ class AnnotatorModel(SavedModel):
             found |= self.morphology.flat_columns(given)
             given = replace(bare, columns={**bare.columns, **found})
         return found, given
+
+    def _with_roots(self, heads: list[str], labels: list[str]) -> list[str]:
+        """Labels of which "root" is that of every word without a head, and of no other.
+
+        A parser has learned this, but on words unlike any it has seen it may choose otherwise,
+        which Universal Dependencies do not allow. Treebanks without that label stay as they are.
+        """
+        if _ROOT not in self.parser.labels:
+            return labels
+        return [
+            _ROOT if head == "0" else _DEPENDENT if label == _ROOT else label
+            for head, label in zip(heads, labels, strict=True)
+        ]
 
     def annotate(self, sentences: Any, n_jobs: int | None = None) -> Corpus:
         """Sentences whose words are known, with all columns.

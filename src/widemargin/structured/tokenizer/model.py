@@ -33,7 +33,7 @@ class Labelled(NamedTuple):
     """The characters of a text, and their labels."""
 
     characters: Characters
-    labels: list[str]
+    labels: np.ndarray
 
 
 class FoundWords(NamedTuple):
@@ -99,12 +99,13 @@ class TokenizerModel(SavedModel):
             ) from None
         characters = read_characters(text, lines)
         around = bool(self.cutter.templates.columns.inputs)  # older models see characters only
-        return Labelled(characters, self.cutter.flat_tags(characters.corpus(around), n_jobs))
+        codes = self.cutter.codes(characters.corpus(around), n_jobs)
+        return Labelled(characters, np.array(self.cutter.tags)[codes])
 
     def cuts(self, text: str, n_jobs: int | None = None, lines: bool = False) -> Cuts:
         """Where the tokens and sentences of a text are; with `lines`, a line is a sentence."""
         characters, labels = self.labels(text, n_jobs, lines)
-        return cut(characters, np.array(labels, object), lines)
+        return cut(characters, labels, lines)
 
     def find_words(self, text: str, n_jobs: int | None = None, lines: bool = False) -> FoundWords:
         """The words of a text by token; with `lines`, a line is a sentence."""

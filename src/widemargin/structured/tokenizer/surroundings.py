@@ -11,7 +11,6 @@ from __future__ import annotations
 import re
 import unicodedata
 from functools import lru_cache
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -29,9 +28,7 @@ _CATEGORIES = "Lu Ll Lt Lm Lo Mn Mc Me Nd Nl No Pc Pd Ps Pe Pi Pf Po Sm Sc Sk So
 #: Categories as numbers; any other is the last one.
 _NUMBER = {name: k for k, name in enumerate(_CATEGORIES.split())}
 _UPPER, _WORDS = _NUMBER["Lu"], _NUMBER["No"]
-_DIGITS = _NUMBER["Nd"]
-#: What is between spaces, and a space itself.
-_CHUNK = re.compile(r" |[^ ]+")
+_DIGITS, _SPACE = _NUMBER["Nd"], ord(" ")
 _SIGN = re.compile(r"[\W_]")
 
 
@@ -61,17 +58,16 @@ def describe_characters(text: str, closes: np.ndarray) -> dict[str, list[str]]:
     kinds = _kinds(int(codes.max(initial=0)))[codes]
     first = np.append(True, closes[:-1])[: len(codes)]
     words = _find_words(kinds, first)
-    places = list(zip(words.begins.tolist(), words.ends.tolist(), strict=True))
-    before = ["", *(text[max(a, b - _MOST) : b].lower() for a, b in places)]
-    after = ["", *(text[a : min(b, a + _MOST)] for a, b in places)]
     shapes = np.append(0, _shapes(kinds, words))
+    before = _cut(text, np.maximum(words.begins, words.ends - _MOST), words.ends)
+    after = _cut(text, words.begins, np.minimum(words.ends, words.begins + _MOST))
     return {
-        "before": np.array(before, object)[words.last].tolist(),
-        "after": np.array(after, object)[words.next].tolist(),
+        "before": _chosen([one.lower() for one in before], words.last),
+        "after": _chosen(after, words.next),
         "left": _letters(shapes[words.last]),
         "right": _letters(shapes[words.next]),
         "class": _letters(kinds),
-        "chunk": _chunks(text, np.append(np.flatnonzero(first), len(text)).tolist()),
+        "chunk": _chunks(text, kinds, codes == _SPACE, first),
     }
 
 
@@ -102,20 +98,43 @@ def _shapes(kinds: np.ndarray, words: _Words) -> np.ndarray:
     return 1 + start + 4 * np.minimum(size, 4) + 20 * whole
 
 
-def _chunks(text: str, edges: list[int]) -> list[str]:
-    """For each character, the signs between the same spaces; paragraphs begin at the edges."""
-    found: list[str] = []
-    for paragraph in pairwise(edges):
-        for chunk in _CHUNK.finditer(text, *paragraph):
-            written = chunk.group()
-            signs = "" if written.isalnum() else "".join(sorted(set(_SIGN.findall(written))))
-            found += [signs if len(signs) <= _SIGNS else "many"] * len(written)
+def _cut(text: str, begins: np.ndarray, ends: np.ndarray) -> list[str]:
+    """The pieces of a text, after a first one that is empty."""
+    return ["", *(text[a:b] for a, b in zip(begins.tolist(), ends.tolist(), strict=True))]
+
+
+def _chosen(strings: list[str], which: np.ndarray) -> list[str]:
+    """Those strings, by their numbers."""
+    found: list[str] = np.array(strings, object)[which].tolist()
     return found
+
+
+def _chunks(text: str, kinds: np.ndarray, space: np.ndarray, first: np.ndarray) -> list[str]:
+    """For each character, the signs between the same spaces; a space is alone.
+
+    Most chunks have no sign, and only the others are looked at one by one.
+    """
+    begins = np.flatnonzero(first | space | np.append(False, space[:-1])[: len(space)])
+    ends = np.append(begins[1:], len(text))
+    signs = (kinds > _WORDS) & ~space
+    odd = np.flatnonzero(np.add.reduceat(signs, begins)) if len(begins) else begins
+    chunks = _cut(text, begins[odd], ends[odd])
+    shown = ["".join(sorted(filter(_is_sign, set(_SIGN.findall(chunk))))) for chunk in chunks]
+    shown = [one if len(one) <= _SIGNS else "many" for one in shown]
+    number = np.where(space[begins], len(shown), 0)
+    number[odd] = np.arange(1, len(odd) + 1)
+    return _chosen([*shown, " "], np.repeat(number, ends - begins))
 
 
 def _letters(numbers: np.ndarray) -> list[str]:
     """Small numbers as single characters."""
     return list((numbers + ord("0")).astype("<u4").tobytes().decode("utf-32-le"))
+
+
+@lru_cache(maxsize=1 << 12)
+def _is_sign(character: str) -> bool:
+    """Whether what is neither letter nor digit is no mark of one, either."""
+    return not unicodedata.category(character).startswith("M")
 
 
 def _kinds(highest: int) -> np.ndarray:
