@@ -41,10 +41,9 @@ SECONDS = 60.0
 #: A fit of LinearSVC is stopped after this many times the time of ours, and so much more: what is
 #: slower than that need not be known.
 TIMES, MORE = 1.2, 0.02
-#: Beside a fit of ours that takes longer than this only one setting is tried, the second.
-LONG = 5.0
-#: Fits are repeated for this many seconds.
-ENOUGH = 0.05
+#: Fits are repeated for ENOUGH seconds. Beside one of ours that takes longer than LONG, only one
+#: setting is tried, the second.
+ENOUGH, LONG = 0.05, 5.0
 
 
 class Fit(NamedTuple):

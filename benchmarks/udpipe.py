@@ -45,17 +45,7 @@ class Options(NamedTuple):
 
 
 class UDPipe:
-    """UDPipe 1, trained on a treebank.
-
-    Attributes
-    ----------
-    seconds : float
-        How much processor time the training took.
-    size : int
-        Bytes of the model.
-    stages : list of str
-        The stages that it has.
-    """
+    """UDPipe 1, trained on a treebank in `stages`, with their processor time and the model's size."""
 
     def __init__(
         self, train: Corpus, dev: Corpus, options: Options, cache: pathlib.Path = CACHE
