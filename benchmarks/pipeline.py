@@ -22,8 +22,8 @@ from widemargin.structured.tokenizer.measures import measure_text
 from widemargin.structured.tokenizer.treebank import read_paragraphs
 
 #: How UDPipe is trained where its defaults (20 iterations of the tagger, 10 of the parser) take too
-#: long here: each stage in at most about ten minutes of processor time. Its tagger of Turkish was
-#: best on the dev part after six iterations, of twelve that were tried.
+#: long here: one stage of them takes more than ten minutes of processor time. Its tagger of Turkish
+#: was best on the dev part after six iterations, of twelve that were tried.
 OPTIONS = {
     "English": Options(tagger=f"{TAGGER};iterations=3", parser="iterations=2"),
     "Turkish": Options(tagger=f"{TAGGER};iterations=6", parser="iterations=6"),

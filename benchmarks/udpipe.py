@@ -45,7 +45,7 @@ class Options(NamedTuple):
 
 
 class UDPipe:
-    """UDPipe 1, trained on a treebank in `stages`, with their processor time and the model's size."""
+    """UDPipe 1, trained on a treebank in `stages`: their processor time, the size of the model."""
 
     def __init__(
         self, train: Corpus, dev: Corpus, options: Options, cache: pathlib.Path = CACHE
