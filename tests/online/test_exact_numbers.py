@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from profiles import tries
 
 from widemargin import DataError, KernelPerceptron, LinearSVM, PassiveAggressive, Perceptron
+from widemargin.data.rows import Rows
 
 TINY, HUGE = 5e-324, 1.7976931348623157e308
 #: Numbers at the edges, and among them ordinary ones.
@@ -129,3 +130,8 @@ def test_kernels_of_numbers_whose_products_get_lost_are_refused_or_finite(value)
                 assert np.all(np.isfinite(learner.decision_function(X)))
             except (DataError, ValueError) as error:
                 assert "\n" not in str(error)  # noqa: PT017
+
+
+@pytest.mark.parametrize(("value", "power"), [(HUGE, 1023), (TINY, -1074), (3.0, 2)])
+def test_the_size_of_values_is_a_power_of_two_that_is_a_float(value, power):
+    assert Rows.of(np.array([[0.0], [value]])).typical_value() == math.ldexp(1.0, power)

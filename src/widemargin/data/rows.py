@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
+import sys
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -153,7 +154,9 @@ class Rows:
         # as np.median, which imports numpy.ma
         low, high = (len(sizes) - 1) // 2, len(sizes) // 2
         middle = float(np.mean(np.partition(sizes, (low, high))[low : high + 1]))
-        return 2.0 ** round(math.log2(middle)) if 0.0 < middle < math.inf else 1.0
+        if not 0.0 < middle < math.inf:
+            return 1.0
+        return 2.0 ** min(round(math.log2(middle)), sys.float_info.max_exp - 1)
 
     def take(self, which: np.ndarray) -> Rows:
         """Copy some rows, in the order given."""
