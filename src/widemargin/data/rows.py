@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import sys
-import sys
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
