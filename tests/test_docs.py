@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import doctest
-import importlib
+import importlib.util
 import io
 import pathlib
 import pkgutil
@@ -80,7 +80,18 @@ def test_python_examples(page, tmp_path, monkeypatch):
 MODULES = [found.name for found in pkgutil.walk_packages(widemargin.__path__, "widemargin.")]
 
 
-@pytest.mark.parametrize("name", [name for name in MODULES if not name.endswith("__main__")])
+def test_every_module_can_be_imported():
+    for name in MODULES:
+        if not name.endswith("__main__"):
+            importlib.import_module(name)
+
+
+def with_examples(name):
+    """Whether a module has a docstring with an example."""
+    return b">>>" in pathlib.Path(importlib.util.find_spec(name).origin).read_bytes()
+
+
+@pytest.mark.parametrize("name", [name for name in MODULES if with_examples(name)])
 def test_examples_in_docstrings(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     said = io.StringIO()

@@ -420,6 +420,10 @@ def test_a_checkpoint_is_read_as_carefully_as_a_model(contents, tmp_path):
             Checkpoints(tmp_path, {}, resume=True)
 
 
+#: Two columns of the log in a checkpoint.
+ROWS, LABELS = "training.log.example", "training.log.label"
+
+
 @pytest.mark.parametrize(
     "forge",
     [
@@ -429,6 +433,10 @@ def test_a_checkpoint_is_read_as_carefully_as_a_model(contents, tmp_path):
         lambda arrays, about: about.update(run={}),
         lambda arrays, about: about.update(training=[]),
         lambda arrays, about: about.update(run=None),
+        lambda arrays, about: arrays.update({LABELS: arrays[LABELS][:-1]}),
+        lambda arrays, about: arrays.update({ROWS: arrays[ROWS] + 1000}),
+        lambda arrays, about: about["training"].update(logs=[[1 << 20]]),
+        lambda arrays, about: about["training"].update(logs=[[-1, 1]]),
     ],
 )
 def test_a_checkpoint_that_does_not_fit_is_refused(forge, monkeypatch, tmp_path):
@@ -440,14 +448,15 @@ def test_a_checkpoint_that_does_not_fit_is_refused(forge, monkeypatch, tmp_path)
         raise StopError
 
     write, labels = Checkpoints.write, np.random.default_rng(1).integers(0, 3, 30)
+    learner = widemargin.Perceptron(keep="vote", random_state=0)
     with monkeypatch.context() as often:
         often.setattr(Checkpoints, "write", stop)
         often.setattr(Checkpoints, "due", lambda self: True)
         with pytest.raises(StopError):
-            widemargin.Perceptron(random_state=0).fit(X, labels, checkpoint=tmp_path)
+            learner.fit(X, labels, checkpoint=tmp_path)
     path = tmp_path / "checkpoint.wm"
     arrays, about = read_model_file(path)
     forge(arrays, about)
     path.write_bytes(forged_model(arrays, about))
     with pytest.raises((ModelFileError, DataError)):
-        widemargin.Perceptron(random_state=0).fit(X, labels, checkpoint=tmp_path)
+        learner.fit(X, labels, checkpoint=tmp_path)

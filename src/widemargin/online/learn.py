@@ -17,7 +17,7 @@ from widemargin.loops.steps import ERROR, MARGIN
 from widemargin.modelfile import pack_value, unpack_value
 from widemargin.online.examples import Examples, Place
 from widemargin.online.held_out import HeldOut, HeldOutScore
-from widemargin.online.mistake_log import Part
+from widemargin.online.mistake_log import NO_LOG, Part, read_log
 from widemargin.online.passes import (
     Pace,
     Pass,
@@ -341,13 +341,18 @@ class LinearTraining(Training):
         window, rows, done = about["place"]
         self.place = Place(window, rows, done, unpack_value(about["chance"]))
         self.before = arrays.get("before")
+        whole = self.examples.whole
+        # Those of a stream belong to a window that is read again, and are compared with it then.
+        most = np.iinfo(np.int64).max if whole is None else whole.rows.n
+        log = read_log(arrays, most) if any(about["logs"]) else NO_LOG
+        if sum(map(sum, about["logs"])) != len(log.example):
+            raise ValueError(f"a log of {len(log.example)} entries has other lengths")
         self.logs, start = [], 0
         for lengths in about["logs"]:
             self.logs.append([])
             for length in lengths:
                 piece = slice(start, start + length)
-                entries = (arrays[f"log.{name}"][piece] for name in Log._fields)
-                self.logs[-1].append(Log(*entries))
+                self.logs[-1].append(Log(*(column[piece] for column in log)))
                 start += length
         if about["cycles"] is not None:
             self.cycles = CycleFinder(*about["cycles"])

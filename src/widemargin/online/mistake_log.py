@@ -98,6 +98,10 @@ class Part:
         in_time = np.argsort(entries.count, kind="stable")
         entries = Log(*(column[in_time] for column in entries))
         origin, example = np.unique(entries.example, return_inverse=True)
+        if len(origin) and int(origin[-1]) >= rows.n:  # a checkpoint may say anything
+            raise DataError(
+                f"a correction of row {origin[-1]}, but there are {several(rows.n, 'row')}"
+            )
         support = rows.take(origin).without_duplicates()
         numbers = origin.astype(np.int64) + first_row
         return cls(support, numbers, entries._replace(example=example.astype(np.uint64)))
