@@ -398,7 +398,8 @@ def test_the_report_tells_errors_by_stage(model: AnnotatorModel, tmp_path, monke
     assert "How good the answers are" not in (tmp_path / "alone.html").read_text()
     report(model, "good.html", treebank())
     assert "every answer was right" in (tmp_path / "good.html").read_text()
-    run("report", "en.wm", "wrong.conllu", "--column", "upos", "-o", "page.html", code=2)
+    done = run("report", "en.wm", "wrong.conllu", "--column", "upos", "-o", "page.html", code=2)
+    assert "--column is for taggers: it has no effect for this annotator" in done.stderr
 
 
 def test_words_without_a_head_are_roots_and_no_others(model: AnnotatorModel) -> None:

@@ -39,7 +39,8 @@ def report(path: str, files: Sequence[str], target: str, given: Mapping[str, Any
         refuse_table_options()
         model = load_sentence_model(path, "Tagger", "Parser", "Annotator")
         if given["column"] is not None and model.learner != "Tagger":
-            raise click.UsageError(f"--column has no effect for a {model.called}, only for taggers")
+            kind = model.learner.lower()
+            raise click.UsageError(f"--column is for taggers: it has no effect for this {kind}")
         if files:
             corpus = read_sentences(files, given, check=CHECKS.get(model.learner))
             tell_skipped(corpus)

@@ -12,6 +12,7 @@ import numpy as np
 
 from widemargin.data.readers.corpus import Corpus
 from widemargin.errors import DataError
+from widemargin.markup.words import several
 
 #: A byte that could not be decoded.
 _UNDECODED = re.compile("[\udc80-\udcff]")
@@ -110,8 +111,8 @@ class SkippedSentences:
             attempt([block], block.first)
         except DataError as error:
             if len(self.flaws) == self.most:
-                several = f"{self.most} bad sentence{'s' * (self.most != 1)}"
-                raise DataError(f"{error} ({several} skipped before)") from None
+                before = several(self.most, "bad sentence")
+                raise DataError(f"{error} ({before} skipped before)") from None
             self.flaws.append(str(error))
 
 
