@@ -8,33 +8,63 @@ A change of the arguments of a loop asks for it; `tests/loops/test_ahead.py` say
 from __future__ import annotations
 
 import json
+import os
 import pathlib
 import subprocess
 import sys
+import tempfile
+import time
+from importlib import import_module
+from unittest import mock
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from benchmarks.startup import FIRST_CALLS, note_loops  # noqa: E402
 
-from widemargin.loops.ahead import LIST  # noqa: E402
+from widemargin.loops import ahead  # noqa: E402
 
-#: Calls that need several seconds of compiling.
-CALLS = ("TextClassifier", "Tagger", "Parser")
+#: Calls that need several seconds of compiling, by several loops.
+CALLS = ("KernelSVM", "TextClassifier", "Tagger", "Parser")
 
 
 def main() -> None:
-    """Run each call in a process of its own, and note its loops."""
+    """Run each call in a process of its own and note its loops; time their compiling in another."""
     if sys.argv[1:]:
-        print(json.dumps(note_loops(FIRST_CALLS[sys.argv[1]])))
+        call, *noted = sys.argv[1:]
+        with mock.patch.object(ahead, "_can_help", return_value=False):  # the list may be wrong
+            found = time_loops(json.loads(noted[0])) if noted else note_loops(FIRST_CALLS[call])
+        print(json.dumps(found))
         return
-    found = {}
+    listed = {}
     for call in CALLS:
-        done = subprocess.run(
-            [sys.executable, __file__, call], check=True, stdout=subprocess.PIPE, text=True
-        )
-        found[call] = json.loads(done.stdout)
-    LIST.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+        with tempfile.TemporaryDirectory() as cache:
+            listed[call] = _run(call, json.dumps(_run(call)), WIDEMARGIN_CACHE=cache)
+    ahead.LIST.write_text(json.dumps(listed, indent=1) + "\n", encoding="utf-8")
+
+
+def time_loops(loops: list[list[str]]) -> list[list[str | float]]:
+    """Compile loops; each with the seconds of processor time that it took."""
+    timed: list[list[str | float]] = []
+    for module, name, kinds in loops:
+        dispatcher = getattr(import_module(module), name).dispatcher
+        begin = time.process_time()
+        dispatcher.compile(ahead.types_of(kinds))
+        timed.append([module, name, kinds, round(time.process_time() - begin, 1)])
+    return timed
+
+
+def _run(*arguments: str, **environment: str) -> list[list[str]]:
+    """Run this program again; what it prints."""
+    done = subprocess.run(
+        [sys.executable, __file__, *arguments],
+        check=True,
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, **environment},
+    )
+    found: list[list[str]] = json.loads(done.stdout)
+    return found
 
 
 if __name__ == "__main__":

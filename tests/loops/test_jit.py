@@ -13,15 +13,16 @@ import sys
 
 import llvmlite
 import numba
-import numpy
+import numpy as np
 import pytest
 from forked import Forked, run_forked
 
 import widemargin
 from widemargin.cli.warmup import forget_old_versions
 from widemargin.loops import compiling, inner, jit, places
+from widemargin.loops.linear.scores import binary_scores
 from widemargin.loops.processor import RELEASED, Processor
-from widemargin.loops.separability.nearest_point import nearest_pass
+from widemargin.loops.storage import Dense
 
 linux_only = pytest.mark.skipif(
     (sys.platform, platform.machine()) != ("linux", "x86_64"), reason="numba loads all code"
@@ -253,7 +254,7 @@ def released(tmp_path_factory):
     (folder,) = digest_folders(root / "kept")
     shutil.copytree(folder, root / "widemargin" / "loops" / "compiled" / folder.name)
     (root / "widemargin" / "loops" / "compiled" / "made_with.txt").write_text("numba 0.1\n")
-    versions = {one.__name__: one.__version__ for one in (numba, llvmlite, numpy)}
+    versions = {one.__name__: one.__version__ for one in (numba, llvmlite, np)}
     fits = places.say_what_fits({folder.name: baseline.features}, versions)
     (root / "widemargin" / "loops" / "compiled" / places.FITS).write_text(fits)
     return root
@@ -288,13 +289,13 @@ def test_the_machine_code_of_a_release_is_called_without_numba(released, tmp_pat
         ("sources", "0" * 64),
         ("python", [3, 1]),
         ("versions", {"numba": "0.1", "llvmlite": llvmlite.__version__, "numpy": "1"}),
-        ("versions", {"numba": "0.1", "llvmlite": "0.1", "numpy": numpy.__version__}),
+        ("versions", {"numba": "0.1", "llvmlite": "0.1", "numpy": np.__version__}),
         ("folders", {"0" * 24: "+sse2"}),
     ],
 )
 def test_what_does_not_fit_is_left_to_numba(monkeypatch, tmp_path, fact, wrong):
     monkeypatch.setattr(places, "RELEASE", tmp_path)
-    versions = {one.__name__: one.__version__ for one in (numba, llvmlite, numpy)}
+    versions = {one.__name__: one.__version__ for one in (numba, llvmlite, np)}
     folders = {"unfit": "+sse2,+no_such_feature", "fit": RELEASED[-1].features}
     content = places.say_what_fits(folders, versions)
     for name in folders:
@@ -418,15 +419,14 @@ def test_an_inner_function_is_compiled_with_its_callers_only():
 @compiled_only
 def test_inner_functions_do_without_python_objects():
     """Numba keeps these at a global of LLVM for each function: only the loop reads its own."""
-    f, matrix, column = numba.float64, numba.float64[:, ::1], numba.float64[::1]
-    i, which, flags = numba.int64, numba.int64[::1], numba.boolean[::1]
-    kinds = (matrix, matrix, which, i, which, i, column, matrix, matrix, flags, f, f, f, i)
-    loop = numba.njit(**jit.OPTIONS)(nearest_pass.py_func)
+    rows, which = Dense(np.ones((1, 2)), 1.0), np.zeros(1, np.uint64)
+    kinds = tuple(map(numba.typeof, (rows, which, np.ones(3), np.ones(1))))
+    loop = numba.njit(**jit.OPTIONS)(binary_scores.py_func)
     loop.compile(kinds)
     source = loop.inspect_llvm(kinds)
     read = re.findall("= load ptr, ptr @(_ZN08NumbaEnv\\w+)", source)
     assert len(read) == 1
-    assert "12nearest_pass" in read[0]
+    assert "13binary_scores" in read[0]
 
 
 def test_forgetting_old_versions_takes_nothing_else(tmp_path):

@@ -9,7 +9,8 @@ import hashlib
 import numpy as np
 import pytest
 import scipy.sparse
-from interpreted import run_python
+from forked import run_forked
+from interpreted import environment, told_interpreted
 
 import widemargin
 from widemargin.loops.jit import jit
@@ -29,8 +30,12 @@ from widemargin.loops.lowlevel.vectors import add_rows, aligned, fetch_rows, max
 u = np.uint64
 #: Widths of rows: every way in which they are divided into vectors, and two blocks.
 WIDTHS = (8, 16, 32, 48, 64, 80, 128)
-PIECES = "import test_lowlevel; print(test_lowlevel.piece_bits())"
-LEARNED = "import test_lowlevel; print(test_lowlevel.learned_bits())"
+#: Prints what is to be compared.
+PROGRAM = """
+import test_lowlevel
+print(test_lowlevel.piece_bits())
+print(test_lowlevel.learned_bits())
+"""
 
 
 @jit()
@@ -150,20 +155,17 @@ def learned_bits():
     return digest.hexdigest()
 
 
-def run_plain(program, interpreted, monkeypatch):
-    monkeypatch.setenv("WIDEMARGIN_PLAIN_LOOPS", "1")
-    return run_python("-c", program, interpreted=interpreted).strip()
+@pytest.fixture(scope="module")
+def bits():
+    return [piece_bits(), learned_bits()]
 
 
-def test_every_piece_gives_the_bits_of_its_plain_version(monkeypatch):
-    assert run_plain(PIECES, True, monkeypatch) == piece_bits()
-
-
-@pytest.mark.plain_loops
-def test_every_piece_gives_the_bits_of_its_plain_version_compiled(monkeypatch):
-    assert run_plain(PIECES, False, monkeypatch) == piece_bits()
+def test_plain_versions_give_the_same_bits_interpreted(bits):
+    assert told_interpreted(PROGRAM).split() == bits
 
 
 @pytest.mark.plain_loops
-def test_plain_loops_learn_the_same_bits(monkeypatch):
-    assert run_plain(LEARNED, False, monkeypatch) == learned_bits()
+def test_plain_versions_give_the_same_bits_compiled(bits):
+    plain = {**environment(interpreted=False), "WIDEMARGIN_PLAIN_LOOPS": "1"}
+    done = run_forked("-c", PROGRAM, env=plain)
+    assert done.stdout.split() == bits, done.stderr

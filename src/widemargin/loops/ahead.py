@@ -3,14 +3,16 @@
 A first call compiles its loops one after the other, each when it is reached. But which loops come
 is known from the beginning: `first_calls.json` lists them, with the types of their arguments, for
 calls with default settings. While this process compiles the first ones, another one begins with
-the last (`compile_ahead`), and where they meet, one waits for the other (`loops/turns.py`). What
-the list does not have is compiled as ever, so it can make nothing wrong. `.ci/list_first_calls.py`
-writes it.
+those that take longest (`compile_ahead`). No loop is compiled twice (`loops/turns.py`): a process
+that needs what the other is compiling takes another loop of the list meanwhile
+(`compile_meanwhile`), so that both processors work until nothing is left. What the list does not
+have is compiled as ever, so it can make nothing wrong. `.ci/list_first_calls.py` writes it.
 """
 
 from __future__ import annotations
 
 import atexit
+import contextlib
 import functools
 import gc
 import json
@@ -36,19 +38,31 @@ sys.path[:] = json.loads(sys.argv[1])
 from widemargin.loops.ahead import compile_listed
 compile_listed(json.loads(sys.argv[2]), int(sys.argv[3]))
 """
-#: The processes that were started.
+#: The processes that were started, and what the last of them was given.
 _others: list[subprocess.Popen[bytes]] = []
-#: Loops that must be missing for a second process to pay: it takes a second of processor time to
-#: start Python with numba, which is what a loop takes.
-_WORTHWHILE = 2
+_shared: list[Listed] = []
+#: Seconds of compiling that a second process must be able to take over: to start Python with numba
+#: takes one.
+_WORTHWHILE = 2.0
 
 
 class Listed(NamedTuple):
-    """A loop of a first call, and the kinds of its arguments in the words of `name_kinds`."""
+    """A loop of a first call.
+
+    Attributes
+    ----------
+    module, name : str
+        Where it is.
+    kinds : str
+        The kinds of its arguments, in the words of `name_kinds`.
+    seconds : float
+        How long it took to compile where the list was made.
+    """
 
     module: str
     name: str
     kinds: str
+    seconds: float
 
 
 @functools.cache
@@ -82,7 +96,7 @@ def _start_once(call: str) -> None:
     """Start the other process; end it with this one."""
     try:
         missing = _find_missing(call)
-        if len(missing) < _WORTHWHILE:
+        if sum(one.seconds for one in missing[1:]) < _WORTHWHILE:
             return
         given = (json.dumps(sys.path), json.dumps(missing), str(os.getpid()))
         other = subprocess.Popen(
@@ -95,6 +109,7 @@ def _start_once(call: str) -> None:
     except (OSError, ValueError, LookupError):
         return  # this process compiles all of them
     _others.append(other)
+    _shared[:] = missing
     atexit.register(_end, other, os.getpid())
 
 
@@ -108,29 +123,52 @@ def _end(other: subprocess.Popen[bytes], owner: int) -> None:
 def _find_missing(call: str) -> list[Listed]:
     """The loops that are nowhere kept; all, if it is not known where that would be."""
     folders = [folder for folder in places.known_folders(PLAIN) if folder]
-    return [one for one in listed_loops(call) if not direct.is_kept(folders, *one)]
+    return [one for one in listed_loops(call) if not direct.is_kept(folders, *one[:3])]
+
+
+def compile_meanwhile() -> bool:
+    """Compile a loop of the list while another process compiles the one that is needed now.
+
+    Returns
+    -------
+    bool
+        Whether there was one; nobody else had begun with it.
+    """
+    while _shared:
+        with contextlib.suppress(Exception):  # the call itself tells what is wrong, if it needs it
+            if _compile_unless_taken(_shared.pop(0)):
+                return True
+    return False
+
+
+def _compile_unless_taken(one: Listed) -> bool:
+    """Compile a loop, unless a process compiles it or has done so; whether it was compiled."""
+    from widemargin.loops import compiling, turns
+
+    folder = compiling.cache_folder()
+    if folder is None or direct.is_kept([str(folder)], *one[:3]):
+        return False
+    kinds = types_of(one.kinds)
+    turn = compiling.name_turn(f"{one.module}.{one.name}", kinds)
+    if turns.is_taken(folder / compiling.TURNS, turn):
+        return False
+    getattr(import_module(one.module), one.name).dispatcher.compile(kinds)
+    return True
 
 
 # In the other process.
 
 
-def compile_listed(loops: list[list[str]], parent: int) -> None:
-    """Compile loops of the list, from the last to the first, as long as the parent lives."""
-    from widemargin.loops import compiling, turns
+def compile_listed(loops: list[list[Any]], parent: int) -> None:
+    """Compile loops of the list, the longest first, as long as the parent lives."""
     from widemargin.loops.jit import compile_quietly
 
-    folder = compiling.cache_folder()
-    if folder is None:
-        return
     compile_quietly()
     gc.disable()  # this process ends soon
-    for one in map(Listed._make, reversed(loops)):
+    for one in sorted(map(Listed._make, loops), key=lambda one: -one.seconds):
         if os.getppid() != parent:
             return
-        kinds = types_of(one.kinds)
-        turn = compiling.name_turn(f"{one.module}.{one.name}", kinds)
-        if not turns.is_taken(folder / compiling.TURNS, turn):
-            getattr(import_module(one.module), one.name).dispatcher.compile(kinds)
+        _compile_unless_taken(one)
 
 
 #: A name, an array's dimensions and flags, or what is between them.

@@ -28,6 +28,7 @@ from numba.core.runtime import rtsys
 from numba.core.sigutils import normalize_signature
 
 from widemargin.loops import direct, places
+from widemargin.loops.ahead import compile_meanwhile
 from widemargin.loops.inner import INNER, WHOLE, call_inside, keep_inside
 from widemargin.loops.jit import PLAIN, is_quiet, tell_numba
 from widemargin.loops.processor import RELEASED, Processor, this_processor
@@ -222,7 +223,8 @@ class _SafeCache(_Kept):
         if found is None:
             tell_compiling()
         if found is None and _CACHE is not None:
-            self._turn.wait(name_turn(self._name, normalize_signature(sig)[0]))
+            turn = name_turn(self._name, normalize_signature(sig)[0])
+            self._turn.wait(turn, meanwhile=compile_meanwhile)
             found = self.find(sig, target_context)
         return found
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import pathlib
 import time
+from collections.abc import Callable
 from typing import Any
 
 try:
@@ -34,15 +35,25 @@ class Turn:
         self._folder = folder
         self._file: Any = None
 
-    def wait(self, name: str) -> None:
-        """Wait until nobody else compiles what has this name, and take the turn."""
+    def wait(self, name: str, meanwhile: Callable[[], bool] = lambda: False) -> None:
+        """Wait until nobody else compiles what has this name, and take the turn.
+
+        Parameters
+        ----------
+        name : str
+            The name.
+        meanwhile : callable
+            Called instead of sleeping, as long as it finds something to do and returns True.
+        """
         self.end()
         with contextlib.suppress(OSError):
             self._folder.mkdir(mode=0o700, exist_ok=True)
-            self._file = open(self._folder / name, "w")  # noqa: SIM115
+            file = open(self._folder / name, "w")  # noqa: SIM115
             given_up = time.monotonic() + _LONGEST
-            while not _lock(self._file) and time.monotonic() < given_up:
-                time.sleep(_LOOK)
+            while not _lock(file) and time.monotonic() < given_up:
+                if not meanwhile():
+                    time.sleep(_LOOK)
+            self._file = file
 
     def end(self) -> None:
         """Let others have their turn."""
