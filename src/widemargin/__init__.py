@@ -17,20 +17,17 @@ if TYPE_CHECKING:  # for type checkers and editors; when run, names load on firs
         ModelFileError,
         NotSeparableWarning,
     )
-    from widemargin.estimators import (
-        Distributed,
-        HashedText,
-        KernelPerceptron,
-        KernelSVM,
-        LinearSVM,
-        OnlineLogistic,
-        PassiveAggressive,
-        Perceptron,
-        TableClassifier,
-        TextClassifier,
-        load,
-        tune,
-    )
+    from widemargin.estimators.distributed import Distributed
+    from widemargin.estimators.files import load
+    from widemargin.estimators.kernel_perceptron import KernelPerceptron
+    from widemargin.estimators.kernel_svm import KernelSVM
+    from widemargin.estimators.linear_svm import LinearSVM
+    from widemargin.estimators.online_logistic import OnlineLogistic
+    from widemargin.estimators.passive_aggressive import PassiveAggressive
+    from widemargin.estimators.perceptron import Perceptron
+    from widemargin.estimators.table import TableClassifier
+    from widemargin.estimators.text import HashedText, TextClassifier
+    from widemargin.estimators.tuned import tune
     from widemargin.evaluate.ranking import curves
     from widemargin.kernels.check import check_kernel
     from widemargin.kernels.gram import gram_matrix
@@ -76,28 +73,28 @@ _HOMES = {
     "ClusterError": "widemargin.errors",
     "DataError": "widemargin.errors",
     "DataWarning": "widemargin.errors",
-    "Distributed": "widemargin.estimators",
-    "HashedText": "widemargin.estimators",
+    "Distributed": "widemargin.estimators.distributed",
+    "HashedText": "widemargin.estimators.text",
     "History": "widemargin.training.history",
     "KernelModel": "widemargin.models.kernel",
-    "KernelPerceptron": "widemargin.estimators",
-    "KernelSVM": "widemargin.estimators",
+    "KernelPerceptron": "widemargin.estimators.kernel_perceptron",
+    "KernelSVM": "widemargin.estimators.kernel_svm",
     "KernelSVMModel": "widemargin.models.kernel_svm",
     "Lemmatizer": "widemargin.structured.lemmas.lemmatizer",
     "LinearModel": "widemargin.models.linear",
-    "LinearSVM": "widemargin.estimators",
+    "LinearSVM": "widemargin.estimators.linear_svm",
     "ModelFileError": "widemargin.errors",
     "Morphologizer": "widemargin.structured.morphology.morphologizer",
     "NotSeparableWarning": "widemargin.errors",
-    "OnlineLogistic": "widemargin.estimators",
+    "OnlineLogistic": "widemargin.estimators.online_logistic",
     "Parser": "widemargin.structured.parser.parser",
-    "PassiveAggressive": "widemargin.estimators",
-    "Perceptron": "widemargin.estimators",
+    "PassiveAggressive": "widemargin.estimators.passive_aggressive",
+    "Perceptron": "widemargin.estimators.perceptron",
     "StructuredPerceptron": "widemargin.structured",
     "Tagger": "widemargin.structured.tagger.tagger",
     "Tokenizer": "widemargin.structured.tokenizer.tokenizer",
-    "TableClassifier": "widemargin.estimators",
-    "TextClassifier": "widemargin.estimators",
+    "TableClassifier": "widemargin.estimators.table",
+    "TextClassifier": "widemargin.estimators.text",
     "animate": "widemargin.plots",
     "boolean_network": "widemargin.models.networks",
     "certify": "widemargin.separability.entry",
@@ -106,7 +103,7 @@ _HOMES = {
     "curves": "widemargin.evaluate.ranking",
     "gram_matrix": "widemargin.kernels.gram",
     "lab": "widemargin.web.lab.start",
-    "load": "widemargin.estimators",
+    "load": "widemargin.estimators.files",
     "load_model": "widemargin.models.linear",
     "plot_bound": "widemargin.plots",
     "plot_boundary": "widemargin.plots",
@@ -125,7 +122,7 @@ _HOMES = {
     "report": "widemargin.pages.reports",
     "shattered": "widemargin.separability.shattering",
     "stream": "widemargin.data.reading",
-    "tune": "widemargin.estimators",
+    "tune": "widemargin.estimators.tuned",
 }
 #: Public modules by the names that users know them by.
 _MODULES = {
