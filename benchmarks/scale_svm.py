@@ -37,7 +37,7 @@ def compare(toy: bool, scratch: pathlib.Path) -> Comparison:
     cost = 1.0 / (_LAMBDA * rows)
 
     def ours(_: int) -> Any:
-        learner = widemargin.LinearSVM(C=cost, random_state=0, tol=0.001)
+        learner = widemargin.LinearSVM(C=cost, loss="hinge", random_state=0, tol=0.001)
         made = widemargin.Distributed(learner, client=clients[2], partitions=len(paths))
         local = made.fit(paths, dtype=np.float32).to_local()
         return local.coef_.ravel(), local.intercept_.item()
@@ -52,7 +52,11 @@ def compare(toy: bool, scratch: pathlib.Path) -> Comparison:
 
     sides = [
         Side(
-            _OURS, "Distributed(LinearSVM(tol=0.001)), 8 partitions", ours, objective, threads=None
+            _OURS,
+            "Distributed(LinearSVM(loss='hinge', tol=0.001)), 8 partitions",
+            ours,
+            objective,
+            threads=None,
         ),
         Side(
             _SPARK,

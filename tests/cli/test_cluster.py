@@ -1,16 +1,16 @@
 """`widemargin train --dask`: the program on a cluster, and what it refuses."""
 
 import json
+from importlib.util import find_spec
 
 import numpy as np
 import pytest
-from tests.distribute.test_mixing import some_rows, write_rows
-from tests.shell import run
+from partitioned import some_rows, write_rows
+from shell import run
 
 import widemargin
 
-pytest.importorskip("distributed", reason="needs Dask, of the extra dask")
-from distributed import Client, LocalCluster
+needs_dask = pytest.mark.skipif(not find_spec("distributed"), reason="Dask: the extra dask")
 
 
 @pytest.fixture
@@ -18,7 +18,10 @@ def rows(tmp_path):
     return write_rows(tmp_path / "rows.svm", *some_rows(300, 12, 3))
 
 
+@needs_dask
 def test_trains_measures_and_resumes(rows, tmp_path):
+    from distributed import Client, LocalCluster
+
     with (
         LocalCluster(
             n_workers=2, threads_per_worker=1, processes=False, dashboard_address=":0"
@@ -48,6 +51,7 @@ def test_trains_measures_and_resumes(rows, tmp_path):
     assert widemargin.load(tmp_path / "svm.wm").certificate_.gap == solved["gap"]
 
 
+@needs_dask
 @pytest.mark.parametrize(
     ("words", "told"),
     [

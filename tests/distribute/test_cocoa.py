@@ -43,7 +43,7 @@ def test_the_certificate_is_that_of_the_weights(tmp_path):
     path = write_rows(tmp_path / "rows.svm", *some_rows(150, 10, 2))
     X, y = widemargin.read(path)
     with pytest.warns(ConvergenceWarning, match="relative gap"):
-        made = solve(LinearSVM(random_state=0, epochs=5), path, 3)
+        made = solve(LinearSVM(loss="hinge", random_state=0, epochs=5), path, 3)
     found, model = made.certificate_, made.model_
     signs = np.where(y == 1, 1, -1).astype(np.int8)
     problem = BinaryObjective(Rows.of(X), signs, np.ones(len(y)), False, False)

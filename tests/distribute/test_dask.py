@@ -3,20 +3,27 @@
 import os
 import signal
 import threading
+from importlib.util import find_spec
 
 import numpy as np
 import pytest
+from partitioned import assert_same_bits, fit, some_rows, write_rows
 from tagged_sentences import made_sentences
-from tests.distribute.test_mixing import assert_same_bits, fit, some_rows, write_rows
 
 from widemargin import ClusterError, DataError, Distributed, KernelSVM, Perceptron, Tagger
 from widemargin.distribute.engine import SerialEngine
 
-distributed = pytest.importorskip("distributed", reason="needs Dask, of the extra dask")
-from distributed import Client, LocalCluster  # noqa: E402
+pytestmark = pytest.mark.skipif(not find_spec("distributed"), reason="Dask: the extra dask")
 
-from widemargin.distribute import clusters, dask_engine  # noqa: E402
-from widemargin.distribute.dask_engine import DaskEngine  # noqa: E402
+
+@pytest.fixture(autouse=True, scope="module")
+def _dask():
+    """Import Dask where its tests run: that takes seconds."""
+    global Client, LocalCluster, clusters, dask_engine, DaskEngine
+    from distributed import Client, LocalCluster
+
+    from widemargin.distribute import clusters, dask_engine
+    from widemargin.distribute.dask_engine import DaskEngine
 
 
 @pytest.fixture(scope="module")

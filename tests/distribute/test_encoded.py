@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from tests.distribute.test_mixing import SendingEngine
+from partitioned import SendingEngine
 
 from widemargin import (
     DataError,

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
+from partitioned import BreakingEngine, SendingEngine
 from small_language import made_corpus
 from tagged_sentences import made_sentences
-from tests.distribute.test_mixing import BreakingEngine, SendingEngine
 
 import widemargin
 from widemargin import Distributed, Parser, Tagger

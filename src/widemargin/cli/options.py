@@ -191,7 +191,7 @@ _ENCODING = [
     click.option(
         "--weighting",
         type=click.Choice(["count", "binary", "sublinear"]),
-        help="Texts: how much a word counts that occurs several times (default: sublinear).",
+        help="Texts: how much a word that occurs several times counts (default: sublinear).",
     ),
     click.option(
         "--idf/--no-idf",
@@ -204,7 +204,7 @@ words = click.option(
     "--words",
     type=click.IntRange(1),
     metavar="N",
-    help="Files of columns: the number of the column of the words (default: 1).",
+    help="CoNLL columns: the number of the column that holds the words (default: 1).",
 )
 _ASKING = [
     click.argument("model"),

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from widemargin import __version__
+from widemargin.data.memory import keep_memory_on_dask_workers
 from widemargin.errors import ClusterError, DataWarning
 
 #: How often the driver is given a chance to look at Ctrl-C and the clock.
@@ -281,6 +282,7 @@ class _Call:
                 f"a worker has widemargin {__version__}, and this process {self.version}: install"
                 " the same"
             )
+        keep_memory_on_dask_workers()
         later = iter(outcomes)
         return self.function(*(next(later) if one is _LATER else one for one in self.arguments))
 

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from widemargin.data.encode.numbers import NumbersEncoder
 from widemargin.distribute.engine import Engine, tree
 from widemargin.distribute.first_pass import (
     Facts,
@@ -120,7 +121,7 @@ def load_partitions(
     found = _survey(engine, read, partitions, encoder, tick)
     _check(found, demands)
     named = found.encoder
-    if named is not None:
+    if named is not None and not isinstance(named, NumbersEncoder):  # vectors have no names
         handle = engine.submit("name features", name_features, read[0], named)
         (named,) = _wait(engine, [handle], tick)
     width = found.width if found.encoder is None else found.encoder.width

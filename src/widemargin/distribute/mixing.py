@@ -38,6 +38,9 @@ MIXTURES = ("uniform", "touched")
 #: Changes of more than this fraction of all weights travel without the numbers of their columns,
 #: which take a third of their bytes.
 _DENSE = 0.75
+#: Two changes that together have more than this fraction of all columns are added column by column:
+#: to merge two halves of 262,144 columns takes 20 ms, and to add all columns 1 ms.
+_MERGED = 0.5
 
 
 @dataclass(frozen=True)
@@ -81,14 +84,16 @@ class Change:
     Attributes
     ----------
     places : array or None
-        The columns of all weights that changed, ascending, the bias after all features; None
-        stands for all of them.
+        The columns that changed, ascending, the bias after all features; None stands for all of
+        them.
     moved : array (k, columns)
         w_i - w, in float64.
     gathered : array (k, columns) or (0, columns)
         The sum of w_t - w over all hypotheses w_t, for the average; empty if none is kept.
     touched : array
         How many partitions changed each column.
+    width : int
+        How many columns all weights have, that of the bias included.
     partitions, examples, mistakes, updates, loss
         How many partitions these are, and the counts of the epoch.
     votes : float
@@ -101,6 +106,7 @@ class Change:
     moved: np.ndarray
     gathered: np.ndarray
     touched: np.ndarray
+    width: int
     partitions: int
     examples: int
     mistakes: int
@@ -157,7 +163,8 @@ def _change(
     dense = np.count_nonzero(differs) > _DENSE * (loaded.width + 1)
     partitions = int(counts[0] > 0)
     if dense and loaded.whole:
-        return Change(None, moved, gathered, touched.astype(np.int64), partitions, *counts)
+        every = touched.astype(np.int64)
+        return Change(None, moved, gathered, every, loaded.width + 1, partitions, *counts)
     order = loaded.ascending
     chosen = order[differs[order]]
     found = Change(
@@ -165,19 +172,20 @@ def _change(
         np.ascontiguousarray(moved[:, chosen]),
         np.ascontiguousarray(gathered[:, chosen]),
         touched[chosen].astype(np.int64),
+        loaded.width + 1,
         partitions,
         *counts,
     )
-    return _spread(found, loaded.width) if dense else found
+    return _spread(found) if dense else found
 
 
-def _spread(change: Change, width: int) -> Change:
+def _spread(change: Change) -> Change:
     """The same change, of all columns."""
     if change.places is None:
         return change
 
     def spread(array: np.ndarray) -> np.ndarray:
-        room = np.zeros((len(array), width + 1), array.dtype)
+        room = np.zeros((len(array), change.width), array.dtype)
         room[:, change.places] = array
         return room
 
@@ -197,11 +205,11 @@ def add_changes(one: Change, other: Change) -> Change:
         for name in ("partitions", "examples", "mistakes", "updates", "loss", "votes")
     }
     counts["longest"] = max(one.longest, other.longest)
-    for dense, rest in ((one, other), (other, one)):
-        if dense.places is None:
-            one, other = dense, _spread(rest, dense.moved.shape[1] - 1)
-            summed = (one.moved + other.moved, one.gathered + other.gathered)
-            return Change(None, *summed, one.touched + other.touched, **counts)
+    known = [len(change.places) for change in (one, other) if change.places is not None]
+    if len(known) < 2 or sum(known) > _MERGED * one.width:
+        one, other = _spread(one), _spread(other)
+        summed = (one.moved + other.moved, one.gathered + other.gathered)
+        return Change(None, *summed, one.touched + other.touched, one.width, **counts)
     assert one.places is not None
     assert other.places is not None
     places, mine, theirs = merged(one.places, other.places)
@@ -214,7 +222,7 @@ def add_changes(one: Change, other: Change) -> Change:
 
     touched = added(one.touched[None], other.touched[None])[0]
     moved, gathered = added(one.moved, other.moved), added(one.gathered, other.gathered)
-    return Change(places, moved, gathered, touched, **counts)
+    return Change(places, moved, gathered, touched, one.width, **counts)
 
 
 def merged(one: np.ndarray, other: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

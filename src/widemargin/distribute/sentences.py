@@ -81,6 +81,7 @@ def _change(training: SentenceTraining, before: np.ndarray, began: float, counts
         np.ascontiguousarray(moved),
         np.ascontiguousarray(gathered),
         np.any(moved != 0.0, axis=0).astype(np.int64),
+        len(now),
         1,
         counts.examples,
         counts.mistakes,

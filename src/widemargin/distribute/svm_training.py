@@ -137,7 +137,7 @@ class SVMTraining(Rounds):
 
     def _round(self, sigma: np.ndarray) -> Round:
         settings = self.settings
-        squared = settings.loss == "squared_hinge"
+        squared = settings.squared
         number = self.epoch - 1
         return Round(float(settings.C), squared, settings.constant, sigma, self.seed, number)
 
@@ -182,7 +182,7 @@ class SVMTraining(Rounds):
         """Mix the proposals for one problem, and learn how far the partitions' changes overlap."""
         assert self.costs is not None
         W, problems = self.state.W, len(self.state.W)
-        squared = self.settings.loss == "squared_hinge"
+        squared = self.settings.squared
         hull = self.hulls[c]
         up, away = hull.now.w.copy(), np.zeros_like(W[c])
         up[step.places] += step.moved[c]
