@@ -1202,7 +1202,7 @@ def test_L24_the_bound_by_margin_holds_for_points_that_are_shattered():
 @pytest.mark.parametrize("seed", range(5))
 def test_L25_the_svms_direction_bounds_mistakes_on_data_that_is_nearly_separable(seed):
     X, y = whole_numbers(seed, noise=3)
-    svm = LinearSVM(fit_intercept=False, random_state=0).fit(X, y)
+    svm = LinearSVM(loss="hinge", fit_intercept=False, random_state=0).fit(X, y)
     length = np.linalg.norm(svm.coef_)
     u, gamma, R = svm.coef_[0] / length, 1.0 / length, np.linalg.norm(X, axis=1).max()
     p = textbook(keep="vote", fit_intercept=False, epochs=1).fit(X, y)
@@ -1240,7 +1240,7 @@ def test_L30_no_other_separator_has_a_larger_margin(seed):
 @pytest.mark.parametrize("C", [0.1, 1.0, 10.0])
 def test_L31_the_soft_margin_costs_less_than_any_other_weights(C):
     X, y = whole_numbers(0, noise=4)
-    svm = LinearSVM(C=C, fit_intercept=False, tol=1e-9, random_state=0).fit(X, y)
+    svm = LinearSVM(C=C, loss="hinge", fit_intercept=False, tol=1e-9, random_state=0).fit(X, y)
 
     def lecture(w, C):
         """|w|^2 + C sum xi, as printed: its C is twice ours."""
@@ -1258,7 +1258,7 @@ def test_L31_the_soft_margin_costs_less_than_any_other_weights(C):
 
 def test_L32_the_dual_has_the_same_value_and_makes_the_weights():
     X, y = whole_numbers(0, noise=4)
-    svm = LinearSVM(C=0.5, bias="free", tol=1e-9, random_state=0).fit(X, y)
+    svm = LinearSVM(C=0.5, loss="hinge", bias="free", tol=1e-9, random_state=0).fit(X, y)
     alpha, b = svm.certificate_.alpha, svm.intercept_[0]
     assert np.all((alpha >= 0.0) & (alpha <= 0.5))
     assert abs(alpha @ y) < 1e-9

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 import scipy.sparse
 from interpreted import assert_both_tell_the_same
+from naive_linear_svm import naive_pass, objectives
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
-from test_svm import naive_pass, objectives
 
 from widemargin import DataError, LinearSVM
 from widemargin.data.rows import Rows, frozen
@@ -181,16 +181,16 @@ def test_few_epochs_leave_a_true_gap_and_a_warning():
 
 def test_what_float32_cannot_hold_is_solved_class_by_class(monkeypatch):
     X, codes = documents(n=80, k=3, dtype=np.float64)
-    usual = LinearSVM(tol=1e-4, random_state=0).fit(X, codes)
+    usual = LinearSVM(loss="hinge", tol=1e-4, random_state=0).fit(X, codes)
     scale = 1e12
     assert shared_rows(problems(X * scale, codes, 3).problems[0], 3) is None
-    large = LinearSVM(C=scale**-2.0, tol=1e-4, fit_intercept=scale, random_state=0)
-    large.fit(X * scale, codes)
+    how = {"C": scale**-2.0, "loss": "hinge", "tol": 1e-4, "fit_intercept": scale}
+    large = LinearSVM(**how, random_state=0).fit(X * scale, codes)
     np.testing.assert_allclose(large.coef_ * scale, usual.coef_, atol=5e-3)
     monkeypatch.setattr(
         SideBySide, "finite", property(lambda self: False, lambda *_: None), raising=False
     )
-    svm = LinearSVM(tol=1e-4, random_state=0).fit(X, codes)
+    svm = LinearSVM(loss="hinge", tol=1e-4, random_state=0).fit(X, codes)
     assert max(relative_gaps(svm, X, codes, 1.0, False)) <= 1e-4
 
 

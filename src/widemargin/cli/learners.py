@@ -148,7 +148,7 @@ LEARNERS = {
         "Annotator",
         "widemargin.cli.annotator:AnnotatorTrainer",
         ("beam", "max_seconds"),
-        frozenset({"skip_bad"}),
+        frozenset({"skip_bad", "small"}),
     ),
     "parser": Learner(
         "Parser",

@@ -9,11 +9,11 @@ from typing import Any
 import click
 import numpy as np
 
-from widemargin.cli.memory import give_back_large_arrays
 from widemargin.cli.row_trainer import RowTrainer, describe_accuracy
 from widemargin.cli.trainer import NOTHING, Job, Section
 from widemargin.cli.training_data import Examples, read_examples, read_held_out
 from widemargin.data.datasets import Classes, Encoded, make_encoder
+from widemargin.data.memory import give_back_large_arrays
 from widemargin.data.readers.files import Files
 from widemargin.models.linear import LinearModel, model_of
 from widemargin.online.fit import check_classes, fit_linear

@@ -82,7 +82,7 @@ class SVMTrainer(RowTrainer):
             classes=classes,
             state=state,
             keep="last",
-            rule=self.settings.loss,
+            rule=self.settings.rule,
             bias=self.settings.weighted,
             learner=self.estimator,
             params={**self.params, "random_state": self.seed},
@@ -94,9 +94,9 @@ class SVMTrainer(RowTrainer):
     def describe_learner(self, model: Any) -> Section:
         """The loss and C, and how long training took."""
         settings, history = self.settings, model.history
-        line = f"{self.estimator}, {settings.loss} loss, C = {settings.C:g}, {len(history)} epochs"
+        line = f"{self.estimator}, {settings.rule} loss, C = {settings.C:g}, {len(history)} epochs"
         return Section(
-            {"loss": settings.loss, "C": settings.C}, [f"{line}; stopped: {history.stopped}"]
+            {"loss": settings.rule, "C": settings.C}, [f"{line}; stopped: {history.stopped}"]
         )
 
     def describe_result(self, model: Any) -> Section:

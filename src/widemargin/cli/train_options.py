@@ -112,7 +112,7 @@ _EVERY = [
         "--valid",
         help="Held-out examples: a file, or a fraction of the examples such as 0.1. Learning from"
         " mistakes stops when their score no longer improves. By default a tenth, at most 10,000,"
-        " of 100 or more examples in memory is held out, which only measures the model.",
+        " of 100 or more examples in memory is held out, only to measure the model.",
     ),
     click.option(
         "--no-holdout",
@@ -158,8 +158,8 @@ _LEARNING = [
     click.option(
         "--shuffle",
         type=click.Choice(["blocks", "rows", "once", "draw", "no"]),
-        help="Order of the examples: shuffled in every epoch, in blocks that are read fast or row"
-        " by row; shuffled once; drawn with replacement; or as they come (default: blocks).",
+        help="Order of the examples: shuffled in every epoch, in blocks that are fast to read or"
+        " row by row; shuffled once; drawn with replacement; or as they come (default: blocks).",
     ),
     click.option(
         "--multiclass",
@@ -225,7 +225,9 @@ _WEIGHTS = [
 _SVM = [
     click.option("--tol", type=float, help="Relative duality gap to reach (default: 0.001)."),
     click.option(
-        "--loss", type=click.Choice(["hinge", "squared_hinge"]), help="The loss (default: hinge)."
+        "--loss",
+        type=click.Choice(["hinge", "squared_hinge"]),
+        help="Loss function (default: squared_hinge, or hinge with --multiclass joint).",
     ),
     click.option(
         "--bias",
@@ -283,8 +285,8 @@ _CLUSTERS = [
         "--mix",
         type=click.Choice(["touched", "uniform"]),
         help="How the weights of the partitions are mixed after each epoch: each feature's changes"
-        " divided by the number of partitions that changed it, or by that of all (default:"
-        " touched).",
+        " divided by the number of partitions that changed it (touched), or by the number of all"
+        " partitions (uniform). Default: touched.",
     ),
 ]
 _SENTENCES = [
@@ -318,17 +320,18 @@ _SENTENCES = [
     click.option(
         "--committee",
         type=click.IntRange(1),
-        help="Train this many taggers in different orders, and average them: takes that many"
-        " times as long, and tags as fast. On dev sets, 4 gained 1.3 points (10,000 tokens to learn"
-        " from), 0.5 and 0.3 (40,000), and nothing (200,000) (default: 1;"
-        " for tokenizers 4).",
+        help="Train this many taggers in different orders, and average them. Training takes"
+        " that many times as long, tagging no longer. On dev sets, 4 taggers gained 1.3 points"
+        " with 10,000 tokens to learn from, 0.5 and 0.3 with 40,000, and nothing with 200,000"
+        " (default: 1; for tokenizers 4).",
     ),
     click.option("--half", is_flag=True, help="Save the weights in half precision (16 bits)."),
     click.option(
         "--small",
         is_flag=True,
         help="Save a small model: weights of 6 bits, and without features whose weights are below"
-        " 2 % of the largest. The file is a third to a half as large, at less than 0.1 points.",
+        " 2 % of the largest. The file is a third to a half as large; where it was measured,"
+        " accuracy dropped by at most 0.2 points.",
     ),
     click.option(
         "--calibrate",

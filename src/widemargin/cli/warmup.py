@@ -31,7 +31,7 @@ from widemargin.data.rows import Rows, Stack, frozen
 from widemargin.kernel_machines.perceptron.fit import fit_kernel_perceptron
 from widemargin.kernel_machines.perceptron.settings import KernelSettings
 from widemargin.kernel_machines.svm.fit import KernelSVMSettings, fit_kernel_svm
-from widemargin.linear_svm.fit import SVMSettings, fit_svm
+from widemargin.linear_svm.fit import LOSSES, SVMSettings, fit_svm
 from widemargin.linear_svm.newton_joint import JointIterate, SmoothedJoint, iterate
 from widemargin.loops import direct, places
 from widemargin.loops.jit import cache_folder, compile_quietly
@@ -93,7 +93,8 @@ def _learn_rows(matrix: Any, dtype: Any) -> None:
         model = LinearModel(labels, state, keep="vote")
         model.predict(rows)
         model.using("average").predict(rows)
-        fit_svm(rows, labels, codes, SVMSettings(fit_intercept=False), rng)
+        for loss in LOSSES:
+            fit_svm(rows, labels, codes, SVMSettings(loss=loss, fit_intercept=False), rng)
         if rows.is_sparse:
             columns = Columns(rows.width)
             columns.number(rows)
@@ -113,7 +114,8 @@ def _separate_classes(dtype: Any) -> None:
     matrix = np.tile(np.eye(70, dtype=dtype), (3, 1))
     rows, rng = Rows.of(matrix), np.random.default_rng(0)
     codes = (np.arange(rows.n) % 3).astype(np.int64)
-    fit_svm(rows, np.arange(3), codes, SVMSettings(C=100.0), rng)
+    for loss in LOSSES:
+        fit_svm(rows, np.arange(3), codes, SVMSettings(C=100.0, loss=loss), rng)
     joint = SVMSettings(multiclass="joint")
     fit_svm(rows, np.arange(3), codes, joint, rng)
     fit_svm(Rows.of(scipy.sparse.csr_matrix(matrix)), np.arange(3), codes, joint, rng)

@@ -162,7 +162,7 @@ def _examples(X: Any) -> Any:
     if hasattr(X, "tocsr"):
         return X.tocsr()
     if not hasattr(X, "shape") and len(X) and isinstance(X[0], str):
-        from widemargin.estimators import HashedText
+        from widemargin.estimators.text import HashedText
 
         return HashedText(ngrams=2).fit_transform(X)
     X = np.asarray(X)

@@ -54,21 +54,26 @@ def contenders(C: float, epochs: int, seed: int | None) -> dict[str, Contender]:
     """
     from sklearn.linear_model import LogisticRegression
 
-    from widemargin import estimators
+    from widemargin.estimators.kernel_perceptron import KernelPerceptron
+    from widemargin.estimators.kernel_svm import KernelSVM
+    from widemargin.estimators.linear_svm import LinearSVM
+    from widemargin.estimators.online_logistic import OnlineLogistic
+    from widemargin.estimators.passive_aggressive import PassiveAggressive
+    from widemargin.estimators.perceptron import Perceptron
 
     seeded: dict[str, Any] = {"random_state": seed, "progress": False}
     online = {"epochs": epochs, "fit_intercept": "auto", **seeded}
     makers: dict[str, Callable[[], Any]] = {
-        "last perceptron": lambda: estimators.Perceptron(keep="last", **online),
-        "averaged perceptron": lambda: estimators.Perceptron(keep="average", **online),
+        "last perceptron": lambda: Perceptron(keep="last", **online),
+        "averaged perceptron": lambda: Perceptron(keep="average", **online),
         # Its predictions evaluate thousands of hypotheses, so it alone uses all cores.
-        "voted perceptron": lambda: estimators.Perceptron(keep="vote", n_jobs=-1, **online),
-        "passive-aggressive": lambda: estimators.PassiveAggressive(C=C, **online),
-        "online logistic": lambda: estimators.OnlineLogistic(**online),
-        "linear SVM": lambda: estimators.LinearSVM(C=C, **seeded),
+        "voted perceptron": lambda: Perceptron(keep="vote", n_jobs=-1, **online),
+        "passive-aggressive": lambda: PassiveAggressive(C=C, **online),
+        "online logistic": lambda: OnlineLogistic(**online),
+        "linear SVM": lambda: LinearSVM(C=C, **seeded),
         "logistic regression": lambda: LogisticRegression(C=C, max_iter=1000),
-        "kernel perceptron": lambda: estimators.KernelPerceptron(epochs=epochs, **seeded),
-        "kernel SVM": lambda: estimators.KernelSVM(C=C, progress=False),
+        "kernel perceptron": lambda: KernelPerceptron(epochs=epochs, **seeded),
+        "kernel SVM": lambda: KernelSVM(C=C, progress=False),
     }
     notes = {"voted perceptron": "predicts on all cores"}
     return {name: Contender(name, make, note=notes.get(name, "")) for name, make in makers.items()}

@@ -168,7 +168,7 @@ class Distributed(NamedParameters):
                 classes=fit.classes,
                 state=state,
                 keep="last" if svm else settings.keep,
-                rule=settings.loss if svm else settings.rule,
+                rule=settings.rule,
                 bias=fit.bias,
                 learner=type(learner).__name__,
                 params=learner.get_params(deep=False),

@@ -112,7 +112,10 @@ def estimator_of(model: Any) -> Any:
     """The estimator of a model: a learner, a classifier of tables or texts, one of sentences."""
     if model.learner in _OF_SENTENCES:
         return _OF_SENTENCES[model.learner][0](**model.params).restore(model)
-    learner = _LEARNERS[model.learner](**model.params)
+    params = model.params
+    if model.learner == LinearSVM.__name__:  # the shell stores what was given, not the defaults
+        params = {"loss": model.rule, **params}
+    learner = _LEARNERS[model.learner](**params)
     encoder: Any = model.encoder
     if isinstance(encoder, TableEncoder):
         if encoder.by_name or not encoder.only_texts or len(encoder.text_columns) > 1:

@@ -21,6 +21,7 @@ from widemargin.estimators.kernel_answers import KernelAnswers
 from widemargin.kernel_machines.svm.fit import KernelSVMSettings, fit_kernel_svm
 from widemargin.kernel_machines.svm.probabilities import PairSigmoids, fit_pair_sigmoids
 from widemargin.kernel_machines.svm.solve import KernelDualStart
+from widemargin.loops.ahead import compile_ahead
 from widemargin.models.kernel_svm import KernelSVMModel
 from widemargin.online.fit import check_classes
 from widemargin.parameters import changed, refuse_unused
@@ -174,6 +175,8 @@ class KernelSVM(KernelAnswers):
         if sample_weight is not None:
             sample_weight = _check_sample_weight(sample_weight, y, dtype=np.float64)
         examples = X if self._takes_objects(X) or callable(self.kernel) else Rows.of(X, bias=0.0)
+        if isinstance(X, np.ndarray) and self.kernel == "rbf" and len(classes) == 2:
+            compile_ahead("KernelSVM")
         with watched(self.progress, 1) as watch:
             trained = fit_kernel_svm(
                 examples,

@@ -50,8 +50,9 @@ class LinearSVM(LinearAnswers):
     C : float
         Cost of an error. Infinity forbids errors (hard margin): the result is the separator with
         the largest margin, or a warning with an upper bound on any margin.
-    loss : {"hinge", "squared_hinge"}
-        Loss of an example that falls short of its margin by s: s or s^2, times C.
+    loss : {"hinge", "squared_hinge"} or None
+        Loss of an example that falls short of its margin by s: s or s^2, times C. None: the squared
+        hinge, or with multiclass="joint" the hinge, the only one that there is for it.
     tol : float
         Relative duality gap at which to stop.
     fit_intercept : bool or float
@@ -112,7 +113,7 @@ class LinearSVM(LinearAnswers):
     """
 
     C: float = 1.0
-    loss: str = "hinge"
+    loss: str | None = None
     tol: float = 1e-3
     fit_intercept: bool | float = True
     bias: str = "regularised"
@@ -218,7 +219,7 @@ class LinearSVM(LinearAnswers):
             classes=classes,
             state=trained.state,
             keep="last",
-            rule=self.loss,
+            rule=settings.rule,
             bias=settings.weighted,
             learner=type(self).__name__,
             params=params,

@@ -59,7 +59,7 @@ class SVMSettings:
     """The settings of a linear SVM, with the names and defaults of the estimator."""
 
     C: float = 1.0
-    loss: str = "hinge"
+    loss: str | None = None
     tol: float = 1e-3
     fit_intercept: bool | float = True
     bias: str = "regularised"
@@ -72,7 +72,8 @@ class SVMSettings:
 
     def check(self) -> None:
         """Raise an error that names the first wrong setting."""
-        for name, choices in (("loss", LOSSES), ("bias", BIASES), ("multiclass", MULTICLASS)):
+        check_choice("loss", self.loss, (None, *LOSSES))
+        for name, choices in (("bias", BIASES), ("multiclass", MULTICLASS)):
             check_choice(name, getattr(self, name), choices)
         check_positive("C", self.C, infinite=True)
         if not is_number(self.tol) or not 0.0 < self.tol < 1.0:
@@ -81,7 +82,7 @@ class SVMSettings:
         check_seconds("max_seconds", self.max_seconds)
         check_constant("fit_intercept", self.fit_intercept)
         check_fraction("validation", self.validation)
-        if self.multiclass == "joint" and (self.loss != "hinge" or self.free or math.isinf(self.C)):
+        if self.multiclass == "joint" and (self.squared or self.free or math.isinf(self.C)):
             raise ValueError(
                 "multiclass='joint' needs the hinge loss, a regularised bias and a finite C; use"
                 " multiclass='ovr' for anything else"
@@ -92,6 +93,16 @@ class SVMSettings:
         """Which settings have an effect."""
         biased = Use(bool(self.fit_intercept), "with fit_intercept=False", "with a bias")
         return {"bias": biased}
+
+    @property
+    def rule(self) -> str:
+        """The loss, chosen if none is given: only the hinge is for all classes together."""
+        return self.loss or ("hinge" if self.multiclass == "joint" else "squared_hinge")
+
+    @property
+    def squared(self) -> bool:
+        """Whether the loss is the squared hinge."""
+        return self.rule == "squared_hinge"
 
     @property
     def free(self) -> bool:
@@ -247,7 +258,7 @@ def _problems(
             frozen(np.where(codes == c, 1, -1).astype(np.int8)),
             price,
             C=float(settings.C),
-            squared=settings.loss == "squared_hinge",
+            squared=settings.squared,
             free_bias=settings.free,
             tol=float(settings.tol),
             epochs=int(settings.epochs),

@@ -38,6 +38,8 @@ _HARDEST = 1e4
 #: Columns that only one row has are left out if they hold at least one in this many values: to
 #: leave them out takes as long as a pass over all values.
 _MANY_LONE = 16
+#: Values that are looked at at once while the rows are prepared: 8 MB as float64.
+_VALUES_AT_ONCE = 1 << 20
 #: Passes after which each class goes on by itself.
 _MOST_PASSES = 60
 
@@ -77,10 +79,9 @@ def without_lone_columns(rows: Rows) -> Shared:
     """Leave out the columns that only one row has, if they are many, and number the others anew."""
     starts = rows.stored.starts.astype(np.int64)
     values = rows.stored.values[: starts[-1]]
-    columns = rows.stored.indices[: starts[-1]].astype(np.int64)
-    counts = np.bincount(columns, minlength=rows.width)
-    squares = np.square(values, dtype=np.float64)
-    lengths = frozen((_sums(squares, starts) + rows.bias**2).astype(np.float32))
+    columns = rows.stored.indices[: starts[-1]]
+    counts, squared = _counts_and_lengths(rows, starts)
+    lengths = frozen((squared + rows.bias**2).astype(np.float32))
     few = _MANY_LONE * np.count_nonzero(counts == 1) < len(values)
     chosen = counts > (0 if few else 1)
     width = int(np.count_nonzero(chosen))
@@ -89,7 +90,8 @@ def without_lone_columns(rows: Rows) -> Shared:
         whole = Rows(stored, rows.n, rows.width, rows.distinct)
         return Shared(whole, lengths, frozen(np.zeros(rows.n, np.float32)))
     kept = chosen[columns]
-    lone = _sums(np.where(kept, 0.0, squares), starts).astype(np.float32)
+    squares = np.where(kept, 0.0, np.square(values, dtype=np.float64))
+    lone = _sums(squares, starts).astype(np.float32)
     numbers = (np.cumsum(chosen) - 1).astype(np.uint32)
     stored = rows.stored._replace(
         values=frozen(values[kept].astype(np.float32)),
@@ -99,10 +101,27 @@ def without_lone_columns(rows: Rows) -> Shared:
     return Shared(Rows(stored, rows.n, width, rows.distinct), lengths, frozen(lone))
 
 
+def _counts_and_lengths(rows: Rows, starts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """How many rows have each column, and the squared length of each row.
+
+    Some rows at a time: copies of all values would take longer than what is done with them.
+    """
+    counts, squared = np.zeros(rows.width, np.int64), np.empty(rows.n)
+    edges = np.searchsorted(starts, np.arange(_VALUES_AT_ONCE, starts[-1], _VALUES_AT_ONCE))
+    for first, last in pairwise([0, *np.unique(edges).tolist(), rows.n]):
+        part = slice(starts[first], starts[last])
+        counts += np.bincount(rows.stored.indices[part], minlength=rows.width)
+        squares = np.square(rows.stored.values[part], dtype=np.float64)
+        squared[first:last] = _sums(squares, starts[first : last + 1] - starts[first])
+    return counts, squared
+
+
 def _sums(numbers: np.ndarray, starts: np.ndarray) -> np.ndarray:
     """The sum of the numbers of every row."""
-    found = np.add.reduceat(np.append(numbers, 0.0), starts[:-1])
-    found[starts[:-1] == starts[1:]] = 0.0
+    begins, full = starts[:-1], starts[:-1] < starts[1:]
+    found = np.zeros(len(begins))
+    if len(numbers):
+        found[full] = np.add.reduceat(numbers, begins[full])
     return found
 
 

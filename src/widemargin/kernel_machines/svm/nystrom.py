@@ -106,6 +106,7 @@ def _train(
     codes = (problem.signs(machine) > 0).astype(np.int64)
     settings = SVMSettings(
         C=problem.C,
+        loss="hinge",
         bias="free",
         tol=min(0.5, problem.tol),
         max_seconds=None if math.isinf(seconds) else seconds,
