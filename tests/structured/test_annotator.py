@@ -12,7 +12,7 @@ import pytest
 from forked import run_forked
 from shell import run
 
-from widemargin import Annotator, load
+from widemargin import Annotator, Tagger, load
 from widemargin.errors import DataError, ModelFileError
 from widemargin.pages.reports import report
 from widemargin.structured import Corpus, load_annotator, load_tagger, read_conll
@@ -55,6 +55,8 @@ SENTENCES = (
         "4 . . PUNCT . _ 3 punct _ _",
     ),
 )
+#: The tables of the usual one are cleared for longer than these sentences are learned from.
+TAGGER = Tagger(bits=12, C=0.02, epochs=10)
 TEXT = "The dogs sleep. It doesn't bark!\n\nOld cats sleep."
 
 
@@ -74,7 +76,7 @@ def treebank(times: int = 6) -> Corpus:
 
 @pytest.fixture(scope="module")
 def model() -> AnnotatorModel:
-    return Annotator(jackknife=2, random_state=0).fit(treebank()).model_
+    return Annotator(jackknife=2, random_state=0, tagger=TAGGER).fit(treebank()).model_
 
 
 def check_conllu(written: str, text: str) -> None:
@@ -210,7 +212,7 @@ def test_what_is_no_text_is_refused(model: AnnotatorModel) -> None:
 
 
 def test_same_seed_same_model_and_files_keep_it(model: AnnotatorModel, tmp_path) -> None:  # type: ignore[no-untyped-def]
-    again = Annotator(jackknife=2, random_state=0).fit(treebank())
+    again = Annotator(jackknife=2, random_state=0, tagger=TAGGER).fit(treebank())
     first, second = model.contents()[0], again.model_.contents()[0]
     assert first.keys() == second.keys()
     assert all(np.array_equal(first[name], second[name]) for name in first)
@@ -223,7 +225,9 @@ def test_same_seed_same_model_and_files_keep_it(model: AnnotatorModel, tmp_path)
 
 
 def test_a_time_limit_leaves_a_whole_model() -> None:
-    annotator = Annotator(jackknife=2, max_seconds=1e-6, random_state=0).fit(treebank())
+    annotator = Annotator(jackknife=2, max_seconds=1e-6, random_state=0, tagger=TAGGER).fit(
+        treebank()
+    )
     assert annotator.history_.stopped == "deadline"
     check_conllu(annotator(TEXT).conllu(), TEXT)
 
@@ -232,7 +236,7 @@ def test_a_treebank_without_lemmas_and_features_is_learned() -> None:
     bare = treebank()
     for name in ("lemma", "xpos", "feats"):
         bare = bare.with_column(name, ["_"] * bare.tokens)
-    document = Annotator(jackknife=0, random_state=0).fit(bare)(TEXT)
+    document = Annotator(jackknife=0, random_state=0, tagger=TAGGER).fit(bare)(TEXT)
     assert set(document.columns) == {"form", "upos", "head", "deprel"}
     check_conllu(document.conllu(), TEXT)
 
@@ -339,6 +343,29 @@ def test_the_shell_goes_from_a_treebank_to_trees(tmp_path) -> None:  # type: ign
     odd = run("parse", model, text, "--margins", code=2)
     assert "--margins has no effect for an annotator" in odd.stderr
     run("train", "--learner", "annotator", train, "--valid", "0.1", "--model", model, code=2)
+    done = run(
+        "train", "--learner", "annotator", train, "--valid", train, "--small", "--model", model
+    )
+    assert "what the smaller model costs: LAS " in done.stdout
+    assert "weights left: " in done.stdout
+
+
+def test_a_smaller_annotator_is_the_same_from_its_file(model: AnnotatorModel, tmp_path) -> None:  # type: ignore[no-untyped-def]
+    small, sizes = model.smaller(), {}
+    for name, one in (("whole", model), ("small", small)):
+        one.save(tmp_path / name)
+        sizes[name] = (tmp_path / name).stat().st_size
+    assert sizes["small"] < sizes["whole"]
+    assert load_annotator(tmp_path / "small")(TEXT).conllu() == small(TEXT).conllu()
+    weights = np.random.default_rng(0).normal(size=1 << 10).astype(np.float16).astype(np.float32)
+    kept = replace(small.lemmas.chooser, W=weights).smaller().W
+    left = kept != 0
+    assert 0 < np.count_nonzero(~left) < 100
+    # Six bits, one of them the sign: no weight moves by more than a 32nd part.
+    assert np.all(np.abs(kept - weights)[left] <= np.abs(weights)[left] / 32)
+    assert np.abs(weights[~left]).max() <= 0.02 * np.abs(weights).max()
+    assert len(set(np.frexp(kept[left])[0].tolist())) <= 32
+    assert replace(model, lemmas=None).smaller().lemmas is None
 
 
 def test_a_pipe_is_answered_paragraph_by_paragraph(model: AnnotatorModel, tmp_path) -> None:  # type: ignore[no-untyped-def]

@@ -17,7 +17,7 @@ QUESTION = {"word": [["Dogs", "bark"]], "upos": [["NOUN", "VERB"]], "feats": [["
 MAKERS = {
     "lemmas": lambda: Lemmatizer(random_state=0, bits=8),
     "feats": lambda: Morphologizer(random_state=0, bits=8),
-    "annotator": lambda: Annotator(jackknife=0, random_state=0),
+    "annotator": lambda: Annotator(jackknife=0, random_state=0, tagger=widemargin.Tagger(bits=10)),
     "parser": lambda: widemargin.Parser(epochs=1, bits=8, random_state=0, tags="upos"),
     "trees": lambda: widemargin.Parser(epochs=1, bits=8, random_state=0, system="eisner"),
 }

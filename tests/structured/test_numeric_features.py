@@ -56,7 +56,7 @@ def made(count, seed=0, longest=9):
     return sentences, tags
 
 
-@tries(30)
+@tries(12)
 @given(SENTENCES, st.sampled_from([1, 2]))
 def test_the_perceptron_learns_and_answers_as_the_naive_program(tagged, order):
     sentences, tags = with_all(tagged)
@@ -71,7 +71,7 @@ def test_the_perceptron_learns_and_answers_as_the_naive_program(tagged, order):
             assert [one for one in tagger.predict(sentences) if one] == best
 
 
-@tries(15)
+@tries(8)
 @given(SENTENCES, st.sampled_from([0.125, 100.0]))
 def test_steps_of_the_large_margin_rule_are_the_naive_program(tagged, C):
     sentences, tags = with_all(tagged)

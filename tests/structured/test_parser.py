@@ -125,7 +125,7 @@ def losses_in(S, heads):
     return lost.tolist()
 
 
-@tries(150)
+@tries(60)
 @given(single_rooted, st.lists(st.integers(0, 5), max_size=10))
 def test_losses_are_the_arcs_that_become_unreachable(heads, choices):
     """For any tree, crossing arcs or not, in any state."""
@@ -168,7 +168,7 @@ def test_states_hold_the_arcs(heads, choices):
 # The best tree of scored arcs
 
 
-@tries(100)
+@tries(40)
 @given(
     st.integers(1, 5),
     st.integers(0, 2**32),

@@ -478,3 +478,8 @@ def test_bad_input():
     vote = StructuredPerceptron(Classes(), keep="vote").fit(*some_classes(0))
     with pytest.raises(ValueError, match="weights cannot be set with keep"):
         vote["0 1"] = 1.0
+
+
+def test_a_task_is_shown_as_the_call_that_makes_it_again():
+    assert repr(Tagging(["A", "B"])) == "Tagging(tags=['A', 'B'])"
+    assert repr(Classes(4)) == "Classes(k=4)"

@@ -78,7 +78,7 @@ def tokenizer() -> Tokenizer:
 def test_labels_of_a_treebank_give_its_tokens_back() -> None:
     for paragraph in read_paragraphs(read(treebank(2))):
         characters, labels = cuts.label_paragraph(paragraph)
-        found = cuts.cut(characters, labels)
+        found = cuts.cut(characters, cuts.number_labels(labels))
         tokens = [token for sentence in paragraph.sentences for token in sentence]
         assert list(zip(found.begins, found.ends, strict=True)) == [t[:2] for t in tokens]
         assert np.diff(found.starts).tolist() == [len(one) for one in paragraph.sentences]
@@ -89,7 +89,7 @@ def test_no_character_is_lost_whatever_the_labels_are(text: str, data: st.DataOb
     characters = cuts.read_characters(text)
     n = len(characters.text)
     labels = data.draw(st.lists(st.sampled_from(LABELS), min_size=n, max_size=n))
-    found = cuts.cut(characters, np.array(labels, object))
+    found = cuts.cut(characters, cuts.number_labels(labels))
     covered = np.zeros(len(text), int)
     for a, b in zip(found.begins.tolist(), found.ends.tolist(), strict=True):
         assert a < b

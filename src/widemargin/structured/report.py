@@ -11,6 +11,7 @@ from widemargin.data.readers.corpus import Corpus
 from widemargin.errors import DataError
 from widemargin.evaluate.measures import Measures, confusion_of
 from widemargin.markup.brief import brief_repr
+from widemargin.markup.words import several
 from widemargin.structured.annotator.measures import (
     annotate_text,
     compare_document,
@@ -22,7 +23,7 @@ from widemargin.structured.parser.trees import check_trees, heads_of, measure_tr
 from widemargin.structured.resample import Ratio
 from widemargin.structured.spans import SpanMeasures, measure_spans
 from widemargin.structured.tagger.model import TaggerModel
-from widemargin.structured.tokenizer.cuts import Characters, label_paragraph
+from widemargin.structured.tokenizer.cuts import LABELS, Characters, label_paragraph
 from widemargin.structured.tokenizer.model import TokenizerModel
 from widemargin.structured.tokenizer.treebank import paragraphs_of, read_paragraphs
 
@@ -147,7 +148,7 @@ def measure_tokenizer(model: TokenizerModel, treebank: Any, n_jobs: int | None =
     labelled = [label_paragraph(paragraph)[1].tolist() for paragraph in right]
     answers = [label for labels in labelled for label in labels]
     characters, labels = model.labels(text, n_jobs)
-    found = labels.tolist()
+    found = np.array(LABELS, object)[labels].tolist()
     return Report(
         sum(len(paragraph.sentences) for paragraph in right),
         measured.tokens.wanted,
@@ -241,7 +242,7 @@ def _unknown_tags(model: TaggerModel, corpus: Corpus, right: list[str]) -> list[
     if new == set(right):
         raise DataError(f"{told}, nor was any other tag of this column: name the right column")
     count = sum(tag in new for tag in right)
-    return [f"{told}; {count} such token{'s' * (count != 1)} counted as mistakes"]
+    return [f"{told}; {several(count, 'such token')} counted as mistakes"]
 
 
 def _confusion(right: list[str], found: list[str]) -> Measures:

@@ -141,6 +141,11 @@ class Task:
         """The parameters to make this task again with `type(task)(**params)`; saved to files."""
         return {}
 
+    def __repr__(self) -> str:
+        """The call that makes this task again."""
+        told = ", ".join(f"{name}={value!r}" for name, value in self.params().items())
+        return f"{type(self).__name__}({told})"
+
 
 def check_decoder(
     task: Task,

@@ -13,9 +13,7 @@ import numpy as np
 
 from widemargin.data.readers.conll import CONLLU, read_conll
 from widemargin.data.readers.corpus import Corpus
-
-#: The columns of a table of words that are numbers.
-_NUMBERS = ("sentence", "word", "head", "start", "end")
+from widemargin.structured.tokenizer.cuts import white_space
 
 
 class Span(NamedTuple):
@@ -88,10 +86,10 @@ class Document:
         if not len(self):
             return ""
         nothing = ["_"] * self.words
-        numbers = list(map(str, self._numbers().tolist()))
+        numbers, told = write_numbers(self._numbers()), self._token_misc()
         cells = [self.columns.get(name, nothing) for name in CONLLU[:-1]]
-        lines = list(map("\t".join, zip(numbers, *cells, self._misc(), strict=True)))
-        self._add_ranges(lines, numbers)
+        lines = list(map("\t".join, zip(numbers, *cells, self._misc(told), strict=True)))
+        self._add_ranges(lines, numbers, told)
         written = []
         opens = self._opens()
         edges = self.starts.tolist()
@@ -123,32 +121,24 @@ class Document:
 
     def _token_misc(self) -> list[str]:
         """What MISC says of every token: whether no space follows, and where it is."""
-        text, told = self.text, []
-        begins, ends = self.begins + self.offset, self.ends + self.offset
-        follows = [text[end : end + 1] for end in self.ends.tolist()]
-        for a, b, after in zip(begins.tolist(), ends.tolist(), follows, strict=True):
-            glued = "" if not after or after.isspace() else "SpaceAfter=No|"
-            told.append(f"{glued}TokenRange={a}:{b}")
-        return told
+        codes = np.frombuffer((self.text + " ").encode("utf-32-le", "surrogatepass"), np.uint32)
+        apart = white_space()[codes[self.ends]]
+        glued = np.where(apart, "TokenRange", "SpaceAfter=No|TokenRange").astype(object).tolist()
+        begins, ends = (self.begins + self.offset).tolist(), (self.ends + self.offset).tolist()
+        return [f"{name}={a}:{b}" for name, a, b in zip(glued, begins, ends, strict=True)]
 
-    def _misc(self) -> list[str]:
-        told = self._token_misc()
+    def _misc(self, told: list[str]) -> list[str]:
+        """MISC of every word, given what it says of tokens."""
         if len(told) == self.words:
             return told
-        several = np.zeros(len(told), bool)
-        several[self.tokens[self._several]] = True
-        inside = several[self.tokens].tolist()
-        return [
-            "_" if within else told[token]
-            for token, within in zip(self.tokens.tolist(), inside, strict=True)
-        ]
+        sizes = np.bincount(self.tokens, minlength=len(told))
+        shown = np.where(sizes > 1, "_", np.array(told, object))
+        of_words: list[str] = shown[self.tokens].tolist()
+        return of_words
 
-    def _add_ranges(self, lines: list[str], numbers: list[str]) -> None:
+    def _add_ranges(self, lines: list[str], numbers: list[str], told: list[str]) -> None:
         """Put the lines of multiword tokens before those of their first words."""
         several = self._several
-        if not len(several):
-            return
-        told = self._token_misc()
         sizes = np.bincount(self.tokens, minlength=len(self.begins))
         for word in several.tolist():
             token = int(self.tokens[word])
@@ -252,6 +242,13 @@ class Document:
                     where = start + self.offset, end + self.offset
                     found.append(Span(*where, label, self.text[start:end]))
         return found
+
+
+def write_numbers(numbers: np.ndarray) -> list[str]:
+    """Small numbers as strings, each of them made once."""
+    strings = np.array([str(k) for k in range(int(numbers.max(initial=0)) + 1)], object)
+    written: list[str] = strings[numbers].tolist()
+    return written
 
 
 def _reach(heads: list[int]) -> tuple[list[int], list[int]]:

@@ -13,12 +13,13 @@ import numpy as np
 from widemargin.certificates.certificate import RunCertificate
 from widemargin.data.readers.corpus import Corpus
 from widemargin.modelfile import SavedModel, pack_params, unpack_params
-from widemargin.structured.annotator.document import Document
+from widemargin.structured.annotator.document import Document, write_numbers
 from widemargin.structured.lemmas.model import LemmatizerModel
 from widemargin.structured.morphology.model import MorphologizerModel
 from widemargin.structured.parser.model import ParserModel
 from widemargin.structured.saved import join_parts, part_of, read_model
 from widemargin.structured.sentences import corpus_of
+from widemargin.structured.sparse_rows import SMALL_BITS, SMALL_SHARE
 from widemargin.structured.tagger.model import TaggerModel
 from widemargin.structured.tokenizer.cuts import BLANK_LINE
 from widemargin.structured.tokenizer.model import TokenizerModel
@@ -124,12 +125,10 @@ class AnnotatorModel(SavedModel):
             raise ValueError(f"input={input!r} must be one of {', '.join(INPUTS)}")
         found = _split_lines(text) if input == "tokens" else None
         if found is None:
-            cuts, words = self.tokenizer.find_words(text, n_jobs, input == "sentences")
-            sizes = np.fromiter(map(len, words), np.int64, len(words))
-            forms = list(chain.from_iterable(words))
+            cuts, forms, sizes = self.tokenizer.find_words(text, n_jobs, input == "sentences")
             edges = np.concatenate([[0], np.cumsum(sizes)])[cuts.starts]
             opens = np.concatenate([[True], cuts.paragraphs[:-1]])[: len(cuts.starts) - 1]
-            tokens = np.repeat(np.arange(len(words)), sizes)
+            tokens = np.repeat(np.arange(len(sizes)), sizes)
             found = Document(text, {"form": forms}, edges, tokens, cuts.begins, cuts.ends, opens)
         corpus = Corpus({"form": found.columns["form"]}, found.starts, format="conllu")
         if input != "text":  # all lines are one paragraph
@@ -143,7 +142,7 @@ class AnnotatorModel(SavedModel):
         found, given = self.tag(corpus, n_jobs)
         lemmas = {} if self.lemmas is None else {"lemma": self.lemmas.flat_lemmas(given)}
         trees = self.parser.predict(given, n_jobs)
-        heads = list(map(str, trees.heads.tolist()))
+        heads = write_numbers(trees.heads)
         return {**lemmas, **found, "head": heads, "deprel": self._with_roots(heads, trees.labels)}
 
     def tag(self, corpus: Corpus, n_jobs: int | None = None) -> tuple[dict[str, list[str]], Corpus]:
@@ -207,6 +206,24 @@ class AnnotatorModel(SavedModel):
             pieces, blank = [rest], rest[len(rest.rstrip()) :]
 
     # Files
+
+    def smaller(self, bits: int = SMALL_BITS, share: float = SMALL_SHARE) -> AnnotatorModel:
+        """A model whose file is about half as large.
+
+        In every part, features whose weights are all at most `share` of the largest weight are
+        removed, and weights keep only their upper `bits` bits, sign included. See
+        `docs/guide/annotating.md` for what this costs; compare `measure` before and after.
+        """
+        parts = {name: getattr(self, name) for name in _PARTS}
+        choosers = {
+            name: part and replace(part, chooser=part.chooser.smaller(bits, share))
+            for name, part in parts.items()
+            if name in ("morphology", "lemmas")
+        }
+        others = {
+            name: part.smaller(bits, share) for name, part in parts.items() if name not in choosers
+        }
+        return replace(self, **others, **choosers)
 
     def contents(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
         """The model as arrays and a description."""

@@ -89,18 +89,14 @@ class CandidateLists:
     def of_words(self, words: Iterable[str], tags: Iterable[str]) -> np.ndarray:
         """The number of the list of every word; words in lower case."""
         memory = self._memory
-        if len(memory) > _REMEMBERED:
-            memory.clear()
-        found = []
-        for word, tag in zip(words, tags, strict=True):
-            key = f"{tag}\t{word}"
-            number = memory.get(key)
-            if number is None:
-                number = self.words.get(key, self.words.get(f"\t{word}"))
-                number = self.of_ending(tag, word) if number is None else number
-                memory[key] = number
-            found.append(number)
-        return np.array(found, np.uint32)
+        if len(memory) > _REMEMBERED:  # a new one: another thread may be reading this
+            memory = self._memory = {}
+        keys = list(map("\t".join, zip(tags, words, strict=True)))
+        for key in set(keys).difference(memory):
+            tag, word = key.split("\t", 1)
+            number = self.words.get(key, self.words.get(f"\t{word}"))
+            memory[key] = self.of_ending(tag, word) if number is None else number
+        return np.array([memory[key] for key in keys], np.uint32)
 
     def of_ending(self, tag: str, word: str) -> int:
         """The number of the list for a word that was never seen."""

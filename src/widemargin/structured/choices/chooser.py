@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import Any
@@ -16,7 +16,13 @@ from widemargin.data.rows import frozen
 from widemargin.loops.sequences.choices import EARLIER, Candidates, Words, choose_labels
 from widemargin.modelfile import check_shape, pack_strings, unpack_strings
 from widemargin.structured.choices.candidates import CandidateLists
-from widemargin.structured.sparse_rows import pack_rows, unpack_rows
+from widemargin.structured.sparse_rows import (
+    SMALL_BITS,
+    SMALL_SHARE,
+    check_rounding,
+    pack_rows,
+    unpack_rows,
+)
 from widemargin.structured.tagger.training import encode_corpus
 from widemargin.structured.tagger.weights import half_precision
 from widemargin.training.history import History
@@ -110,6 +116,16 @@ class Chooser:
         labels = np.zeros(corpus.tokens, np.uint32)
         choose_labels(words, self.among, frozen(self.W), self.shift, self.room(), labels)
         return labels
+
+    def smaller(self, bits: int = SMALL_BITS, share: float = SMALL_SHARE) -> Chooser:
+        """Without weights of at most `share` of the largest; the others keep this many bits."""
+        check_rounding(bits, share)
+        sizes = np.abs(self.W)
+        kept = np.where(sizes > share * sizes.max(initial=0.0), self.W, np.float32(0.0))
+        fraction, power = np.frexp(kept)
+        # One bit is the sign, so a fraction from a half up to one has the others.
+        steps = np.float32(1 << (bits - 1))
+        return replace(self, W=np.ldexp(np.rint(fraction * steps) / steps, power))
 
     def contents(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
         """The arrays and the description for a file."""

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 
@@ -71,16 +71,20 @@ class LemmatizerModel(ChoiceModel):
         """
         asked = list(zip(corpus.words, *(corpus.column(name) for name in self.tags), strict=True))
         memory = self._memory
-        if len(memory) > _REMEMBERED:
-            memory.clear()
-        new = [one for one in dict.fromkeys(asked) if one not in memory]
-        if new:
+        if len(memory) > _REMEMBERED:  # a new one: another thread may be reading this
+            memory = self.__dict__["_memory"] = {}
+        lemmas = list(map(memory.get, asked))
+        places = [place for place, lemma in enumerate(lemmas) if lemma is None]
+        if places:
+            new = list(dict.fromkeys(asked[place] for place in places))
             types = corpus_of_types(new, self.tags)
             scripts = self.chooser.choose(types).tolist()
             names = self.chooser.labels
             for one, script in zip(new, scripts, strict=True):
                 memory[one] = apply_script(names[script], one[0])
-        return [memory[one] for one in asked]
+            for place in places:
+                lemmas[place] = memory[asked[place]]
+        return cast("list[str]", lemmas)
 
     def flat_columns(self, corpus: Corpus) -> dict[str, list[str]]:
         """The column of lemmas of all words of a corpus."""

@@ -28,6 +28,7 @@ BEGIN, INSIDE, END, SINGLE, SENTENCE, SPACE = (
     "sentence",
     "space",
 )
+LABELS = (BEGIN, INSIDE, END, SINGLE, SENTENCE, SPACE)
 #: White space with an empty line in it, which no sentence reaches across.
 BLANK_LINE = re.compile(r"\n\s*\n|\u2029")
 _LINE = re.compile(r"\n|\u2029")
@@ -90,21 +91,23 @@ def read_characters(text: str, lines: bool = False) -> Characters:
     With `lines`, every line is a paragraph.
     """
     codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
-    space = _white()[codes]
+    space = white_space()[codes]
     ends = _LINE if lines else BLANK_LINE
     edges = [0, *(found.end() for found in ends.finditer(text)), len(text)]
     first = np.zeros(len(text) + 1, bool)
     first[edges] = True
     # Of a run of white space the first character counts, unless it opens or closes a paragraph.
-    solid = np.flatnonzero(~space)
+    counts = ~space
+    solid = np.flatnonzero(counts)
     paragraph = np.cumsum(first[:-1])[solid]
     follows = np.diff(paragraph, prepend=-1) == 0
     gap = follows & (np.diff(solid, prepend=-1) > 1)
-    kept = np.sort(np.concatenate([solid, solid[np.flatnonzero(gap) - 1] + 1]))
-    shown = codes[kept].copy()
+    counts[solid[np.flatnonzero(gap) - 1] + 1] = True
+    kept = np.flatnonzero(counts)
+    shown = codes[kept]
     shown[space[kept]] = ord(" ")
-    at = np.searchsorted(kept, solid)
-    opening = np.append(at[~follows], len(kept))
+    at = np.cumsum(counts)
+    opening = np.append(at[solid[~follows]] - 1, len(kept))
     closes = np.zeros(len(kept), bool)
     closes[opening[1:] - 1] = True
     return Characters(
@@ -116,7 +119,7 @@ def read_characters(text: str, lines: bool = False) -> Characters:
 
 
 @cache
-def _white() -> np.ndarray:
+def white_space() -> np.ndarray:
     """Which code points are white space."""
     white = np.zeros(0x110000, bool)
     white[[point for point in range(0x3001) if chr(point).isspace()]] = True
@@ -138,6 +141,12 @@ def _shorter(starts: np.ndarray, spaces: np.ndarray) -> np.ndarray:
     return np.array([*found, int(starts[-1])], np.int64)
 
 
+def number_labels(labels: Sequence[str]) -> np.ndarray:
+    """Labels as their places in `LABELS`, which are compared faster than words."""
+    number = {label: k for k, label in enumerate(LABELS)}
+    return np.array([number[label] for label in labels], np.uint8)
+
+
 def cut(characters: Characters, labels: np.ndarray, whole: bool = False) -> Cuts:
     """The tokens and sentences that labels tell of.
 
@@ -145,16 +154,16 @@ def cut(characters: Characters, labels: np.ndarray, whole: bool = False) -> Cuts
     ----------
     characters : Characters
         The text.
-    labels : array of str
-        A label for each character.
+    labels : array of uint8
+        A label for each character, see `number_labels`.
     whole : bool
         Whether paragraphs are sentences: then nothing else ends one.
     """
     places, closes = characters.places, characters.closes
     space = np.frombuffer(characters.text.encode("utf-32-le", "surrogatepass"), np.uint32) == 32
-    stops = closes if whole else (labels == SENTENCE) | closes
-    breaks = (labels == END) | (labels == SINGLE) | (labels == SENTENCE) | stops
-    apart = space & (labels != INSIDE)
+    stops = closes if whole else _are((SENTENCE,))[labels] | closes
+    breaks = _are((END, SINGLE, SENTENCE))[labels] | stops
+    apart = space & ~_are((INSIDE,))[labels]
     solid = np.flatnonzero(~space)
     if not len(solid):
         nothing = np.empty(0, np.int64)
@@ -169,6 +178,11 @@ def cut(characters: Characters, labels: np.ndarray, whole: bool = False) -> Cuts
         np.concatenate([[0], stopped + 1]).astype(np.int64),
         closes[ends[stopped]],
     )
+
+
+def _are(chosen: tuple[str, ...]) -> np.ndarray:
+    """Which labels are among some, by number."""
+    return np.array([label in chosen for label in LABELS])
 
 
 def label_paragraph(paragraph: Paragraph) -> tuple[Characters, np.ndarray]:

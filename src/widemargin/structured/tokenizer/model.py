@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import pairwise
 from typing import Any, ClassVar, NamedTuple
@@ -18,8 +18,16 @@ from widemargin.data.readers.corpus import Corpus
 from widemargin.errors import DataError
 from widemargin.modelfile import SavedModel, pack_params, unpack_params
 from widemargin.structured.saved import join_parts, part_of, read_model
+from widemargin.structured.sparse_rows import SMALL_BITS, SMALL_SHARE
 from widemargin.structured.tagger.model import TaggerModel
-from widemargin.structured.tokenizer.cuts import Characters, Cuts, cut, read_characters
+from widemargin.structured.tokenizer.cuts import (
+    LABELS,
+    Characters,
+    Cuts,
+    cut,
+    number_labels,
+    read_characters,
+)
 from widemargin.structured.tokenizer.measures import TextMeasures, measure_text
 from widemargin.structured.tokenizer.splits import WHOLE, split
 from widemargin.structured.tokenizer.treebank import Paragraph, Token, paragraphs_of
@@ -30,17 +38,18 @@ _EMPTY = "\t_" * 7
 
 
 class Labelled(NamedTuple):
-    """The characters of a text, and their labels."""
+    """The characters of a text, and the numbers of their labels, see `cuts.LABELS`."""
 
     characters: Characters
     labels: np.ndarray
 
 
 class FoundWords(NamedTuple):
-    """Where the tokens of a text are, and the words of each."""
+    """Where the tokens of a text are, the words of all of them, and how many each one has."""
 
     cuts: Cuts
-    words: Sequence[tuple[str, ...]]
+    words: list[str]
+    sizes: np.ndarray
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,7 +109,7 @@ class TokenizerModel(SavedModel):
         characters = read_characters(text, lines)
         around = bool(self.cutter.templates.columns.inputs)  # older models see characters only
         codes = self.cutter.codes(characters.corpus(around), n_jobs)
-        return Labelled(characters, np.array(self.cutter.tags)[codes])
+        return Labelled(characters, number_labels(self.cutter.tags)[codes])
 
     def cuts(self, text: str, n_jobs: int | None = None, lines: bool = False) -> Cuts:
         """Where the tokens and sentences of a text are; with `lines`, a line is a sentence."""
@@ -113,14 +122,17 @@ class TokenizerModel(SavedModel):
         places = zip(found.begins.tolist(), found.ends.tolist(), strict=True)
         forms = [text[a:b] for a, b in places]
         forms = [form if form.isalnum() else " ".join(form.split()) for form in forms]
-        words = self._words(forms, found.starts, n_jobs)
-        return FoundWords(found, words)
+        return FoundWords(found, *self._words(forms, found.starts, n_jobs))
 
     def paragraphs(self, text: str, n_jobs: int | None = None) -> list[Paragraph]:
         """A text as paragraphs of sentences of tokens, with places in the whole text."""
-        found, words = self.find_words(text, n_jobs)
+        found, words, sizes = self.find_words(text, n_jobs)
         places = zip(found.begins.tolist(), found.ends.tolist(), strict=True)
-        tokens = [Token(a, b, its) for (a, b), its in zip(places, words, strict=True)]
+        edges = pairwise([0, *np.cumsum(sizes).tolist()])
+        tokens = [
+            Token(start, end, tuple(words[a:b]))
+            for (start, end), (a, b) in zip(places, edges, strict=True)
+        ]
         paragraphs = [Paragraph(text)]
         for (a, b), last in zip(
             pairwise(found.starts.tolist()), found.paragraphs.tolist(), strict=True
@@ -132,15 +144,23 @@ class TokenizerModel(SavedModel):
 
     def _words(
         self, forms: list[str], starts: np.ndarray, n_jobs: int | None
-    ) -> Sequence[tuple[str, ...]]:
-        """The words of every token."""
+    ) -> tuple[list[str], np.ndarray]:
+        """The words of all tokens, and how many each one has. Few tokens have several."""
+        sizes = np.ones(len(forms), np.int64)
         if self.splitter is None:
-            return [(form,) for form in forms]
-        rules = self.splitter.flat_tags(Corpus({"word": forms}, starts), n_jobs)
-        return [
-            (form,) if rule == WHOLE else tuple(split(form, rule))
-            for form, rule in zip(forms, rules, strict=True)
-        ]
+            return forms, sizes
+        rules = self.splitter.codes(Corpus({"word": forms}, starts), n_jobs)
+        names = self.splitter.tags
+        several = np.flatnonzero(np.array([name != WHOLE for name in names])[rules])
+        words: list[str] = []
+        done = 0
+        for token, rule in zip(several.tolist(), rules[several].tolist(), strict=True):
+            found = split(forms[token], names[rule])
+            words += forms[done:token]
+            words += found
+            sizes[token] = len(found)
+            done = token + 1
+        return words + forms[done:], sizes
 
     def __call__(self, text: str, n_jobs: int | None = None) -> Corpus:
         """The sentences of a text.
@@ -186,6 +206,11 @@ class TokenizerModel(SavedModel):
         """
         return measure_text(paragraphs_of(treebank), partial(self.paragraphs, n_jobs=n_jobs))
 
+    def smaller(self, bits: int = SMALL_BITS, share: float = SMALL_SHARE) -> TokenizerModel:
+        """A model whose file is smaller, see `TaggerModel.smaller`."""
+        splitter = self.splitter and self.splitter.smaller(bits, share)
+        return replace(self, cutter=self.cutter.smaller(bits, share), splitter=splitter)
+
     def contents(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
         """The model as arrays and a description."""
         found = {"cutter": self.cutter, "splitter": self.splitter}
@@ -203,6 +228,9 @@ class TokenizerModel(SavedModel):
             for name, described in about["parts"].items()
         }
         params = unpack_params(about["params"])
+        unknown = set(parts["cutter"].tags) - set(LABELS)
+        if unknown:
+            raise ValueError(f"{min(unknown)!r:.40} is no label of characters")
         return cls(parts["cutter"], parts.get("splitter"), params)
 
     def __repr__(self) -> str:

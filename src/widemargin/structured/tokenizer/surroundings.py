@@ -8,7 +8,6 @@ of Unicode, so that signs never seen in training are taken as others of their ki
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from functools import lru_cache
 from typing import NamedTuple
@@ -29,7 +28,8 @@ _CATEGORIES = "Lu Ll Lt Lm Lo Mn Mc Me Nd Nl No Pc Pd Ps Pe Pi Pf Po Sm Sc Sk So
 _NUMBER = {name: k for k, name in enumerate(_CATEGORIES.split())}
 _UPPER, _WORDS = _NUMBER["Lu"], _NUMBER["No"]
 _DIGITS, _SPACE = _NUMBER["Nd"], ord(" ")
-_SIGN = re.compile(r"[\W_]")
+#: The bits of a code point.
+_POINT_BITS = 21
 
 
 class _Words(NamedTuple):
@@ -59,15 +59,14 @@ def describe_characters(text: str, closes: np.ndarray) -> dict[str, list[str]]:
     first = np.append(True, closes[:-1])[: len(codes)]
     words = _find_words(kinds, first)
     shapes = np.append(0, _shapes(kinds, words))
-    before = _cut(text, np.maximum(words.begins, words.ends - _MOST), words.ends)
-    after = _cut(text, words.begins, np.minimum(words.ends, words.begins + _MOST))
+    whole = _cut(text, words.begins, words.ends)
     return {
-        "before": _chosen([one.lower() for one in before], words.last),
-        "after": _chosen(after, words.next),
+        "before": _chosen([one[-_MOST:].lower() for one in whole], words.last),
+        "after": _chosen([one[:_MOST] for one in whole], words.next),
         "left": _letters(shapes[words.last]),
         "right": _letters(shapes[words.next]),
         "class": _letters(kinds),
-        "chunk": _chunks(text, kinds, codes == _SPACE, first),
+        "chunk": _chunks(codes, kinds, first),
     }
 
 
@@ -109,32 +108,28 @@ def _chosen(strings: list[str], which: np.ndarray) -> list[str]:
     return found
 
 
-def _chunks(text: str, kinds: np.ndarray, space: np.ndarray, first: np.ndarray) -> list[str]:
-    """For each character, the signs between the same spaces; a space is alone.
-
-    Most chunks have no sign, and only the others are looked at one by one.
-    """
-    begins = np.flatnonzero(first | space | np.append(False, space[:-1])[: len(space)])
-    ends = np.append(begins[1:], len(text))
-    signs = (kinds > _WORDS) & ~space
-    odd = np.flatnonzero(np.add.reduceat(signs, begins)) if len(begins) else begins
-    chunks = _cut(text, begins[odd], ends[odd])
-    shown = ["".join(sorted(filter(_is_sign, set(_SIGN.findall(chunk))))) for chunk in chunks]
+def _chunks(codes: np.ndarray, kinds: np.ndarray, first: np.ndarray) -> list[str]:
+    """For each character, the signs between the same spaces; a space is alone."""
+    space = codes == _SPACE
+    begins = first | space | np.append(False, space[:-1])[: len(space)]
+    chunk = np.cumsum(begins) - 1
+    signs = np.flatnonzero((kinds > _WORDS) & ~space)
+    # Each sign of a chunk once, in the order of chunks and of code points.
+    found = np.unique(chunk[signs] << _POINT_BITS | codes[signs].astype(np.int64))
+    odd, counts = np.unique(found >> _POINT_BITS, return_counts=True)
+    points = (found & ((1 << _POINT_BITS) - 1)).astype("<u4")
+    text = points.tobytes().decode("utf-32-le", "surrogatepass")
+    ends = np.cumsum(counts)
+    shown = _cut(text, ends - counts, ends)
     shown = [one if len(one) <= _SIGNS else "many" for one in shown]
     number = np.where(space[begins], len(shown), 0)
     number[odd] = np.arange(1, len(odd) + 1)
-    return _chosen([*shown, " "], np.repeat(number, ends - begins))
+    return _chosen([*shown, " "], number[chunk])
 
 
 def _letters(numbers: np.ndarray) -> list[str]:
     """Small numbers as single characters."""
     return list((numbers + ord("0")).astype("<u4").tobytes().decode("utf-32-le"))
-
-
-@lru_cache(maxsize=1 << 12)
-def _is_sign(character: str) -> bool:
-    """Whether what is neither letter nor digit is no mark of one, either."""
-    return not unicodedata.category(character).startswith("M")
 
 
 def _kinds(highest: int) -> np.ndarray:
