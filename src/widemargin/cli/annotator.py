@@ -116,11 +116,20 @@ class AnnotatorTrainer(SentenceTrainer):
 
     def fit(self, watch: Watcher, checkpoints: Checkpoints | None) -> Any:
         """Learn all stages."""
-        return self.fitted.fit(self.corpus, valid=self.held_out, watch=watch).model_
+        found = self.fitted.fit(self.corpus, valid=self.held_out, watch=watch).model_
+        return self.make_smaller(found)
 
     def examine(self, model: Any, corpus: Corpus) -> Report:
         """Compare everything, from the running text."""
         return measure_annotator(model, corpus)
+
+    def count_weights(self, model: AnnotatorModel) -> int:
+        """How many weights of all parts are not zero."""
+        tokens = model.tokenizer
+        tables: list[Any] = [tokens.cutter, tokens.splitter, model.tagger, model.parser]
+        tables += [part.chooser for part in (model.morphology, model.lemmas) if part is not None]
+        count = super().count_weights
+        return sum(count(one) for one in tables if one is not None)
 
     def describe_learner(self, model: Any) -> Section:
         """What it consists of."""

@@ -11,6 +11,7 @@ import click
 import numpy as np
 
 from widemargin.cli.ask import SENTENCE_LEARNERS, TASK_LEARNER, load_rows_model
+from widemargin.markup.words import several
 from widemargin.modelfile import learner_of
 from widemargin.models.kernel import KernelModel
 from widemargin.models.linear import LinearModel
@@ -104,9 +105,9 @@ def show_history(history: History) -> None:
     gaps = history["gap"]
     solved = bool(np.any(np.isfinite(gaps)))
     # An SVM's passes leave out examples that look settled, so their mistakes tell little.
-    mistakes = "" if solved else f", {history.mistakes} mistakes"
+    mistakes = "" if solved else f", {several(history.mistakes, 'mistake')}"
     click.echo(
-        f"trained for {epochs} epoch{'s' * (epochs != 1)}, {history.epochs[-1].seconds:.2f} s"
+        f"trained for {several(epochs, 'epoch')}, {history.epochs[-1].seconds:.2f} s"
         f"{mistakes}; stopped: {history.stopped or '-'}"
     )
     if solved:

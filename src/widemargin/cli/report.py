@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from widemargin.cli.trainer import Section, Trainer
+from widemargin.markup.words import several
 from widemargin.stores.addresses import is_address, shown, size_of
 
 
@@ -52,8 +53,7 @@ def report(trainer: Trainer, model: Any, measured: Section, seconds: float) -> N
     if trainer.shows_history:
         lines += [repr(history), ""]
     if trainer.shows_mistakes:
-        plural = "s" * (epochs != 1)
-        lines.append(f"mistakes while learning: {history.mistakes} in {epochs} epoch{plural}")
+        lines.append(f"mistakes while learning: {history.mistakes} in {several(epochs, 'epoch')}")
     size = f" ({figures['bytes']:,} bytes)" if trainer.shows_size else ""
     lines += [*result.lines, f"model saved to {figures['model']}{size}", *measured.lines]
     click.echo("\n".join(lines))

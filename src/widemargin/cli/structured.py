@@ -159,6 +159,11 @@ class SentenceTrainer(Trainer):
             figures, lines = {**figures, **cost.figures}, [*lines, *cost.lines]
         return Section(figures, lines)
 
+    def count_weights(self, model: Any) -> int:
+        """How many weights of a model are not zero."""
+        tables = (model.W, model.V) if isinstance(model, ParserModel) else (model.W,)
+        return sum(int(np.count_nonzero(table)) for table in tables)
+
     @property
     def _is_smaller(self) -> bool:
         """Whether the model to save is not what was learned."""
@@ -169,7 +174,7 @@ class SentenceTrainer(Trainer):
         """What a smaller model loses, on held-out sentences or else on those it learned from."""
         corpus = self.corpus if self.held_out is None else self.held_out
         before, after = (figures_of(self.examine(one, corpus)) for one in (self.whole, model))
-        name = next(name for name in ("f1", "las", "accuracy") if name in before)
+        name = next(name for name in ("f1", "las", "LAS", "accuracy") if name in before)
         where = "training" if self.held_out is None else "held-out"
         figures = {
             "smaller_figure": name,
@@ -180,19 +185,13 @@ class SentenceTrainer(Trainer):
         line = f"what the smaller model costs: {name} {before[name]:.4f} -> {after[name]:.4f}"
         lines = [f"{line} on the {where} sentences"]
         if self.given.get("prune") is not None or self.given.get("small"):
-            whole, kept = map(_count_weights, (self.whole, model))
+            whole, kept = map(self.count_weights, (self.whole, model))
             figures |= {"weights_before_smaller": whole, "weights": kept}
             lines.append(f"weights left: {kept:,} of {whole:,}")
             if kept == whole and not self.given.get("small"):
                 least = f"--prune {self.given['prune']:g}"
                 lines[-1] += f"; {least} drops nothing, as all features have larger weights"
         return Section(figures, lines)
-
-
-def _count_weights(model: Any) -> int:
-    """How many weights of a tagger or parser are not zero."""
-    tables = (model.W, model.V) if isinstance(model, ParserModel) else (model.W,)
-    return sum(int(np.count_nonzero(table)) for table in tables)
 
 
 class TaggerTrainer(SentenceTrainer):

@@ -147,10 +147,10 @@ def _answer_and_learn(
 
 def _tell(figures: Mapping[str, Any], learned: LinearModel, err: bool = False) -> None:
     """Say what was learned, and by which threshold the model decides."""
-    epochs = figures["epochs"]
     click.echo(
-        f"learned from {figures['rows']} more rows: {figures['mistakes']} mistakes in {epochs}"
-        f" epoch{'s' * (epochs != 1)}; model saved to {figures['model']}",
+        f"learned from {several(figures['rows'], 'more row')}:"
+        f" {several(figures['mistakes'], 'mistake')} in {several(figures['epochs'], 'epoch')};"
+        f" model saved to {figures['model']}",
         err=err,
     )
     if learned.threshold:

@@ -17,6 +17,7 @@ from widemargin.data.readers.formats import CORPORA, format_of
 from widemargin.data.readers.skipping import SkippedSentences
 from widemargin.data.readers.sources import find_files, name_of, open_bytes
 from widemargin.errors import DataError
+from widemargin.markup.words import several
 from widemargin.parameters import check_choice, check_whole
 
 #: The columns of CoNLL-U after the token number.
@@ -206,8 +207,8 @@ class _CorpusLines:
         ragged = np.flatnonzero(found != width)
         if len(ragged):
             at, kind = ragged[0], "tabs" if between == "\t" else "blanks"
-            several = f"{found[at]} column{'s' * int(found[at] != 1)}"
-            self.fail(rows[at], f"{several} between {kind}, where {expected} {width}")
+            columns = several(int(found[at]), "column")
+            self.fail(rows[at], f"{columns} between {kind}, where {expected} {width}")
         edges = np.empty((len(rows), width + 1), self.ends.dtype)
         edges[:, 0], edges[:, width] = begins, ends + 1
         for j in range(1, width):
@@ -271,7 +272,7 @@ def _parse_columns(
         first, *others = _NAMES.get(width) or ("word", *map(str, range(2, width + 1)))
         names = [*others[: (words or 1) - 1], first, *others[(words or 1) - 1 :]]
     elif len(names) != width or len(set(names)) != width:
-        found = f"{width} column{'s' * (width != 1)}"
+        found = several(width, "column")
         raise DataError(f"{source}: has {found}; the names given are {', '.join(names)}")
     at = next((j for j, name in enumerate(names) if name in WORDS), 0)
     order = [at, *(j for j in range(width) if j != at)]

@@ -20,6 +20,7 @@ from widemargin.data.readers.columns import (
     TableOptions,
 )
 from widemargin.errors import DataError
+from widemargin.markup.words import several
 
 _NEWLINE, _RETURN, _QUOTE = 10, 13, 34
 #: What may separate cells, and how many lines are looked at to find out.
@@ -278,7 +279,7 @@ class Delimited(OneByOne):
         return Row(int(block.lines[i]), self._place(block, i, label_at), said, values)
 
     def _ragged(self, block: RecordBlock, record: int, found: int) -> str:
-        cells = f"{found} cell{'s' if found > 1 else ''}, expected {len(self.names)}"
+        cells = f"{several(found, 'cell')}, expected {len(self.names)}"
         if block.cut and record == len(block.starts) - 1:
             return f"{cells}: the last line is cut short"
         return cells

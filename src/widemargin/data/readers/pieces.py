@@ -13,6 +13,7 @@ from widemargin.data.readers.chunk import Chunk, Flaw, Piece
 from widemargin.data.readers.headers import HeaderLine
 from widemargin.data.readers.sources import LineBlock, Range, Room
 from widemargin.errors import DataError
+from widemargin.markup.words import several
 from widemargin.threads import reading_pool
 
 #: Takes lines, and the most bad ones to look for; compiled, and releases the GIL.
@@ -46,7 +47,7 @@ class Patience:
 def describe(source: str, flaw: Flaw, allowed: int = 0) -> str:
     """Describe a flaw in one line: file, line, column, what was found."""
     place = f"{source}:{flaw.line}" + (f":{flaw.column}" if flaw.column else "")
-    also = f" ({allowed} bad line{'s' * (allowed != 1)} skipped before)" if allowed else ""
+    also = f" ({several(allowed, 'bad line')} skipped before)" if allowed else ""
     return f"{place}: {flaw.message}{also}"
 
 

@@ -36,6 +36,7 @@ from widemargin.data.readers.parser import SCHEMA_KEY, BlockParser, clean
 from widemargin.data.readers.sources import read_piece
 from widemargin.data.readers.weights import take_weights
 from widemargin.errors import DataError
+from widemargin.markup.words import several
 from widemargin.parameters import check_choice
 
 FORMATS = ("csv", "tsv", "jsonl", "parquet")
@@ -243,7 +244,7 @@ class TableChunks:
 
     def _already(self) -> str:
         skipped = len(self.bad)
-        return f" ({skipped} bad line{'s' if skipped > 1 else ''} skipped before)" * (skipped > 0)
+        return f" ({several(skipped, 'bad line')} skipped before)" * (skipped > 0)
 
     def _find_schema(self, choice: Choice, sample: RecordBlock) -> TableSchema:
         known = _with_weight(self._options.schema, choice)
