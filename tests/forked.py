@@ -118,8 +118,13 @@ def serve(connection, kind):
         for name in MODULES:
             importlib.import_module(name)
     else:
-        import numpy  # noqa: F401
+        import numba
 
+        # The first function that numba compiles takes it ten times as long as the next.
+        numba.njit(lambda x: x)(0)
+        for context in ("_toplevel_typing_context", "_toplevel_target_context"):
+            # They are for this processor; a program may ask for another.
+            vars(numba.core.registry.cpu_target).pop(context, None)
         Kept("numba", "llvmlite")
     gc.collect()
     gc.freeze()

@@ -8,23 +8,25 @@ def separable(X, signs, bias):
 
     Every example is an inequality z . w > 0. To get rid of the last unknown, each inequality in
     which it is positive is added to each in which it is negative. What is left at the end is
-    0 > 0, or nothing.
+    0 > 0, or nothing. An inequality that was made of more than k + 2 examples while k + 1 unknowns
+    went follows from others and is left out (Chernikov's rule), or there would soon be millions.
     """
     rows = set()
-    for x, sign in zip(X, signs, strict=True):
+    for i, (x, sign) in enumerate(zip(X, signs, strict=True)):
         row = [Fraction(v) * sign for v in x] + ([Fraction(sign)] if bias else [])
-        rows.add(shortened(row))
+        rows.add((shortened(row), frozenset([i])))
     width = len(X[0]) + bool(bias)
-    for _ in range(width):
-        above = [row for row in rows if row[-1] > 0]
-        below = [row for row in rows if row[-1] < 0]
-        rest = {shortened(row[:-1]) for row in rows if row[-1] == 0}
-        for up in above:
-            for down in below:
-                summed = [a * -down[-1] + b * up[-1] for a, b in zip(up, down, strict=True)]
-                rest.add(shortened(summed[:-1]))
+    for k in range(width):
+        above = [one for one in rows if one[0][-1] > 0]
+        below = [one for one in rows if one[0][-1] < 0]
+        rest = {(shortened(row[:-1]), made_of) for row, made_of in rows if row[-1] == 0}
+        for up, some in above:
+            for down, others in below:
+                if len(some | others) <= k + 2:
+                    summed = [a * -down[-1] + b * up[-1] for a, b in zip(up, down, strict=True)]
+                    rest.add((shortened(summed[:-1]), some | others))
         rows = rest
-        if any(not any(row) for row in rows):
+        if any(not any(row) for row, _ in rows):
             return False
     return not rows
 

@@ -196,5 +196,5 @@ def test_progress_is_shown_on_a_terminal_and_only_there(tmp_path):
     process.communicate(timeout=120)
     assert "epoch" in shown
     assert "mistakes" in shown
-    piped = run(*words, cwd=tmp_path)
+    piped = run(*words[:-1], "0.2", cwd=tmp_path)
     assert "epoch" not in piped.stderr

@@ -820,7 +820,8 @@ def test_every_example_of_the_help_runs(folder, monkeypatch):
     run("train", "reviews.jsonl", "--text", "text", "--bits", "12", "--model", "texts.wm")
     pathlib.Path("letters.txt").write_text("The dog sees a cat. A cat sleeps.\n")
     run("train", "train.conllu", "--learner", "tokenizer", "--epochs", "1", "--model", "words.wm")
-    run("train", "train.conllu", "--learner", "annotator", "--model", "annotator.wm")
+    small = widemargin.Annotator(jackknife=0, tagger=widemargin.Tagger(bits=10), random_state=0)
+    small.fit("train.conllu").save("annotator.wm")
     for learner in ("tagger", "parser"):
         told = ["--learner", learner, "--epochs", "2", "--bits", "12", "--model", f"{learner}.wm"]
         run("train", "train.conllu", *told, *(["--column", "upos"] if learner == "tagger" else []))

@@ -5,6 +5,7 @@ import json
 import os
 import random
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -151,10 +152,13 @@ def test_a_parser_takes_several_columns_of_tags(words, own):
 def test_with_the_compiler_off_models_are_saved_and_reported_the_same(learner, folder):
     """Loops then count with numpy's integers, which JSON does not take."""
     write_noisy_files(folder, rows=12, sentences=2)
+    words = [*COMMANDS[learner], "--json"]
+    if learner == "svm":  # whether a last change of the squared hinge's is zero depends on rounding
+        words += ["--loss", "hinge"]
     script = (
         "import json\nfrom shell import run_shell\n"
         "from widemargin.modelfile import read_model_file\n"
-        f"told = json.loads(run_shell({str(folder)!r}, *{COMMANDS[learner]!r}, '--json').stdout)\n"
+        f"told = json.loads(run_shell({str(folder)!r}, *{words!r}).stdout)\n"
         "about = read_model_file(told['model'])[1]\n"
         "counts = [row[:3] for row in about.get('history', {'epochs': []})['epochs']]\n"
         "print(json.dumps([told['epochs'], told['stopped'], told.get('mistakes'), counts]))"
@@ -164,7 +168,7 @@ def test_with_the_compiler_off_models_are_saved_and_reported_the_same(learner, f
     assert compiled.startswith("[")
 
 
-@each_learner
+@each_but_the_slow
 def test_one_report_for_every_learner(learner):
     words = [*COMMANDS[learner], "--valid", COMMANDS[learner][1]]
     found = json.loads(run(*words, "--json").stdout)
@@ -236,6 +240,8 @@ def test_a_killed_training_resumes_to_the_same_file(learner, folder):
         if not os.path.exists("killed.wm"):
             break
         os.unlink("killed.wm")
+        # Killed between saving and tidying up, it has left a checkpoint that is not the next one's.
+        shutil.rmtree("points")
     else:
         pytest.fail("it was always done before it could be killed")
     if learner != "parser":  # whose files are resumed one by one

@@ -7,8 +7,8 @@ import threading
 
 import numpy as np
 import pytest
-from tests.distribute.test_mixing import assert_same_bits, fit, some_rows, write_rows
-from tests.shell import run
+from partitioned import assert_same_bits, fit, some_rows, write_rows
+from shell import run
 
 import widemargin
 from widemargin import DataError, Perceptron

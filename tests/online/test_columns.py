@@ -9,6 +9,7 @@ import warnings
 import numpy as np
 import pytest
 import scipy.sparse
+from grids import covering
 from interpreted import told_by_both
 
 import widemargin
@@ -132,9 +133,9 @@ def fitted(learner, *data):
     return quietly(lambda: copy.deepcopy(learner).set_params(random_state=0).fit(*data))
 
 
-@pytest.mark.parametrize("plain", [True, False], ids=["sorted", "unsorted"])
-@pytest.mark.parametrize("classes", [2, 7])
-@pytest.mark.parametrize("learner", ONLINE + SVMS, ids=repr)
+@pytest.mark.parametrize(
+    ("learner", "classes", "plain"), covering(ONLINE + SVMS, [2, 7], [True, False]), ids=repr
+)
 def test_a_fit_is_that_on_all_columns(learner, classes, plain, all_columns, tmp_path):
     X, y = examples(classes, plain=plain)
     ours, full = fitted(learner, X, y), all_columns(lambda: fitted(learner, X, y))
@@ -144,9 +145,15 @@ def test_a_fit_is_that_on_all_columns(learner, classes, plain, all_columns, tmp_
     assert_same(pickle.loads(pickle.dumps(ours)), full)
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("cuts", [[], [1, 2, 3, 50], [20, 40]])
-@pytest.mark.parametrize("learner", ONLINE[:8] + ONLINE[10:12] + ONLINE[13:], ids=repr)
+@pytest.mark.parametrize(
+    ("learner", "cuts", "dtype"),
+    covering(
+        ONLINE[:8] + ONLINE[10:12] + ONLINE[13:],
+        [[], [1, 2, 3, 50], [20, 40]],
+        [np.float32, np.float64],
+    ),
+    ids=repr,
+)
 def test_a_stream_is_that_on_all_columns_in_any_pieces(learner, cuts, dtype, all_columns):
     X, y = examples(7, dtype=dtype)
 

@@ -4,7 +4,6 @@ import base64
 import html
 import io
 import json
-import shutil
 import urllib.parse
 import xml.etree.ElementTree as ElementTree
 
@@ -157,25 +156,6 @@ def test_pictures_hold_no_markup_of_names(learned):
         assert not any(key.startswith("on") for element in root.iter() for key in element.attrib)
 
 
-CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
-needs_browser = pytest.mark.skipif(
-    not (CHROMIUM and DRIVER), reason="there is no chromium with its chromedriver"
-)
-
-
-@pytest.fixture(scope="module")
-def browser():
-    webdriver = pytest.importorskip("selenium.webdriver", reason="pages are opened with selenium")
-    options = webdriver.ChromeOptions()
-    options.binary_location = CHROMIUM
-    for word in ("--headless=new", "--no-sandbox", "--disable-gpu"):
-        options.add_argument(word)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-    opened = webdriver.Chrome(options, webdriver.ChromeService(DRIVER))
-    yield opened
-    opened.quit()
-
-
 def requests_of(browser):
     """The addresses that pages have asked for."""
     messages = (json.loads(entry["message"])["message"] for entry in browser.get_log("performance"))
@@ -183,8 +163,8 @@ def requests_of(browser):
     return [one["request"]["url"] for one in sent]
 
 
-@needs_browser
 def test_a_browser_runs_and_fetches_nothing(reports, browser):
+    requests_of(browser)  # those of other tests
     # Without the policy that pages carry, so that escaping alone is looked at.
     drawn = [(tag("p", name, title=name), bar_chart(name, [(name, 1.0)])) for name in HOSTILE]
     pieces = "".join(part for parts in drawn for part in parts)
@@ -207,9 +187,9 @@ def test_a_browser_runs_and_fetches_nothing(reports, browser):
     assert asked == []
 
 
-@needs_browser
 def test_the_lab_shows_hostile_names_as_text(browser):
     pytest.importorskip("starlette", reason="the lab needs starlette")
+    requests_of(browser)  # those of other tests
     rng = np.random.default_rng(0)
     names = [PLAIN[0], PLAIN[5], PLAIN[15]]
     X = rng.normal(size=(30, 3))
@@ -218,6 +198,7 @@ def test_the_lab_shows_hostile_names_as_text(browser):
         browser.get(lab.url)
         browser.implicitly_wait(10)
         assert browser.find_elements("css selector", "svg, canvas")
+        browser.implicitly_wait(0)
         text = browser.execute_script("return document.documentElement.outerHTML")
         assert browser.title != "broken"
         host = urllib.parse.urlsplit(lab.url).netloc

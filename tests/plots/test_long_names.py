@@ -137,6 +137,7 @@ SAME_KIND = {
     *("boundary, two features", "boundary, slice by name", "kernel, three classes"),
     *("kernel of scikit-learn", "path, projected", "votes, two classes", "confusion, ten classes"),
     *("weights, two classes", "losses of a weight", "precision and recall, one of three"),
+    *("boundary, six classes", "confusion", "path, panels"),
 }
 
 
@@ -250,7 +251,7 @@ def test_the_figure_of_somebody_else_keeps_its_size():
 def test_films_keep_their_captions_inside(tmp_path):
     from PIL import Image
 
-    learned = perceptron(FRAME[PETALS][TWO], Y[TWO])
+    learned = wm.Perceptron(keep="vote", shuffle=False, epochs=1).fit(FRAME[PETALS][TWO], Y[TWO])
     wm.animate(learned, FRAME[PETALS][TWO], Y[TWO], tmp_path / "film.gif")
     with Image.open(tmp_path / "film.gif") as film:
         film.seek(1)

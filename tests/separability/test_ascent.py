@@ -76,7 +76,7 @@ def small_sets(draw):
     return np.array(X, float), np.array(signs), draw(st.sampled_from((1.0, 2.0)))
 
 
-@tries(50)
+@tries(25)
 @given(small_sets())
 def test_bracket_holds_the_exact_margin(data):
     X, signs, bias = data

@@ -8,11 +8,11 @@ import re
 import shutil
 import signal
 import subprocess
-import sys
 import threading
 import time
 
 import pytest
+from forked import Forked, run_forked
 from serving_models import KINDS, TEXTS
 
 import widemargin
@@ -28,10 +28,9 @@ class Process:
 
     def __init__(self, folder, *words):
         self.folder = folder
-        command = [sys.executable, "-m", "widemargin", "serve", *words, "--port", "0"]
-        self.process = subprocess.Popen(
-            command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-        )
+        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+        command = ("-m", "widemargin", "serve", *words, "--port", "0")
+        self.process = Forked(*command, cwd=folder, text=True, **pipes)
         said = self.process.stderr.readline()
         self.port = int(re.search(r":(\d+)$", said.strip())[1])
         self.log = []
@@ -226,8 +225,7 @@ def test_processes_share_the_memory_of_a_model(start, folder):
 
 
 def serve_command(folder, *words):
-    command = [sys.executable, "-m", "widemargin", "serve", *words]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=60)
+    return run_forked("-m", "widemargin", "serve", *words, cwd=folder)
 
 
 def test_others_may_not_ask_without_a_token(folder):
