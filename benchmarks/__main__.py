@@ -1,4 +1,8 @@
-"""`python -m benchmarks [names...] [--toy] [--repeats N]`, from the root of the repository."""
+"""`python -m benchmarks [names...] [--toy] [--repeats N]`, from the root of the repository.
+
+A long benchmark has cases, which are run and kept one by one: `python -m benchmarks NAME --case
+TEXT` runs those whose names contain the text, and leaves the results of the others as they are.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +10,13 @@ import argparse
 import importlib
 import pathlib
 import tempfile
+import time
+from collections.abc import Callable
+from functools import partial
 
-from benchmarks.harness import LeftOut, measure
-from benchmarks.report import machine, section, tables, update
+from benchmarks.harness import Comparison, LeftOut, measure
+from benchmarks.limits import processor_seconds
+from benchmarks.report import machine, section, tables, update, update_case
 
 #: The modules with a comparison, in the order of the results file.
 BENCHMARKS = (
@@ -52,6 +60,7 @@ def main() -> None:
     parser.add_argument("names", nargs="*", metavar="name", help=", ".join(BENCHMARKS))
     parser.add_argument("--toy", action="store_true", help="tiny, once, nothing written")
     parser.add_argument("--repeats", type=int, help="runs of every side (5; toy: 1)")
+    parser.add_argument("--case", default="", help="only cases whose names contain this")
     asked = parser.parse_args()
     unknown = [name for name in asked.names if name not in BENCHMARKS]
     if unknown:
@@ -61,24 +70,41 @@ def main() -> None:
         parser.error("--repeats must be at least 1")
     print(machine() + (": toy size, the figures mean nothing" if asked.toy else ""))
     for name in asked.names or BENCHMARKS:
-        run(name, asked.toy, repeats)
+        module = importlib.import_module(f"benchmarks.{name}")
+        if not hasattr(module, "cases"):
+            run(name, None, module.compare, asked.toy, repeats)
+            continue
+        for case in module.cases(asked.toy):
+            if asked.case in case:
+                run(name, case, partial(module.compare, case), asked.toy, repeats)
 
 
-def run(name: str, toy: bool, repeats: int) -> None:
-    """Run one benchmark, keep its tables unless it is a toy, and show them."""
+def run(
+    name: str,
+    case: str | None,
+    compare: Callable[[bool, pathlib.Path], Comparison],
+    toy: bool,
+    repeats: int,
+) -> None:
+    """Run one benchmark or a case of it, keep its tables unless it is a toy, and show them."""
+    told = name if case is None else f"{name}, {case}"
     with tempfile.TemporaryDirectory() as scratch:
         try:
-            comparison = importlib.import_module(f"benchmarks.{name}").compare(
-                toy, pathlib.Path(scratch)
-            )
+            comparison = compare(toy, pathlib.Path(scratch))
         except LeftOut as reason:
-            print(f"\n{name}: left out: {reason}")
+            print(f"\n{told}: left out: {reason}")
             return
         repeats = 1 if comparison.once else repeats
-        outcomes = measure(comparison.sides, repeats, warm_up=not (toy or comparison.once))
+        clock = processor_seconds if comparison.processor else time.perf_counter
+        warm_up = not (toy or comparison.once)
+        outcomes = measure(comparison.sides, repeats, warm_up, clock)
     if not toy:
-        update(name, section(name, comparison, outcomes, repeats), BENCHMARKS)
-    print(f"\n{name}: {comparison.title}\n\n{tables(comparison, outcomes)}")
+        text = section(name, comparison, outcomes, repeats, case)
+        if case is None:
+            update(name, text, BENCHMARKS)
+        else:
+            update_case(name, comparison.title, case, text, BENCHMARKS)
+    print(f"\n{told}: {comparison.title}\n\n{tables(comparison, outcomes)}", flush=True)
 
 
 if __name__ == "__main__":

@@ -119,7 +119,7 @@ def svm_a9a(folder: pathlib.Path) -> Work:
     from widemargin import LinearSVM
 
     X, y = a9a(folder)
-    return lambda: LinearSVM(fit_intercept=False, random_state=0).fit(X, y).coef_
+    return lambda: LinearSVM(loss="hinge", fit_intercept=False, random_state=0).fit(X, y).coef_
 
 
 @cache

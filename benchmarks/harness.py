@@ -115,9 +115,10 @@ class Target:
 class Comparison:
     """The same work done by several sides on the same data, and what is promised of it.
 
-    With `once` it is too long to be repeated; `appendix` writes what the tables cannot show, and
-    then they show no figures. Without `ratios`, no side is put beside every peer: they do different
-    work, and the targets tell what belongs together.
+    With `once` it is too long to be repeated, and with `processor` so long that no machine is kept
+    idle for it: times are those of the processor. `appendix` writes what the tables cannot show,
+    and then they show no figures. Without `ratios`, no side is put beside every peer: they do
+    different work, and the targets tell what belongs together.
     """
 
     title: str
@@ -125,6 +126,7 @@ class Comparison:
     sides: Sequence[Side]
     targets: Sequence[Target] = ()
     once: bool = False
+    processor: bool = False
     appendix: Callable[[Outcomes], str] | None = None
     ratios: bool = True
 
@@ -195,7 +197,12 @@ def no_worse(ours: str, peer: str, figure: str, noise: float) -> Target:
     return Target(promise, (ours, peer), found)
 
 
-def measure(sides: Sequence[Side], repeats: int, warm_up: bool) -> dict[str, Outcome]:
+def measure(
+    sides: Sequence[Side],
+    repeats: int,
+    warm_up: bool,
+    clock: Callable[[], float] = time.perf_counter,
+) -> dict[str, Outcome]:
     """Run all sides that are installed, interleaved: noise that comes and goes hits all alike."""
     outcomes = {side.name: Outcome(side) for side in sides}
     here = [side for side in sides if side.version is not None]
@@ -204,17 +211,17 @@ def measure(sides: Sequence[Side], repeats: int, warm_up: bool) -> dict[str, Out
             side.work(side.prepare(repeats))
     for repeat in range(repeats):
         for side in here[repeat % len(here) :] + here[: repeat % len(here)]:
-            seconds, result = _time(side, repeat)
+            seconds, result = _time(side, repeat, clock)
             outcomes[side.name].seconds.append(seconds)
             outcomes[side.name].figures.append(side.figures(result))
     return outcomes
 
 
-def _time(side: Side, repeat: int) -> tuple[float, Any]:
+def _time(side: Side, repeat: int, clock: Callable[[], float]) -> tuple[float, Any]:
     """One run, on a clean heap and with no more threads than it declares."""
     prepared = side.prepare(repeat)
     gc.collect()
     with threadpool_limits(side.threads):
-        began = time.perf_counter()
+        began = clock()
         result = side.work(prepared)
-        return time.perf_counter() - began, result
+        return clock() - began, result

@@ -7,7 +7,7 @@ import math
 import pathlib
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,7 +17,6 @@ from sklearn.svm import LinearSVC
 from benchmarks.harness import (
     Comparison,
     KeptFigures,
-    LeftOut,
     Outcome,
     Outcomes,
     Side,
@@ -37,7 +36,7 @@ SETTINGS = {
 #: How far from the least objective a side may be.
 CLOSE = 1e-3
 #: The longest fit of ours.
-SECONDS = 60.0
+SECONDS = 250.0
 #: A fit of LinearSVC is stopped after this many times the time of ours, and so much more: what is
 #: slower than that need not be known.
 TIMES, MORE = 1.2, 0.02
@@ -65,10 +64,15 @@ class Task(NamedTuple):
     y: np.ndarray
 
 
-def compare(toy: bool, scratch: pathlib.Path) -> Comparison:
-    """Fit every set with both losses and every C, on one thread."""
+def cases(toy: bool) -> Sequence[str]:
+    """Name the sets."""
+    return ["toy"] if toy else [name for name, _ in sets()]
+
+
+def compare(case: str, toy: bool, scratch: pathlib.Path) -> Comparison:
+    """Fit a set with both losses and every C, on one thread."""
     warnings.simplefilter("ignore")
-    tasks = list(_toy() if toy else _tasks())
+    tasks = list(_toy()) if toy else [Task(case, *dict(sets())[case]())]
     for X, y in ((task.X, task.y) for task in _toy()):  # compiles
         for form, loss in itertools.product((np.asarray, scipy.sparse.csr_matrix), SETTINGS):
             LinearSVM(C=100.0, loss=loss, random_state=0).fit(form(X), y)
@@ -90,8 +94,7 @@ def compare(toy: bool, scratch: pathlib.Path) -> Comparison:
         sides=(
             Side(
                 "LinearSVM",
-                f"LinearSVM(C=C, loss=loss, epochs=100_000, max_seconds={SECONDS:g},"
-                " random_state=0)",
+                f"LinearSVM(C=C, loss=loss, max_seconds={SECONDS:g}, random_state=0)",
                 work=ours,
                 figures=_figures,
             ),
@@ -107,16 +110,9 @@ def compare(toy: bool, scratch: pathlib.Path) -> Comparison:
         ),
         targets=(_all_reached(), _faster_everywhere()),
         once=True,
+        processor=True,
         appendix=_table,
     )
-
-
-def _tasks() -> Iterator[Task]:
-    for name, load in sets():
-        try:
-            yield Task(name, *load())
-        except LeftOut:
-            continue
 
 
 def _toy() -> Iterator[Task]:
@@ -126,7 +122,7 @@ def _toy() -> Iterator[Task]:
 
 
 def _ours(task: Task, loss: str, C: float) -> Fit:
-    how = {"C": C, "loss": loss, "epochs": 100_000, "max_seconds": SECONDS, "random_state": 0}
+    how = {"C": C, "loss": loss, "max_seconds": SECONDS, "random_state": 0}
     svm = LinearSVM(**how)
     seconds = _best(lambda: svm.fit(task.X, task.y))
     found = svm.certificate_
@@ -159,12 +155,12 @@ def _timed(svm: LinearSVC, task: Task, ours: Fit) -> tuple[float, float]:
 
 
 def _best(work: Callable[[], Any]) -> float:
-    """The shortest time of some work, which is repeated if it is short."""
+    """The shortest time of some work of one thread, which is repeated if it is short."""
     best, total = math.inf, 0.0
     while total < ENOUGH:
-        began = time.perf_counter()
+        began = time.thread_time()
         work()
-        seconds = time.perf_counter() - began
+        seconds = time.thread_time() - began
         best, total = min(best, seconds), total + seconds
     return best
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import pathlib
-import time
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,7 +13,7 @@ from sklearn.svm import LinearSVC
 
 from benchmarks.data import folder, read_idx
 from benchmarks.harness import Comparison, Outcome, Side, Target
-from benchmarks.limits import within
+from benchmarks.limits import processor_seconds, within
 from widemargin import LinearSVM
 
 COSTS = (0.01, 1.0, 100.0)
@@ -26,7 +25,7 @@ LOSSES = ("hinge", "squared_hinge")
 SETTINGS = {"hinge": (True, 0.1), "squared_hinge": (False, 1e-3)}
 SMALL_COST, AT_SMALL_COST = 0.01, (True, 0.1)
 #: LinearSVC is stopped after this many times the time of ours, and then counts as that slow.
-TIMES = 4.0
+TIMES = 3.2
 
 
 class Task(NamedTuple):
@@ -36,27 +35,34 @@ class Task(NamedTuple):
     C: float
     found: dict[str, float]
 
+    @property
+    def limited(self) -> bool:
+        """Whether LinearSVC may take too long."""
+        return self.C != SMALL_COST
 
-def compare(toy: bool, scratch: pathlib.Path) -> Comparison:
+
+def cases(toy: bool) -> Sequence[str]:
+    """Name every C with every loss."""
+    return [f"C = {C:g}, {loss}" for C in COSTS for loss in LOSSES]
+
+
+def compare(case: str, toy: bool, scratch: pathlib.Path) -> Comparison:
     """Fit all classes with one thread."""
     warnings.simplefilter("ignore")
     X, y = _digits() if toy else _mnist()
     signs = np.where(y[:, None] == np.unique(y), 1.0, -1.0)
-    sides: list[Side] = []
-    targets: list[Target] = []
-    for C in COSTS:
-        for loss in LOSSES:
-            task = Task(loss, C, {})
-            made = [_ours(task, X, y), _theirs(task, X, y, signs)]
-            sides += made
-            targets += [_reached(made[0]), _faster(made[0], made[1], task)]
+    C, loss = case.removeprefix("C = ").split(", ")
+    task = Task(loss, float(C), {})
+    ours, theirs = _ours(task, X, y), _theirs(task, X, y, signs)
     return Comparison(
         title="linear SVM on all of MNIST, every class against the rest, gap 1e-3 (P21)",
         data=f"{'digits' if toy else 'MNIST, pixels / 255'}, {X.shape[0]} x {X.shape[1]}, ten"
-        f" classes. LinearSVC is stopped after {TIMES:g} times the time of ours",
-        sides=tuple(sides),
-        targets=tuple(targets),
-        once=True,
+        " classes"
+        + (f". LinearSVC is stopped after {TIMES:g} times the time of ours" * task.limited),
+        sides=(ours, theirs),
+        targets=(_reached(ours), _faster(ours, theirs)),
+        once=task.limited,
+        processor=task.limited,
         ratios=False,
     )
 
@@ -64,7 +70,9 @@ def compare(toy: bool, scratch: pathlib.Path) -> Comparison:
 def _mnist() -> tuple[np.ndarray, np.ndarray]:
     images = read_idx(folder("mnist") / "train-images-idx3-ubyte.gz")
     labels = read_idx(folder("mnist") / "train-labels-idx1-ubyte.gz")
-    LinearSVM(random_state=0, epochs=5).fit(images[:2000].reshape(2000, -1) / 255.0, labels[:2000])
+    for loss in LOSSES:  # compiles
+        some = images[:2000].reshape(2000, -1) / 255.0
+        LinearSVM(loss=loss, random_state=0, epochs=5).fit(some, labels[:2000])
     return images.reshape(len(images), -1) / 255.0, labels.astype(int)
 
 
@@ -77,9 +85,9 @@ def _ours(task: Task, X: np.ndarray, y: np.ndarray) -> Side:
     loss, C, found = task
 
     def work(seed: int) -> LinearSVM:
-        began = time.perf_counter()
+        began = processor_seconds()
         svm = LinearSVM(C=C, loss=loss, random_state=seed).fit(X, y)
-        found["seconds"] = time.perf_counter() - began
+        found["seconds"] = processor_seconds() - began
         found["bound"] = svm.certificate_.dual
         return svm
 
@@ -110,7 +118,9 @@ def _theirs(task: Task, X: np.ndarray, y: np.ndarray, signs: np.ndarray) -> Side
     return Side(
         f"LinearSVC, {loss}, C = {C:g}",
         f"LinearSVC(C={C:g}, loss={loss!r}, dual={dual}, tol={tol:g}, random_state=repeat)",
-        work=lambda seed: within(TIMES * found["seconds"], lambda: fit(seed)),
+        work=lambda seed: (
+            within(TIMES * found["seconds"], lambda: fit(seed)) if task.limited else fit(seed)
+        ),
         figures=figures,
         package="scikit-learn",
     )
@@ -124,10 +134,10 @@ def _reached(ours: Side) -> Target:
     return Target(f"{ours.name}: a gap of 1e-3 in every class", (ours.name,), found)
 
 
-def _faster(ours: Side, peer: Side, task: Task) -> Target:
+def _faster(ours: Side, peer: Side) -> Target:
     def found(mine: Outcome, other: Outcome) -> tuple[str, bool]:
         ratio = other.best / mine.best
         stopped = other.mean("above the least, at most") is None
-        return f"{'stopped at ' if stopped else ''}{ratio:.2f}x", ratio >= 3.0
+        return f"{'> ' if stopped else ''}{ratio:.2f}x", ratio >= 3.0
 
     return Target(f"{ours.name}: >= 3x {peer.name}", (ours.name, peer.name), found)

@@ -36,16 +36,24 @@ def tables(comparison: Comparison, outcomes: Outcomes) -> str:
     return "\n\n".join(parts)
 
 
-def section(name: str, comparison: Comparison, outcomes: Outcomes, repeats: int) -> str:
-    """A benchmark's part of the results file."""
+def section(
+    name: str,
+    comparison: Comparison,
+    outcomes: Outcomes,
+    repeats: int,
+    case: str | None = None,
+) -> str:
+    """The part of the results file of a benchmark, or of one of its cases."""
+    head = f"## {name}: {comparison.title}" if case is None else f"### {case}"
+    how = "once" if comparison.once else f"{repeats} repeats after a warm-up"
+    clock = ", processor seconds" if comparison.processor else ""
     settings = "\n".join(
         f"- {side.name} ({side.package}): `{side.settings}`" for side in comparison.sides
     )
     today = datetime.datetime.now(datetime.UTC).date().isoformat()
     return (
-        f"## {name}: {comparison.title}\n\n"
-        f"{today}, {'once' if comparison.once else f'{repeats} repeats after a warm-up'}."
-        f" {machine()}.\n"
+        f"{head}\n\n"
+        f"{today}, {how}{clock}. {machine()}.\n"
         f"{_versions(outcomes)}.\n\n"
         f"Data: {comparison.data}.\n\n"
         f"{settings}\n\n"
@@ -55,15 +63,35 @@ def section(name: str, comparison: Comparison, outcomes: Outcomes, repeats: int)
 
 def update(name: str, text: str, order: Sequence[str], path: pathlib.Path = RESULTS) -> None:
     """Replace one section of the results file and leave the others as they are."""
+    sections = _sections(path)
+    sections[name] = text
+    ordered = sorted(sections, key=lambda one: (one not in order, _place(one, order)))
+    path.write_text("\n".join([_HEAD, *(sections[one] for one in ordered)]), encoding="utf-8")
+
+
+def update_case(
+    name: str,
+    title: str,
+    case: str,
+    text: str,
+    order: Sequence[str],
+    path: pathlib.Path = RESULTS,
+) -> None:
+    """Replace one case in a section of the results file, or append it."""
+    old = re.split(r"^(?=### )", _sections(path).get(name, ""), flags=re.MULTILINE)[1:]
+    cases = {part.split("\n")[0][4:]: part.rstrip() + "\n" for part in old}
+    cases[case] = text
+    update(name, "\n".join([f"## {name}: {title}\n", *cases.values()]), order, path)
+
+
+def _sections(path: pathlib.Path) -> dict[str, str]:
+    """The sections of the results file by the names of their benchmarks."""
     old = path.read_text(encoding="utf-8") if path.exists() else ""
-    sections = {
+    return {
         part[3:].split(":")[0]: part.rstrip() + "\n"
         for part in re.split(r"^(?=## )", old, flags=re.MULTILINE)
         if part.startswith("## ")
     }
-    sections[name] = text
-    ordered = sorted(sections, key=lambda one: (one not in order, _place(one, order)))
-    path.write_text("\n".join([_HEAD, *(sections[one] for one in ordered)]), encoding="utf-8")
 
 
 def machine() -> str:

@@ -291,12 +291,12 @@ def linear_svm(notes: Notes, data: pathlib.Path) -> None:
     _svm_case(notes, "classes/hard", D[:150], c[:150], C=math.inf)
     with notes.case("LinearSVM/sample_weight") as put:
         cost = np.random.default_rng(0).integers(0, 4, len(y)) / 2.0
-        model = wm.LinearSVM(random_state=0).fit(X, y, sample_weight=cost)
+        model = wm.LinearSVM(loss="hinge", random_state=0).fit(X, y, sample_weight=cost)
         put_linear(put, model, X)
         put_certificate(put, model.certificate_)
     for what, (A, b) in {"few": (X, y), "digits": (D, c)}.items():
         with notes.case(f"LinearSVM/path/{what}") as put:
-            path = wm.LinearSVM(random_state=0).path(A, b, [0.01, 0.1, 1.0, 10.0])
+            path = wm.LinearSVM(loss="hinge", random_state=0).path(A, b, [0.01, 0.1, 1.0, 10.0])
             for model in path:
                 put(f"C={model.C}/coef", model.coef_)
                 put_certificate(put, model.certificate_, f"C={model.C}/certificate")

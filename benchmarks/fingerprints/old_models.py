@@ -33,7 +33,7 @@ def write_models(folder: pathlib.Path) -> None:
         "vote": wm.Perceptron(epochs=3, keep="vote", random_state=0).fit(X, y),
         "classes": wm.PassiveAggressive(epochs=3, random_state=0).fit(sp.csr_matrix(D / 16.0), c),
         "logistic": wm.OnlineLogistic(epochs=3, random_state=0).fit(D / 16.0, c),
-        "svm": wm.LinearSVM(random_state=0).fit(X.astype(np.float32), y),
+        "svm": wm.LinearSVM(loss="hinge", random_state=0).fit(X.astype(np.float32), y),
         "text": wm.TextClassifier(
             wm.Perceptron(epochs=5, fit_intercept=0.1, random_state=0), bits=14, idf=True
         ).fit(docs, kinds),

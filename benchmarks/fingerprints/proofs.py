@@ -120,7 +120,7 @@ def small_things(notes: Notes, data: pathlib.Path) -> None:
     X, y = iris()
     some = {
         "ours": wm.Perceptron(epochs=3, random_state=0),
-        "other": wm.LinearSVM(random_state=0),
+        "other": wm.LinearSVM(loss="hinge", random_state=0),
     }
     for name, (A, b, how) in {
         "iris": (X, y, {"folds": 2, "repeats": 1}),

@@ -44,7 +44,7 @@ def texts(notes: Notes, data: pathlib.Path) -> None:
             {"analyzer": "char_wb", "ngrams": (2, 4), "bits": 14},
         ),
         "logistic": (wm.OnlineLogistic(epochs=3, random_state=1), {"bits": 15}),
-        "svm": (wm.LinearSVM(random_state=1), {"bits": 15}),
+        "svm": (wm.LinearSVM(loss="hinge", random_state=1), {"bits": 15}),
     }
     for (what, (docs, labels)), (name, (learner, how)) in itertools.product(
         sets.items(), learners.items()
