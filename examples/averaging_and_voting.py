@@ -2,8 +2,8 @@
 Last, averaged, voted
 =====================
 
-One training on the digits answers in three ways. The last weights jump about from epoch to epoch;
-the average and the vote are better from the start and hardly move.
+One training run on the digits can predict in three ways. The last weights fluctuate from epoch to
+epoch; the average and the vote are better from the start and hardly change.
 """
 
 import matplotlib.pyplot as plt
@@ -24,5 +24,5 @@ figure, ax = plt.subplots(layout="constrained")
 for (keep, scores), marker in zip(found.items(), "xo^", strict=True):
     ax.plot(epochs, scores, marker=marker, label=keep)
     print(f"{keep:<8}" + " ".join(f"{score:.3f}" for score in scores))
-ax.set(xlabel="epochs", ylabel="accuracy on digits that were held out")
+ax.set(xlabel="epochs", ylabel="accuracy on held-out digits")
 ax.legend()

@@ -2,8 +2,8 @@
 Every learner on the same points
 ================================
 
-Two half moons, which no line separates: linear learners draw the best line they can, kernels bend
-it.
+No line separates two half moons: linear learners draw the best line they can, and kernels draw a
+curve.
 """
 
 import matplotlib.pyplot as plt

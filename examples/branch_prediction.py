@@ -2,14 +2,14 @@
 Perceptrons that predict branches
 =================================
 
-After Jiménez and Lin (2001), beside two kinds of counters.
+The branch predictor of Jiménez and Lin (2001), compared with two kinds of counters.
 
-Before a processor knows whether a branch is taken, it guesses. Each predictor here may keep about
-8 kilobytes:
+Before a processor knows whether a branch is taken, it guesses. Each predictor here has about 8
+kilobytes of memory:
 
-- bimodal: a counter of two bits for every branch: what it did of late;
+- bimodal: a two-bit counter for every branch, for what it did recently;
 - gshare: a counter for every branch and pattern of the last 15 branches;
-- perceptron: for every branch a perceptron of whole numbers over the last 31 branches.
+- perceptron: a perceptron for every branch, with integer weights over the last 31 branches.
 
 A counter for every pattern learns any function of the history, but needs a counter for each of
 2^15 patterns and so cannot look far back. A perceptron's cost grows with the history's length, not
@@ -38,11 +38,11 @@ class Bimodal:
         self.counters, self.mask = [2] * (1 << bits), (1 << bits) - 1
 
     def place(self, address: int) -> int:
-        """Which counter answers."""
+        """Return the index of the counter for this branch."""
         return address & self.mask
 
     def predict(self, address: int) -> bool:
-        """Whether the branch will be taken."""
+        """Predict whether the branch will be taken."""
         return self.counters[self.place(address)] >= 2
 
     def learn(self, address: int, taken: bool) -> None:
@@ -61,17 +61,17 @@ class Gshare(Bimodal):
         self.history = 0
 
     def place(self, address: int) -> int:
-        """Which counter answers: address and history, folded together."""
+        """Return the index of the counter: address and history, combined."""
         return (address ^ self.history) & self.mask
 
     def learn(self, address: int, taken: bool) -> None:
-        """Count, and remember what happened."""
+        """Count, and add the outcome to the history."""
         super().learn(address, taken)
         self.history = (self.history << 1 | taken) & self.mask
 
 
 class Perceptrons:
-    """A perceptron for every branch: whole numbers of eight bits, over +1 and -1."""
+    """A perceptron for every branch, with eight-bit integer weights over a history of +1 and -1."""
 
     def __init__(self, history: int = 31, table: int = 256) -> None:
         self.history = [1] * (history + 1)  # the first is the constant feature
@@ -83,11 +83,11 @@ class Perceptrons:
         return sum(w * x for w, x in zip(weights, self.history, strict=True))
 
     def predict(self, address: int) -> bool:
-        """Whether the branch will be taken."""
+        """Predict whether the branch will be taken."""
         return self._score(address) >= 0
 
     def learn(self, address: int, taken: bool) -> None:
-        """The perceptron with a margin: w += y x after a mistake, or if the score is small."""
+        """Perceptron update with a margin: w += y x after a mistake or if the score is small."""
         score, y = self._score(address), 1 if taken else -1
         if (score >= 0) != taken or abs(score) <= self.threshold:
             at = address % len(self.weights)
@@ -104,19 +104,19 @@ PREDICTORS: dict[str, Callable[[], Bimodal | Perceptrons]] = {
 
 
 class Tape:
-    """Runs real code and writes down what its branches do."""
+    """A record of the branches of code that is run."""
 
     def __init__(self) -> None:
         self.branches: list[Branch] = []
 
     def branch(self, address: int, condition: bool) -> bool:
-        """Note a branch, and go where it goes."""
+        """Record a branch and return its condition."""
         self.branches.append((address, condition, True))
         return condition
 
 
 def loops(tape: Tape, rng: random.Random) -> None:
-    """Loops in loops, of fixed lengths: the last turn is what must be foreseen."""
+    """Loops of fixed lengths; the difficulty is to predict the last iteration."""
     for length in (3, 5, 7):
         turn = 0
         while tape.branch(16 * length, turn < length):
@@ -145,7 +145,7 @@ def sieving(tape: Tape, rng: random.Random) -> None:
 
 
 def collatz(tape: Tape, rng: random.Random) -> None:
-    """Halve, or triple and add one; after an odd number comes an even one."""
+    """The Collatz sequence: halve, or triple and add one; an even number follows an odd one."""
     n = rng.randrange(2, 1000)
     while tape.branch(401, n != 1):
         n = n // 2 if tape.branch(402, n % 2 == 0) else 3 * n + 1
@@ -154,7 +154,7 @@ def collatz(tape: Tape, rng: random.Random) -> None:
 def from_code(
     program: Callable[[Tape, random.Random], None], length: int, rng: random.Random
 ) -> list[Branch]:
-    """Run a program again and again until it made enough branches."""
+    """Run a program repeatedly until it has made enough branches."""
     tape = Tape()
     while len(tape.branches) < length:
         program(tape, rng)
@@ -162,7 +162,7 @@ def from_code(
 
 
 def distant(rng: random.Random) -> Iterator[Branch]:
-    """A branch that does what another did, with twenty random ones between."""
+    """Yield a branch that repeats an earlier one, with twenty random ones in between."""
     while True:
         first = rng.random() < 0.5
         yield 501, first, False
@@ -172,7 +172,7 @@ def distant(rng: random.Random) -> Iterator[Branch]:
 
 
 def exclusive_or(rng: random.Random) -> Iterator[Branch]:
-    """A branch that is taken if one of the two before it was, but not both."""
+    """Yield a branch that is taken if exactly one of the two before it was."""
     while True:
         a, b = rng.random() < 0.5, rng.random() < 0.5
         yield 601, a, False
@@ -181,7 +181,7 @@ def exclusive_or(rng: random.Random) -> Iterator[Branch]:
 
 
 def traces(length: int, seed: int = 0) -> dict[str, list[Branch]]:
-    """All traces by name, each of about so many branches."""
+    """Return all traces by name, each with `length` branches."""
     rng = random.Random(seed)
     made = {
         program.__name__: from_code(program, length, rng)
@@ -194,7 +194,7 @@ def traces(length: int, seed: int = 0) -> dict[str, list[Branch]]:
 
 
 def accuracy(predictor: Bimodal | Perceptrons, trace: list[Branch]) -> float:
-    """How many of the counted branches are predicted right, after a quarter to warm up."""
+    """Return the share of counted branches predicted right, after a quarter for warming up."""
     right = counted = 0
     for i, (address, taken, counts) in enumerate(trace):
         if counts and 4 * i >= len(trace):
@@ -205,7 +205,7 @@ def accuracy(predictor: Bimodal | Perceptrons, trace: list[Branch]) -> float:
 
 
 def compare(length: int = 50_000) -> list[tuple[str, str, float]]:
-    """Every predictor on every trace."""
+    """Measure the accuracy of every predictor on every trace."""
     return [
         (name, kind, accuracy(make(), trace))
         for name, trace in traces(length).items()
@@ -214,7 +214,7 @@ def compare(length: int = 50_000) -> list[tuple[str, str, float]]:
 
 
 def draw(found: list[tuple[str, str, float]]) -> None:
-    """A group of bars for each trace, a bar for each predictor."""
+    """Draw a group of bars for each trace, with a bar for each predictor."""
     import matplotlib.pyplot as plt
 
     _, ax = plt.subplots(figsize=(8.0, 4.0), layout="constrained")

@@ -2,8 +2,8 @@
 A kernel perceptron within a budget
 ===================================
 
-A kernel perceptron stores every example that it gets wrong; on noisy classes that never ends. A
-budget limits how many are stored, and there are three ways to make room.
+A kernel perceptron stores every example that it gets wrong, so on noisy classes it keeps growing. A
+budget limits how many are stored, and there are three ways to make room for new ones.
 """
 
 import matplotlib.pyplot as plt
@@ -32,5 +32,5 @@ for forget, marker in (("projectron", "o"), ("forgetron", "x"), ("random", "^"))
     ax.plot(budgets, scores, marker=marker, label=forget)
     print(f"{forget:<12}" + " ".join(f"{score:.3f}" for score in scores))
 ax.axhline(full.score(X_test, y_test), color="grey", linestyle="dashed", label="no budget")
-ax.set(xlabel="examples that may be stored", ylabel="accuracy", xscale="log")
+ax.set(xlabel="budget of stored examples", ylabel="accuracy", xscale="log")
 ax.legend()

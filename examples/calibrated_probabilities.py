@@ -2,8 +2,8 @@
 Probabilities that can be believed
 ==================================
 
-Of all examples to which a model gives 80 %, about 80 % should be of that class. The logistic rule
-learns probabilities; the scores of an SVM are calibrated afterwards, in one line.
+Of all examples to which a model assigns a class with 80 %, about 80 % should be of that class. The
+logistic rule learns probabilities; the scores of an SVM are calibrated afterwards, in one line.
 """
 
 import matplotlib.pyplot as plt
@@ -21,11 +21,11 @@ models = {
     "LinearSVM, calibrated": CalibratedClassifierCV(LinearSVM(random_state=0)),
 }
 figure, ax = plt.subplots(layout="constrained")
-ax.plot([0, 1], [0, 1], color="grey", linestyle="dashed", label="as it should be")
+ax.plot([0, 1], [0, 1], color="grey", linestyle="dashed", label="perfectly calibrated")
 for (name, model), marker in zip(models.items(), "ox", strict=True):
     likely = model.fit(X, y).predict_proba(X_test)[:, 1]
     share, said = calibration_curve(y_test, likely, n_bins=10)
     ax.plot(said, share, marker=marker, label=name)
-    print(f"{name:<24}off by {np.abs(share - said).mean():.3f} on the mean of ten groups")
-ax.set(xlabel="probability that was given", ylabel="share that was right")
+    print(f"{name:<24}off by {np.abs(share - said).mean():.3f} on average over ten groups")
+ax.set(xlabel="predicted probability", ylabel="observed share")
 ax.legend()

@@ -2,8 +2,8 @@
 Handwritten digits: the weights as images
 =========================================
 
-Learn, look at the weights, and see what is taken for what. ``learner.report("page.html", X, y)``
-puts all of it, and more, on one page.
+Train a model, look at its weights, and see which digits are confused.
+``learner.report("page.html", X, y)`` puts all of this, and more, on one page.
 """
 
 from sklearn.datasets import load_digits

@@ -2,8 +2,8 @@
 Early stopping
 ==============
 
-After each epoch a held-out part scores the weights that would be used. When the score no longer
-improves, learning stops, and the best weights are returned.
+After each epoch, the weights that would be used for prediction are scored on a held-out set. When
+the score no longer improves, training stops, and the best weights are returned.
 """
 
 from sklearn.datasets import load_digits
@@ -14,7 +14,7 @@ from widemargin import Perceptron, plot_history
 X, X_test, y, y_test = train_test_split(*load_digits(return_X_y=True), random_state=0)
 p = Perceptron(epochs=100, validation=0.2, patience=5, random_state=0).fit(X, y)
 print(p.history_)
-print(f"on digits that played no part: {p.score(X_test, y_test):.4f}")
+print(f"accuracy on test digits: {p.score(X_test, y_test):.4f}")
 
 # %%
 

@@ -2,8 +2,8 @@
 How many columns do hashed words need?
 ======================================
 
-Words are hashed to columns; in a small table, words collide and spoil each other's weights.
-Columns that never occur cost nothing, so the default table is large.
+Words are hashed to columns; with few columns, words collide and spoil each other's weights.
+Columns that never occur cost nothing, so the default number is large.
 """
 
 import matplotlib.pyplot as plt
@@ -18,7 +18,7 @@ leaning = rng.normal(size=5000)  # what a word says about the class
 
 
 def documents(n: int) -> tuple[list[str], np.ndarray]:
-    """Texts of thirty words, and classes that their words lean to."""
+    """Texts of thirty words, and the classes that their words lean towards."""
     drawn = rng.choice(5000, size=(n, 30), p=zipf / zipf.sum())
     return [" ".join(vocabulary[row]) for row in drawn], np.where(
         leaning[drawn].sum(axis=1) > 0, 1, 0

@@ -2,8 +2,8 @@
 Kernels on rings
 ================
 
-No line separates a ring from its middle. A kernel computes in a space where one does, without
-ever going there: (1 + x.z)^2 is enough.
+No line separates a ring from its middle. A kernel works in a feature space where a hyperplane
+does, without ever computing the features: (1 + x.z)^2 is enough.
 """
 
 import matplotlib.pyplot as plt

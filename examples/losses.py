@@ -2,8 +2,8 @@
 Four losses
 ===========
 
-What one example costs, by its margin: the 0/1 loss that one would like to minimise, and the three
-that can be.
+The loss of one example, by its margin: the 0/1 loss, which one would like to minimise, and three
+losses that are easier to minimise.
 """
 
 import numpy as np

@@ -3,8 +3,8 @@ The mistake bound, on real numbers
 ==================================
 
 If some line separates the examples with margin gamma, and none is longer than R, a perceptron
-makes at most (R / gamma)^2 mistakes, in whatever order they come. Both inequalities of the proof
-are drawn as they happen.
+makes at most (R / gamma)^2 mistakes, whatever the order of the examples. The picture shows both
+inequalities of the proof after each mistake.
 """
 
 import numpy as np

@@ -2,8 +2,8 @@
 Perceptrons as neurons: any boolean function
 ============================================
 
-One perceptron cannot compute the exclusive or. Two levels of them compute every boolean function;
-the network is built from the truth table and checked on every input.
+One perceptron cannot compute the exclusive or. Two layers of them can compute every boolean
+function; the network is built from the truth table and checked on every input.
 """
 
 import itertools
@@ -15,7 +15,7 @@ from widemargin import boolean_network
 
 
 def parity(a: bool, b: bool, c: bool) -> bool:
-    """Whether an odd number of inputs is true."""
+    """Return whether an odd number of inputs is true."""
     return (a + b + c) % 2 == 1
 
 
@@ -26,8 +26,8 @@ for row, answer in zip(inputs, network.predict(inputs), strict=True):
     print(row, int(answer))
 
 # %%
-# The network, drawn: a purple line is the weight +1, an orange one -1. Each hidden unit recognises
-# one of the four inputs for which the answer is yes.
+# In the drawing of the network, a purple line is a weight of +1, an orange one -1. Each hidden unit
+# recognises one of the four inputs for which the answer is yes.
 
 figure, ax = plt.subplots(figsize=(6.4, 4.0), layout="constrained")
 white = {"facecolor": "white", "edgecolor": "none", "pad": 1.0}

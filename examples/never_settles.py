@@ -3,7 +3,7 @@ What a perceptron does when it cannot succeed
 =============================================
 
 On classes that no line separates, the perceptron never stops making mistakes. With whole numbers
-it repeats its weights, which is noticed, and which proves that there is no separating line.
+its weights repeat; the library detects this, and it proves that there is no separating line.
 """
 
 import warnings

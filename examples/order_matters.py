@@ -2,8 +2,8 @@
 The order of the examples matters
 =================================
 
-All of one class first, then all of the other: the last weights suffer, the average does not.
-Shuffling before every epoch is the better cure.
+If all examples of one class come first, then all of the other, the last weights suffer, but the
+average does not. Shuffling before every epoch is the better remedy.
 """
 
 import numpy as np

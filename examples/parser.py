@@ -2,8 +2,8 @@
 A parser on a toy treebank
 ==========================
 
-The same little language with trees: who does what to whom. The parser learns from gold tags here;
-on a real treebank it trains taggers of its own first.
+The toy language of the tagger example, now with trees: who does what to whom. The parser learns
+from gold tags here; on a real treebank it trains its own taggers first.
 """
 
 import random
@@ -40,7 +40,7 @@ def tree() -> list[tuple[str, str, int, str]]:
 
 
 def conllu(rows: list[tuple[str, str, int, str]]) -> str:
-    """A sentence in the columns of CoNLL-U."""
+    """Format a sentence as CoNLL-U."""
     lines = [
         f"{i}\t{word}\t_\t{tag}\t_\t_\t{head}\t{label}\t_\t_"
         for i, (word, tag, head, label) in enumerate(rows, 1)

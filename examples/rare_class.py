@@ -3,7 +3,7 @@ A rare class and its threshold
 ==============================
 
 One example in twenty is of the class that matters. The most accurate answer is hardly ever "yes";
-a decision threshold, chosen on examples that were held out, finds more of them.
+a decision threshold chosen on held-out examples finds more of them.
 """
 
 import matplotlib.pyplot as plt

@@ -2,9 +2,8 @@
 Separable, or provably not
 ==========================
 
-``certify`` answers with a proof. Either it is a separating line with its margin, or a point that
-lies in the hulls of both classes: then no line can have the classes on its two sides (Gordan's
-theorem).
+``certify`` answers with a proof: either a separating line with its margin, or a point that lies in
+the hulls of both classes, so that no line can have the classes on its two sides (Gordan's theorem).
 """
 
 import matplotlib.pyplot as plt

@@ -2,8 +2,8 @@
 A table with words and missing cells
 ====================================
 
-Columns are taken as they are: numbers are scaled, words become categories, gaps are filled and
-marked. A model answers for columns in any order, and for categories that it has never seen.
+Columns are used as they are: numbers are scaled, strings become categories, and missing cells are
+filled and marked. A model accepts columns in any order, and categories that it has never seen.
 """
 
 import matplotlib.pyplot as plt

@@ -2,8 +2,8 @@
 Many lines separate, one is best
 ================================
 
-From different starts a perceptron ends with different lines, all of them right. The hard-margin
-SVM finds the one that stays farthest from the examples, and proves that none stays farther.
+From different starting weights a perceptron ends with different lines, all of them right. The
+hard-margin SVM finds the one farthest from the examples, and proves that none is farther.
 """
 
 import numpy as np

@@ -24,7 +24,7 @@ print("the line:", p.using("last").equation())
 plot_path(p, X, y, panels=3)
 
 # %%
-# The certificate compares the three mistakes with the bound that no order of these points can
-# exceed.
+# The certificate compares the three mistakes with the bound, which holds for any order of these
+# points.
 
 print(certify(p, X, y))

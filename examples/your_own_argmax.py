@@ -2,8 +2,8 @@
 A task of your own
 ==================
 
-The blanks of a text were lost. A task says what describes an answer and how the best one is
-found; the structured perceptron learns the weights from the answers it gets wrong.
+Split a text that has lost its spaces into words. A task defines the features of an answer and how
+to find the best one; the structured perceptron learns the weights from the answers it gets wrong.
 """
 
 import matplotlib.pyplot as plt
@@ -12,7 +12,7 @@ from widemargin.structured import StructuredPerceptron, Task
 
 
 class Segmentation(Task):
-    """Words from text without blanks: x is a string, y a tuple of words."""
+    """Words from text without spaces: x is a string, y a tuple of words."""
 
     longest = 8
 
@@ -22,7 +22,7 @@ class Segmentation(Task):
 
     def argmax(self, x, score):
         """Find the best words, letter by letter: a dynamic program."""
-        best = [(0.0, ())]  # of the first 0, 1, ... letters: the score, and the words
+        best = [(0.0, ())]  # for the first 0, 1, ... letters: the score and the words
         for end in range(1, len(x) + 1):
             ways = []
             for start in range(max(0, end - self.longest), end):
@@ -49,7 +49,7 @@ print(" ".join(model.predict(["theoldcatseesadog"])[0]))
 print(model.certificate())
 
 # %%
-# The strongest weights: words that occur, and pieces that were taken for words at first.
+# The strongest weights: words that occur, and pieces that were mistaken for words at first.
 
 names, weights = zip(*reversed(model.top_features(12)), strict=True)
 figure, ax = plt.subplots(figsize=(6.0, 4.0), layout="constrained")
