@@ -99,14 +99,14 @@ def split_sentences(
 def hold_out(asked: Any, corpus: Corpus, rng: np.random.Generator) -> tuple[Corpus, Corpus | None]:
     """The sentences to learn from, and the held-out ones, if any."""
     if not corpus.tokens:
-        raise DataError(f"{corpus.source}: there is no token to learn from")
+        raise DataError(f"{corpus.source}: there are no tokens to learn from")
     if asked is None or (isinstance(asked, (int, float)) and asked == 0):
         return corpus, None
     if isinstance(asked, (int, float)):
         return split_sentences(corpus, asked, rng)
     other = corpus_of(asked)
     if not other.tokens:
-        raise DataError(f"{other.source}: there is no token to score")
+        raise DataError(f"{other.source}: there are no tokens to score")
     return corpus, other
 
 
