@@ -200,7 +200,7 @@ def test_odd_texts_keep_their_places(model: AnnotatorModel, text: str) -> None:
 
 
 def test_what_is_no_text_is_refused(model: AnnotatorModel) -> None:
-    for wrong, why in ((b"The", "a text is a string"), ("a\ud800b", "half a character, at 1")):
+    for wrong, why in ((b"The", "a text must be a string"), ("a\ud800b", "half a character, at 1")):
         with pytest.raises(DataError, match=why):
             model(wrong)  # type: ignore[arg-type]
     with pytest.raises(DataError, match="another treebank"):

@@ -191,10 +191,10 @@ class TaggerTraining(SentenceTraining):
         return Averaged(self.W, self.U, self.clock)
 
     def part(self, first: int, end: int) -> Callable[[np.random.Generator], TaggerTraining]:
-        """What makes a training of some sentences alone."""
+        """A function that makes a training on some of the sentences."""
         encoded, given, lexicon = self.encoded, self.given, self.lexicon
         a, b = (int(encoded.starts[place]) for place in (first, end))
-        # The features and the rows of the lexicon are known: nothing is looked up again.
+        # The features and the lexicon rows are known: nothing is looked up again.
         own = encoded._replace(
             tokens=Tokens(*(array[..., :0] for array in encoded.tokens)),
             starts=frozen(encoded.starts[first : end + 1] - encoded.starts[first]),
