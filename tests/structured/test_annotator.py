@@ -203,7 +203,7 @@ def test_what_is_no_text_is_refused(model: AnnotatorModel) -> None:
     for wrong, why in ((b"The", "a text must be a string"), ("a\ud800b", "half a character, at 1")):
         with pytest.raises(DataError, match=why):
             model(wrong)  # type: ignore[arg-type]
-    with pytest.raises(DataError, match="another treebank"):
+    with pytest.raises(DataError, match="needs a treebank here, not a share"):
         Annotator(validation=0.1).fit(treebank())
     with pytest.raises(DataError, match="not fitted"):
         Annotator()("a")
