@@ -200,5 +200,5 @@ def test_sentences_that_are_strings_are_refused_by_their_number():
 def test_words_without_tags_are_refused(tmp_path):
     path = tmp_path / "words.txt"
     path.write_text("the\ndog\n\na\ncat\n")
-    with pytest.raises(wm.DataError, match=r"there is one column only, .* holds the words"):
+    with pytest.raises(wm.DataError, match=r"there is only one column, and .* holds the words"):
         wm.Tagger().fit(path)

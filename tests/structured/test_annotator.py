@@ -200,10 +200,10 @@ def test_odd_texts_keep_their_places(model: AnnotatorModel, text: str) -> None:
 
 
 def test_what_is_no_text_is_refused(model: AnnotatorModel) -> None:
-    for wrong, why in ((b"The", "a text is a string"), ("a\ud800b", "half a character, at 1")):
+    for wrong, why in ((b"The", "a text must be a string"), ("a\ud800b", "half a character, at 1")):
         with pytest.raises(DataError, match=why):
             model(wrong)  # type: ignore[arg-type]
-    with pytest.raises(DataError, match="another treebank"):
+    with pytest.raises(DataError, match="needs a treebank here, not a share"):
         Annotator(validation=0.1).fit(treebank())
     with pytest.raises(DataError, match="not fitted"):
         Annotator()("a")

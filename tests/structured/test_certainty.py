@@ -160,7 +160,7 @@ def test_the_temperature_is_that_of_the_least_log_loss():
     assert loss(best) <= min(loss(2.0**power) for power in np.linspace(-8, 8, 33)) + 1e-6
     with pytest.raises(ValueError, match="temperature"):
         tagger.marginals(rest, 0.0)
-    with pytest.raises(DataError, match="none of its tags was learned"):
+    with pytest.raises(DataError, match="none of these tags was seen in training"):
         tagger.calibrate([["a"]], [["Z"]])
 
 

@@ -155,7 +155,7 @@ def test_a_tagger_of_dicts_takes_tokens_with_fewer_and_other_features(tmp_path):
         ([[{"a": -1e300}]], "sentence 1: the feature 'a' is -1e+300; its numbers must be finite"),
         ([[{"a": {"b": ["x", 1]}}]], "sentence 1: the feature 'a:b' is ['x', 1]; give a string"),
         ([[{"a": "x"}, "b"]], "sentence 1: 'b' is not a dict of features"),
-        ([[{1: "x"}]], "sentence 1: the feature 1 is not named by a string"),
+        ([[{1: "x"}]], "sentence 1: the feature name 1 is not a string"),
         ([[{"a[": "x", "a(": "y"}]], "'a[' and 'a(' would share a column"),
     ],
 )

@@ -498,7 +498,7 @@ def test_labels_of_one_direction_only():
         ({"head": [["0", "x"]]}, "is not a number"),
         ({"head": [["0", "2"]]}, "its own head"),
         ({"deprel": [["root", "_"]]}, "token 2: has no label"),
-        ({"word": [[]], "upos": [[]], "head": [[]], "deprel": [[]]}, "no sentence to learn from"),
+        ({"word": [[]], "upos": [[]], "head": [[]], "deprel": [[]]}, "no sentences to learn from"),
     ],
 )
 def test_bad_trees(change, message):

@@ -27,8 +27,8 @@ class Choice(Task):
 @pytest.mark.parametrize(
     ("made", "message"),
     [
-        (lambda x, y: {(x, y): 1.0}, r"\('x', '[ab]'\) is named by a tuple; .* must be strings"),
-        (lambda x, y: {7 if y == "a" else 8: 1.0}, "is named by a int"),
+        (lambda x, y: {(x, y): 1.0}, r"\('x', '[ab]'\) has type tuple; .* must be strings"),
+        (lambda x, y: {7 if y == "a" else 8: 1.0}, "has type int"),
         (lambda x, y: {y: float("nan")}, "feature '[ab]' is not a finite number"),
         (lambda x, y: {y: float("inf")}, "not a finite number"),
     ],

@@ -809,7 +809,7 @@ def test_bad_questions_are_told():
         tagger.top_features(3, "Q")
     with pytest.raises(DataError, match="no token"):
         tagger.score([], [])
-    with pytest.raises(DataError, match="some of the tags"):
+    with pytest.raises(DataError, match="give a list of tags from"):
         Tagger(tag_dictionary={"a": ["Q"]}).fit(SENTENCES, TAGS)
     with pytest.raises(ValueError, match="Tagger has no parameter"):
         tagger.set_params(depth=3)

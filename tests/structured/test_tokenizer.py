@@ -259,7 +259,7 @@ def test_held_out_sections_are_not_learned_from_and_stop_the_learning() -> None:
 def test_what_it_cannot_learn_from_is_refused(tmp_path) -> None:
     with pytest.raises(DataError, match="conll; a tokenizer learns from CoNLL-U"):
         Tokenizer().fit(read_conll(io.StringIO("a B\nb C\n"), format="conll"))
-    with pytest.raises(DataError, match="there is no sentence"):
+    with pytest.raises(DataError, match="there are no sentences"):
         Tokenizer().fit(read(""))
     wrong = conllu("It barks|.").replace("# text = It barks.", "# text = He barks.")
     with pytest.raises(DataError, match=r":2: the text of this sentence is 'He barks\.'"):
@@ -268,9 +268,9 @@ def test_what_it_cannot_learn_from_is_refused(tmp_path) -> None:
         Tokenizer().fit(read(treebank()), ["x"])
     with pytest.raises(DataError, match="a single string"):
         Tokenizer(epochs=1).fit(read(treebank())).predict("text")
-    with pytest.raises(DataError, match="a text is a string, not 3"):
+    with pytest.raises(DataError, match="a text must be a string, not 3"):
         Tokenizer(epochs=1).fit(read(treebank()))(3)
-    with pytest.raises(DataError, match="surrogate, half a character, at 1"):
+    with pytest.raises(DataError, match="lone surrogate, half a character, at 1"):
         Tokenizer(epochs=1).fit(read(treebank()))("a\ud800")
     with pytest.raises(DataError, match="validation=2 must be between 0 and 1"):
         Tokenizer(validation=2).fit(read(treebank()))

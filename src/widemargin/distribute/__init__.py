@@ -1,1 +1,1 @@
-"""The same learners on a cluster: partitions, their mixture, and the engines that run them."""
+"""Training on a cluster: partitions, how their weights are mixed, and the engines that run them."""

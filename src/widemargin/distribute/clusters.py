@@ -1,4 +1,4 @@
-"""Find the cluster that a user means, and make an engine of it."""
+"""Find the cluster that a user names, and make an engine for it."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _PATIENCE = 15
 
 @contextmanager
 def patient_with_workers() -> Iterator[None]:
-    """Have clusters on this machine wait for workers that are started again.
+    """Make clusters on this machine wait longer for workers that are restarted.
 
-    Dask gives a worker up that is not back after 15 seconds, and a busy machine may take longer.
+    Dask gives up on a worker that is not back after 15 seconds, and a busy machine may take longer.
     """
     import dask
 
@@ -33,7 +33,7 @@ def patient_with_workers() -> Iterator[None]:
 def open_engine(client: Any) -> Iterator[Engine]:
     """Open an engine for a client, the address of a scheduler, "local", or the current client.
 
-    A cluster or a connection that is made here ends with the block.
+    A cluster or connection opened here is closed at the end of the block.
     """
     if isinstance(client, SerialEngine):
         yield client

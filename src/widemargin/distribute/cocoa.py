@@ -1,4 +1,4 @@
-"""Linear SVMs on partitions: each proposes dual values of its own examples.
+"""Linear SVMs on partitions: each partition proposes dual values for its own examples.
 
     w, alpha = 0
     for each round:
@@ -9,19 +9,20 @@
             pulled_k = the slopes of its losses: C [m_i < 1], or 2 C max(0, 1 - m_i)
         alpha = the best mixture of alpha, raised, pulled and some earlier ones; w = A alpha
 
-The slopes are those at a point between w and the best weights so far: at w itself, far from the
-optimum, they would swing to and fro (V. Franc and S. Sonnenburg (2008), Optimized cutting plane
-algorithm for support vector machines, ICML).
+The slopes are taken at a point between w and the best weights so far: at w itself, far from the
+optimum, they would oscillate (V. Franc and S. Sonnenburg (2008), Optimized cutting plane algorithm
+for support vector machines, ICML).
 
-With sigma = K partitions, raised is better than alpha whatever the data are (C. Ma, V. Smith,
+With sigma = K partitions, raised is better than alpha for any data (C. Ma, V. Smith,
 M. Jaggi, M. I. Jordan, P. Richtarik and M. Takac (2015), Adding vs. averaging in distributed
 primal-dual optimization, ICML). Partitions whose changes hardly overlap can take larger steps:
-sigma follows what the last round measured, |sum_k A d_k|^2 / sum_k |A d_k|^2. What all examples
-share, such as the bias, each partition alone would trade in small steps only; pulled, the vertex
-to which the Frank-Wolfe method goes, moves all of them together. See `distribute.hull`.
+sigma follows the overlap measured in the last round, |sum_k A d_k|^2 / sum_k |A d_k|^2. Whatever
+all examples share, such as the bias, a partition on its own could change only in small steps;
+pulled, the vertex towards which the Frank-Wolfe method moves, changes it for all partitions
+together. See `distribute.hull`.
 
 The local problem is an SVM with sigma times the cost: with a' = sigma alpha, a step of the usual
-pass for the cost sigma C moves w by sigma times what alpha moves it, as the problem above asks.
+pass for the cost sigma C moves w by sigma times what alpha moves it, as the problem above requires.
 """
 
 from __future__ import annotations
@@ -39,10 +40,10 @@ from widemargin.loops.svm.dual import dual_pass
 from widemargin.online.orders import stirred
 from widemargin.online.passes import explain_bad_score
 
-#: Passes over a partition in a round, besides those that measure and pull. See docs/scale.md: more
-#: spare messages, and gain less each.
+#: Passes over a partition in a round, besides those that measure and pull. More passes save
+#: messages, but each one gains less; see docs/scale.md.
 PASSES = 3
-#: The figures of a partition that are added up; the last is a maximum.
+#: The figures that are summed over partitions; of the last, the maximum is taken.
 SUMS = (
     *("loss", "loss_between", "alpha", "squares", "support"),
     *("moved", "mistakes", "updates", "violation"),
@@ -50,7 +51,7 @@ SUMS = (
 
 
 class Round(NamedTuple):
-    """What every partition must know in a round.
+    """What every partition needs to know in a round.
 
     Attributes
     ----------
@@ -61,9 +62,9 @@ class Round(NamedTuple):
     bias : float
         The constant feature of all rows.
     sigma : array
-        For each problem, how far the partitions' changes may overlap; empty if they only measure.
+        For each problem, how much the partitions' changes may overlap; empty to only measure.
     seed, number : int
-        The seed of the orders, and which round it is, from 0.
+        The seed of the orders, and the number of the round, from 0.
     """
 
     C: float
@@ -75,7 +76,7 @@ class Round(NamedTuple):
 
 
 class Step(NamedTuple):
-    """What a partition, or several, found in a round.
+    """The result of one or several partitions in a round.
 
     Attributes
     ----------
@@ -108,7 +109,7 @@ class Proposals(NamedTuple):
 
 
 class Ascent(NamedTuple):
-    """What a partition found in a round: for itself, and for the sums."""
+    """The result of a partition in a round: the part for itself, and the part for the sums."""
 
     proposals: Proposals
     step: Step
@@ -123,7 +124,7 @@ def _problem(loaded: Loaded, rows: Rows, how: Round, problem: int, problems: int
 
 
 def ascend(loaded: Loaded, start: Weights, alpha: np.ndarray, how: Round) -> Ascent:
-    """Measure weights and dual values, and raise the dual by the examples of a partition."""
+    """Measure weights and dual values, and raise the dual with the examples of a partition."""
     sent, problems = loaded.pick(start.whole), len(alpha)
     W, between = sent[:problems], sent[problems:]
     rows, raises = loaded.ready_rows(how.bias), len(how.sigma) > 0
@@ -229,7 +230,7 @@ def _raise(
 
 
 def _step(loaded: Loaded, sums: np.ndarray, moved: np.ndarray) -> Step:
-    """A step as it travels: the columns that changed."""
+    """A step to be sent: only the columns that changed."""
     moved, places = loaded.unpicked(moved), loaded.places
     order = loaded.ascending
     chosen = order[np.any(moved[:, order] != 0.0, axis=0)]
@@ -237,7 +238,7 @@ def _step(loaded: Loaded, sums: np.ndarray, moved: np.ndarray) -> Step:
 
 
 def step_of(ascent: Ascent) -> Step:
-    """The part of an ascent that is added up."""
+    """The part of an ascent that is summed over partitions."""
     return ascent.step
 
 
@@ -247,7 +248,7 @@ def proposals_of(ascent: Ascent) -> Proposals:
 
 
 def add_steps(one: Step, other: Step) -> Step:
-    """Add up what two groups of partitions found."""
+    """Add the results of two groups of partitions."""
     sums = one.sums + other.sums
     worst = SUMS.index("violation")
     sums[:, worst] = np.maximum(one.sums[:, worst], other.sums[:, worst])
@@ -259,7 +260,7 @@ def add_steps(one: Step, other: Step) -> Step:
 
 
 def weights_from(loaded: Loaded, alpha: np.ndarray, bias: float) -> Step:
-    """The weights that the dual values of a partition make, from scratch."""
+    """The weights that result from the dual values of a partition, computed from scratch."""
     rows, problems = loaded.ready_rows(bias), len(alpha)
     how = Round(1.0, False, bias, np.empty(0), 0, 0)
     made = np.zeros((problems, rows.width + 1))

@@ -19,7 +19,7 @@ from widemargin.errors import DataError
 
 @dataclass(frozen=True)
 class CollectionPartition(Partition):
-    """A piece of a Dask collection, and of its labels if they are apart."""
+    """A piece of a Dask collection, and of its labels if they are separate."""
 
     pieces: tuple[Any, ...] = field(repr=False)
 
@@ -29,7 +29,7 @@ class CollectionPartition(Partition):
         return self.pieces
 
     def __reduce__(self) -> Any:
-        # What is sent with the recipe stands beside it: the pieces are arguments of their own.
+        # The pieces are not part of the pickled recipe: they are sent as separate arguments.
         given = [getattr(self, name) for name in self.__dataclass_fields__ if name != "pieces"]
         return _restore, (type(self), tuple(given))
 
@@ -77,13 +77,13 @@ class FramePartition(CollectionPartition):
     options: ReadOptions = field(default_factory=ReadOptions, repr=False)
 
     def read(self, *data: Any) -> ReadPartition:
-        """Read the table as one in memory is read."""
+        """Read the table like one in memory."""
         chunks = list(Frame(data[0], None, self.options).chunks())
         return ReadPartition([chunk._replace(source=self.name) for chunk in chunks], set())
 
 
 def is_collection(source: Any) -> bool:
-    """Whether this is a collection of Dask."""
+    """Whether this is a Dask collection."""
     return hasattr(source, "to_delayed") and hasattr(source, "__dask_graph__")
 
 
@@ -95,7 +95,7 @@ def is_data_frame(source: Any) -> bool:
 def partitions_of_arrays(X: Any, y: Any) -> list[Partition]:
     """The blocks of rows of a Dask array, and of the array of its labels."""
     if y is None or not is_collection(y) or not hasattr(y, "chunks"):
-        raise DataError("the labels of a Dask array must be a Dask array, too: give y")
+        raise DataError("the labels of a Dask array must also be a Dask array: give y")
     if X.ndim != 2 or y.ndim != 1:
         raise DataError(f"X must have 2 dimensions and y 1, found {X.ndim} and {y.ndim}")
     if X.numblocks[1] != 1:
@@ -108,7 +108,7 @@ def partitions_of_arrays(X: Any, y: Any) -> list[Partition]:
 def partitions_of_bags(texts: Any, labels: Any) -> list[Partition]:
     """The partitions of a bag of texts, and of the bag of their labels."""
     if labels is None or not is_collection(labels) or hasattr(labels, "chunks"):
-        raise DataError("the labels of a Dask Bag must be a Dask Bag, too: give y")
+        raise DataError("the labels of a Dask Bag must also be a Dask Bag: give y")
     return _pair(TextPartition, texts.to_delayed(), labels.to_delayed())
 
 

@@ -1,9 +1,9 @@
-"""Dask as an engine: the calls are tasks that any worker may take, lose and take again.
+"""Dask as an engine: calls are tasks that any worker can run, and rerun if a worker is lost.
 
-No task is pinned to a worker and no task changes its input. What goes out from here travels with
-the tasks, so that the scheduler can hand it out again: a value that was scattered would be gone
-with the workers that hold it. What partitions become stays with the workers, spills to their disks
-when memory is short, and is made anew from the recipe when a worker is lost.
+No task is pinned to a worker, and no task modifies its input. Values from this process are sent
+along with the tasks, so that the scheduler can send them again; a scattered value would be lost
+with the workers that hold it. Loaded partitions stay with the workers, spill to disk when memory is
+short, and are rebuilt from the recipe when a worker is lost.
 """
 
 from __future__ import annotations
@@ -21,24 +21,26 @@ from widemargin import __version__
 from widemargin.data.memory import keep_memory_on_dask_workers
 from widemargin.errors import ClusterError, DataWarning
 
-#: How often the driver is given a chance to look at Ctrl-C and the clock.
+#: How often, in seconds, the driver can check for Ctrl-C and the clock.
 _TICK_SECONDS = 0.1
-#: Dask gives a task up after it was on four workers that died. It is handed out again this often:
-#: fifty workers lost at random moments are no fault of the task, sixteen in a row are.
+#: Dask gives up on a task after four workers died while running it. It is then submitted again, up
+#: to this many trials: fifty workers lost at random moments are not the task's fault, but sixteen
+#: in a row are.
 _MOST_TRIALS = 4
-#: What became of a future whose task must be handed out again.
+#: The statuses of a future whose task must be submitted again.
 _GONE = ("error", "lost", "cancelled")
-#: After this long without any worker, a warning says what is waited for.
+#: After this many seconds without any worker, warn that the training is waiting for one.
 _LONELY_SECONDS = 10.0
-#: How often the workers are counted.
+#: Seconds between two counts of the workers.
 _LOOK_SECONDS = 2.0
 
 
 @dataclass(eq=False)
 class _Task:
-    """A call, and the future that stands for its outcome; None if it is not held here.
+    """A call, and the future of its outcome; None if it is not held here.
 
-    What only other calls need has no future: the scheduler forgets it as soon as they are done.
+    An outcome that only other calls need has no future: the scheduler forgets it once they are
+    done.
     """
 
     name: str
@@ -50,14 +52,14 @@ class _Task:
 
     @property
     def alive(self) -> bool:
-        """Whether the scheduler has the outcome, or is about to have it."""
+        """Whether the scheduler has the outcome, or will have it."""
         return self.future is not None and self.future.status not in _GONE
 
 
 class DaskEngine:
-    """Has calls made by the workers of a Dask cluster.
+    """Runs calls on the workers of a Dask cluster.
 
-    Calls are noted, and handed out together when an outcome is asked for: a message to the
+    Calls are recorded, and submitted together when an outcome is requested: a message to the
     scheduler costs as much as a hundred small tasks.
 
     Parameters
@@ -75,7 +77,7 @@ class DaskEngine:
         check_versions(client)
 
     def submit(self, name: str, function: Callable[..., Any], *arguments: Any) -> _Task:
-        """Note a call."""
+        """Record a call."""
         return _Task(name, function, arguments)
 
     def share(self, name: str, value: Any) -> _Task:
@@ -83,7 +85,7 @@ class DaskEngine:
         return self.submit(name, _same, value)
 
     def _send(self, wanted: Sequence[_Task]) -> None:
-        """Hand out tasks, together with those that they need and that nobody has."""
+        """Submit tasks, together with those they need that the scheduler does not have."""
         import dask
 
         if not wanted:
@@ -93,7 +95,7 @@ class DaskEngine:
             graph.add(task)
         held = {id(task): task for task in [*wanted, *graph.kept]}.values()
         keys = [graph.keys[id(task)] for task in held]
-        # Weights are large, and that is no mistake.
+        # Weights are large on purpose: suppress Dask's warning.
         quiet = {"distributed.admin.large-graph-warning-threshold": "1TB"}
         with self._connected(), dask.config.set(quiet):
             futures = self.client.get(graph.made, keys, sync=False)
@@ -101,14 +103,14 @@ class DaskEngine:
             task.future = future
 
     def _key(self, name: str) -> tuple[str, str]:
-        """A key of its own; up to the first comma, its name is that of a group of tasks."""
+        """A unique key; the name up to the first comma is that of a group of tasks."""
         self._count += 1
         group, _, rest = name.partition(",")
         return f"widemargin {group}", f"{rest.strip()} {self._run}-{self._count}"
 
     @contextmanager
     def _connected(self) -> Iterator[None]:
-        """Whatever goes wrong because the scheduler is gone is told as such."""
+        """Report any error caused by a lost scheduler as a lost connection."""
         try:
             yield
         except Exception:
@@ -119,7 +121,7 @@ class DaskEngine:
     def finished(
         self, handles: Sequence[Any], kept: Sequence[Any] = (), watched: Sequence[Any] = ()
     ) -> Iterator[tuple[int, Any] | int]:
-        """Yield outcomes as they come; in between, how many of the watched are done."""
+        """Yield outcomes as they arrive; in between, how many of the watched are done."""
         from distributed import TimeoutError as TooLate
         from distributed import wait
 
@@ -143,7 +145,7 @@ class DaskEngine:
                 wait(futures, timeout=_TICK_SECONDS)
 
     def release(self, handles: Sequence[_Task]) -> None:
-        """Let go of tasks: the scheduler forgets what nobody waits for."""
+        """Release tasks: the scheduler forgets what nobody waits for."""
         for task in handles:
             task.kept = False
             if task.future is not None:
@@ -151,7 +153,7 @@ class DaskEngine:
                 task.future = None
 
     def _outcomes(self, futures: list[Any]) -> list[Any]:
-        """The outcomes of tasks; none if one of them was lost on the way, and is made again."""
+        """The outcomes of tasks; empty if one of them was lost on the way and must be redone."""
         from distributed import KilledWorker
         from distributed import TimeoutError as TooLate
 
@@ -161,7 +163,7 @@ class DaskEngine:
         return []
 
     def _mend(self, tasks: list[_Task]) -> None:
-        """Have tasks done again whose workers died, or raise the error of one."""
+        """Resubmit tasks whose workers died, or raise the error of a task."""
         from distributed import KilledWorker
 
         if not tasks:
@@ -184,19 +186,19 @@ class DaskEngine:
     def _say_lost(self) -> str:
         where = getattr(self.client.scheduler, "address", None) or "the scheduler"
         return (
-            f"the connection to the Dask scheduler ({where}) was lost; what was learned up to the"
-            " last whole epoch is in the checkpoint, if there is one: start again with the same"
+            f"the connection to the Dask scheduler ({where}) was lost; if there is a checkpoint, it"
+            " holds what was learned up to the last complete epoch: start again with the same"
             " arguments"
         )
 
     def _look_for_workers(self) -> None:
-        """Warn if there is nobody to do the work."""
+        """Warn if the cluster has no workers."""
         if self.client.status not in ("running", "connecting"):
             raise ClusterError(self._say_lost())
         now = time.monotonic()
         if now < self._next_look:
             return
-        self._next_look = now + _LOOK_SECONDS  # it asks the scheduler, which has other work
+        self._next_look = now + _LOOK_SECONDS  # not too often: this asks the scheduler
         if self.client.scheduler_info(n_workers=-1)["workers"]:
             self._lonely_since = None
             return
@@ -205,21 +207,21 @@ class DaskEngine:
         elif now - self._lonely_since > _LONELY_SECONDS:
             self._lonely_since = float("inf")
             warnings.warn(
-                "the Dask cluster has no worker left: waiting for one", DataWarning, stacklevel=2
+                "the Dask cluster has no workers left: waiting for one", DataWarning, stacklevel=2
             )
 
 
 class _Graph:
-    """Tasks that are handed out together.
+    """Tasks that are submitted together.
 
     Attributes
     ----------
     made : dict
-        The tasks as Dask takes them.
+        The tasks in Dask's form.
     keys : dict
         The key of each task, by its identity.
     kept : list
-        Tasks that are asked for again and again, and were lost.
+        Tasks whose outcomes are to be kept, and must be computed (again).
     """
 
     def __init__(self, key: Callable[[str], Any]) -> None:
@@ -229,7 +231,7 @@ class _Graph:
         self.kept: list[_Task] = []
 
     def add(self, task: _Task) -> Any:
-        """Add a task, and before it those that it needs; the key of its outcome."""
+        """Add a task, and before it those that it needs; returns the key of its outcome."""
         from dask._task_spec import Task, TaskRef  # as distributed.Client has them
         from dask.delayed import Delayed
 
@@ -254,7 +256,7 @@ class _Graph:
 
 
 class _Later:
-    """Stands for an argument that is the outcome of another task."""
+    """A placeholder for an argument that is the outcome of another task."""
 
     def __reduce__(self) -> Any:
         return "_LATER"
@@ -264,7 +266,7 @@ _LATER = _Later()
 
 
 class _Call:
-    """A call, some of whose arguments come later."""
+    """A call, some of whose arguments are supplied later."""
 
     def __init__(
         self, version: str, function: Callable[..., Any], arguments: tuple[Any, ...]
@@ -272,15 +274,15 @@ class _Call:
         self.version, self.function, self.arguments = version, function, arguments
 
     def __dask_tokenize__(self) -> str:
-        """A name that costs nothing: Dask would read all that is in the arguments."""
+        """A random name, which costs nothing: Dask would hash all arguments."""
         return uuid.uuid4().hex
 
     def __call__(self, *outcomes: Any) -> Any:
-        """Make the call, unless this worker came later with another version."""
+        """Make the call, unless this worker joined later with another version."""
         if self.version != __version__:
             raise ClusterError(
-                f"a worker has widemargin {__version__}, and this process {self.version}: install"
-                " the same"
+                f"a worker has widemargin {__version__}, but the driver has {self.version}: install"
+                " the same version"
             )
         keep_memory_on_dask_workers()
         later = iter(outcomes)
@@ -292,7 +294,7 @@ def _same(value: Any) -> Any:
 
 
 def versions() -> dict[str, str]:
-    """The versions on which the bits of a result depend."""
+    """The versions of the packages that affect the bits of a result."""
     import platform
     from importlib.metadata import version
 
@@ -302,7 +304,7 @@ def versions() -> dict[str, str]:
 
 
 def check_versions(client: Any) -> None:
-    """Raise an error if a worker's versions are not those of this process."""
+    """Raise an error if a worker's versions differ from those of this process."""
     mine = versions()
     for worker, theirs in client.run(versions, on_error="return").items():
         if isinstance(theirs, BaseException):

@@ -1,9 +1,9 @@
-"""What an algorithm over partitions asks of the machinery below it, and the plainest answer.
+"""The interface of the engines that run algorithms over partitions, and a serial engine.
 
-An algorithm says which function is called with which arguments; an argument may be the outcome of
-an earlier call. `SerialEngine` computes everything in this process, one call after another, and is
-the reference: `DaskEngine` must give the same bits. Functions therefore never change what they are
-given, and sums are taken in a fixed tree over partitions.
+An algorithm says which function to call with which arguments; an argument may be the outcome of an
+earlier call. `SerialEngine` computes everything in this process, one call after another, and is the
+reference: `DaskEngine` must give the same bits. Therefore functions never modify their arguments,
+and sums are taken in a fixed tree over partitions.
 """
 
 from __future__ import annotations
@@ -11,33 +11,33 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Protocol
 
-#: How many outcomes one call joins: a call costs some milliseconds, and brings them all together.
+#: How many outcomes one call joins; a call costs a few milliseconds, and brings them all together.
 _BRANCHES = 8
 
 
 class Engine(Protocol):
-    """Calls functions, here or elsewhere. A handle stands for the outcome of a call."""
+    """Calls functions, in this process or elsewhere. A handle stands for the outcome of a call."""
 
     def submit(self, name: str, function: Callable[..., Any], *arguments: Any) -> Any:
-        """Note a call, and return a handle; arguments may be handles.
+        """Record a call, and return a handle; arguments may be handles.
 
-        It is made when an outcome is asked for that needs it.
+        The call is made when an outcome that needs it is requested.
 
         Parameters
         ----------
         name : str
-            What is done, as people see it: "learn, partition 3".
+            A description for people: "learn, partition 3".
         function : callable
-            A function at the top level of a module. It changes none of its arguments.
+            A function at the top level of a module. It must not modify its arguments.
         """
 
     def share(self, name: str, value: Any) -> Any:
-        """Return a handle of a value that many calls will need."""
+        """Return a handle to a value that many calls will need."""
 
     def finished(
         self, handles: Sequence[Any], kept: Sequence[Any] = (), watched: Sequence[Any] = ()
     ) -> Iterator[tuple[int, Any] | int]:
-        """Yield the number and the outcome of each handle as it is known.
+        """Yield the index and the outcome of each handle as soon as it is known.
 
         In between, about every tenth of a second, it yields how many of `watched` are done. The
         first error is raised. The outcomes of `kept` and `watched` stay where they are, for later
@@ -45,7 +45,7 @@ class Engine(Protocol):
         """
 
     def release(self, handles: Sequence[Any]) -> None:
-        """Forget handles that are not needed any more; what is not begun is not done."""
+        """Forget handles that are no longer needed; calls that have not started are not made."""
 
 
 def gather(engine: Engine, handles: Sequence[Any]) -> list[Any]:
@@ -57,10 +57,10 @@ def gather(engine: Engine, handles: Sequence[Any]) -> list[Any]:
 def tree(
     engine: Engine, name: str, join: Callable[[Any, Any], Any], handles: Sequence[Any]
 ) -> tuple[Any, list[Any]]:
-    """Join neighbours in eights, the eights in eights, and so on, each eight in pairs.
+    """Join neighbours in groups of eight, these in groups of eight, and so on, each in pairs.
 
-    The order of all additions follows from the number of handles alone. Returns the handle of the
-    whole, and those of the joints below it.
+    The order of all additions depends only on the number of handles. Returns the handle of the
+    total, and those of the intermediate results.
     """
     level, joints = list(handles), []
     while len(level) > 1:
@@ -85,7 +85,7 @@ def join_all(join: Callable[[Any, Any], Any], *parts: Any) -> Any:
 
 
 class _Call:
-    """A call that is made when its outcome is first needed, and not again."""
+    """A call that is made once, when its outcome is first needed."""
 
     def __init__(self, function: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
         self._function, self._arguments = function, arguments
@@ -114,11 +114,11 @@ class SerialEngine:
     """
 
     def submit(self, name: str, function: Callable[..., Any], *arguments: Any) -> _Call:
-        """Note a call."""
+        """Record a call."""
         return _Call(function, arguments)
 
     def share(self, name: str, value: Any) -> _Call:
-        """Return a handle of a value."""
+        """Return a handle to a value."""
         return _Call(_same, (value,))
 
     def finished(
@@ -132,11 +132,11 @@ class SerialEngine:
             yield number, handle.outcome()
 
     def release(self, handles: Sequence[_Call]) -> None:
-        """Do nothing: what is not referred to is collected."""
+        """Do nothing: unreferenced outcomes are garbage-collected."""
 
 
 def _outcome(argument: Any) -> Any:
-    """The outcome of a call, the value of a piece of a Dask collection, or anything else itself."""
+    """The outcome of a call, the value of a piece of a Dask collection, or any other argument."""
     if isinstance(argument, _Call):
         return argument.outcome()
     return argument.compute(scheduler="sync") if hasattr(argument, "__dask_graph__") else argument

@@ -1,8 +1,8 @@
-"""The first pass: what all partitions must know of each other before any of them learns.
+"""The first pass: what all partitions must know about each other before training.
 
-Labels, columns, categories, how rare words are, and how wide rows are: each partition tells what it
-has, and the parts are joined in the order of the partitions. Then each partition is encoded, and
-its columns are numbered, so that it works with the weights of its own columns only.
+Each partition reports its labels, columns, categories, word frequencies and row width, and the
+reports are joined in the order of the partitions. Then each partition is encoded, and its columns
+are renumbered, so that it works only with the weights of its own columns.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from widemargin.loops.storage import Sparse
 from widemargin.online.columns import columns_for
 from widemargin.online.fit import prices
 
-#: Random numbers of a partition are drawn for different ends, each with its own seed.
+#: The purposes for which a partition draws random numbers, each with its own seed.
 _HELD_OUT, _ORDER = range(2)
 
 
 @dataclass(frozen=True)
 class Survey:
-    """What a partition, or several, hold.
+    """A summary of one or several partitions.
 
     Attributes
     ----------
@@ -43,7 +43,7 @@ class Survey:
     examples : int
         How many examples there are.
     encoder : Encoder or None
-        What was observed; None for rows that are numbers already.
+        An encoder that has observed the examples; None for numeric rows.
     width : int
         The number of features, if there is no encoder.
     dtype : dtype or None
@@ -62,7 +62,7 @@ class Survey:
 
 
 def survey(found: ReadPartition, partition: Partition, encoder: Any) -> Survey:
-    """Look at the examples of a partition."""
+    """Summarise the examples of a partition."""
     own, classes = copy.deepcopy(encoder), Classes()
     sizes, examples, width, dtype = np.zeros(0), 0, 0, None
     try:
@@ -88,7 +88,7 @@ def survey(found: ReadPartition, partition: Partition, encoder: Any) -> Survey:
 
 
 def join_surveys(one: Survey, other: Survey) -> Survey:
-    """Join what neighbouring partitions hold."""
+    """Join the summaries of neighbouring partitions."""
     if not one.examples or not other.examples:
         kept, empty = (other, one) if not one.examples else (one, other)
         return replace(kept, skipped=kept.skipped | empty.skipped)
@@ -116,7 +116,7 @@ def join_surveys(one: Survey, other: Survey) -> Survey:
 
 
 def _moved(before: np.ndarray, sizes: np.ndarray, classes: np.ndarray) -> np.ndarray:
-    """The sizes of classes, at their places among more classes."""
+    """The sizes of classes, at their positions in a larger set of classes."""
     moved = np.zeros(len(classes))
     if len(before):
         moved[np.searchsorted(classes, before)] = sizes
@@ -130,7 +130,7 @@ def _same_width(width: int, rows: Rows, known: bool) -> int:
 
 
 class Preparation(NamedTuple):
-    """What every partition needs to be encoded.
+    """Everything needed to encode a partition.
 
     Attributes
     ----------
@@ -145,7 +145,7 @@ class Preparation(NamedTuple):
     class_weight : dict or None
         Cost of an error on each class.
     validation, distinct, seed
-        As the learner demands them, see `distribute.loading.Demands`.
+        As required by the learner, see `distribute.loading.Demands`.
     """
 
     classes: np.ndarray
@@ -160,19 +160,19 @@ class Preparation(NamedTuple):
 
 @dataclass(frozen=True)
 class Loaded:
-    """A partition that is ready to be learned from.
+    """A partition that is ready for training.
 
-    It stays on the worker that made it, and is made again from its recipe if that worker is lost.
+    It stays on the worker that loaded it, and is rebuilt from its recipe if that worker is lost.
 
     Attributes
     ----------
     number : int
-        Which partition it is, from 0.
+        The number of the partition, from 0.
     rows : Rows
-        The examples. Wide sparse rows have numbers instead of columns, see `Columns`. Without a
-        bias.
+        The examples, without a bias. Wide sparse rows have numbers instead of columns, see
+        `Columns`.
     columns : array or None
-        The columns that numbers 1, 2, 3, ... stand for; None if rows have weights for all columns.
+        The columns that the numbers 1, 2, 3, ... stand for; None if rows use all columns.
     width : int
         The number of features of all partitions.
     codes : array
@@ -193,14 +193,14 @@ class Loaded:
     held_out: np.ndarray
 
     def ready_rows(self, bias: float) -> Rows:
-        """The rows as the loops take them: what was sent here may have become writable."""
+        """The rows in the form that the loops take: arrays that were sent may be writable."""
         stored = self.rows.stored
         parts = (frozen(part) if isinstance(part, np.ndarray) else part for part in stored)
         return replace(self.rows, stored=type(stored)(*parts)).with_bias(bias)
 
     @cached_property
     def places(self) -> np.ndarray:
-        """Where the weights that the rows use are among all weights, the bias last."""
+        """The positions among all weights of those that the rows use, the bias last."""
         columns = np.arange(self.width) if self.columns is None else self.columns
         return np.append(columns.astype(np.int64), self.width)
 
@@ -215,7 +215,7 @@ class Loaded:
         return len(self.places) == self.width + 1 and bool(np.all(np.diff(self.places) == 1))
 
     def __sizeof__(self) -> int:
-        """The bytes of the arrays, by which Dask decides where to work, and when to spill."""
+        """The bytes of the arrays, from which Dask decides where to run tasks and when to spill."""
         arrays = (self.columns, self.codes, self.price, self.learned, self.held_out)
         known = sum(array.nbytes for array in arrays if array is not None)
         return object.__sizeof__(self) + known + sys.getsizeof(self.rows)
@@ -225,21 +225,21 @@ class Loaded:
         return {name: value for name, value in vars(self).items() if name not in kept}
 
     def pick(self, W: np.ndarray) -> np.ndarray:
-        """The weights of these rows, of the weights of all columns."""
+        """Select the weights that these rows use from the weights of all columns."""
         if self.columns is None:
             return np.array(W, order="C")
-        # Number 0 is for columns that never came: its weight is 0.
+        # Number 0 stands for columns that never occurred: its weight is 0.
         picked = np.zeros((len(W), len(self.columns) + 2), W.dtype)
         picked[:, 1:] = W[:, self.places]
         return picked
 
     def unpicked(self, W: np.ndarray) -> np.ndarray:
-        """Weights in the order of `places`, of those that the rows use."""
+        """The weights that the rows use, in the order of `places`."""
         return W if self.columns is None else W[:, 1:]
 
 
 class Facts(NamedTuple):
-    """What the driver must know about a partition that is ready."""
+    """What the driver needs to know about a loaded partition."""
 
     rows: int
     learned: int
@@ -286,9 +286,9 @@ def _prepare(chunks: list[Chunk], number: int, how: Preparation) -> Loaded:
 
 
 def _rows_of(chunks: list[Chunk], how: Preparation) -> tuple[Rows, np.ndarray | None]:
-    """The rows of a partition, and the columns that numbers stand for, if that is known already.
+    """The rows of a partition, and the columns that numbers stand for, if already known.
 
-    Indices that begin at 1 are numbers of columns as they are: such rows are not copied.
+    Indices that begin at 1 already are column numbers, so such rows are not copied.
     """
     encoder, raw = how.encoder, chunks[0].raw
     if len(chunks) == 1 and isinstance(encoder, NumbersEncoder) and encoder.first == 1:
@@ -330,7 +330,7 @@ def facts_of(loaded: Loaded) -> Facts:
 
 
 def name_features(found: ReadPartition, encoder: Any) -> Any:
-    """An encoder that has written down the names of the features of a partition."""
+    """An encoder that has recorded the feature names of a partition."""
     noted = copy.deepcopy(encoder)
     for chunk in found.chunks:
         noted.encode(chunk.raw, 0.0, note=True)
@@ -338,7 +338,7 @@ def name_features(found: ReadPartition, encoder: Any) -> Any:
 
 
 def generator(*seeds: int) -> np.random.Generator:
-    """A random generator for one purpose in one partition, whoever asks for it."""
+    """A random generator for one purpose in one partition, the same on every worker."""
     return np.random.default_rng(list(seeds))
 
 

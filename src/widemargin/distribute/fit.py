@@ -1,4 +1,4 @@
-"""Fit the perceptron family on partitions: from recipes and settings to a state and a history."""
+"""Fit the perceptron family on partitions, from recipes and settings to a state and a history."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ from widemargin.training.run import Run, Watch
 
 
 class Source(NamedTuple):
-    """What to learn from.
+    """The training data.
 
     Attributes
     ----------
     partitions : sequence of Partition
         The recipes.
     encoder : Encoder or None
-        One that has seen nothing yet; None for rows that are numbers already.
+        An encoder that has not seen any data yet; None for numeric rows.
     skip_bad : int
-        How many bad lines may be skipped in all.
+        How many bad lines may be skipped in total.
     """
 
     partitions: Sequence[Partition]
@@ -45,7 +45,7 @@ class Source(NamedTuple):
 
 
 def check_distributes(settings: Settings, mix: str) -> None:
-    """Raise an error if these settings mean nothing on partitions."""
+    """Raise an error if these settings are not supported on partitions."""
     check_choice("mix", mix, MIXTURES)
     if settings.keep == "vote":
         raise ValueError(
@@ -60,14 +60,14 @@ def check_distributes(settings: Settings, mix: str) -> None:
 def resumed_state(
     checkpoints: Checkpoints | None, model: Callable[[State, History], LinearModel]
 ) -> State | None:
-    """Have checkpoints hold the model so far, after every epoch; the state to resume from, if any.
+    """Have a checkpoint of the model saved after every epoch; returns the state to resume, if any.
 
     Parameters
     ----------
     checkpoints : Checkpoints, optional
-        Where they are written.
+        Where to write them.
     model : callable
-        Makes a model of a state and a history.
+        Makes a model from a state and a history.
     """
     if checkpoints is None:
         return None
@@ -80,7 +80,7 @@ def resumed_state(
 
 
 class PartitionFit:
-    """A fit on partitions, which are loaded when it is made.
+    """A fit on partitions, which are loaded on construction.
 
     Attributes
     ----------
@@ -107,12 +107,12 @@ class PartitionFit:
 
     @property
     def encoder(self) -> Any:
-        """What makes rows of raw examples, with names of features; None for numbers."""
+        """Turns raw examples into rows, and has feature names; None for numeric rows."""
         return self.ready.survey.encoder
 
     @property
     def partitions(self) -> int:
-        """The number of partitions with examples, which is that of the mixture."""
+        """The number of partitions with examples, which are those that are mixed."""
         return sum(fact.learned > 0 for fact in self.ready.facts)
 
 
@@ -122,13 +122,13 @@ class MixedFit(PartitionFit):
     Parameters
     ----------
     engine : Engine
-        Where it is done.
+        Runs the training.
     source : Source
-        What to learn from.
+        The training data.
     settings : Settings
         How to learn.
     mix : {"uniform", "touched"}
-        How the weights of the partitions are mixed.
+        How to mix the weights of the partitions.
     rng : numpy Generator
         The source of all random choices.
     tick : callable
@@ -170,7 +170,7 @@ class MixedFit(PartitionFit):
         if state is None:
             nothing = Rows.of(np.empty((0, ready.width), ready.dtype), bias=self.bias)
             state = begin(nothing, len(self.classes), settings, self.rng)
-        # Weights are price times class weight already: the passes take no class weights.
+        # The prices already include class weights, so the passes must not apply them again.
         training = MixedTraining(
             self.engine,
             ready.loaded,

@@ -1,9 +1,9 @@
-"""The best mixture of dual values: where the dual is largest in the hull of what was proposed.
+"""The best mixture of dual values: the maximum of the dual in the convex hull of the proposals.
 
     maximise over x >= 0, sum_j x_j = 1:  dual(sum_j x_j alpha_j)
 
-Dual values within their bounds stay there when they are mixed, and the dual never falls. Proposals
-that have a part in the mixture are kept for the next rounds: B. von Hohenbalken (1977), Simplicial
+Mixing keeps dual values within their bounds, and the dual never falls. Proposals with a positive
+share in the mixture are kept for the next rounds: B. von Hohenbalken (1977), Simplicial
 decomposition in nonlinear programming algorithms, Mathematical Programming 13.
 """
 
@@ -14,19 +14,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-#: Steps of the active set: each adds a proposal or drops one, and some dozens are usual.
+#: Maximum number of active-set steps; each adds or drops a proposal, and a few dozen are usual.
 _STEPS = 500
-#: It is solved when no slope exceeds those in use by more than this fraction of the largest.
+#: Solved when no slope exceeds those in the active set by more than this fraction of the largest.
 _SOLVED = 1e-10
-#: The most proposals to keep. With 8 instead, sparse text takes as many rounds, and dense rows (a9a
-#: in 8 partitions) several times as many.
+#: Maximum number of proposals to keep. With 8 instead, sparse text takes as many rounds, but dense
+#: rows (a9a in 8 partitions) several times as many.
 _KEPT = 50
-#: Fewer are kept where they would take more numbers than this in all (1 GB).
+#: Fewer are kept if they would take more numbers than this in total (1 GB).
 _NUMBERS = 1 << 27
 
 
 class Proposal(NamedTuple):
-    """Dual values of all examples, and the weights that they make."""
+    """Dual values of all examples, and the weights that result from them."""
 
     w: np.ndarray
     alpha: np.ndarray
@@ -38,7 +38,7 @@ def kept_proposals(problems: int, columns: int, examples: int) -> int:
 
 
 def best_mixture(slopes: np.ndarray, Q: np.ndarray) -> np.ndarray:
-    """Maximise slopes.x - x.Qx / 2 for x >= 0 with sum 1, by P. Wolfe's active sets (1976).
+    """Maximise slopes.x - x.Qx / 2 for x >= 0 with sum 1, by P. Wolfe's active-set method (1976).
 
     Examples
     --------
@@ -65,7 +65,7 @@ def best_mixture(slopes: np.ndarray, Q: np.ndarray) -> np.ndarray:
 
 
 def _improve(x: np.ndarray, free: np.ndarray, slopes: np.ndarray, Q: np.ndarray) -> bool:
-    """Go to the best mixture of some proposals, or to where the first of them has no part left."""
+    """Move to the best mixture of some proposals; those whose share falls to zero are dropped."""
     n, moved = len(free), False
     while n > 1:
         KKT = np.ones((n + 1, n + 1))
@@ -91,36 +91,36 @@ def _improve(x: np.ndarray, free: np.ndarray, slopes: np.ndarray, Q: np.ndarray)
 
 
 class Hull:
-    """What was proposed for one problem, and the best mixture of it.
+    """The proposals for one problem, and their best mixture.
 
     Parameters
     ----------
     now : Proposal
-        What there is.
+        The current dual values and weights.
     most : int
-        How many proposals to keep.
+        Maximum number of proposals to keep.
 
     Attributes
     ----------
     now : Proposal
         The best mixture so far.
     kept : list of Proposal
-        Those that have a part in it, or had it before.
+        Proposals and earlier mixtures with a positive share in it.
     """
 
     def __init__(self, now: Proposal, most: int) -> None:
         self.now, self.most = now, most
         self.kept: list[Proposal] = []
-        self._sums = np.array([np.sum(now.alpha)])  # of the dual values: now, and those kept
-        self._gram = np.zeros((1, 1))  # how the dual bends along each pair of them
+        self._sums = np.array([np.sum(now.alpha)])  # of the dual values: of `now`, then of `kept`
+        self._gram = np.zeros((1, 1))  # the curvature of the dual along each pair of them
 
     def mix(self, proposals: Sequence[Proposal], soft: np.ndarray | None) -> None:
-        """Mix proposals with what there is and those that are kept.
+        """Mix new proposals with the current mixture and the kept proposals.
 
         Parameters
         ----------
         proposals : sequence of Proposal
-            What is new.
+            The new proposals.
         soft : array or None
             What the squared hinge adds to the curvature of each dual value; None for the hinge.
         """
@@ -136,7 +136,7 @@ class Hull:
                     gram[i, j] += _product(soften, every[j].alpha)
                 gram[j, i] = gram[i, j]
         sums = np.append(self._sums, [np.sum(one.alpha) for one in proposals])
-        # Seen from what there is, so that small differences are not lost among large numbers.
+        # Relative to the current mixture, so that small differences are not lost to rounding.
         slopes = sums - sums[0] - (gram[0] - gram[0, 0])
         bends = gram - gram[0] - gram[:, :1] + gram[0, 0]
         self._become(every, best_mixture(slopes, bends), sums, gram)
@@ -144,7 +144,7 @@ class Hull:
     def _become(
         self, every: list[Proposal], x: np.ndarray, sums: np.ndarray, gram: np.ndarray
     ) -> None:
-        """Take a mixture, and keep what has a part in it."""
+        """Adopt a mixture, and keep the proposals with a positive share in it."""
         w, alpha = np.zeros_like(self.now.w), np.zeros_like(self.now.alpha)
         for part, one in zip(x.tolist(), every, strict=True):
             if part:
@@ -159,10 +159,10 @@ class Hull:
         self._gram[0, 0], self._gram[0, 1:] = across @ x, across[chosen]
         self._gram[1:, 0], self._gram[1:, 1:] = across[chosen], gram[np.ix_(chosen, chosen)]
 
-    # Checkpoints. What there is now is kept elsewhere.
+    # Checkpoints. The current mixture itself is saved elsewhere.
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """What is kept, as arrays."""
+        """The kept proposals as arrays."""
         found = {"sums": self._sums, "gram": self._gram}
         for j, one in enumerate(self.kept):
             found |= {f"{j}.{name}": part for name, part in one._asdict().items()}
@@ -179,5 +179,5 @@ class Hull:
 
 
 def _product(a: np.ndarray, b: np.ndarray) -> float:
-    """The product a . b, always added up in the same order, however many threads there are."""
+    """The product a . b, always summed in the same order, whatever the number of threads."""
     return float(np.einsum("i,i->", a, b))

@@ -1,4 +1,4 @@
-"""From recipes to partitions that are ready, wherever an engine keeps them."""
+"""Load partitions from their recipes, wherever an engine keeps them."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from widemargin.distribute.partitions import Partition, read_partition
 from widemargin.errors import DataError
 from widemargin.online.fit import check_classes
 
-#: Called about every tenth of a second while partitions are read; raises to break off.
+#: Called about every tenth of a second while partitions are read; raises an exception to stop.
 Tick = Callable[[], None]
 
 
 class Demands(NamedTuple):
-    """What a learner asks of the partitions.
+    """What a learner requires of the partitions.
 
     Attributes
     ----------
@@ -38,11 +38,11 @@ class Demands(NamedTuple):
     validation : float
         The fraction of the examples to hold out.
     distinct : bool
-        Whether each column must be stored at most once per row.
+        Whether each column may be stored at most once per row.
     seed : int
         The seed of all random choices.
     skip_bad : int
-        How many bad lines may be skipped, in all partitions together.
+        How many bad lines may be skipped in all partitions together.
     """
 
     class_weight: Mapping[Any, float] | str | None
@@ -53,7 +53,7 @@ class Demands(NamedTuple):
 
 
 class Ready(NamedTuple):
-    """Partitions that are ready to be learned from.
+    """Partitions that are ready for training.
 
     Attributes
     ----------
@@ -62,7 +62,7 @@ class Ready(NamedTuple):
     facts : list of Facts
         What is known about each of them.
     survey : Survey
-        What is known about all of them together; the encoder also has names of features.
+        What is known about all of them together; the encoder also has feature names.
     width : int
         The number of features.
     """
@@ -79,7 +79,7 @@ class Ready(NamedTuple):
 
     @property
     def typical(self) -> float:
-        """The typical size of the values, as the first examples have it."""
+        """The typical size of the values, measured on the first examples."""
         return self._first.typical
 
     @property
@@ -88,12 +88,12 @@ class Ready(NamedTuple):
 
     @property
     def learned(self) -> int:
-        """How many examples are learned from."""
+        """The number of training examples."""
         return sum(fact.learned for fact in self.facts)
 
     @property
     def held_out(self) -> int:
-        """How many examples the partitions hold out."""
+        """The number of held-out examples."""
         return sum(fact.held_out for fact in self.facts)
 
 
@@ -109,9 +109,9 @@ def load_partitions(
     partitions : sequence of Partition
         The recipes.
     encoder : Encoder or None
-        One that has seen nothing yet; None for rows that are numbers already.
+        An encoder that has not seen any data yet; None for numeric rows.
     demands : Demands
-        What the learner asks for.
+        What the learner requires.
     tick : callable
         Called while waiting.
     """
@@ -157,7 +157,7 @@ def load_partitions(
 def _survey(
     engine: Engine, read: list[Any], partitions: Sequence[Partition], encoder: Any, tick: Tick
 ) -> Survey:
-    """Join what the partitions hold, in their order."""
+    """Join the summaries of the partitions, in order."""
     surveys = [
         engine.submit(f"look at, {one.name}", survey, raw, one, encoder)
         for raw, one in zip(read, partitions, strict=True)
@@ -185,7 +185,7 @@ def _check(found: Survey, demands: Demands) -> None:
     check_classes(found.classes)
     if len(found.skipped) > demands.skip_bad:
         raise DataError(
-            f"{len(found.skipped)} bad lines in all partitions, where {demands.skip_bad} may be"
+            f"{len(found.skipped)} bad lines in all partitions, but only {demands.skip_bad} may be"
             f" skipped; the first is in {min(source for source, _ in found.skipped)}"
         )
 
@@ -193,7 +193,7 @@ def _check(found: Survey, demands: Demands) -> None:
 def _class_weight(
     found: Survey, class_weight: Mapping[Any, float] | str | None
 ) -> Mapping[Any, float] | None:
-    """The weight of each class; that of "balanced" follows from all examples."""
+    """The weight of each class; "balanced" is computed from all examples."""
     if not isinstance(class_weight, str):
         return class_weight
     present = np.count_nonzero(found.sizes)

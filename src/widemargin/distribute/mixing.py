@@ -1,4 +1,4 @@
-"""Iterative parameter mixing: each partition learns for an epoch, and the weights are mixed.
+"""Iterative parameter mixing: each partition learns for an epoch, then the weights are mixed.
 
     w = 0
     for each epoch:
@@ -8,8 +8,8 @@
         w = w + sum_i (w_i - w) / P_c, column by column, P_c partitions having changed column c
                                                     (mix="touched")
 
-The average that is kept is that over all hypotheses of all partitions. With the uniform mixture the
-mistakes of all epochs, each weighted by 1/P, are at most (R / gamma)^2: R. McDonald, K. Hall and
+The average is taken over all hypotheses of all partitions. With the uniform mixture, the mistakes
+of all epochs, each weighted by 1/P, are at most (R / gamma)^2: R. McDonald, K. Hall and
 G. Mann (2010), Distributed training strategies for the structured perceptron, NAACL, theorem 3.
 """
 
@@ -35,23 +35,23 @@ from widemargin.online.settings import Settings
 from widemargin.online.state import State
 
 MIXTURES = ("uniform", "touched")
-#: Changes of more than this fraction of all weights travel without the numbers of their columns,
-#: which take a third of their bytes.
+#: Changes of more than this fraction of all weights are sent without their column numbers, which
+#: take a third of the bytes.
 _DENSE = 0.75
-#: Two changes that together have more than this fraction of all columns are added column by column:
-#: to merge two halves of 262,144 columns takes 20 ms, and to add all columns 1 ms.
+#: Two changes that together have more than this fraction of all columns are added as full vectors:
+#: merging two halves of 262,144 columns takes 20 ms, adding all columns 1 ms.
 _MERGED = 0.5
 
 
 @dataclass(frozen=True)
 class Weights:
-    """Weights on their way to the partitions, without zeros where that is smaller."""
+    """Weights to be sent to the partitions, without zeros where that is smaller."""
 
     packed: dict[str, np.ndarray]
 
     @classmethod
     def of(cls, W: np.ndarray) -> Weights:
-        """Pack weights, which may change later."""
+        """Pack a copy of weights, which may change later."""
         packed = pack_sparse("W", W)
         return cls({name: array.copy() if array is W else array for name, array in packed.items()})
 
@@ -79,27 +79,26 @@ class Epoch(NamedTuple):
 
 @dataclass(frozen=True)
 class Change:
-    """What one or several partitions changed in an epoch, summed over them.
+    """The changes of one or several partitions in an epoch, summed over them.
 
     Attributes
     ----------
     places : array or None
-        The columns that changed, ascending, the bias after all features; None stands for all of
-        them.
+        The columns that changed, ascending, the bias after all features; None means all columns.
     moved : array (k, columns)
         w_i - w, in float64.
     gathered : array (k, columns) or (0, columns)
-        The sum of w_t - w over all hypotheses w_t, for the average; empty if none is kept.
+        The sum of w_t - w over all hypotheses w_t, for the average; empty if there is no average.
     touched : array
         How many partitions changed each column.
     width : int
-        How many columns all weights have, that of the bias included.
+        The number of columns of all weights, including the bias.
     partitions, examples, mistakes, updates, loss
-        How many partitions these are, and the counts of the epoch.
+        The number of partitions, and the counts of the epoch.
     votes : float
         How many hypotheses `gathered` is summed over.
     longest : float
-        The squared norm of the longest step's direction, where that is measured.
+        The squared norm of the longest feature difference, where that is measured.
     """
 
     places: np.ndarray | None
@@ -130,7 +129,7 @@ def learn_partition(loaded: Loaded, start: Weights, how: Epoch) -> Change:
     if n == 0:
         return _change(loaded, before, state, (0, 0, 0, 0.0))
     state.clock[:, TURN] = how.epoch * n
-    # One permutation for all epochs is that of the first.
+    # With "once", all epochs use the permutation of the first.
     epoch = 0 if settings.shuffle == "once" else how.epoch
     rng = order_generator(how.seed, loaded.number, epoch)
     order = next(orders(loaded.learned, settings.shuffle, rng))
@@ -147,7 +146,7 @@ def learn_partition(loaded: Loaded, start: Weights, how: Epoch) -> Change:
 def _change(
     loaded: Loaded, before: np.ndarray, state: State, counts: tuple[int, int, int, float]
 ) -> Change:
-    """The difference between a state and the weights that it started from."""
+    """The difference between a state and the weights it started from."""
     first = before.astype(np.float64)
     moved = state.last().astype(np.float64) - first
     gathered = np.empty((0, moved.shape[1]))
@@ -155,7 +154,7 @@ def _change(
         count, votes = state.clock[:, [COUNT]], state.clock[:, [SEEN]] + 1.0
         if np.all(state.clock[:, SCALE] == 1.0):
             gathered = count * moved - state.U
-        else:  # the same, if a penalty shrinks the weights
+        else:  # the same, for weights shrunk by a penalty
             gathered = count * state.W.astype(np.float64) - state.U - votes * first
     moved, gathered = loaded.unpicked(moved), loaded.unpicked(gathered)
     touched = np.any(moved != 0.0, axis=0)
@@ -180,7 +179,7 @@ def _change(
 
 
 def _spread(change: Change) -> Change:
-    """The same change, of all columns."""
+    """The same change as full vectors over all columns."""
     if change.places is None:
         return change
 
@@ -199,7 +198,7 @@ def _spread(change: Change) -> Change:
 
 
 def add_changes(one: Change, other: Change) -> Change:
-    """Add up what two groups of partitions changed."""
+    """Add the changes of two groups of partitions."""
     counts = {
         name: getattr(one, name) + getattr(other, name)
         for name in ("partitions", "examples", "mistakes", "updates", "loss", "votes")
@@ -226,7 +225,7 @@ def add_changes(one: Change, other: Change) -> Change:
 
 
 def merged(one: np.ndarray, other: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The union of two ascending arrays, and where the members of each are in it.
+    """The union of two ascending arrays, and the positions of the members of each in it.
 
     Examples
     --------
@@ -244,7 +243,7 @@ def merged(one: np.ndarray, other: np.ndarray) -> tuple[np.ndarray, np.ndarray, 
 
 
 def mix_into(state: State, change: Change, mix: str) -> float:
-    """Make the mixture the next start, in place; returns how far the weights moved.
+    """Make the mixture the next starting point, in place; returns how far the weights moved.
 
     With c votes so far and U such that the sum of all hypotheses is c W - U, the new sum adds
     n W + `gathered`, for n examples. So U grows by (c + n) (W' - W) - `gathered`.
@@ -254,7 +253,7 @@ def mix_into(state: State, change: Change, mix: str) -> float:
 
 
 def mix_arrays(W: np.ndarray, U: np.ndarray, count: Any, change: Change, mix: str) -> float:
-    """Mix a change into weights and sums for their average, after `count` votes in all."""
+    """Mix a change into weights and the sums for their average, after `count` votes in total."""
     at: Any = slice(None) if change.places is None else change.places.astype(np.int64)
     shares = max(1, change.partitions) if mix == "uniform" else np.maximum(1, change.touched)
     before = W[:, at].astype(np.float64)

@@ -1,8 +1,8 @@
-"""Partitions: recipes for parts of the data, which anybody can follow at any time.
+"""Partitions: recipes for parts of the data, which any worker can follow at any time.
 
 A recipe names byte ranges of files, whole files (compressed ones, and tables whose records cannot
-be found in the middle), row groups of Parquet files, or pieces of a Dask collection. Which there
-are depends on the data and on how many are asked for, and never on the workers.
+be found in the middle), row groups of Parquet files, or pieces of a Dask collection. The partitions
+depend on the data and on the requested number, never on the workers.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from widemargin.data.readers.sources import Range, compression_of, name_of
 from widemargin.data.rows import Stack
 from widemargin.errors import DataError
 
-#: Bytes of a partition unless a number of partitions is asked for: a second or less of parsing, and
-#: a few hundred megabytes as rows. The block size that Dask's own readers choose, too.
+#: Bytes per partition unless a number of partitions is requested: at most a second of parsing, and
+#: a few hundred megabytes as rows. Dask's own readers use the same block size.
 _USUAL_BYTES = 1 << 26
 
 
@@ -39,7 +39,7 @@ Part = Range | str | RowGroups
 
 
 class ReadPartition(NamedTuple):
-    """What was read: the examples, and which bad lines were skipped."""
+    """The contents of a partition: the examples, and which bad lines were skipped."""
 
     chunks: list[Chunk]
     skipped: set[tuple[str, int | str]]
@@ -52,7 +52,7 @@ class Partition:
     Attributes
     ----------
     number, of : int
-        Which partition this is, from 0, and how many there are.
+        The number of this partition, from 0, and how many there are.
     """
 
     number: int
@@ -60,11 +60,11 @@ class Partition:
 
     @property
     def name(self) -> str:
-        """What people call the partition."""
+        """The name of the partition in messages."""
         return f"partition {self.number + 1} of {self.of}"
 
     def read(self, *data: Any) -> ReadPartition:
-        """Follow the recipe; `data` is what `delayed` stands for."""
+        """Follow the recipe; `data` are the values of `delayed`."""
         raise NotImplementedError
 
     @property
@@ -94,7 +94,7 @@ class FilePartition(Partition):
 
     @property
     def _expected(self) -> int:
-        """How many chunks there will be; 0 if that is not known."""
+        """How many chunks there will be; 0 if unknown."""
         ranges = [part for part in self.parts if isinstance(part, Range)]
         if len(ranges) < len(self.parts):
             return 0
@@ -104,14 +104,14 @@ class FilePartition(Partition):
 def joined(chunks: Iterable[Chunk], expected: int = 0) -> list[Chunk]:
     """The same examples; vectors are copied to their final place as soon as they are read.
 
-    Other raw examples stay as they are: an encoder will write their rows to another place.
+    Other raw examples stay as they are: an encoder will write their rows elsewhere.
 
     Parameters
     ----------
     chunks : iterable of Chunk
         Consecutive examples.
     expected : int
-        How many chunks there will be, if that is known.
+        How many chunks there will be, if known.
     """
     found: list[Chunk] = []
     stack, least, width, classes = Stack(expected), 1, 0, Classes()
@@ -120,7 +120,7 @@ def joined(chunks: Iterable[Chunk], expected: int = 0) -> list[Chunk]:
             found.append(chunk)
             continue
         if chunk.labels is None:
-            return [chunk]  # which is an error that is told when labels are looked at
+            return [chunk]  # an error, which is reported when the labels are read
         stack.add(chunk.raw.rows)
         least, width = min(least, chunk.raw.least), max(width, chunk.raw.rows.width)
         classes.add(chunk.labels, chunk.source)
@@ -135,7 +135,7 @@ def joined(chunks: Iterable[Chunk], expected: int = 0) -> list[Chunk]:
 
 
 def read_partition(partition: Partition, *data: Any) -> ReadPartition:
-    """Follow the recipe of a partition; an error names it."""
+    """Follow the recipe of a partition; errors name the partition."""
     try:
         return partition.read(*data)
     except DataError as error:
@@ -150,14 +150,14 @@ def partitions_of_files(files: Files, wanted: int | None) -> list[Partition]:
     files : Files
         What to read. The columns of tables are those of the first file.
     wanted : int, optional
-        About how many partitions to make; fewer if the files cannot be cut so often. By default,
-        each has about 64 MB.
+        About how many partitions to make; there may be fewer if the files cannot be cut that
+        finely. By default, each has about 64 MB.
     """
     if not files.readable_again:
         raise DataError("a pipe cannot be read by several workers: give files")
     options = replace(files.options, format=files.format, threads=1)
     if files.format in TABLES:
-        next(files.chunks(), None)  # learns what the columns hold, once for all partitions
+        next(files.chunks(), None)  # finds out what the columns hold, once for all partitions
         options = replace(options, table=replace(options.table, schema=files.schema))
     sizes = [files.bytes_of(path) for path in files.paths]
     total = max(1, sum(sizes))
@@ -177,7 +177,7 @@ def partitions_of_files(files: Files, wanted: int | None) -> list[Partition]:
 def _cut(
     files: Files, path: str, offset: int, size: int, total: int, count: int
 ) -> list[tuple[int, Part]]:
-    """The parts of a file, whose bytes begin at `offset` of all, and the partitions they go to."""
+    """The parts of a file, which begins at byte `offset` of the total, and their partitions."""
     if files.format == "parquet":
         return _row_groups(path, offset, size, total, count)
     whole = files.format in TABLES or not is_utf8(files.options.encoding) or compression_of(path)
@@ -216,6 +216,6 @@ def _path_of(part: Part) -> str:
 
 
 def _blocks(part: Range, size: int) -> list[Range]:
-    """A range in blocks, so that little of the text is in memory at a time."""
+    """A range in blocks, so that only little of the text is in memory at a time."""
     starts = range(part.start, part.end, size)
     return [Range(part.path, at, min(at + size, part.end)) for at in starts]

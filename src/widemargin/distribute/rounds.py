@@ -1,4 +1,4 @@
-"""An epoch on a cluster: one round of all partitions, which counts only when it is whole."""
+"""An epoch on a cluster: one round of all partitions, which counts only when it is complete."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from widemargin.training.run import Counts, Training
 
 
 class Rounds(Training):
-    """What is trained by rounds of all partitions.
+    """A training in rounds of all partitions.
 
     Attributes
     ----------
     epoch, finished : int
-        The present round, and the last one that was done whole.
+        The current round, and the last complete one.
     """
 
     epoch = finished = 0
 
     def begin_epoch(self, epoch: int, resumed: bool) -> None:
-        """Note which round it is; one that was interrupted begins again, unless it was done."""
+        """Record the current round; an interrupted round starts over, unless it was complete."""
         self.epoch = epoch
 
     def learn(self, counts: Counts) -> Generator[float, None, None]:
-        """Do a round, unless it was done before an interruption."""
+        """Run a round, unless it was completed before an interruption."""
         if self.finished == self.epoch:
             return
         self.settled = False
@@ -33,5 +33,5 @@ class Rounds(Training):
         yield 1.0
 
     def do_round(self, counts: Counts) -> Generator[float, None, None]:
-        """Let all partitions work, and take over what came of it; yields how much is done."""
+        """Run all partitions, and take over their results; yields the share that is done."""
         raise NotImplementedError

@@ -1,8 +1,8 @@
 """Taggers and parsers on partitions of their sentences, by iterative parameter mixing.
 
-The program that starts the training reads the corpus, finds labels, features and what else all
-sentences must agree on, and sends each partition its sentences once. From then on only weights and
-their changes travel, as for linear learners; see `distribute.mixing`.
+The driver reads the corpus, finds the labels, features and whatever else all sentences must agree
+on, and sends each partition its sentences once. From then on only weights and their changes are
+sent, as for linear learners; see `distribute.mixing`.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ from widemargin.separability.linear_trainings import NO_THEOREM
 from widemargin.structured.sentence_training import SentenceTraining
 from widemargin.training.run import Counts
 
-#: Words of a partition unless a number of partitions is asked for. A tagger learns from as many in
+#: Words per partition unless a number of partitions is requested. A tagger learns from this many in
 #: about a second, a parser in ten.
 _USUAL_WORDS = 200_000
 
 
 class SentencePart(NamedTuple):
-    """Sentences that are learned from in one place.
+    """The sentences of one partition.
 
     Attributes
     ----------
     number : int
-        Which partition it is, from 0.
+        The number of the partition, from 0.
     make : callable
-        Makes a training of them from a random generator.
+        Makes a training on them from a random generator.
     """
 
     number: int
@@ -62,9 +62,9 @@ def learn_sentences(part: SentencePart, start: Weights, how: SentenceEpoch) -> C
 
 
 def _change(training: SentenceTraining, before: np.ndarray, began: float, counts: Counts) -> Change:
-    """The difference between a training and the weights that it started from, feature by feature.
+    """The difference between a training and the weights it started from, feature by feature.
 
-    A `Change` has a column for each feature; here, weights have a row.
+    A `Change` has a column for each feature; here, weights have a row for each.
     """
     W, U, clock = training.averaged
     now, sums, count = _rows(W), _rows(U), float(clock[0])
@@ -93,7 +93,7 @@ def _change(training: SentenceTraining, before: np.ndarray, began: float, counts
 
 
 def _rows(weights: np.ndarray) -> np.ndarray:
-    """Weights with a row for each feature: those of a scorer of arcs have one weight each."""
+    """Weights with a row for each feature; for arc scores, a row is a single weight."""
     return weights.reshape(len(weights), -1) if len(weights) else np.empty((0, 1))
 
 
@@ -101,18 +101,18 @@ class MixedSentences(Mixing):
     """A tagger or a stage of a parser in training on partitions.
 
     Weights, their average, held-out scores and snapshots are those of `local`, the training that
-    would learn from all sentences here.
+    would learn from all sentences in this process.
 
     Parameters
     ----------
     engine : Engine
-        What learns.
+        Runs the training.
     local : SentenceTraining
-        What is trained.
+        The training to distribute.
     partitions : int
-        Into how many parts its sentences are cut.
+        Number of parts to cut its sentences into.
     mix : {"uniform", "touched"}
-        How the partitions' weights are mixed.
+        How to mix the partitions' weights.
     """
 
     learn_part = staticmethod(learn_sentences)
@@ -134,18 +134,18 @@ class MixedSentences(Mixing):
         return self.local.averaged.W, SentenceEpoch(self.seed, self.epoch - 1)
 
     def take(self, change: Change) -> float:
-        """Make the mixture the next start."""
+        """Make the mixture the next starting point."""
         W, U, clock = self.local.averaged
         clock += change.votes
         self.local.longest = max(self.local.longest, change.longest)
         return mix_arrays(_rows(W).T, _rows(U).T if len(U) else U, clock[0], change, self.mix)
 
     def end_epoch(self) -> float | None:
-        """Return nothing: such trainings do not stop by how far weights move."""
+        """Return None: such trainings do not stop when weights stop moving."""
         return None
 
     def score(self) -> float:
-        """The held-out score of the weights that would answer."""
+        """The held-out score of the weights to predict with."""
         return self.local.score()
 
     def snapshot(self) -> np.ndarray:
@@ -153,13 +153,13 @@ class MixedSentences(Mixing):
         return self.local.snapshot()
 
     def restore(self, snapshot: np.ndarray) -> None:
-        """Answer with these weights."""
+        """Use these weights to predict."""
         self.local.restore(snapshot)
 
     # Checkpoints
 
     def contents(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-        """The weights, what makes their average, and how far the training has come."""
+        """The weights, the sums for their average, and the progress of the training."""
         W, U, clock = self.local.averaged
         about = {"finished": self.finished, "seed": self.seed, "longest": float(self.local.longest)}
         return {"W": W, "U": U, "clock": clock}, about
@@ -181,23 +181,23 @@ class MixedSentences(Mixing):
 
 
 def _edges(sizes: np.ndarray, partitions: int) -> np.ndarray:
-    """The first sentences of partitions of about as many words, and the end; none is empty."""
+    """The first sentences of equally large partitions, in words, and the end; none is empty."""
     ends = np.cumsum(sizes)
     wanted = np.arange(1, partitions) * (ends[-1] / partitions)
     return np.unique([0, *np.searchsorted(ends, wanted, side="left") + 1, len(sizes)])
 
 
 class SentenceSpread:
-    """Makes of every training of sentences one on partitions.
+    """Turns every training on sentences into one on partitions.
 
     Parameters
     ----------
     engine : Engine
-        What learns.
+        Runs the training.
     partitions : int, optional
         About how many partitions to make; by default, each has about 200,000 words.
     mix : {"uniform", "touched"}
-        How the partitions' weights are mixed.
+        How to mix the partitions' weights.
 
     Attributes
     ----------
@@ -211,11 +211,11 @@ class SentenceSpread:
 
     @property
     def about(self) -> list[Any]:
-        """What a checkpoint of the same training has in common with this."""
+        """Identifies the way of spreading, so that only matching checkpoints are resumed."""
         return [self.mix, self.partitions]
 
     def __call__(self, training: SentenceTraining) -> MixedSentences:
-        """Spread the sentences of a training; those of the one before are let go of."""
+        """Spread the sentences of a training, and release those of the previous one."""
         self.release()
         wanted = self.partitions or -(-int(training.sizes.sum()) // _USUAL_WORDS)
         made = MixedSentences(self.engine, training, max(1, wanted), self.mix)
@@ -224,14 +224,14 @@ class SentenceSpread:
         return made
 
     def release(self) -> None:
-        """Let go of all sentences."""
+        """Release all sentences."""
         while self._made:
             self.engine.release(self._made.pop().loaded)
 
 
 @contextmanager
 def spread_sentences(engine: Engine, partitions: int | None, mix: str) -> Iterator[SentenceSpread]:
-    """Spread trainings of sentences while the block lasts."""
+    """Spread trainings on sentences; the sentences are released at the end of the block."""
     spread = SentenceSpread(engine, partitions, mix)
     try:
         yield spread
@@ -247,11 +247,11 @@ def fit_sentences(
     Parameters
     ----------
     learner : Tagger or Parser
-        What learns; it is not used elsewhere.
+        The estimator, which must not be in use elsewhere.
     engine, partitions, mix
         See `SentenceSpread`.
     *given, **how
-        What its `fit` takes.
+        The arguments of its `fit`.
     """
     with spread_sentences(engine, partitions, mix) as spread:
         learner._spread = spread

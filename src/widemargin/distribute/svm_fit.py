@@ -1,4 +1,4 @@
-"""Fit linear SVMs on partitions: from recipes and settings to weights and a certificate."""
+"""Fit linear SVMs on partitions, from recipes and settings to weights and a certificate."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from widemargin.training.run import Run, Stops, Watch
 
 
 def check_svm_distributes(settings: SVMSettings) -> None:
-    """Raise an error if such an SVM is not solved on partitions."""
+    """Raise an error if such an SVM cannot be solved on partitions."""
     if settings.free:
         raise ValueError("bias='free' does not distribute: use bias='regularised'")
     if settings.multiclass == "joint":
@@ -83,7 +83,7 @@ class SVMFit(PartitionFit):
         return state, history, certificate
 
     def _score(self, state: State) -> float:
-        """The accuracy on the examples that the partitions hold out."""
+        """The accuracy on the held-out examples of the partitions."""
         engine = self.engine
         weights = engine.share("weights found", Weights.of(state.W))
         divisor = np.ones(1)
@@ -99,7 +99,7 @@ class SVMFit(PartitionFit):
 
 
 def _as_svm(found: History, tol: float) -> History:
-    """A history as an SVM has it: what the driver takes for a change is the relative gap."""
+    """Convert a history to that of an SVM: the driver's change is the relative duality gap."""
     gaps = [epoch.change for epoch in found]
     epochs = [epoch._replace(change=None, gap=epoch.change) for epoch in found]
     stopped = found.stopped

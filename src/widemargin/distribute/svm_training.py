@@ -1,4 +1,4 @@
-"""Linear SVMs on partitions, as the one epoch driver runs them: an epoch is a round."""
+"""Linear SVMs on partitions, as a training for the common epoch driver: an epoch is a round."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ from widemargin.online.state import State
 from widemargin.training.checkpoints import without_prefix
 from widemargin.training.run import Counts
 
-#: How far from the best weights towards the present ones the slopes are taken.
+#: How far from the best weights towards the current ones the slopes are taken.
 _TOWARDS = 0.3
-#: Sigma is what the last round measured, and a little more: measured with 4 to 32 partitions of
-#: text and of dense rows, where more slows every round down and less makes raised overshoot.
+#: Sigma is the overlap measured in the last round times this factor. Chosen with 4 to 32 partitions
+#: of text and of dense rows: more slows down every round, and less makes raised overshoot.
 _CAUTION = 1.1
 
 
@@ -46,13 +46,13 @@ class Objectives(NamedTuple):
 
     @property
     def gap(self) -> float:
-        """The largest relative gap of any problem."""
+        """The largest relative duality gap of any problem."""
         pairs = zip(self.primal.tolist(), self.dual.tolist(), strict=True)
         return max(relative(primal, dual) for primal, dual in pairs)
 
 
 def objectives(W: np.ndarray, sums: np.ndarray) -> Objectives:
-    """The objectives of weights, and of dual values that make them, from sums over partitions."""
+    """The objectives of weights and their dual values, from sums over partitions."""
     loss, alpha, squares = (sums[:, SUMS.index(name)] for name in ("loss", "alpha", "squares"))
     length = np.sum(W * W, axis=1)
     return Objectives(0.5 * length + loss, alpha - 0.5 * (length + squares))
@@ -61,12 +61,12 @@ def objectives(W: np.ndarray, sums: np.ndarray) -> Objectives:
 class SVMTraining(Rounds):
     """The SVMs of all classes in training on partitions.
 
-    Weights and dual values are here, with the driver: a worker that is lost takes nothing along.
+    Weights and dual values are held by the driver, so nothing is lost with a worker.
 
     Parameters
     ----------
     engine : Engine
-        What learns.
+        Runs the training.
     loaded, rows : sequences of handles and of int
         The partitions that are ready, and how many rows each has.
     state : State
@@ -91,18 +91,18 @@ class SVMTraining(Rounds):
         problems = len(state.W)
         self.ends = np.cumsum([0, *rows])
         self.alpha = np.zeros((problems, int(self.ends[-1])))
-        self.costs: np.ndarray | None = None  # known to the partitions, and asked for once
+        self.costs: np.ndarray | None = None  # fetched from the partitions once
         most = kept_proposals(problems, state.W.shape[1], self.alpha.shape[1])
         pairs = zip(state.W, self.alpha, strict=True)
         self.hulls = [Hull(Proposal(w.copy(), alpha.copy()), most) for w, alpha in pairs]
         self.most = float(max(1, sum(n > 0 for n in rows)))
         self.sigma = np.full(problems, self.most)
         self.gap = 1.0
-        # The primal does not fall in every round: the best weights so far are those to deploy.
+        # The primal does not fall in every round, so the best weights so far are deployed.
         self.best, self.lowest = state.W.copy(), np.full(problems, np.inf)
 
     def do_round(self, counts: Counts) -> Generator[float, None, None]:
-        """Measure what there is and, unless it is good enough, raise the dual."""
+        """Measure the current solution and, unless it is good enough, raise the dual."""
         engine, count = self.engine, len(self.loaded)
         how = self._round(self.sigma)
         if self.costs is None:
@@ -125,11 +125,11 @@ class SVMTraining(Rounds):
         self._take(found[count], [found[i] for i in range(count)], counts)
 
     def _between(self) -> np.ndarray:
-        """Where the slopes are taken: between the best weights so far and the present ones."""
+        """Where the slopes are taken: between the best weights so far and the current ones."""
         return self.best + _TOWARDS * (self.state.W - self.best)
 
     def _note_best(self, between: np.ndarray, sums: np.ndarray) -> None:
-        """Note the primal of the weights in between, if it is the lowest so far."""
+        """Record the weights in between if their primal is the lowest so far."""
         loss = sums[:, SUMS.index("loss_between")]
         primal = 0.5 * np.sum(between * between, axis=1) + loss
         better = primal < self.lowest
@@ -159,7 +159,7 @@ class SVMTraining(Rounds):
         return total, [*joints, *steps]
 
     def _take(self, step: Step, proposals: list[Proposals], counts: Counts) -> None:
-        """Take the best mixture of what the partitions proposed, and of earlier proposals."""
+        """Adopt the best mixture of the partitions' proposals and of earlier ones."""
         W, sums = self.state.W, step.sums
         known = objectives(W, sums)
         better = known.primal < self.lowest
@@ -169,7 +169,7 @@ class SVMTraining(Rounds):
         mistakes, updates = (int(sums[:, SUMS.index(n)].sum()) for n in ("mistakes", "updates"))
         counts.add(examples, mistakes, updates, float(self.lowest.sum()) * examples)
         if self.gap <= self.settings.tol:
-            return  # what was measured is good enough: it is what is kept
+            return  # the measured solution is good enough, and is kept
         raised = np.concatenate([one.raised for one in proposals], axis=1)
         pulled = np.concatenate([one.pulled for one in proposals], axis=1)
         for c in range(len(W)):
@@ -179,7 +179,7 @@ class SVMTraining(Rounds):
     def _mix(
         self, c: int, step: Step, raised: np.ndarray, pulled: np.ndarray, alone: float
     ) -> None:
-        """Mix the proposals for one problem, and learn how far the partitions' changes overlap."""
+        """Mix the proposals for one problem, and measure how much the changes overlap."""
         assert self.costs is not None
         W, problems = self.state.W, len(self.state.W)
         squared = self.settings.squared
@@ -199,7 +199,7 @@ class SVMTraining(Rounds):
             bend += float(np.sum(soft * change * change))
         hull.mix([Proposal(up, raised), Proposal(away, self.costs * pulled)], soft)
         W[c] = hull.now.w
-        # Rounding may have put some a little beyond their bounds.
+        # Rounding may have moved some slightly out of bounds.
         self.alpha[c] = np.clip(hull.now.alpha, 0.0, np.inf if squared else self.costs)
         hull.now = Proposal(hull.now.w, self.alpha[c].copy())
         wider = 2.0 * self.sigma[c]  # if raised went too far
@@ -208,14 +208,14 @@ class SVMTraining(Rounds):
         self.sigma[c] = min(max(wider, 1.0), self.most)
 
     def end_epoch(self) -> float | None:
-        """Return the relative gap at the start of the round, by which the driver stops."""
+        """Return the relative gap at the start of the round, the driver's stopping criterion."""
         return self.gap if self.finished == self.epoch else None
 
     def certify(self) -> GapCertificate:
         """Choose the weights to deploy, and compute the certificate, all from scratch.
 
-        The dual is that of the dual values and the weights that they make. The primal is that of
-        these weights, or of the best weights of any round, which are deployed then.
+        The dual is that of the dual values and the weights that result from them. The primal is
+        that of these weights, or of the best weights of any round, which are then deployed.
         """
         engine, W = self.engine, self.state.W
         bias = self.settings.constant
@@ -260,7 +260,7 @@ class SVMTraining(Rounds):
     # Checkpoints. The weights themselves are in the model that is stored with them.
 
     def contents(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-        """The dual values, the proposals that are kept, and how far the training has come."""
+        """The dual values, the kept proposals, and the progress of the training."""
         arrays = {"alpha": self.alpha, "sigma": self.sigma}
         arrays |= {"best": self.best, "lowest": self.lowest}
         for c, hull in enumerate(self.hulls):

@@ -1,4 +1,4 @@
-"""Iterative parameter mixing, as the one epoch driver runs it: an epoch of all partitions."""
+"""Iterative parameter mixing, as a training for the common epoch driver."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ from widemargin.training.run import Counts
 class Mixing(Rounds):
     """Iterative parameter mixing of anything that has weights.
 
-    Subclasses say what they send out and how a partition learns.
+    Subclasses define what is sent to partitions and how a partition learns.
 
     Attributes
     ----------
     engine : Engine
-        What learns.
+        Runs the training.
     loaded : sequence of handles
         The partitions that are ready.
     mix : {"uniform", "touched"}
-        How the partitions' weights are mixed.
+        How to mix the partitions' weights.
     change : float or None
         How far the mixture moved in the last round.
     """
@@ -51,14 +51,14 @@ class Mixing(Rounds):
         raise NotImplementedError
 
     def take(self, change: Change) -> float:
-        """Make the mixture the next start; returns how far the weights moved."""
+        """Make the mixture the next starting point; returns how far the weights moved."""
         raise NotImplementedError
 
     #: Learns from a partition for one epoch: (loaded, weights, how) to a Change.
     learn_part: Callable[[Any, Weights, Any], Change]
 
     def do_round(self, counts: Counts) -> Generator[float, None, None]:
-        """Let all partitions learn at the same time, and mix what they learned."""
+        """Let all partitions learn in parallel, and mix their weights."""
         change: Change | None = None
         total, changes, others = self._submit()
         count = len(changes)
@@ -75,7 +75,7 @@ class Mixing(Rounds):
         self.change = self.take(change)
 
     def _submit(self) -> tuple[Any, list[Any], list[Any]]:
-        """Have an epoch done; the handles of the whole, of the partitions, and of all others."""
+        """Submit an epoch; returns the handles of the total, of the partitions, and of the rest."""
         engine, e = self.engine, self.epoch
         weights, how = self.start()
         start, learn = engine.share(f"weights of epoch {e}", Weights.of(weights)), self.learn_part
@@ -94,13 +94,13 @@ class Mixing(Rounds):
 class MixedTraining(Mixing):
     """A linear learner in training on partitions.
 
-    The state is here, with the driver, and every epoch sends it out anew: a worker that is lost
-    takes nothing with it that cannot be had again from here and from the recipes.
+    The state is held by the driver and sent out again in every epoch, so everything lost with a
+    worker can be restored from here and from the recipes.
 
     Parameters
     ----------
     engine : Engine
-        What learns.
+        Runs the training.
     loaded : sequence of handles
         The partitions that are ready.
     state : State
@@ -108,7 +108,7 @@ class MixedTraining(Mixing):
     settings : Settings
         How to learn.
     mix : {"uniform", "touched"}
-        How the partitions' weights are mixed.
+        How to mix the partitions' weights.
     bias : float
         The constant feature of all rows.
     seed : int
@@ -145,11 +145,11 @@ class MixedTraining(Mixing):
         return self.state.W, Epoch(self.settings, self.bias, self.seed, self.epoch - 1)
 
     def take(self, change: Change) -> float:
-        """Make the mixture the next start."""
+        """Make the mixture the next starting point."""
         return mix_into(self.state, change, self.mix)
 
     def score(self) -> float:
-        """Accuracy on the held-out examples of the hypothesis that would be deployed now."""
+        """Accuracy on held-out examples of the hypothesis that would be deployed now."""
         if self.held_out is not None:
             return self.held_out.accuracy()
         engine = self.engine
@@ -177,7 +177,7 @@ class MixedTraining(Mixing):
     # Checkpoints. The state itself is in the model that is stored with them.
 
     def contents(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-        """How far the training has come."""
+        """The progress of the training."""
         return {}, {"finished": self.finished, "change": self.change}
 
     def resume(self, arrays: dict[str, np.ndarray], about: dict[str, Any]) -> None:

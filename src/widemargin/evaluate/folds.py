@@ -21,14 +21,14 @@ def stratified_folds(
 
     The folds are those of scikit-learn's StratifiedKFold(folds, shuffle=True, random_state=seed),
     so that figures from the shell can be reproduced in Python. A class with fewer rows than folds
-    is missing in some of them.
+    is missing from some of them.
 
     Parameters
     ----------
     codes : array of int
         The class of each row.
     folds : int
-        How many folds.
+        The number of folds.
     seed : int, RandomState or None
         Decides which rows of a class go where; a generator continues from its current state.
 
@@ -42,7 +42,7 @@ def stratified_folds(
     """
     rng = seed if isinstance(seed, np.random.RandomState) else np.random.RandomState(seed)
     _, first, inverse = np.unique(codes, return_index=True, return_inverse=True)
-    classes = np.argsort(np.argsort(first))[inverse]  # numbered as they first appear
+    classes = np.argsort(np.argsort(first))[inverse]  # numbered in order of first appearance
     dealt = np.sort(classes)  # dealing them out like cards spreads every class evenly
     shares = [np.bincount(dealt[i::folds], minlength=len(first)) for i in range(folds)]
     fold_of = np.empty(len(codes), np.int64)
@@ -54,7 +54,7 @@ def stratified_folds(
 
 
 def plain_folds(n: int, folds: int, seed: int | None) -> list[Fold]:
-    """Cut n examples into folds at random, whatever their answers are.
+    """Cut n examples into folds at random, regardless of their answers.
 
     The folds are those of scikit-learn's KFold(folds, shuffle=True, random_state=seed).
 

@@ -1,4 +1,4 @@
-"""Confidence intervals of proportions and areas, and of what was measured on folds."""
+"""Confidence intervals of proportions and areas, and of measurements on folds."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ def wilson(right: int, n: int, z: float = Z) -> tuple[float, float]:
 
 
 def logit_interval(p: float, deviation: float) -> tuple[float, float]:
-    """The 95 % interval of a number between 0 and 1, normal on the scale of log odds.
+    """The 95 % interval of a number between 0 and 1, normal on the log-odds scale.
 
     Parameters
     ----------
     p : float
         The estimate, neither 0 nor 1.
     deviation : float
-        Its standard deviation, which is carried to log odds by their slope, 1 / (p (1 - p)).
+        Its standard deviation, which is converted to log odds by their slope, 1 / (p (1 - p)).
 
     Examples
     --------
@@ -54,15 +54,15 @@ def logit_interval(p: float, deviation: float) -> tuple[float, float]:
 def corrected_t(values: np.ndarray, ratio: float) -> tuple[float, float, float, float]:
     """Mean, both ends of the 95 % interval and p, by the corrected resampled t-test.
 
-    Values of folds are not independent, as their training parts overlap. So their variance counts
-    1/J + n_test/n_train times, rather than 1/J times.
+    The values of folds are not independent, because their training parts overlap. So the variance
+    is multiplied by 1/J + n_test/n_train rather than by 1/J.
 
     Parameters
     ----------
     values : array (J,)
         One per fold: a score, or the difference of two.
     ratio : float
-        Test examples over training examples of a fold.
+        Ratio of test to training examples of a fold.
 
     Examples
     --------

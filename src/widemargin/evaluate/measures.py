@@ -24,7 +24,7 @@ class Measures:
         The classes.
     confusion : array (k + 1, k) of int
         How often class i was predicted as class j. The last row is for examples whose label is not
-        a class of the model: they count as mistakes.
+        a class of the model; they count as mistakes.
 
     Examples
     --------
@@ -96,7 +96,7 @@ class Measures:
 
     @property
     def macro_f1(self) -> float:
-        """The mean F1 of the classes that occur."""
+        """The mean F1 of the classes that occur or are predicted."""
         return float(_macro(self.confusion))
 
     def f1_intervals(self) -> tuple[tuple[float, float], list[tuple[float, float]]]:

@@ -74,7 +74,7 @@ class Exam:
 
     @property
     def curves(self) -> Curves | None:
-        """How well the scores of two classes rank the rarer one; None if that is not known."""
+        """How well the scores of two classes rank the rarer one; None if unknown."""
         if not self._ranked:
             return None
         codes, scores = map(np.concatenate, zip(*self._ranked, strict=True))
@@ -201,7 +201,7 @@ def describe_mistake(
     raw : optional
         The example in raw form, from which its encoder gets exact feature names.
     **more
-        What else `explain` of the model takes.
+        More arguments for the model's `explain`.
     """
     reasons: list[tuple[str, float, float]] = []
     if hasattr(model, "explain") and (row is not None or raw is not None):

@@ -23,7 +23,7 @@ from widemargin.evaluate.measures import Measures
 from widemargin.evaluate.thresholds import Aim, Counts, best_cut, between, read_aim
 from widemargin.markup.brief import brief_repr
 
-#: A threshold is chosen this many times, each time without another part of the examples.
+#: A threshold is chosen this many times, each time leaving out a different part of the examples.
 _PARTS = 10
 
 
@@ -37,13 +37,13 @@ class Choice:
         What it was chosen for.
     threshold : float
         The threshold, halfway between two scores. A score of at least this is the positive class;
-        for scores that were mirrored (`Curves.mirrored`), it is that of the scores before.
+        for mirrored scores (`Curves.mirrored`), the threshold applies to the original scores.
     chosen : Measures
-        Precision, recall and F1 of the positive class (the second label) on these examples, which
-        flatter a threshold that was chosen on them.
+        Precision, recall and F1 of the positive class (the second label) on these examples. They
+        are optimistic, because the threshold was chosen on the same examples.
     expected : Measures or None
         The same on parts of the examples, each with a threshold chosen on the other parts: what to
-        expect of other examples. None if a class has a single example.
+        expect on other examples. None if a class has a single example.
     """
 
     aim: Aim
@@ -61,7 +61,7 @@ class Curves:
     Attributes
     ----------
     positive, negative
-        The class that large scores speak for, and the other one.
+        The class that large scores indicate, and the other one.
     truth : array of bool
         Which examples are positive.
     scores : array of float
@@ -90,7 +90,7 @@ class Curves:
 
     @property
     def share(self) -> float:
-        """The share of positives, which is the average precision of scores that mean nothing."""
+        """The share of positives, which is the average precision of random scores."""
         return self.positives / len(self.truth)
 
     @cached_property
@@ -139,17 +139,17 @@ class Curves:
     def auc(self) -> float:
         """The area under the ROC curve.
 
-        That is the chance that a positive has a larger score than a negative (a tie counts one
-        half).
+        This is the probability that a positive has a larger score than a negative (a tie counts
+        one half).
         """
         return float(np.mean(self._placements[0]))
 
     @property
     def auc_interval(self) -> tuple[float, float]:
-        """95 % interval of the AUC: DeLong's variance, on the scale of log odds.
+        """95 % interval of the AUC: DeLong's variance, on the log-odds scale.
 
-        Where every positive is above every negative the variance is 0; the interval is then
-        Wilson's for as many trials as the smaller class has examples.
+        If every positive is above every negative, the variance is 0; the interval is then Wilson's
+        for as many trials as the smaller class has examples.
 
         References
         ----------
@@ -172,7 +172,7 @@ class Curves:
 
     @property
     def average_precision_interval(self) -> tuple[float, float]:
-        """95 % interval of the average precision, on the scale of log odds.
+        """95 % interval of the average precision, on the log-odds scale.
 
         The variance is that of a proportion of as many trials as there are positives.
 
@@ -198,11 +198,11 @@ class Curves:
         return self.measured(self.scores >= threshold)
 
     def deployed(self) -> Measures:
-        """Precision, recall and F1 of a model with these scores: 0 is its second class."""
+        """Precision, recall and F1 of a model with these scores; 0 counts as its second class."""
         return self.measured(self.scores > 0.0 if self.mirrored else self.scores >= 0.0)
 
     def choose(self, aim: str | Aim) -> Choice:
-        """Choose a threshold, and say what to expect of it.
+        """Choose a threshold, and estimate what to expect of it.
 
         Parameters
         ----------
@@ -219,7 +219,7 @@ class Curves:
         """
         wanted = read_aim(aim)
         if not isinstance(wanted, Aim):
-            raise ValueError(f"choose({aim!r}): for a threshold that is known use at({aim!r})")
+            raise ValueError(f"choose({aim!r}): for a known threshold, use at({aim!r})")
         low, high = self._cut(self.counts, wanted)
         return Choice(
             wanted,
@@ -256,13 +256,13 @@ class Curves:
             counts = Counts.of(self.truth[~mine], self.scores[~mine])
             try:
                 threshold = between(*self._cut(counts, aim))
-            except DataError:  # out of reach without this part: the nearest to it
+            except DataError:  # not reachable without this part: use the nearest to it
                 threshold = float(counts.thresholds[np.argmax(counts.precision)])
             found[mine] = self.scores[mine] >= threshold
         return self.measured(found)
 
     def measured(self, found: np.ndarray) -> Measures:
-        """Precision, recall and F1 if these examples are predicted to be positive."""
+        """Precision, recall and F1 if these examples are predicted as positive."""
         right = int(np.count_nonzero(found & self.truth))
         false = int(np.count_nonzero(found)) - right
         missed = self.positives - right
@@ -278,10 +278,10 @@ def curves(y: Any, scores: Any, *, positive: Any = None) -> Curves:
     y : array of n labels
         The correct labels.
     scores : array of n numbers
-        The larger, the more likely the positive class: for a model of two classes what
-        `decision_function` returns, or a probability.
+        The larger, the more likely the positive class: for a model of two classes, the result of
+        `decision_function`, or a probability.
     positive : label, optional
-        The class that large scores speak for, against all others. By default the second of two.
+        The class that large scores indicate, against all others. By default the second of two.
 
     Returns
     -------
@@ -328,20 +328,20 @@ def curves_of_model(
     Parameters
     ----------
     classes : array
-        The two labels; positive scores speak for the second.
+        The two labels; positive scores indicate the second.
     codes : array
         The correct class of every example; examples with -1, whose label the model does not know,
         are left out.
     scores : array
-        What `decision_function` returned.
+        The result of `decision_function`.
     positive : label, optional
-        The class to rank above the other. By default the one with fewer examples, and the second if
-        there are as many of both.
+        The class to rank above the other. By default the one with fewer examples, or the second if
+        both have equally many.
 
     Returns
     -------
     Curves or None
-        None if the examples are not of both classes.
+        None unless there are examples of both classes.
     """
     known = codes >= 0
     codes, scores = codes[known], np.asarray(scores, np.float64)[known]

@@ -1,4 +1,4 @@
-"""Decision thresholds: what is wanted of one, and the best cut of ranked examples for it."""
+"""Decision thresholds: the aim of a threshold, and the best cut of ranked examples for it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Counts(NamedTuple):
 
     @classmethod
     def of(cls, truth: np.ndarray, scores: np.ndarray) -> Counts:
-        """Count; `truth` says which of the scores are those of positives."""
+        """Count; `truth` says which scores are those of positives."""
         order = np.argsort(-scores, kind="stable")
         ranked, hits = scores[order], np.cumsum(truth[order])
         last = np.flatnonzero(np.append(ranked[1:] != ranked[:-1], True))
@@ -42,7 +42,7 @@ class Counts(NamedTuple):
 
 
 class Aim(NamedTuple):
-    """What a threshold is chosen for: the best F1, or a precision or recall to be reached."""
+    """What a threshold is chosen for: the best F1, or a precision or recall to reach."""
 
     kind: str
     wanted: float = 0.0
@@ -52,7 +52,7 @@ class Aim(NamedTuple):
 
 
 def read_aim(given: Any) -> Aim | float:
-    """A number, or what a threshold is to be chosen for.
+    """Parse a threshold: a number, or an aim for choosing one.
 
     Examples
     --------
@@ -81,7 +81,7 @@ def best_cut(counts: Counts, aim: Aim) -> int | None:
     """The index of the best threshold for an aim; None if no threshold reaches it.
 
     Of the thresholds that reach a precision, the one with the largest recall is best; of those that
-    reach a recall, the one with the largest precision. Among equals, the larger score wins.
+    reach a recall, the one with the largest precision. On a tie, the larger score wins.
     """
     if aim.kind == "f1":
         return int(np.argmax(counts.f1))
@@ -93,7 +93,7 @@ def best_cut(counts: Counts, aim: Aim) -> int | None:
 
 
 def between(low: float, high: float) -> float:
-    """A threshold t with low < t <= high, in the middle if there is one.
+    """A threshold t with low < t <= high, in the middle if possible.
 
     Examples
     --------

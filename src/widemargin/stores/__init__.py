@@ -1,1 +1,1 @@
-"""Files that are elsewhere: object stores and web servers."""
+"""Remote files: object stores and web servers."""

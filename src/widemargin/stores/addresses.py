@@ -1,7 +1,7 @@
-"""Object stores and web servers: files that have an address such as s3://bucket/rows.svm.
+"""Remote files in object stores and on web servers, with addresses such as s3://bucket/rows.svm.
 
-fsspec opens them, with the drivers that are installed; keys and passwords are those of the drivers'
-own means (environment, configuration files, roles), and are neither shown nor kept.
+fsspec opens them with the installed drivers. Keys and passwords come from the drivers' own sources
+(environment, configuration files, roles), and are neither shown nor stored.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from urllib.parse import urlsplit, urlunsplit
 from widemargin.errors import DataError
 
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
-#: Bytes that are fetched at a time while a file is read from front to back.
+#: Bytes to fetch at a time when a file is read from front to back.
 _FETCHED = 1 << 22
 
 
 def is_address(path: str | os.PathLike[str]) -> bool:
-    """Whether this is the address of a file elsewhere.
+    """Whether this is the address of a remote file.
 
     Examples
     --------
@@ -32,7 +32,7 @@ def is_address(path: str | os.PathLike[str]) -> bool:
 
 
 def shown(path: str) -> str:
-    """A path for people: an address without passwords, signatures and keys.
+    """A path for display: an address without passwords, signatures and keys.
 
     Examples
     --------
@@ -46,7 +46,7 @@ def shown(path: str) -> str:
 
 
 def find_addresses(pattern: str) -> list[str]:
-    """The addresses that a pattern stands for; of the web, where "?" begins a query, only "*"."""
+    """The addresses that match a pattern; on the web, where "?" begins a query, only "*" counts."""
     web = pattern.lower().startswith(("http://", "https://"))
     if not (("*" in pattern) if web else glob.has_magic(pattern)):
         return [pattern]
@@ -58,13 +58,13 @@ def find_addresses(pattern: str) -> list[str]:
 
 
 def check_address(path: str) -> None:
-    """Raise an error that says why there is nothing to read, if there is not."""
+    """Raise an error that says why an address cannot be read, if it cannot."""
     if _about(path).get("type") == "directory":
         raise DataError(f"{shown(path)}: is a folder, not a file")
 
 
 def size_of(path: str) -> int:
-    """Bytes of a file, here or elsewhere; 0 if a server does not say."""
+    """The size of a local or remote file in bytes; 0 if a server does not report it."""
     if not is_address(path):
         return os.stat(path).st_size
     return int(_about(path).get("size") or 0)
@@ -77,7 +77,7 @@ def is_divisible(path: str) -> bool:
 
 
 def stamp_of(path: str) -> list[Any]:
-    """What says whether a file is still the same: its size, and its time or tag."""
+    """A fingerprint that shows whether a file has changed: its size, and its time or tag."""
     if not is_address(path):
         found = os.stat(path)
         return [found.st_size, found.st_mtime_ns]
@@ -87,7 +87,7 @@ def stamp_of(path: str) -> list[Any]:
 
 
 def open_file(path: str) -> io.BufferedReader:
-    """Open a file for reading, here or elsewhere."""
+    """Open a local or remote file for reading."""
     if not is_address(path):
         return open(path, "rb")
     files, inner = _find(path)
@@ -96,19 +96,19 @@ def open_file(path: str) -> io.BufferedReader:
 
 
 def read_bytes(path: str, start: int, end: int) -> bytes:
-    """Read a range of bytes of an address; fewer if it ends before."""
+    """Read a range of bytes from an address; fewer if the file ends earlier."""
     files, inner = _find(path)
     return _carefully(path, lambda: files.cat_file(inner, start=start, end=end))
 
 
 def write_bytes(path: str, content: bytes) -> None:
-    """Write all of a file; stores replace an object at once, or not at all."""
+    """Write a whole file; stores replace an object atomically."""
     files, inner = _find(path)
     _carefully(path, lambda: files.pipe_file(inner, content))
 
 
 def exists(path: str) -> bool:
-    """Whether there is such a file, here or elsewhere."""
+    """Whether a local or remote file exists."""
     if not is_address(path):
         return os.path.exists(path)
     files, inner = _find(path)
@@ -116,7 +116,7 @@ def exists(path: str) -> bool:
 
 
 class _Guarded(io.RawIOBase):
-    """A file elsewhere, whose errors name the address."""
+    """A remote file whose errors name its address."""
 
     def __init__(self, stream: Any, path: str) -> None:
         self._stream, self._path = stream, path
@@ -167,7 +167,7 @@ def _find(path: str) -> tuple[Any, str]:
 
 
 def _carefully(path: str, action: Any) -> Any:
-    """Do something with a file elsewhere; whatever goes wrong names its address, and no secret."""
+    """Do something with a remote file; errors name its address, but reveal no secrets."""
     try:
         return action()
     except DataError:
@@ -176,6 +176,6 @@ def _carefully(path: str, action: Any) -> Any:
         raise DataError(f"{shown(path)}: No such file or directory") from None
     except PermissionError:
         raise DataError(f"{shown(path)}: Permission denied") from None
-    except Exception as error:  # drivers have exceptions of their own
+    except Exception as error:  # drivers have their own exceptions
         told = " ".join(str(error).replace(path, shown(path)).split())
         raise DataError(f"{shown(path)}: {told or type(error).__name__}") from None

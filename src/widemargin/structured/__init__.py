@@ -1,4 +1,4 @@
-"""Structured prediction: tags, trees and anything else that has an argmax."""
+"""Structured prediction: tags, trees and anything else with an argmax."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ __all__ = [
 ]
 
 
-if not TYPE_CHECKING:  # a type checker that saw this would let misspelt names pass
+if not TYPE_CHECKING:  # a type checker that saw this would accept misspelt names
 
     def __getattr__(name: str) -> Any:
         if name not in _HOMES:

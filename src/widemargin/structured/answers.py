@@ -1,4 +1,4 @@
-"""Predictions with named weights: the last, their average, or a vote of all of them."""
+"""Predictions with named weights: the last ones, their average, or a vote of all."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Answers:
         return search(self.task, x, score, self.beam) if self.beam else self.task.argmax(x, score)
 
     def _vote(self, x: Any) -> Any:
-        """The answer with the most votes of all hypotheses; the first of equals."""
+        """The answer with the most votes of all hypotheses; on a tie, the first."""
         votes: list[list[Any]] = []
         left = self._weights.count
         for weights, lasted in self._weights.hypotheses():

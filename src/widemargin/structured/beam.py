@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 from widemargin.errors import DataError
 from widemargin.structured.task import Features, Score, Task, count_features
 
-#: Where to compare the right path with the best one found: where the right path fell out of the
-#: beam, where it is furthest behind, or at the end, whatever happened before.
+#: Where to compare the right path with the best one found: where the right path fell off the beam,
+#: where it is furthest behind, or at the end in any case.
 UPDATES = ("early", "max-violation", "standard")
 
 
@@ -34,7 +34,7 @@ class _Item:
 
 
 class Violation(NamedTuple):
-    """Two paths of the same length, the second of which should score less than the first."""
+    """Two paths of the same length; the second should score less than the first."""
 
     right: dict[str, float]
     wrong: dict[str, float]
@@ -43,7 +43,7 @@ class Violation(NamedTuple):
 
 
 def search(task: Task, x: Any, score: Score, width: int) -> Any:
-    """The best answer that a beam of this width finds; the first of equals."""
+    """The best answer that a beam of this width finds; on a tie, the first."""
     beam = [_Item(task.start(x), 0.0, (), None)]
     while not all(task.is_done(x, item.state) for item in beam):
         beam = _best(_expand(task, x, beam, score), width)
@@ -56,8 +56,8 @@ def find_violation(
 ) -> Violation | None:
     """Search while tracking the right answer; None if there is nothing to learn.
 
-    A tie in which the right path is not the first counts as a violation: otherwise max-violation
-    would never start from zero weights.
+    A tie in which the right path is not the first counts as a violation; otherwise max-violation
+    would never get started from zero weights.
     """
     first = _Item(task.start(x), 0.0, (), None)
     beam, right = [first], first
@@ -96,7 +96,7 @@ def _expand(task: Task, x: Any, beam: list[_Item], score: Score) -> list[_Item]:
 
 
 def _best(items: list[_Item], width: int) -> list[_Item]:
-    """The best paths, best first; of equals, the one made first."""
+    """The best paths, best first; ties in the order in which they were made."""
     return sorted(items, key=lambda item: -item.score)[:width]
 
 
@@ -116,4 +116,4 @@ def _violation(right: _Item, wrong: _Item) -> Violation:
 
 def _check_alive(x: Any, beam: list[_Item]) -> None:
     if not beam:
-        raise DataError(f"the beam search of {x!r} came to a state without steps that is not done")
+        raise DataError(f"the beam search of {x!r} reached a state with no steps that is not done")

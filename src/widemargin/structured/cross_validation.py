@@ -1,4 +1,4 @@
-"""Cross-validation of taggers and parsers, just as they are configured."""
+"""Cross-validation of taggers and parsers with fixed parameters."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from widemargin.threads import run_all
 
 @dataclass(frozen=True)
 class SentenceFolds:
-    """What was measured on each fold.
+    """The scores measured on each fold.
 
     Attributes
     ----------
     scores : dict of str to array
         The figures of the folds by name: accuracy, and f1 of spans; or uas and las.
     ratio : float
-        Test sentences over training sentences of a fold.
+        Ratio of test to training sentences of a fold.
     seed : int
         The seed of the folds.
     """
@@ -77,22 +77,22 @@ def cross_validate_sentences(
     """Test a tagger or a parser on every fold of a corpus after training it on the others.
 
     The figures are those of scikit-learn's `cross_val_score(learner, corpus, cv=KFold(folds,
-    shuffle=True, random_state=seed))`, and others that `examine` finds.
+    shuffle=True, random_state=seed))`, and others from `examine`.
 
     Parameters
     ----------
     learner : Tagger or Parser
-        What learns; it is copied for every fold, and stays as it is.
+        The estimator, which is copied for every fold and not modified.
     corpus : Corpus
         Sentences with their answers.
     examine : callable
         Measures a model on sentences.
     folds, seed : int
-        How many folds, and the seed that they are drawn with.
+        The number of folds, and the seed for drawing them.
     threads : int
-        How many folds at a time; the result does not depend on it.
+        How many folds to run in parallel; the result does not depend on it.
     **how
-        What else `fit` is given.
+        More arguments of `fit`.
     """
     check_whole("folds", folds, least=2, most=len(corpus))
     cuts, ended = plain_folds(len(corpus), folds, seed), Event()

@@ -1,4 +1,4 @@
-"""scikit-learn's manners for learners of structures, without importing scikit-learn."""
+"""The scikit-learn estimator interface for structured learners, without importing scikit-learn."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from widemargin.training.history import History
 
 
 class _Parameters:
-    """Reads and sets the parameters of `__init__`, and those of parts such as `tagger__epochs`."""
+    """Gets and sets the parameters of `__init__`, and those of parts such as `tagger__epochs`."""
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """All parameters by name; with `deep`, also those of parts, as `part__name`."""
@@ -27,7 +27,7 @@ class _Parameters:
         return found
 
     def set_params(self, **params: Any) -> Self:
-        """Change parameters."""
+        """Set parameters by name; those of parts are named `part__name`."""
         for name in sorted(params, key=lambda name: "__" in name):  # parts may be replaced first
             part, _, rest = name.partition("__")
             if rest:
@@ -45,12 +45,12 @@ class _Parameters:
 class StructuredEstimator(NamedParameters, _Parameters):
     """A learner with `fit`, `predict` and `score` that scikit-learn can clone, search and score.
 
-    It has what `clone`, `cross_val_score` and `GridSearchCV` ask for. Its tags do not say that it
-    is a classifier, because what it predicts is not one label per example: folds are then cut
-    without looking at the answers.
+    It has what `clone`, `cross_val_score` and `GridSearchCV` require. Its tags do not call it a
+    classifier, because it does not predict one label per example; folds are therefore not
+    stratified.
     """
 
-    #: Has sentences learned from elsewhere; a cluster sets it.
+    #: Runs the training on sentences elsewhere; set by a cluster.
     _spread: Spread | None = None
 
     def __repr__(self) -> str:
@@ -58,7 +58,7 @@ class StructuredEstimator(NamedParameters, _Parameters):
         return f"{type(self).__name__}({told})"
 
     def _written(self) -> dict[str, str]:
-        """The parameters as text, to recognise the same training."""
+        """The parameters as text, to recognise the same training when it is resumed."""
         told = {name: repr(value) for name, value in self.get_params(deep=False).items()}
         return told if self._spread is None else {**told, "spread": repr(self._spread.about)}
 
@@ -93,7 +93,7 @@ Certified = TypeVar("Certified", bound=_Certified)
 
 
 class SentenceEstimator(StructuredEstimator, Generic[Model]):
-    """A learner whose model, `model_`, is a value of its own that does the work."""
+    """A learner whose model, `model_`, is a separate object that does the work."""
 
     model_: Model
 
@@ -121,7 +121,7 @@ class SentenceEstimator(StructuredEstimator, Generic[Model]):
 
 
 def _plain(value: Any) -> Any:
-    """A parameter in a form that can be saved: validation examples are not kept."""
+    """A parameter in a form that can be saved; validation examples are not saved."""
     if isinstance(value, tuple):
         return list(value)
     return value if isinstance(value, (str, int, float, dict, list, type(None))) else None
@@ -137,7 +137,7 @@ class CertifiedEstimator(SentenceEstimator[Certified]):
 
 
 def fitted_model(estimator: SentenceEstimator[Model]) -> Model:
-    """The model of a learner, which must have been trained."""
+    """The model of a learner; raises an error if it is not fitted."""
     if not hasattr(estimator, "model_"):
         raise DataError(f"this {type(estimator).__name__} is not fitted yet: call fit first")
     return estimator.model_

@@ -1,4 +1,4 @@
-"""Taggers, parsers and annotators examined on sentences with known answers, for a page."""
+"""Examine taggers, parsers and annotators on sentences with known answers, for a report page."""
 
 from __future__ import annotations
 
@@ -23,33 +23,33 @@ from widemargin.structured.report import (
 from widemargin.structured.resample import Ratio
 from widemargin.structured.tagger.model import TaggerModel
 
-#: Mistakes and sentences that are kept, and features that explain a mistake.
+#: How many mistakes to list, sentences to draw, and features to show per mistake.
 _KEPT, _DRAWN, _REASONS = 10, 5, 6
-#: Sentences of other lengths are not drawn: too little or too much to see.
+#: Only sentences of these lengths are drawn; others show too little or too much.
 _SHORTEST, _LONGEST = 6, 20
-#: Groups of equally many tokens, from the least certain to the most certain.
+#: Number of groups of equally many tokens, from the least to the most certain.
 _GROUPS = 5
-#: The first of each class of distances between a word and its head.
+#: The smallest distance of each class of distances between a word and its head.
 _DISTANCES = (1, 2, 3, 4, 5, 7, 10, 15)
-#: The stages of an annotator in the order of its work.
+#: The stages of an annotator, in the order in which they run.
 _STAGES = ("sentence", "word", "upos", "xpos", "feats", "lemma", "deprel")
 
 
 class TokenMistake(NamedTuple):
-    """A token with a wrong answer that the model was sure of.
+    """A token for which the model was sure of a wrong answer.
 
     Attributes
     ----------
     place : str
         The file and line, or the sentence and token.
     words : tuple of str
-        What stands before it, the token, and what follows.
+        The words before it, the token, and the words after it.
     right, found : str
         The right answer, and the one given.
     margin : float
         How certain the model was.
     told : Explanation
-        Why it was.
+        Why it chose this answer.
     """
 
     place: str
@@ -88,7 +88,7 @@ class Stage(NamedTuple):
     wrong : int
         How many answers were wrong.
     mistakes : list of Confusion
-        The kinds of errors, the commonest first.
+        The kinds of errors, the most common first.
     """
 
     name: str
@@ -97,7 +97,7 @@ class Stage(NamedTuple):
 
 
 class SentenceExam(NamedTuple):
-    """What came of the examination.
+    """The results of an examination.
 
     Attributes
     ----------
@@ -106,15 +106,15 @@ class SentenceExam(NamedTuple):
     certainty : list of Line
         The accuracy of groups of tokens, by how certain the model was.
     words : list of Line
-        The accuracy on words that were seen in training and on those that were not (taggers).
+        The accuracy on words seen in training and on unseen words (taggers).
     mistakes : list of TokenMistake
-        Those that the model was surest of (taggers).
+        The mistakes that the model was surest of (taggers).
     relations, distances : list of Line
         Precision and recall by label, and by the distance of the head (parsers).
     trees : list of DrawnTree
         The sentences of moderate length with the most wrong heads (parsers).
     stages : list of Stage
-        What was wrong, by stage (annotators).
+        The errors by stage (annotators).
     """
 
     report: Report
@@ -139,10 +139,10 @@ def examine_sentences(
     ----------
     model : TaggerModel, ParserModel or AnnotatorModel
     corpus : Corpus
-        Sentences with the right tags or trees; for an annotator a treebank, whose running text it
-        is given.
+        Sentences with the right tags or trees; for an annotator a treebank, of which it gets only
+        the raw text.
     column : str or int
-        The column of the right tags; by default the one that was learned.
+        The column of the right tags; by default the one the model was trained on.
     n_jobs : int or None
         Number of threads.
     """
@@ -218,7 +218,7 @@ def _examine_annotator(model: AnnotatorModel, corpus: Corpus, n_jobs: int | None
 
 
 def _ratio(hits: np.ndarray, which: np.ndarray, starts: np.ndarray, guessed: Any = None) -> Ratio:
-    """Of some tokens how many are right, by sentence."""
+    """How many of some tokens are right, by sentence."""
 
     def per_sentence(some: np.ndarray) -> np.ndarray:
         return np.diff(np.concatenate([[0], np.cumsum(some)])[starts])
@@ -244,7 +244,7 @@ def _by_certainty(hits: np.ndarray, margins: np.ndarray, starts: np.ndarray) -> 
 def _by_value(
     hits: np.ndarray, right: np.ndarray, found: np.ndarray, starts: np.ndarray
 ) -> dict[Any, Ratio]:
-    """Precision and recall of every value, the commonest first."""
+    """Precision and recall of every value, the most common first."""
     values, counts = np.unique(right, return_counts=True)
     return {
         value: _ratio(hits, right == value, starts, found == value)
@@ -253,7 +253,7 @@ def _by_value(
 
 
 def _named_distances(found: dict[int, Ratio]) -> list[Line]:
-    """The classes of distances with their names, the nearest first."""
+    """The classes of distances with their names, the shortest first."""
     names = {0: "root", _DISTANCES[-1]: f"{_DISTANCES[-1]} or more"}
     for first, after in pairwise(_DISTANCES):
         names[first] = str(first) if after == first + 1 else f"{first} to {after - 1}"
@@ -261,7 +261,7 @@ def _named_distances(found: dict[int, Ratio]) -> list[Line]:
 
 
 def _distance(corpus: Corpus, heads: np.ndarray) -> np.ndarray:
-    """The class of the distance of every head: the first of its class, or 0 for the root."""
+    """The distance class of every head: the smallest distance of the class, or 0 for the root."""
     place = np.arange(corpus.tokens) - np.repeat(corpus.starts[:-1], corpus.lengths) + 1
     far = np.abs(heads - place)
     classes = np.array(_DISTANCES)[np.searchsorted(_DISTANCES, far, "right") - 1]
@@ -271,7 +271,7 @@ def _distance(corpus: Corpus, heads: np.ndarray) -> np.ndarray:
 def _worst_trees(
     corpus: Corpus, found: Trees, heads: np.ndarray, same: np.ndarray
 ) -> list[DrawnTree]:
-    """The sentences of moderate length with the most wrong heads; of equals the shortest."""
+    """The sentences of moderate length with the most wrong heads; on a tie, the shortest."""
     wrong = np.diff(np.concatenate([[0], np.cumsum(~same)])[corpus.starts])
     sizes = corpus.lengths
     wrong[(sizes < _SHORTEST) | (sizes > _LONGEST)] = 0

@@ -1,4 +1,4 @@
-"""Tokens as dicts of features, in the forms that CRFsuite takes."""
+"""Tokens as dicts of features, in the formats that CRFsuite accepts."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import numpy as np
 from widemargin.data.readers.token_values import TokenValues
 from widemargin.errors import DataError
 
-#: Characters that mean something in templates, and what stands for them.
+#: Characters with a meaning in templates, and their replacements.
 _NOT_IN_TEMPLATES = str.maketrans("[]|", "()/")
-#: Larger numbers than this would overflow scores, which are float32 and grow with their squares.
+#: Larger numbers would overflow scores, which are float32 and grow with their squares.
 _LARGEST = 1e18
 
 
@@ -22,22 +22,23 @@ def feature_columns(
     known: Sequence[str] = (),
     numbers: Collection[str] | None = None,
 ) -> tuple[dict[str, list[list[str]]], TokenValues | None]:
-    """Columns and numbers from sentences of dicts of features, as CRFsuite takes them.
+    """Columns and numbers from sentences of dicts of features, as in CRFsuite.
 
-    A feature that is a string, or True, becomes a column, whose name is that of the feature and a
-    colon; a token that lacks it has an empty cell there. True and 1 are the value "1"; False and 0
-    are the same as no feature. Other numbers are kept as they are, and if a feature has such a
-    number anywhere, all its numbers are. A list or set of strings is a number, 1, for each string,
-    called by the feature and the string; a dict within a dict names its features likewise.
+    A feature that is a string or True becomes a column, named after the feature with a colon
+    appended; a token without the feature has an empty cell there. True and 1 become the value "1";
+    False and 0 are the same as no feature. If a feature is any other number anywhere, it is a
+    numeric feature, and all its numbers stay numbers. A list or set of strings becomes the number 1
+    for each string, under a name made of the feature and the string; the features of a nested dict
+    are named likewise.
 
     Parameters
     ----------
     sentences : list of lists of dict
-        The features of each token by name. "word", if there is one, also counts as the word.
+        The features of each token by name. "word", if present, is also used as the word.
     known : sequence of str
-        Columns that there must be, whether a token has their feature or not.
+        Columns that must exist, even if no token has their feature.
     numbers : collection of str or None
-        The features that a model knows as numbers; None: judged by their values.
+        The features that a model knows as numbers; None decides by their values.
 
     Examples
     --------
@@ -72,7 +73,7 @@ def feature_columns(
 
 
 class _Listed(float):
-    """The number of a string in a list, which is a number even if it is 1 everywhere."""
+    """The number for a string in a list, which stays a number even if it is 1 everywhere."""
 
 
 def _flattened(token: Any, sentence: int, prefix: str = "") -> Iterator[tuple[str, Any]]:
@@ -81,9 +82,7 @@ def _flattened(token: Any, sentence: int, prefix: str = "") -> Iterator[tuple[st
         raise DataError(f"sentence {sentence + 1}: {token!r} is not a dict of features")
     for key, value in token.items():
         if not isinstance(key, str):
-            raise DataError(
-                f"sentence {sentence + 1}: the feature {key!r} is not named by a string"
-            )
+            raise DataError(f"sentence {sentence + 1}: the feature name {key!r} is not a string")
         name = prefix + key
         if isinstance(value, Mapping):
             yield from _flattened(value, sentence, f"{name}:")
@@ -120,7 +119,7 @@ def _refused(name: str, value: Any, sentence: int) -> DataError:
 
 
 def _is_flag(value: Any) -> bool:
-    """Whether a value is either there or not: a string, or 0 or 1."""
+    """Whether a value is only present or absent: a string, 0 or 1."""
     return isinstance(value, str) or (value in (0.0, 1.0) and not isinstance(value, _Listed))
 
 
@@ -160,7 +159,7 @@ class _Split:
                         " never a number other than 0 and 1 in training; give 0 or 1, or train"
                         " with such numbers"
                     )
-                continue  # a feature that was not there in training
+                continue  # a feature that did not occur in training
             if name not in self.columns:
                 self.columns[name] = self._new_column(name)
         self.amounts.append(amounts)
@@ -175,5 +174,5 @@ class _Split:
 
 
 def _column_of(name: str) -> str:
-    """The column of a feature; a colon sets it apart from what is made of words, as suffix3."""
+    """The column of a feature; the colon distinguishes it from columns such as suffix3."""
     return name.translate(_NOT_IN_TEMPLATES) + ":"

@@ -1,4 +1,4 @@
-"""The mistake bound of a structured training: (R / gamma)^2 of feature differences."""
+"""The mistake bound of structured training: (R / gamma)^2 for feature differences."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def certify_run(
     Parameters
     ----------
     longest : float
-        R, as observed while learning.
+        R, as observed during training.
     no_bound : str
         Why the theorem does not apply; empty if it does.
     separator : dict
@@ -47,7 +47,7 @@ def certify_run(
     }
     differences = _differences(task, examples) if examples else [c.difference for c in weights.log]
     if not differences:
-        no_bound = no_bound or "no feature differences were kept: use log=True"
+        no_bound = no_bound or "no feature differences were recorded: use log=True"
         return RunCertificate(**found, no_bound=no_bound)
     found["R"] = max(longest, max(map(norm, differences)))
     own = _margin(weights.last, differences)

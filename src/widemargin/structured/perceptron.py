@@ -1,4 +1,4 @@
-"""The structured perceptron: learns from mistakes to predict anything that has an argmax."""
+"""The structured perceptron: learns from its mistakes to predict anything with an argmax."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ KEEPS = ("last", "average", "vote")
 
 
 class StructuredPerceptron(StructuredEstimator):
-    """Learns to score answers so that the right one scores best (Collins 2002).
+    """Learn to score answers so that the right one scores best (Collins 2002).
 
         for each example (x, y):
             y* = argmax of the score of f(x, y')
@@ -52,7 +52,7 @@ class StructuredPerceptron(StructuredEstimator):
     Parameters
     ----------
     task : Task
-        What is predicted: its features and its argmax.
+        What to predict: its features and its argmax.
     keep : {"last", "average", "vote"}
         What to predict with: the last weights, their average, or a vote of all weights.
     rule : {"perceptron", "pa", "pa1", "pa2"}
@@ -65,10 +65,10 @@ class StructuredPerceptron(StructuredEstimator):
     epochs : int
         Maximum number of passes over the examples.
     shuffle : bool or "once"
-        Whether the examples come in a new order in every epoch.
+        Whether to visit the examples in a new order in every epoch, or to shuffle them once.
     augmented : bool
-        Search for the answer with the best score plus cost, and so also learn from answers that
-        lead by too little. The task must have `argmax_with_cost` or `candidates`.
+        Search for the answer with the best score plus cost, and so also learn from right answers
+        that lead by too little. The task must have `argmax_with_cost` or `candidates`.
     beam : int
         Width of the beam search; 0 uses the task's argmax.
     update : {"max-violation", "early", "standard"}
@@ -76,11 +76,12 @@ class StructuredPerceptron(StructuredEstimator):
     validation : float
         Share of the examples to hold out if `fit` is given no held-out examples.
     patience : int or None
-        Epochs to wait for a better score on held-out examples; None only measures it.
+        Stop when the held-out score has not improved for this many epochs; with None it is only
+        measured.
     max_seconds : float
-        Stop after this time.
+        Stop after this many seconds.
     log : bool
-        Keep every correction, for the certificate; "vote" always does.
+        Record every correction, for the certificate; keep="vote" always does.
     random_state : int
         Seed of the random generator.
     progress : bool or None
@@ -157,7 +158,7 @@ class StructuredPerceptron(StructuredEstimator):
         check_fraction("validation", self.validation)
         check_positive("max_seconds", self.max_seconds, infinite=True)
         if self.augmented and self.beam:
-            raise ValueError("augmented=True looks for costs with argmax, not with a beam")
+            raise ValueError("augmented=True searches with argmax, not with a beam: use beam=0")
         self._rule = make_rule(self.rule, eta=self.eta, C=self.C)
 
     def _uses(self, held_out: bool) -> dict[str, Use]:
@@ -186,7 +187,7 @@ class StructuredPerceptron(StructuredEstimator):
         X, Y : sequences of the same length
             The inputs and the right answers.
         X_val, Y_val : sequences
-            Held-out examples that are scored after every epoch; the best weights are kept.
+            Held-out examples, scored after every epoch; the best weights are kept.
         checkpoint : path, optional
             A folder where the training is saved regularly. An interrupted run of the same training
             is resumed from there, with bit-for-bit the same result.
@@ -206,7 +207,7 @@ class StructuredPerceptron(StructuredEstimator):
         return {"learner": ["StructuredPerceptron", params], "examples": digest_of(X, Y)}
 
     def _settable(self) -> dict[str, Any]:
-        """All parameters but the task."""
+        """All parameters except the task."""
         params = self.get_params(deep=False)
         del params["task"]
         return params
@@ -321,7 +322,7 @@ class StructuredPerceptron(StructuredEstimator):
 
     @property
     def log_(self) -> list[StructuredCorrection]:
-        """Every correction, in order; empty unless corrections are kept."""
+        """Every correction, in order; empty unless corrections are recorded."""
         return self._weights.log
 
     def __getitem__(self, name: str) -> float:
@@ -344,7 +345,7 @@ class StructuredPerceptron(StructuredEstimator):
         return self
 
     def top_features(self, n: int = 10) -> list[tuple[str, float]]:
-        """The features with the largest weights, whatever their sign."""
+        """The features with the largest absolute weights."""
         return sorted(self.weights_.items(), key=lambda one: (-abs(one[1]), one[0]))[:n]
 
     # Trust
@@ -360,7 +361,7 @@ class StructuredPerceptron(StructuredEstimator):
         Parameters
         ----------
         separator : dict of str to float
-            Weights known to rank every right answer first; by default the last learned weights.
+            Weights known to rank every right answer first; by default the last weights.
         X, Y : sequences
             The training examples. With them, and a task that lists its candidates, the margin is
             measured over all wrong answers; otherwise only over those that were corrected
@@ -378,7 +379,7 @@ class StructuredPerceptron(StructuredEstimator):
 
     @property
     def certificate_(self) -> RunCertificate:
-        """What the training alone proves; `certificate(separator, X, Y)` proves more."""
+        """What the training alone proves; `certificate(separator, X, Y)` can prove more."""
         return self.certificate()
 
     def _without_bound(self) -> str:
@@ -390,7 +391,7 @@ class StructuredPerceptron(StructuredEstimator):
         if self.augmented:
             return "it also learns from right answers whose lead is small"
         if self.beam and self.update == "standard":
-            return "with a beam, an update may be made where the weights are not at fault"
+            return "with a beam, a standard update may be made without a violation"
         if any(self._weights.start.values()):
             return "it did not start from zero weights"
         return ""
@@ -412,8 +413,8 @@ class StructuredPerceptron(StructuredEstimator):
         path : path
             A file that `save` wrote.
         task : Task
-            The task. By default the class that the file names, made with its saved parameters; it
-            must come with widemargin, or its module must be imported already.
+            The task. By default it is created from the class named in the file, with its saved
+            parameters; that class must be part of widemargin, or its module already imported.
         """
         task, weights, params, history, about = read_task_model(path, task)
         model = cls(task, **params)

@@ -1,4 +1,4 @@
-"""How good a tagger or a parser is: scores, confusions and the commonest errors with examples."""
+"""Evaluation of taggers and parsers: scores, confusions and the most common errors."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ from widemargin.structured.tokenizer.treebank import paragraphs_of, read_paragra
 _EXAMPLES, _AROUND = 3, 2
 #: Characters shown on each side.
 _CONTEXT = 20
-#: Stands where there are too many labels for a table.
+#: Used where there are too many labels for a table.
 NO_CONFUSION = Measures([], np.zeros((1, 0), np.int64))
 
 
 class Confusion(NamedTuple):
-    """A kind of error: the right answer, the answer given, how often, and some examples."""
+    """A kind of error: the right answer, the answer given, its count, and some examples."""
 
     right: str
     found: str
@@ -45,7 +45,7 @@ class Confusion(NamedTuple):
 
 
 class Report(NamedTuple):
-    """What was measured.
+    """The results of a measurement.
 
     Attributes
     ----------
@@ -55,7 +55,7 @@ class Report(NamedTuple):
     spans : SpanMeasures or None
         Scores of spans, if the tags are span tags.
     mistakes : list of Confusion
-        All kinds of errors, the commonest first.
+        All kinds of errors, the most common first.
     notes : list of str
         Anything else worth knowing.
     confusion : Measures
@@ -84,7 +84,8 @@ def measure_tagger(
     model : TaggerModel
         The tagger to measure.
     corpus : Corpus
-        Sentences with the right tags, in the column that was learned unless another is named.
+        Sentences with the right tags, in the column the model was trained on unless another is
+        named.
     """
     right = corpus.column(model.column if column is None else column)
     _check_tokens(corpus)
@@ -138,7 +139,7 @@ def measure_parser(model: ParserModel, corpus: Corpus, n_jobs: int | None = None
 
 
 def measure_tokenizer(model: TokenizerModel, treebank: Any, n_jobs: int | None = None) -> Report:
-    """Cut the running text of a treebank, and compare with its own tokens and sentences.
+    """Split the raw text of a treebank, and compare with its own tokens and sentences.
 
     The confusion matrix is that of the labels of characters, see `structured.tokenizer.cuts`.
     """
@@ -183,7 +184,7 @@ def measure_columns(model: Any, corpus: Corpus) -> Report:
 
 
 def measure_annotator(model: AnnotatorModel, corpus: Corpus, n_jobs: int | None = None) -> Report:
-    """Annotate the running text of a treebank, and compare with the measures of CoNLL 2018."""
+    """Annotate the raw text of a treebank, and compare by the measures of CoNLL 2018."""
     right = read_paragraphs(corpus)
     found = annotate_text(model, right, n_jobs)
     figures = compare_document(corpus, right, found)
@@ -205,7 +206,7 @@ def measure_annotator(model: AnnotatorModel, corpus: Corpus, n_jobs: int | None 
 def _mistakes_in_text(
     characters: Characters, right: list[str], found: list[str]
 ) -> list[Confusion]:
-    """The kinds of wrong labels of characters, each with places in the text."""
+    """The kinds of wrong character labels, each with examples from the text."""
     places = [i for i, (a, b) in enumerate(zip(right, found, strict=True)) if a != b]
     examples: dict[Any, list[str]] = {}
     for i in places:
@@ -232,7 +233,7 @@ def _some(hits: np.ndarray, which: np.ndarray, starts: np.ndarray) -> Ratio:
 def _unknown_tags(model: TaggerModel, corpus: Corpus, right: list[str]) -> list[str]:
     """A note about right tags that the model does not know; an error if it knows none of them."""
     new = set(right) - set(model.tags)
-    if model.given_scheme is not None:  # it has learned other tags for the same types of spans
+    if model.given_scheme is not None:  # it learned other tags for the same types of spans
         kinds = {tag.partition("-")[2] for tag in model.tags}
         new = {tag for tag in new if tag.partition("-")[2] not in kinds}
     if not new:
@@ -240,7 +241,7 @@ def _unknown_tags(model: TaggerModel, corpus: Corpus, right: list[str]) -> list[
     first = next(token for token, tag in enumerate(right) if tag in new)
     told = f"{corpus.where(first)}: the tag {right[first]!r} was never seen in training"
     if new == set(right):
-        raise DataError(f"{told}, nor was any other tag of this column: name the right column")
+        raise DataError(f"{told}, nor was any other tag of this column: choose another column")
     count = sum(tag in new for tag in right)
     return [f"{told}; {several(count, 'such token')} counted as mistakes"]
 

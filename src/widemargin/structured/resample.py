@@ -16,7 +16,7 @@ _DRAWS, _AT_ONCE = 1000, 1 << 22
 
 
 class Ratio(NamedTuple):
-    """Counts per sentence of what was found and right, what was found, and what there is.
+    """Counts per sentence: found and right, found, and wanted.
 
     Examples
     --------
@@ -54,17 +54,17 @@ class Ratio(NamedTuple):
 
     @property
     def wanted(self) -> int:
-        """How many there are."""
+        """How many there are to find."""
         return int(self.answers.sum())
 
     @property
     def precision(self) -> float:
-        """The share of what was found that is right; 0 if nothing was found."""
+        """The share of found items that are right; 0 if nothing was found."""
         return self.right / self.found if self.found else 0.0
 
     @property
     def recall(self) -> float:
-        """The share of what there is that was found; 0 if there is nothing."""
+        """The share of wanted items that were found; 0 if there are none."""
         return self.right / self.wanted if self.wanted else 0.0
 
     @property

@@ -1,4 +1,4 @@
-"""Models of structures as files: models within models, and one reader for all kinds."""
+"""Files of structured models: models within models, and one reader for all kinds."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class _Readable(Protocol[Model]):
 def read_model(
     path: str | os.PathLike[str], learner: str, called: str, kind: _Readable[Model]
 ) -> Model:
-    """Read a model from its file, which must be one of this learner's; `called` has an article."""
+    """Read a model from a file written by this learner; `called` is its name with an article."""
     arrays, about = read_model_file(path)
     if about.get("learner") != learner:
         raise ModelFileError(f"{path}: is not {called} but a {about.get('learner')}")
@@ -28,7 +28,7 @@ def read_model(
 
 
 def join_parts(contents: dict[str, Contents]) -> Contents:
-    """The contents of parts as those of one model."""
+    """Join the contents of parts into those of one model."""
     arrays = {
         f"{name}.{key}": array for name, (its, _) in contents.items() for key, array in its.items()
     }

@@ -1,4 +1,4 @@
-"""What taggers and parsers in training share: sentences in pieces, and the best weights."""
+"""The common base of tagger and parser training: sentences in pieces, and the best weights."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ class Averaged(NamedTuple):
     """Weights, and the sums for their average over time, W - U / clock, which change in place."""
 
     W: np.ndarray
-    U: np.ndarray  # empty if the average is not kept
+    U: np.ndarray  # empty if no average is computed
     clock: np.ndarray
 
 
 class Spread(Protocol):
-    """Makes of a training one that has its sentences learned from elsewhere, in partitions.
+    """Turns a training into one that runs elsewhere, on partitions of its sentences.
 
-    What is learned is put into the training that was given.
+    The result is stored in the original training.
     """
 
     @property
     def about(self) -> list[Any]:
-        """What a checkpoint of the same training has in common with this."""
+        """Identifies the way of spreading, so that only matching checkpoints are resumed."""
 
     def __call__(self, training: SentenceTraining) -> Training:
         """Spread the sentences of a training."""
@@ -43,7 +43,7 @@ class SentenceTraining(Training):
     sentences : int
         How many there are.
     shuffle : bool
-        Whether they come in a new order in each epoch.
+        Whether to visit them in a new order in each epoch.
     rng : numpy Generator
         Source of randomness.
     score : callable, optional
@@ -61,14 +61,14 @@ class SentenceTraining(Training):
         self.rng, self._score = rng, score
         self._orders = EpochOrders(everything, "rows" if shuffle else False, rng)
         self._pieces: list[np.ndarray] = []
-        self._epoch, self._done = 0, 0  # the epoch from 1, and pieces of it that are behind
+        self._epoch, self._done = 0, 0  # the epoch from 1, and how many of its pieces are done
         self._scored: np.ndarray | None = None
         self._best: np.ndarray | None = None
 
-    # What subclasses say
+    # To be implemented by subclasses
 
     def cut(self, order: np.ndarray) -> list[np.ndarray]:
-        """Cut the order of an epoch into pieces of less than a tenth of a second."""
+        """Cut the order of an epoch into pieces that take less than a tenth of a second."""
         raise NotImplementedError
 
     def learn_piece(self, piece: np.ndarray, epoch: int, counts: Counts) -> None:
@@ -76,14 +76,14 @@ class SentenceTraining(Training):
         raise NotImplementedError
 
     def deployed(self) -> np.ndarray:
-        """A copy of the weights that would answer now."""
+        """A copy of the weights to predict with at this point."""
         raise NotImplementedError
 
     def carried(self) -> dict[str, np.ndarray]:
-        """The arrays that learning changes in place."""
+        """The arrays that training changes in place."""
         raise NotImplementedError
 
-    # What subclasses say for partitions, which learn at the same time
+    # To be implemented by subclasses that train on partitions in parallel
 
     #: The squared norm of the longest feature difference, where that is measured.
     longest: float = 0.0
@@ -99,27 +99,27 @@ class SentenceTraining(Training):
         raise NotImplementedError
 
     def part(self, first: int, end: int) -> Callable[[np.random.Generator], SentenceTraining]:
-        """What makes a training of some consecutive sentences alone, from weights of zero.
+        """A function that makes a training on some consecutive sentences, from zero weights.
 
         It can be sent to another process.
         """
         raise NotImplementedError
 
     def start_from(self, W: np.ndarray) -> None:
-        """Begin with other weights than zero."""
+        """Start from given weights instead of zero."""
         raise NotImplementedError
 
     # An epoch
 
     def begin_epoch(self, epoch: int, resumed: bool) -> None:
-        """Put the sentences in order, and cut them into pieces."""
+        """Choose the order of the sentences, and cut it into pieces."""
         self._epoch = epoch
         self._pieces = self.cut(self._orders.begin(resumed))
         if not resumed:
             self._done = 0
 
     def learn(self, counts: Counts) -> Generator[float, None, None]:
-        """Learn from piece after piece."""
+        """Learn from one piece after another."""
         sentences = sum(map(len, self._pieces))
         behind = sum(map(len, self._pieces[: self._done]))
         for piece in self._pieces[self._done :]:
@@ -131,7 +131,7 @@ class SentenceTraining(Training):
     # Held-out sentences
 
     def score(self) -> float:
-        """The held-out score of the weights that would answer."""
+        """The held-out score of the weights to predict with."""
         assert self._score is not None
         self._scored = self.deployed()
         return self._score(self._scored)
@@ -142,17 +142,17 @@ class SentenceTraining(Training):
         return self._scored
 
     def restore(self, snapshot: np.ndarray) -> None:
-        """Answer with these weights."""
+        """Use these weights to predict."""
         self._best = snapshot
 
     def answer(self) -> np.ndarray:
-        """The weights to deploy when learning is over."""
+        """The weights to deploy after training."""
         return self.deployed() if self._best is None else self._best
 
     # Checkpoints
 
     def contents(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-        """The arrays that learning changes, and the place in the epoch."""
+        """The arrays that training changes, and the position in the epoch."""
         return self.carried(), {"done": self._done, **self._orders.about()}
 
     def resume(self, arrays: dict[str, np.ndarray], about: dict[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""Makes a corpus of whatever the user gives as sentences."""
+"""Convert sentences in any of the accepted forms to a corpus."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from widemargin.data.readers.token_values import TokenValues
 from widemargin.errors import DataError
 from widemargin.structured.feature_dicts import feature_columns
 
-#: Names of the other columns, if tokens are tuples.
+#: Names of the other columns if tokens are tuples.
 BESIDE = ("pos", "chunk")
 
 
 class TagLists(list[list[str]]):
-    """Lists of tags, one per sentence, which NumPy takes for one object each.
+    """Lists of tags, one per sentence, which NumPy treats as one object each.
 
-    So scikit-learn can concatenate those of several folds (`cross_val_predict`).
+    This lets scikit-learn concatenate those of several folds (`cross_val_predict`).
     """
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
@@ -50,7 +50,7 @@ def corpus_of(
     beside : sequence of str
         The names of the other columns of tuples.
     numbers : collection of str or None
-        The features of dicts that are numbers; None: judged by their values.
+        The numeric features of dicts; None decides by their values.
     """
     if isinstance(given, Corpus):
         if tags is None:
@@ -64,7 +64,7 @@ def corpus_of(
         return given.with_column("tag", [tag for sentence in tags for tag in sentence])
     if isinstance(given, (str, os.PathLike)):
         if tags is not None:
-            raise DataError(f"{given}: a file has its own tags; name their column instead")
+            raise DataError(f"{given}: the tags are in the file itself: name their column instead")
         return read_conll(given)
     if isinstance(given, Mapping):
         return Corpus.of(given, tags)
@@ -85,7 +85,7 @@ def corpus_of(
 def split_sentences(
     corpus: Corpus, share: float, rng: np.random.Generator
 ) -> tuple[Corpus, Corpus]:
-    """Split sentences into those to learn from and a share to hold out, each in their order."""
+    """Split sentences into a training part and a held-out share, both in the original order."""
     count = round(float(share) * len(corpus))
     if not 0.0 < share < 1.0 or not 0 < count < len(corpus):
         raise ValueError(
@@ -99,14 +99,14 @@ def split_sentences(
 def hold_out(asked: Any, corpus: Corpus, rng: np.random.Generator) -> tuple[Corpus, Corpus | None]:
     """The sentences to learn from, and the held-out ones, if any."""
     if not corpus.tokens:
-        raise DataError(f"{corpus.source}: there is no token to learn from")
+        raise DataError(f"{corpus.source}: there are no tokens to learn from")
     if asked is None or (isinstance(asked, (int, float)) and asked == 0):
         return corpus, None
     if isinstance(asked, (int, float)):
         return split_sentences(corpus, asked, rng)
     other = corpus_of(asked)
     if not other.tokens:
-        raise DataError(f"{other.source}: there is no token to score")
+        raise DataError(f"{other.source}: there are no tokens to score")
     return corpus, other
 
 
@@ -145,16 +145,16 @@ def columns_of_sentence(
     columns : mapping of str to list of str
         Its other columns.
     inputs : sequence of str
-        The columns that are wanted beside the words.
+        The columns needed besides the words.
     numbers : collection of str
-        The features of dicts that are numbers.
+        The numeric features of dicts.
     """
     if isinstance(words, str):
-        raise DataError(f"{words[:20]!r} is a string; give a list of words, as split() makes it")
+        raise DataError(f"{words[:20]!r} is a string; give a list of words, as from split()")
     names = ("word", *inputs)
     if not len(words):
         return dict.fromkeys(names, words), None
-    if type(words) is list and type(words[0]) is str:  # the usual case, told apart at once
+    if type(words) is list and type(words[0]) is str:  # a fast path for the usual case
         return {"word": words, **columns}, None
     if isinstance(words[0], tuple):
         called = enumerate(names[: len(words[0])])
@@ -179,14 +179,14 @@ def is_one_sentence(given: Any) -> bool:
 
 
 def place_in_sentence(token: int, size: int) -> int:
-    """The place of a token that is counted from 0, or from the end if it is negative."""
+    """The position of a token from 0, given one that counts from the end if it is negative."""
     if not -size <= token < size:
         raise DataError(f"there is no token {token}: the sentence has {size}, counted from 0")
     return token % size
 
 
 def word_columns(corpus: Corpus) -> Mapping[str, list[str]]:
-    """The columns of a corpus, with the words called "word"."""
+    """The columns of a corpus, with the words under the name "word"."""
     if "word" in corpus.columns:
         return corpus.columns
     return {"word": corpus.words, **corpus.columns}

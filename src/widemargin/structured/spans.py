@@ -1,8 +1,8 @@
 """Spans written as tags (B-NP I-NP O): find, convert, check and count them.
 
-Spans are defined as in conlleval, whatever the scheme: a token continues the span before it if its
-tag begins with I (or E, L), the previous tag begins with B or I, and both name the same type. Any
-other tag except O starts a span.
+Spans are defined as in conlleval, for every scheme: a token continues the span before it if its tag
+begins with I (or E, L), the previous tag begins with B or I, and both name the same type. Any other
+tag except O starts a span.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from widemargin.errors import DataError
 from widemargin.parameters import check_choice
 from widemargin.structured.resample import Ratio
 
-#: The schemes, with the letters of the first, inner, last and only tag of a span.
+#: The schemes, with the letters for the first, inner, last and only tag of a span.
 LETTERS = {
     "IOB1": ("I", "I", "I", "I"),
     "IOB2": ("B", "I", "I", "B"),
@@ -83,7 +83,7 @@ def _starts(tags: Sequence[str], starts: Sequence[int] | np.ndarray | None) -> n
 
 
 def find_spans(tags: Sequence[str], starts: Sequence[int] | np.ndarray | None = None) -> Spans:
-    """The spans that tags of any scheme stand for, as conlleval reads them.
+    """The spans in tags of any scheme, as conlleval reads them.
 
     Parameters
     ----------
@@ -254,7 +254,7 @@ def measure_spans(
     Parameters
     ----------
     answers, found : list of str
-        The right tags and the predicted ones, which may be of different schemes.
+        The right tags and the predicted ones, which may use different schemes.
     starts : array of int
         Where sentences start, and the end.
 

@@ -1,10 +1,10 @@
-"""Tables of weights for files: most rows have a few weights, and many none.
+"""Lossless storage of sparse weight tables: most rows have a few weights, many have none.
 
-A bit says of every row whether it has weights (or the rows that do are listed, if they are few),
-and of every cell of such a row whether it has one; then follow the weights. Whole numbers of 16
-bits take a byte if those of their row are 8 bits and the same power of two, as `round_rows` makes
-them. All is compressed where that is shorter. Nothing is lost. A chunker with 262,144 rows of 48
-cells (50 MB) takes 4 MB so.
+One bit per row says whether it has weights (or such rows are listed, if they are few), and one bit
+per cell of such a row whether it has one; the weights follow. A 16-bit integer takes one byte if
+the integers of its row fit into 8 bits times a common power of two, as `round_rows` makes them.
+Everything is compressed where that is shorter. A chunker with 262,144 rows of 48 cells (50 MB)
+takes 4 MB this way.
 """
 
 from __future__ import annotations
@@ -18,23 +18,23 @@ import numpy as np
 from widemargin.modelfile import check_room, check_shape
 from widemargin.parameters import check_probability, check_whole
 
-#: Rows that are looked through at once.
+#: Rows per block.
 _BLOCK = 1 << 14
-#: The power of two of a row whose weights take more than a byte.
+#: Marks a row whose weights take more than a byte, in place of its power of two.
 _WIDE = 255
 #: The types of weights.
 _KINDS = ("float32", "float16", "int16")
-#: How small models are made, see `ParserModel.smaller`: bits of a weight, and the share of the
+#: Defaults for smaller models, see `ParserModel.smaller`: bits per weight, and the share of the
 #: largest weight that features must exceed. Chosen on dev sets, one seed each: LAS of English
 #: 81.21 -> 81.31 and of Greek 81.83 -> 81.88, English UPOS 95.16 -> 95.18 and XPOS 94.50 -> 94.44;
 #: a share of 0.04 lost 0.1 to 0.9 points.
 SMALL_BITS, SMALL_SHARE = 6, 0.02
-#: How hard to compress: 6 is the usual compromise of zlib.
+#: Compression level: 6 is zlib's usual compromise.
 _LEVEL = 6
 
 
 def pack_rows(name: str, table: np.ndarray) -> dict[str, np.ndarray]:
-    """The arrays of a file for a table, or for a vector of weights.
+    """A table, or a vector of weights, as arrays for a file.
 
     Examples
     --------
@@ -50,7 +50,7 @@ def pack_rows(name: str, table: np.ndarray) -> dict[str, np.ndarray]:
     used, filled, values, widths = [], [], [], []
     for a in range(0, len(flat), _BLOCK):
         block = np.ascontiguousarray(flat[a : a + _BLOCK])
-        there = block.view(f"u{block.itemsize}") != 0  # bits, because of -0.0
+        there = block.view(f"u{block.itemsize}") != 0  # compare bits, because of -0.0
         rows = there.any(axis=1)
         used.append(rows)
         filled.append(there[rows].ravel())
@@ -68,11 +68,11 @@ def pack_rows(name: str, table: np.ndarray) -> dict[str, np.ndarray]:
 
 
 def _pack_bytes(name: str, values: np.ndarray, widths: np.ndarray) -> dict[str, np.ndarray]:
-    """Whole numbers, those of rows that allow it in bytes; `widths` are how many a row has."""
+    """Integers, in single bytes for rows that allow it; `widths` says how many each row has."""
     sizes = np.abs(values.astype(np.int32))
     starts = (np.cumsum(widths) - widths).astype(np.int64)
     together = np.bitwise_or.reduceat(sizes, starts) if len(starts) else sizes
-    power = np.log2(together & -together).astype(np.uint8)  # of the last bit that is set
+    power = np.log2(together & -together).astype(np.uint8)  # of the lowest bit that is set
     most = np.maximum.reduceat(sizes, starts) if len(starts) else sizes
     power[(most >> power) > 127] = _WIDE
     wide = np.repeat(power == _WIDE, widths)
@@ -93,7 +93,7 @@ def unpack_rows(name: str, arrays: Mapping[str, np.ndarray], shape: Sequence[int
     size = len(used) * width
     cells = arrays[f"{name}.cells"]
     stored = sum(part.nbytes for key, part in arrays.items() if key.startswith(f"{name}."))
-    if f"{name}.values" in arrays:  # as format 4 began
+    if f"{name}.values" in arrays:  # early files of format 4
         kind = arrays[f"{name}.values"].dtype
         check_room(shape, kind, stored)
     else:
@@ -112,7 +112,7 @@ def unpack_rows(name: str, arrays: Mapping[str, np.ndarray], shape: Sequence[int
 def _values(
     name: str, arrays: Mapping[str, np.ndarray], kind: np.dtype, there: np.ndarray
 ) -> np.ndarray:
-    """The weights in order; `there` says of every cell whether it has one."""
+    """The weights in order; `there` says for every cell whether it has one."""
     count = int(np.count_nonzero(there))
     if f"{name}.values" in arrays:
         return arrays[f"{name}.values"]
@@ -131,7 +131,8 @@ def _values(
 def _squeezed(array: np.ndarray) -> np.ndarray:
     """The bytes of an array, compressed if that is shorter.
 
-    The first bytes of all numbers come first, then the second ones: the last are much alike.
+    The first bytes of all numbers are stored first, then the second ones, and so on, because the
+    last bytes are much alike.
     """
     plain = np.ascontiguousarray(array).view(np.uint8).reshape(len(array), array.itemsize)
     raw = plain.T.tobytes()
@@ -147,20 +148,21 @@ def _unsqueezed(packed: np.ndarray, kind: np.dtype, count: int) -> np.ndarray:
         try:
             raw = reader.decompress(raw, size + 1)
         except zlib.error as error:
-            raise ValueError(f"weights cannot be decompressed: {error}") from None
+            raise ValueError(f"the weights cannot be decompressed: {error}") from None
         if len(raw) == size and not reader.eof:
-            raise ValueError("compressed weights are cut short")
+            raise ValueError("the compressed weights are truncated")
     if len(raw) != size:
-        raise ValueError(f"there are {len(raw):,} bytes of weights where {size:,} belong")
+        raise ValueError(f"there are {len(raw):,} bytes of weights instead of {size:,}")
     plain = np.frombuffer(raw, np.uint8).reshape(kind.itemsize, count)
     return np.ascontiguousarray(plain.T).view(kind).reshape(count)
 
 
 def round_rows(whole: np.ndarray, bits: int) -> np.ndarray:
-    """Whole numbers of 16 bits, of which each row keeps the upper bits of its largest one.
+    """16-bit integers, each row rounded to the upper bits of its largest one.
 
-    A row is divided by the least power of two that leaves `bits` bits, sign included, rounded, and
-    multiplied again. The rows of the largest number of all keep it, so that its scale stays.
+    A row is divided by the smallest power of two that leaves `bits` bits, sign included, rounded,
+    and multiplied back. Rows with the overall largest number keep it, so that the scale is the
+    same.
 
     Examples
     --------
@@ -182,7 +184,7 @@ def round_rows(whole: np.ndarray, bits: int) -> np.ndarray:
 
 
 def check_rounding(bits: int, share: float) -> None:
-    """Check how small a model shall be made."""
+    """Check the parameters for making a model smaller."""
     check_whole("bits", bits, least=2, most=16)
     check_probability("share", share)
 
@@ -197,7 +199,7 @@ def packed_rows(name: str, arrays: Mapping[str, np.ndarray], size: int) -> np.nd
 
 
 def pack_flags(flags: np.ndarray) -> np.ndarray:
-    """Flags as bits (uint8) or, where that is shorter, as the places of those set (uint32)."""
+    """Flags as bits (uint8) or, where that is shorter, as the indices of those set (uint32)."""
     places = np.flatnonzero(flags).astype(np.uint32)
     bits = np.packbits(flags)
     return places if places.nbytes < bits.nbytes else bits

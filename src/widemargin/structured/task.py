@@ -8,7 +8,7 @@ from typing import Any
 
 from widemargin.errors import DataError
 
-#: Feature values by name; or only names, repeated as often as they count.
+#: Feature values by name; or only names, each repeated as often as it occurs.
 Features = Mapping[str, float] | Iterable[str]
 
 
@@ -110,7 +110,7 @@ class Task:
         )
 
     def quality(self, y: Any, found: Any) -> float:
-        """How good an answer is, from 0 to 1; scores are averages of it."""
+        """How good an answer is, from 0 to 1; `score` returns its mean."""
         return float(y == found)
 
     # Beam search
@@ -138,11 +138,11 @@ class Task:
     # Files
 
     def params(self) -> dict[str, Any]:
-        """The parameters to make this task again with `type(task)(**params)`; saved to files."""
+        """The parameters to recreate this task with `type(task)(**params)`; saved with models."""
         return {}
 
     def __repr__(self) -> str:
-        """The call that makes this task again."""
+        """The call that recreates this task."""
         told = ", ".join(f"{name}={value!r}" for name, value in self.params().items())
         return f"{type(self).__name__}({told})"
 

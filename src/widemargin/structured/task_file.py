@@ -1,4 +1,4 @@
-"""Files of structured models, without pickle: the weights are stored, the task is named."""
+"""Files of structured models, without pickle: they store the weights, and only name the task."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def read_task_model(
 
 
 def task_named_in(path: str | os.PathLike[str]) -> str:
-    """The module and class of the task of a model."""
+    """The module and class of the task named in a model file."""
     return str(read_model_file(path)[1]["task"])
 
 
@@ -84,7 +84,7 @@ def _find_task(path: str, named: str, params: dict[str, Any]) -> Task:
     """The task that a file names; a file must not cause arbitrary modules to be imported."""
     module, _, name = named.partition(":")
     if module.startswith(_SHIPPED):
-        with contextlib.suppress(ImportError):  # said below
+        with contextlib.suppress(ImportError):  # reported below
             import_module(module)
     found: Any = sys.modules.get(module)
     for part in name.split("."):

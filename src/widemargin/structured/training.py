@@ -22,14 +22,14 @@ from widemargin.training.run import Counts, Training
 
 #: Seconds between two checks of the clock and of Ctrl-C.
 _LOOK_SECONDS = 0.1
-# Called from Python, one example at a time: the Python original of the compiled function.
+# The Python original of the compiled function, because it is called with one example at a time.
 _step: Any = getattr(step, "py_func", step)
 _eta_at: Any = getattr(eta_at, "py_func", eta_at)
 
 
 @dataclass(frozen=True)
 class StructuredSettings:
-    """Settings of learning and of the search for answers; see `StructuredPerceptron`."""
+    """Settings for training and for the search; see `StructuredPerceptron`."""
 
     rule: Rule
     keep: str
@@ -51,7 +51,7 @@ class StructuredTraining(Training):
     settings : StructuredSettings
         How to learn.
     examples : (list, list)
-        What to predict from, and the right answers.
+        The inputs and the right answers.
     orders : EpochOrders
         The order of the examples, epoch by epoch.
     held_out : (list, list), optional
@@ -82,7 +82,7 @@ class StructuredTraining(Training):
     # An epoch
 
     def begin_epoch(self, epoch: int, resumed: bool) -> None:
-        """Put the examples in order."""
+        """Choose the order of the examples."""
         self._order = self.orders.begin(resumed).tolist()
         if not resumed:
             self._done, self._before = 0, dict(self.weights.last)
@@ -100,7 +100,7 @@ class StructuredTraining(Training):
                 yield self._done / len(self._order)
 
     def _learn_from(self, i: int, x: Any, y: Any) -> tuple[bool, bool, float]:
-        """Learn from one example; returns whether it was mistaken, whether corrected, its loss."""
+        """Learn from one example; returns whether it was a mistake, was corrected, and its loss."""
         weights, settings = self.weights, self.settings
         found = self._find_rival(x, y, Score(weights.last))
         difference, lead, cost = found if found is not None else ({}, 0.0, 0.0)
@@ -196,12 +196,12 @@ class StructuredTraining(Training):
 
 
 def _refuse_bad_features(example: int, difference: Mapping[Any, float]) -> None:
-    """Refuse features whose names are not strings, or whose values are not finite."""
+    """Raise an error if a feature's name is not a string or its value is not finite."""
     for name, value in difference.items():
         if not isinstance(name, str):
             raise DataError(
-                f"example {example}: the feature {name!r} is named by a {type(name).__name__};"
-                " the names that features(x, y) gives must be strings"
+                f"example {example}: the feature name {name!r} has type {type(name).__name__};"
+                " the names from features(x, y) must be strings"
             )
         if not math.isfinite(value):
             raise DataError(

@@ -1,4 +1,4 @@
-"""Weights by feature name: the last, their average, and the log of corrections."""
+"""Weights by feature name: the last ones, their average, and the log of corrections."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Weights:
     start : dict of str to float
         The weights before the first correction of the log.
     log : list of StructuredCorrection
-        Every correction, if corrections are kept.
+        Every correction, if corrections are recorded.
     """
 
     last: dict[str, float] = field(default_factory=dict)
@@ -109,7 +109,7 @@ class Weights:
     # Files
 
     def pack(self) -> dict[str, np.ndarray]:
-        """As arrays, for a file."""
+        """The weights as arrays for a file."""
         logged = {name for correction in self.log for name in correction.difference}
         names = sorted({*self.last, *self.start, *logged})
         place = {name: i for i, name in enumerate(names)}

@@ -1,4 +1,4 @@
-"""Cross-validation of a learner just as it is configured."""
+"""Cross-validation of a learner with fixed settings."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from widemargin.parameters import check_whole
 from widemargin.threads import one_blas_thread, run_all
 from widemargin.tuning.learning import AnySettings, Outcome, learn_and_test
 
-#: Called with a line that says what is done now.
+#: Called with a line that says what is being done.
 Say = Callable[[str], None]
 MakeGenerator = Callable[[], np.random.Generator]
 
 
 @dataclass(frozen=True)
 class Folds:
-    """Right answers of each fold.
+    """The number of right answers on each fold.
 
     Attributes
     ----------
@@ -74,21 +74,21 @@ class Folds:
 def run_folds(
     work: Callable[[int, Callable[..., bool]], Outcome], folds: int, threads: int
 ) -> list[Outcome]:
-    """Do the work of every fold in parallel; Ctrl-C ends all of them.
+    """Run all folds in parallel; Ctrl-C stops all of them.
 
     Parameters
     ----------
     work : callable
-        Called with the number of a fold and with what tells a training to stop.
+        Called with the number of a fold and with a function that tells a training to stop.
     folds, threads : int
-        How many there are, and how many at a time.
+        How many folds there are, and how many to run at a time.
     """
     ended = Event()
 
     def stop(*_: Any) -> bool:
         return ended.is_set()
 
-    with one_blas_thread():  # each fold has a thread of its own
+    with one_blas_thread():  # each fold already has its own thread
         return run_all(lambda number: work(number, stop), range(folds), threads, ended.set)
 
 
@@ -108,13 +108,13 @@ def cross_validate(
     pool : Pool
         The examples.
     settings : AnySettings
-        What learns, and how.
+        The learner and its settings.
     make_generator : callable
         Makes the random generator of one training.
     folds, seed : int
-        How many folds, and the seed that they are drawn with.
+        The number of folds, and the seed for drawing them.
     threads : int
-        How many folds at a time; the result does not depend on it.
+        How many folds to run in parallel; the result does not depend on it.
     """
     check_folds(folds, len(pool.codes))
     cuts = stratified_folds(pool.codes, folds, seed)
@@ -133,5 +133,5 @@ def sizes_of(cuts: Sequence[Fold]) -> np.ndarray:
 
 
 def check_folds(folds: int, rows: int) -> None:
-    """Raise an error unless there can be this many folds."""
+    """Raise an error unless this many folds are possible."""
     check_whole("folds", folds, least=2, most=rows)

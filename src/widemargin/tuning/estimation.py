@@ -1,4 +1,4 @@
-"""Tune a learner, and estimate honestly how good it is then."""
+"""Tune a learner, and estimate without bias how good it then is."""
 
 from __future__ import annotations
 
@@ -34,16 +34,16 @@ def tune_pool(
 ) -> Tuning:
     """Search for the best settings, and measure them on rows that took no part in the search.
 
-    By default a tenth of the rows, at most 10,000, is held out: the search sees the others, and the
-    chosen settings, trained on them, are tested on the tenth. With `nested` this is done for every
-    fold, and then once more for all rows together, which makes the choice.
+    By default a tenth of the rows, at most 10,000, is held out: the search uses the others, and a
+    model trained on them with the chosen settings is tested on the held-out rows. With `nested`
+    this is done for every fold, and a final search on all rows makes the choice.
 
     Parameters
     ----------
     pool, settings, space, make_generator, folds, seed, threads, say
         As for `search`.
     nested : bool
-        Whether to estimate with as many outer folds as there are inner ones.
+        Whether to estimate with as many outer folds as inner ones.
     """
     codes, everything = pool.codes, np.arange(len(pool.codes))
     parts = folds if nested else max(_HELD_OUT, math.ceil(len(codes) / _MOST))
@@ -81,7 +81,7 @@ def _test(
     make_generator: MakeGenerator,
     threads: int,
 ) -> np.ndarray:
-    """Right answers on the outer parts, after training on what the searches saw."""
+    """Right answers on the outer test parts, after training on the rows used by the searches."""
 
     def work(number: int, stop: Callable[..., bool]) -> Outcome:
         split = pool.split(*outer[number])

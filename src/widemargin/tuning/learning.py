@@ -1,4 +1,4 @@
-"""Train any learner of rows on one part of the examples, and count right answers on another."""
+"""Train any learner on one part of the examples, and count right answers on another."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ from widemargin.online.settings import Settings
 from widemargin.training.history import History
 from widemargin.training.run import Watch
 
-#: What learns: the settings say which learner it is.
+#: The settings of any learner; their type says which learner it is.
 AnySettings = Settings | SVMSettings | KernelSettings | KernelSVMSettings
 
 
 class Outcome(NamedTuple):
-    """What came of one training.
+    """The result of one training.
 
     Attributes
     ----------
     right : array of int
-        The right answers on the tested examples: of the final hypothesis, or after each epoch.
+        The number of right answers on the test part: of the final hypothesis, or after each epoch.
     start : KernelDualStart or None
-        Where a training of the same kernel SVM with another C may begin.
+        A starting point for training the same kernel SVM with another C.
     """
 
     right: np.ndarray
@@ -50,22 +50,22 @@ def learn_and_test(
     start: Any = None,
     watch: Watch | None = None,
 ) -> Outcome:
-    """Train on the learned part of a split, and count the right answers on the tested part.
+    """Train on the training part of a split, and count the right answers on the test part.
 
     Parameters
     ----------
     split : Split
         The examples.
     settings : AnySettings
-        What learns, and how.
+        The learner and its settings.
     rng : numpy Generator
         Random generator.
     each_epoch : bool
-        Count after every epoch, for learners that learn in epochs from mistakes. The hypothesis
-        after e epochs is that of a training with `epochs=e`.
+        Count after every epoch, for mistake-driven learners. The hypothesis after e epochs is that
+        of a training with `epochs=e`.
     start : optional
         For kernel SVMs: `Outcome.start` of another C on the same split. (A linear SVM is solved in
-        so few passes that a start from another C did not pay: a path of seven values took 0.9 to
+        so few passes that starting from another C did not pay: a path of seven values took 0.9 to
         1.25 times as long with it on a9a, and 1.05 to 1.2 times on IMDB. With kernel SVMs on 4,000
         rows of a9a it took 0.75 times as long.)
     watch : callable, optional
@@ -84,7 +84,7 @@ def learn_and_test(
 
 
 def _given(split: Split, rows: Rows) -> tuple[Rows, np.ndarray, np.ndarray]:
-    """What all learners learn from: rows, classes, and the class of each row."""
+    """The arguments of all learners: rows, classes, and the class of each row."""
     return rows, split.classes, split.learned.codes
 
 
@@ -151,7 +151,7 @@ def _count(answers: np.ndarray, tested: Part) -> np.ndarray:
 
 
 def _right_by_epoch(history: History, epochs: int, tested: Part) -> np.ndarray:
-    """Right answers after each epoch; a training that ended early would go on unchanged."""
+    """Right answers after each epoch; a training that stopped early would not have changed."""
     right = np.rint(history["held_out"] * len(tested.codes)).astype(np.int64)
     return np.concatenate([right, np.repeat(right[-1:], max(0, epochs - len(right)))])
 

@@ -1,4 +1,4 @@
-"""What tuning found: the choice, everything that was tried, and an honest estimate."""
+"""The result of tuning: the choice, everything that was tried, and an unbiased estimate."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _HEADS = ("", "C", "epochs", "accuracy", "spread")
 
 @dataclass(frozen=True)
 class Estimate:
-    """The accuracy of tuned settings on rows that had no part in their choice.
+    """The accuracy of tuned settings on rows that took no part in choosing them.
 
     Attributes
     ----------
@@ -31,17 +31,17 @@ class Estimate:
 
     @property
     def nested(self) -> bool:
-        """Whether there were outer folds, each with a search of its own."""
+        """Whether there were outer folds, each with its own search."""
         return len(self.sizes) > 1
 
     @property
     def accuracy(self) -> float:
-        """The accuracy; of outer folds the mean."""
+        """The accuracy; with outer folds, their mean accuracy."""
         return float(np.mean(self.right / self.sizes))
 
     @property
     def interval(self) -> tuple[float, float]:
-        """The 95 % interval: Wilson's, or for outer folds that of `interval_of_folds`."""
+        """The 95 % interval: Wilson's, or with outer folds that of `interval_of_folds`."""
         if self.nested:
             return interval_of_folds(self.right, self.sizes)
         return wilson(int(self.right[0]), int(self.sizes[0]))
@@ -63,11 +63,11 @@ class Tuning:
     best_ : dict
         The chosen settings: `C`, `epochs`, or both.
     estimate_ : Estimate
-        How good they are on rows that took no part in the choice; `accuracy` and `interval`.
+        Their `accuracy` and its `interval` on rows that took no part in the choice.
     trials_ : list of Trial
         All candidates (`C`, `epochs`), their `scores` on the inner folds, `mean` and `spread`.
     notes_ : list of str
-        What to know about the choice, such as that it is at an end of the values tried.
+        Remarks about the choice, such as that it is at an end of the values tried.
     estimator_ : estimator or None
         The estimator with the chosen settings, trained on all rows.
     """
@@ -88,7 +88,7 @@ class Tuning:
 
     @property
     def notes_(self) -> list[str]:
-        """What to know about the choice."""
+        """Remarks about the choice."""
         return self.search.notes
 
     def lines(self) -> list[str]:
@@ -120,7 +120,7 @@ class Tuning:
         return [*lines, f"estimate for tuned settings: {self.estimate_}"]
 
     def _shown(self) -> list[Trial]:
-        """The candidates to show: of those with the same C and several epochs, the best."""
+        """The candidates to show: all for a single C, otherwise the best one of each C."""
         if len({trial.C for trial in self.trials_}) == 1:
             return self.trials_
         best: dict[float | None, Trial] = {}

@@ -22,22 +22,22 @@ from widemargin.tuning.cross_validation import (
 )
 from widemargin.tuning.learning import AnySettings, Outcome, learn_and_test
 
-#: The values of C that are tried first, and how far the search goes if the best is at an end.
+#: The values of C to try first, and how far the search goes if the best is at an end.
 FIRST_C, SMALLEST_C, LARGEST_C = (0.1, 1.0, 10.0), 1e-6, 1e4
-#: The numbers of epochs that are tried first, and those added if the largest is the best.
+#: The numbers of epochs to try first, and those added if the largest is the best.
 FIRST_EPOCHS, MORE_EPOCHS = (1, 2, 3, 5, 7, 10, 15, 20), (30, 50)
-#: Splits are kept for the next C if all of them together take at most this many bytes.
+#: Splits are cached for the next C if together they take at most this many bytes.
 _KEPT = 1 << 30
 
 
 @dataclass(frozen=True)
 class Space:
-    """What is searched.
+    """The search space.
 
     Attributes
     ----------
     C, epochs : tuple or None
-        The values to try, ascending; empty for those of the search itself, which it extends and
+        The values to try, ascending; empty for the default values, which the search extends and
         refines; None to leave the setting as it is.
     """
 
@@ -45,7 +45,7 @@ class Space:
     epochs: tuple[int, ...] | None = ()
 
     def for_settings(self, settings: AnySettings) -> Space:
-        """The part of it that has an effect on a learner."""
+        """The part of the space that affects a learner."""
         if isinstance(settings, (SVMSettings, KernelSVMSettings)):
             return Space(self.C, None)
         used = settings.uses(held_out=False).get("C")
@@ -78,16 +78,16 @@ class Trial(NamedTuple):
 
 @dataclass
 class Search:
-    """What was tried, in ascending order of C and epochs, and what was found.
+    """All candidates, in ascending order of C and epochs, and the best one.
 
     Attributes
     ----------
     trials : list of Trial
         All candidates.
     folds, rows : int
-        How many folds, and of how many rows.
+        The number of folds, and of rows.
     notes : list of str
-        What to know about the choice, such as that it is at an end of the values tried.
+        Remarks about the choice, such as that it is at an end of the values tried.
     """
 
     trials: list[Trial]
@@ -97,7 +97,7 @@ class Search:
 
     @property
     def best(self) -> Trial:
-        """The best mean; of equal ones the smallest C, then the fewest epochs."""
+        """The candidate with the best mean; on a tie, the smallest C, then the fewest epochs."""
         return max(self.trials, key=lambda trial: trial.mean)
 
 
@@ -116,19 +116,19 @@ def search(
     """Try values of C and epochs on the folds of some examples of a pool.
 
         for C = small ... large:
-            train on every fold, a kernel SVM from its solution for the C before
+            train on every fold, a kernel SVM from its solution for the previous C
             stop when the scores have clearly fallen
-        try C beyond an end that is the best; then C on both sides of the best
+        if the best C is at an end, try values beyond it; then values on both sides of the best
 
-    Learners that learn in epochs are scored after each of them, so that one training tells about
-    all numbers of epochs.
+    Learners that learn in epochs are scored after each of them, so that one training covers all
+    numbers of epochs.
 
     Parameters
     ----------
     pool, which : Pool, array
-        The examples, and the numbers of those to use.
+        The examples, and the indices of those to use.
     settings : AnySettings
-        What learns; C and epochs in it are replaced by those that are tried.
+        The learner and its settings; C and epochs are replaced by the values to try.
     space : Space
         What to try.
     make_generator : callable
@@ -185,7 +185,7 @@ class _Path:
         self._keeps_splits = values * 12 <= _KEPT  # bytes of a value and its column
 
     def run(self, C: float | None) -> list[Trial]:
-        """Train all folds with a C (None: the one there is), and add what came of it."""
+        """Train all folds with a C (None: the one in the settings), and add the results."""
         if self.say is not None:
             about = "the number of epochs" if C is None else f"C = {C:g}"
             self.say(f"trying {about} on {len(self.cuts)} folds")
@@ -248,7 +248,7 @@ class _Path:
 
 
 def _explore(path: _Path) -> None:
-    """Find the best C: up by decades, beyond an end that is the best, and then between them."""
+    """Find the best C: go up by decades, go beyond an end if it is the best, then refine."""
     for C in FIRST_C:
         path.run(C)
         if _is_falling(path):
@@ -269,13 +269,13 @@ def _explore(path: _Path) -> None:
 
 
 def _is_falling(path: _Path) -> bool:
-    """Whether the last C is worse than the best by more than the standard error of that."""
+    """Whether the last C is worse than the best by more than the latter's standard error."""
     best, last = path.best, path.means().popitem()[1]
     return last < best.mean - best.spread / math.sqrt(len(best.scores))
 
 
 def _rounded(C: float) -> float:
-    """A number that is short in decimals: 0.316 becomes 0.3."""
+    """Round to one significant digit: 0.316 becomes 0.3."""
     return float(f"{C:.0e}")
 
 
@@ -284,13 +284,13 @@ def _by_size(trial: Trial) -> tuple[float, float]:
 
 
 def _notes(found: Search, name: str, given: tuple[Any, ...] | None) -> list[str]:
-    """Say if the best value is at an end of those that were tried."""
+    """A note if the best value is at an end of those that were tried."""
     tried = sorted({getattr(trial, name) for trial in found.trials})
     best = getattr(found.best, name)
     if given is None or len(tried) < 2 or best not in (tried[0], tried[-1]):
         return []
     if name == "epochs" and best == 1:
-        return []  # there is nothing below
+        return []  # there are no fewer epochs to try
     which = "smallest" if best == tried[0] else "largest"
     more = "try values beyond it" if given else "the search goes no further"
     return [f"the best {name}, {best:g}, is the {which} that was tried: {more}"]

@@ -1,4 +1,4 @@
-"""Annotator: learns from a treebank all that leads from raw text to trees."""
+"""Annotator: learns every step from raw text to trees from a treebank."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ from widemargin.structured.tokenizer.treebank import read_paragraphs
 from widemargin.training.run import Watch
 
 _NEIGHBOURS = [f"suffix{n}[{place}]" for n in (1, 4) for place in (-1, 1)]
-#: How the tags are learned unless a tagger is given. A committee of four, and ends of up to seven
-#: letters, are worth 0.5 points of UPOS on the dev part of Turkish IMST, 0.2 on that of Greek GDT.
+#: Parameters of the tagger unless one is given. A committee of four, and suffixes of up to seven
+#: letters, are worth 0.5 points of UPOS on the dev set of Turkish IMST, 0.2 on that of Greek GDT.
 _TAGGER: dict[str, Any] = {
     "C": 0.02,
     "epochs": 10,
@@ -38,34 +38,34 @@ _TAGGER: dict[str, Any] = {
     "committee": 4,
     "templates": [*WORDS, *(f"suffix{n}[0]" for n in (6, 7)), *_NEIGHBOURS],
 }
-#: About how long stages take, compared with one another.
+#: Rough relative durations of the stages.
 _SHARES = {"tokens": 3.0, "tags": 2.0, "morphology": 2.0, "lemmas": 1.0, "trees": 6.0}
-#: The columns that trees may depend on beside UPOS.
+#: The columns besides UPOS that the parser may use.
 _FINER = ("xpos", "feats")
 
 
 @dataclass(eq=False, repr=False)
 class Annotator(CertifiedEstimator[AnnotatorModel]):
-    """From raw text to trees: sentences, words, tags, morphology, lemmas and heads.
+    """Annotate raw text with sentences, words, tags, morphology, lemmas and trees.
 
-    It is a chain of learners: a `Tokenizer`, a `Tagger` of UPOS, a `Morphologizer` of XPOS and
-    FEATS, a `Lemmatizer` and a `Parser`. So that the parser sees mistakes as it will meet them, the
-    tags and features that it is trained with come from learners that were trained on other
-    sentences (jackknifing).
+    The annotator is a chain of learners: a `Tokenizer`, a `Tagger` for UPOS, a `Morphologizer` for
+    XPOS and FEATS, a `Lemmatizer` and a `Parser`. The parser is trained on tags and features
+    predicted by learners that were trained on other sentences (jackknifing), so that it sees the
+    kinds of mistakes it will meet later.
 
     Parameters
     ----------
     beam : int
-        How many states the search for trees keeps; 1 is greedy, and fastest.
+        Beam width of the parser; 1 is greedy, and fastest.
     jackknife : int
-        Split the training sentences into this many parts, and annotate each with learners trained
-        on the others; with 0 or 1, with learners trained on all.
+        Split the training sentences into this many parts, and annotate each part with learners
+        trained on the others. With 0 or 1, use learners trained on all sentences.
     tokenizer, tagger, morphologizer, lemmatizer, parser : estimators or None
-        The parameters of the parts, as estimators that are not changed.
+        Estimators whose parameters are used for the parts; they are not modified.
     validation : path, Corpus or None
-        A treebank that decides when the tokenizer and the parser stop.
+        A held-out treebank that decides when to stop training the tokenizer and the parser.
     max_seconds : float or None
-        Stop after this time, and keep what was learned until then.
+        Stop after this many seconds, and keep what was learned so far.
     random_state : int, Generator or None
         Seed of the random generator, or the generator itself.
 
@@ -74,7 +74,7 @@ class Annotator(CertifiedEstimator[AnnotatorModel]):
     model_ : AnnotatorModel
         The trained model, which can be saved.
     history_ : History
-        History of the last stage, the trees.
+        History of the last stage, the parser.
     certificate_ : RunCertificate
 
     Examples
@@ -114,7 +114,7 @@ class Annotator(CertifiedEstimator[AnnotatorModel]):
         y : None
             Not used: the answers are in the treebank.
         valid : path or Corpus
-            Another treebank, as the parameter `validation`.
+            A held-out treebank; overrides the parameter `validation`.
         watch : callable
             Called with the progress so far; return True to stop.
         """
@@ -137,7 +137,7 @@ class Annotator(CertifiedEstimator[AnnotatorModel]):
     def _learn(
         self, corpus: Corpus, held_out: Corpus | None, parts: int, clock: StageClock
     ) -> AnnotatorModel:
-        """Learn one stage after the other."""
+        """Train the stages one after another."""
         rng = np.random.default_rng(self.random_state)
         seeds = dict(zip(_SHARES, rng.integers(1 << 31, size=len(_SHARES)).tolist(), strict=True))
         tokenizer = self._part(self.tokenizer or Tokenizer(), seeds["tokens"], clock)
@@ -180,11 +180,11 @@ class Annotator(CertifiedEstimator[AnnotatorModel]):
     def _learn_morphology(
         self, corpora: tuple[Corpus, Corpus], parts: int, seed: int, clock: StageClock
     ) -> tuple[Any, Corpus]:
-        """The model of morphology, if there is any, and the tagged sentences with its answers.
+        """The morphology model, if the treebank has morphology, and the tagged sentences with it.
 
-        It learns with the right UPOS: what words with a tag can be is then known best. With tags
-        as a tagger gives them, XPOS and FEATS were 0.2 to 0.6 points worse on the dev parts of
-        Turkish IMST and Greek GDT.
+        It is trained with gold UPOS, which gives the best candidate values for each tag. With
+        predicted tags, XPOS and FEATS were 0.2 to 0.6 points worse on the dev sets of Turkish
+        IMST and Greek GDT.
         """
         corpus, tagged = corpora
         told = [name for name in _FINER if set(corpus.column(name)) != {"_"}]
@@ -202,7 +202,7 @@ class Annotator(CertifiedEstimator[AnnotatorModel]):
         )
 
     def _learn_lemmas(self, corpus: Corpus, seed: int, clock: StageClock) -> Any:
-        """The model of lemmas, if there are any."""
+        """The lemma model, if the treebank has lemmas."""
         usual = self.lemmatizer
         if usual is None:
             tags = [name for name in ("upos", "feats") if set(corpus.column(name)) != {"_"}]
@@ -215,7 +215,7 @@ class Annotator(CertifiedEstimator[AnnotatorModel]):
     def _learn_trees(
         self, corpus: Corpus, held_out: Corpus | None, seed: int, clock: StageClock
     ) -> Any:
-        """The model of trees."""
+        """The parser model."""
         usual = self.parser
         if usual is None:
             usual = Parser(beam=self.beam, tags=_tags_of_trees(corpus))
@@ -235,33 +235,33 @@ class Annotator(CertifiedEstimator[AnnotatorModel]):
     def predict(self, texts: Any, n_jobs: int | None = None) -> list[Document]:
         """Annotate many texts."""
         if isinstance(texts, str):
-            raise DataError("texts: a single string was given; call the annotator with it")
+            raise DataError("texts is a single string: give a list, or call the annotator with it")
         return [self._fitted(text, n_jobs) for text in texts]
 
     def annotate(self, sentences: Any, n_jobs: int | None = None) -> Corpus:
-        """Sentences whose words are known, with all columns, see `AnnotatorModel.annotate`."""
+        """Annotate sentences that are already tokenized, see `AnnotatorModel.annotate`."""
         return self._fitted.annotate(sentences, n_jobs)
 
     def measure(self, treebank: Any, n_jobs: int | None = None) -> AnnotationMeasures:
-        """Compare with a treebank, from its running text."""
+        """Annotate the raw text of a treebank, and compare with the treebank."""
         return measure_annotation(self._fitted, _treebank_of(treebank), n_jobs)
 
     def score(self, treebank: Any, y: None = None) -> float:
-        """F1 of labelled heads (LAS) from the running text of a treebank."""
+        """F1 of labelled heads (LAS) on the raw text of a treebank."""
         return self.measure(treebank)["LAS"].f1
 
 
 def _treebank_of(given: Any) -> Corpus:
     """A treebank in CoNLL-U."""
     if is_number(given):
-        raise DataError(f"validation={given!r}: an annotator needs another treebank, not a share")
+        raise DataError(f"validation={given!r}: an annotator needs a treebank here, not a share")
     corpus = given if isinstance(given, Corpus) else read_conll(given, format="conllu")
-    read_paragraphs(corpus)  # which refuses what is no treebank
+    read_paragraphs(corpus)  # raises an error if it is not a treebank
     return corpus
 
 
 def check_annotated(corpus: Corpus) -> None:
-    """Refuse sentences that an annotator can neither learn from nor be compared with."""
+    """Raise an error if an annotator can neither learn from nor be compared with a corpus."""
     read_paragraphs(corpus)
     check_treebank(corpus)
 
@@ -279,9 +279,9 @@ def _jackknifed(
     whole: Any,
     answer: Callable[[Any, Corpus], dict[str, list[str]]],
 ) -> Corpus:
-    """Sentences with what learners say that were not trained on them.
+    """Sentences annotated by learners that were not trained on them.
 
-    The corpora have the same sentences: the first is learned from, the second is answered.
+    The corpora have the same sentences: learners are trained on the first and annotate the second.
     """
     learned, asked = corpora
     if not parts:
@@ -296,7 +296,7 @@ def _jackknifed(
 
 
 def _tags_of_trees(corpus: Corpus) -> tuple[str, ...]:
-    """The columns of tags that the parser reads: UPOS, and those that do not follow from it."""
+    """The tag columns that the parser reads: UPOS, and those that UPOS does not determine."""
     upos = corpus.column("upos")
     kinds = len(set(upos))
     finer = [

@@ -1,4 +1,4 @@
-"""A text with everything that was found in it, and the forms in which it can be written."""
+"""An annotated text, and the formats it can be written in."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from widemargin.structured.tokenizer.cuts import white_space
 
 
 class Span(NamedTuple):
-    """A word and its head's part of the text: all words below it in the tree."""
+    """A part of a text: a word and all words below it in the tree."""
 
     start: int
     end: int
@@ -40,13 +40,13 @@ class Document:
     tokens : array of int64
         The token that each word belongs to; the words of a multiword token share one.
     begins, ends : arrays of int64
-        Where each token is in the text.
+        Where each token begins and ends in the text.
     paragraphs : array of bool
         Whether a sentence begins a paragraph.
     first : int
         The number of the first sentence.
     offset : int
-        Where the text begins, if it is a part of a longer one.
+        Where the text begins, if it is part of a longer one.
 
     Examples
     --------
@@ -120,7 +120,7 @@ class Document:
         return np.flatnonzero((sizes[self.tokens] > 1) & (np.diff(self.tokens, prepend=-1) > 0))
 
     def _token_misc(self) -> list[str]:
-        """What MISC says of every token: whether no space follows, and where it is."""
+        """The MISC cell of every token: whether no space follows, and its place in the text."""
         codes = np.frombuffer((self.text + " ").encode("utf-32-le", "surrogatepass"), np.uint32)
         apart = white_space()[codes[self.ends]]
         glued = np.where(apart, "TokenRange", "SpaceAfter=No|TokenRange").astype(object).tolist()
@@ -128,7 +128,7 @@ class Document:
         return [f"{name}={a}:{b}" for name, a, b in zip(glued, begins, ends, strict=True)]
 
     def _misc(self, told: list[str]) -> list[str]:
-        """MISC of every word, given what it says of tokens."""
+        """The MISC cell of every word, given those of the tokens."""
         if len(told) == self.words:
             return told
         sizes = np.bincount(self.tokens, minlength=len(told))
@@ -154,10 +154,10 @@ class Document:
         return read_conll(written, format="conllu")
 
     def table(self) -> dict[str, list[Any]]:
-        """A row per word, as columns that pandas and Polars take.
+        """A row per word, as columns for pandas and Polars.
 
-        sentence and word count from 1; start and end are the places of the word's token in the
-        text.
+        The columns sentence and word count from 1; start and end are where the word's token begins
+        and ends in the text.
         """
         numbers = np.repeat(np.arange(len(self)) + self.first, np.diff(self.starts))
         table: dict[str, list[Any]] = {
@@ -207,7 +207,7 @@ class Document:
             for k, word in enumerate(words, 1):
                 below.setdefault(word["head"], []).append(k)
             lines = [f"# {number}"]
-            # Words that are yet to be drawn, with what stands before them and their children.
+            # Words still to be drawn, with the prefixes of their line and of their children's.
             waiting = [(k, "", "") for k in reversed(below.get(0, []))]
             while waiting:
                 k, before, beneath = waiting.pop()
@@ -222,7 +222,7 @@ class Document:
         return "".join(written)
 
     def spans(self, *labels: str) -> list[Span]:
-        """The parts of the text below words whose deprel is one of these, without subtypes.
+        """The parts of the text below words whose deprel, without subtype, is one of `labels`.
 
         Examples
         --------
@@ -245,7 +245,7 @@ class Document:
 
 
 def write_numbers(numbers: np.ndarray) -> list[str]:
-    """Small numbers as strings, each of them made once."""
+    """Small numbers as strings, each distinct one converted once."""
     strings = np.array([str(k) for k in range(int(numbers.max(initial=0)) + 1)], object)
     written: list[str] = strings[numbers].tolist()
     return written

@@ -1,10 +1,10 @@
-"""The measures of the CoNLL 2018 shared task: how well raw text became sentences and trees.
+"""The measures of the CoNLL 2018 shared task, from raw text to trees.
 
-All are F1. Tokens and sentences are right if they reach from the same character to the same; words
-are aligned as in `structured.tokenizer.measures`. Of aligned words, UPOS, XPOS, UFeats (universal
-features only), AllTags (all three) and Lemmas compare columns; UAS the heads, LAS also the
-relations (without subtypes). CLAS is LAS of content words; MLAS also asks for the tags and features
-of these and of their function words; BLEX for their lemmas. A lemma "_" of the treebank is any.
+All are F1. Tokens and sentences are right if they start and end at the same characters; words are
+aligned as in `structured.tokenizer.measures`. For aligned words, UPOS, XPOS, UFeats (universal
+features only), AllTags (all three) and Lemmas compare columns; UAS compares heads, and LAS also the
+relations (without subtypes). CLAS is LAS on content words; MLAS also requires the tags and features
+of these and of their function words, BLEX their lemmas. A lemma "_" in the treebank matches any.
 
 Zeman et al. (2018), CoNLL 2018 shared task: multilingual parsing from raw text to universal
 dependencies.
@@ -25,7 +25,7 @@ from widemargin.structured.resample import Ratio
 from widemargin.structured.tokenizer.measures import BETWEEN, Word, align_words
 from widemargin.structured.tokenizer.treebank import Paragraph, read_paragraphs
 
-#: Relations of content words, and of function words; others (punct) are neither.
+#: Relations of content words and of function words; others (punct) are neither.
 _CONTENT = {
     *("nsubj", "obj", "iobj", "csubj", "ccomp", "xcomp", "obl", "vocative", "expl", "dislocated"),
     *("advcl", "advmod", "discourse", "nmod", "appos", "nummod", "acl", "amod", "conj", "fixed"),
@@ -46,14 +46,14 @@ MEASURES = (
 AnnotationMeasures = dict[str, Ratio]
 #: The columns whose cells are compared as they are.
 _STAGES = ("upos", "xpos", "lemma")
-#: A word whose head is no word: the root.
+#: The head of a word attached to the root.
 _ROOT = -1
-#: What is said of a sentence whose end was missed; the other way round of one that was cut.
+#: The right and the found answer where a sentence end was missed; reversed for a false end.
 _ENDS = ("ends", "goes on")
 
 
 class Words(NamedTuple):
-    """The words of one side, with what is compared."""
+    """The words of one side, with everything that is compared."""
 
     spans: list[Word]
     columns: Mapping[str, list[str]]
@@ -64,12 +64,12 @@ class Words(NamedTuple):
 
 
 def measure_annotation(model: Any, treebank: Corpus, n_jobs: int | None = None) -> dict[str, Ratio]:
-    """Annotate the running text of a treebank, and compare.
+    """Annotate the raw text of a treebank, and compare.
 
     Parameters
     ----------
     model : callable
-        Makes a `Document` of a text.
+        Turns a text into a `Document`.
     treebank : Corpus
         CoNLL-U with the right sentences.
     """
@@ -78,7 +78,7 @@ def measure_annotation(model: Any, treebank: Corpus, n_jobs: int | None = None) 
 
 
 def annotate_text(model: Any, right: Sequence[Paragraph], n_jobs: int | None = None) -> Document:
-    """What a model finds in the text of a treebank's paragraphs."""
+    """Annotate the text of a treebank's paragraphs."""
     found: Document = model(BETWEEN.join(paragraph.text for paragraph in right), n_jobs)
     return found
 
@@ -94,9 +94,9 @@ class Mistaken(NamedTuple):
 
 
 def find_mistakes(treebank: Corpus, right: Sequence[Paragraph], found: Document) -> list[Mistaken]:
-    """The wrong answers of each stage; of words that are not aligned no more than that.
+    """The wrong answers of each stage; for unaligned words, only that they are not aligned.
 
-    Of sentences it is told which end elsewhere, by the last character of one side.
+    For sentences, the ends found on one side only, each by the last character of the sentence.
     """
     (wanted, places), (guessed, ours) = _right_words(treebank, right), _found_words(found)
     aligned = dict(align_words(wanted.spans, guessed.spans))
@@ -124,7 +124,7 @@ def find_mistakes(treebank: Corpus, right: Sequence[Paragraph], found: Document)
 def compare_document(
     treebank: Corpus, right: Sequence[Paragraph], found: Document
 ) -> dict[str, Ratio]:
-    """Compare a document with a treebank whose paragraphs, joined, are its text."""
+    """Compare a document with a treebank whose joined paragraphs are its text."""
     wanted, places = _right_words(treebank, right)
     guessed, ours = _found_words(found)
     counts = np.zeros((len(right), len(MEASURES), 3), np.int64)

@@ -25,7 +25,7 @@ from widemargin.structured.tokenizer.cuts import BLANK_LINE
 from widemargin.structured.tokenizer.model import TokenizerModel
 from widemargin.training.history import History
 
-#: The parts of an annotator in the order of its work.
+#: The parts of an annotator, in the order in which they run.
 _PARTS: dict[str, Any] = {
     "tokenizer": TokenizerModel,
     "tagger": TaggerModel,
@@ -33,9 +33,9 @@ _PARTS: dict[str, Any] = {
     "lemmas": LemmatizerModel,
     "parser": ParserModel,
 }
-#: The relation of a word without a head, and one that says nothing more than that there is a head.
+#: The relation of a word without a head, and the least specific relation of a word with one.
 _ROOT, _DEPENDENT = "root", "dep"
-#: How texts can be given.
+#: The formats in which a text can be given.
 INPUTS = ("text", "sentences", "tokens")
 
 
@@ -59,7 +59,7 @@ class AnnotatorModel(SavedModel):
         The parameters of the training.
     """
 
-    #: The class that trains such models, and a short name for what they are.
+    #: The class that trains such models, and a short name for this kind of model.
     learner: ClassVar[str] = "Annotator"
     called: ClassVar[str] = "annotator"
 
@@ -72,16 +72,16 @@ class AnnotatorModel(SavedModel):
 
     @property
     def history(self) -> History:
-        """How the trees were learned, the last stage of the training."""
+        """The history of the last stage of the training, the parser."""
         return self.parser.history
 
     @property
     def certificate(self) -> RunCertificate | None:
-        """The mistakes while learning trees."""
+        """The certificate of the parser's training."""
         return self.parser.certificate
 
     def facts(self) -> list[tuple[str, Any]]:
-        """More lines for the table of what was trained."""
+        """More lines for the table that describes the model."""
         found = [("tokens", f"{self.tokenizer.cutter.features:,} features of characters")]
         found.append(("tags", f"{len(self.tagger.tags)} tags"))
         for name, part in (("morphology", self.morphology), ("lemmas", self.lemmas)):
@@ -93,9 +93,9 @@ class AnnotatorModel(SavedModel):
     # Answers
 
     def __call__(self, text: str, n_jobs: int | None = None) -> Document:
-        """Annotate a text, with `n_jobs` threads (-1: one per core), which change no answer.
+        """Annotate a text with `n_jobs` threads (-1: one per core), which do not affect the result.
 
-        Paragraphs end with an empty line; any other white space is a space.
+        Paragraphs end with an empty line; any other white space counts as a space.
         """
         return self.document(text, n_jobs=n_jobs)
 
@@ -114,8 +114,8 @@ class AnnotatorModel(SavedModel):
         text : str
             The text.
         input : {"text", "sentences", "tokens"}
-            "text": sentences and words are found in it. "sentences": every line is a sentence,
-            whose words are found. "tokens": every line is a sentence of words between spaces.
+            "text": find sentences and words. "sentences": every line is a sentence; find its
+            words. "tokens": every line is a sentence of words separated by spaces.
         first, offset : int
             The number of the first sentence, and where the text begins in the longer one.
         n_jobs : int or None
@@ -156,10 +156,10 @@ class AnnotatorModel(SavedModel):
         return found, given
 
     def _with_roots(self, heads: list[str], labels: list[str]) -> list[str]:
-        """Labels of which "root" is that of every word without a head, and of no other.
+        """Labels changed so that words without a head, and only those, are labelled "root".
 
-        A parser has learned this, but on words unlike any it has seen it may choose otherwise,
-        which Universal Dependencies do not allow. Treebanks without that label stay as they are.
+        A parser learns this, but may choose otherwise on words unlike any it has seen, and
+        Universal Dependencies do not allow it. If the treebank has no such label, nothing changes.
         """
         if _ROOT not in self.parser.labels:
             return labels
@@ -169,12 +169,12 @@ class AnnotatorModel(SavedModel):
         ]
 
     def annotate(self, sentences: Any, n_jobs: int | None = None) -> Corpus:
-        """Sentences whose words are known, with all columns.
+        """Annotate sentences that are already tokenized; returns them with all columns.
 
         Parameters
         ----------
         sentences : Corpus, path, or list of lists of words
-            Their columns, if there are any, are replaced.
+            Existing columns are replaced.
         """
         corpus = corpus_of(sentences)
         for name, cells in self.columns(corpus, n_jobs).items():
@@ -184,13 +184,13 @@ class AnnotatorModel(SavedModel):
     def stream(
         self, texts: Iterable[str], input: str = "text", n_jobs: int | None = None
     ) -> Iterator[Document]:
-        """Annotate a text that comes in pieces, each as soon as its paragraphs are complete.
+        """Annotate a text that arrives in pieces, as soon as paragraphs are complete.
 
-        The documents together are what the whole text gives.
+        Together the documents are the same as for the whole text.
         """
         pieces, blank, first, offset = [""], "", 1, 0
         for text in chain(texts, [None]):
-            # What was looked through before is not again, except for the white space at its end.
+            # Text searched before is not searched again, except for the white space at its end.
             fresh = blank + (text or "")
             pieces.append(text or "")
             end = _complete(fresh, input)
@@ -255,7 +255,7 @@ class AnnotatorModel(SavedModel):
 def _check_chain(
     tokenizer: Any, tagger: Any, morphology: Any, lemmas: Any, parser: ParserModel | None
 ) -> None:
-    """Raise a ValueError unless every part of an annotator gets the columns that it reads."""
+    """Raise a ValueError unless every part of an annotator gets the columns it reads."""
     if tokenizer is None or tagger is None or parser is None:
         raise ValueError("an annotator needs a tokenizer, a tagger and a parser")
     known = {"upos"}
@@ -268,7 +268,7 @@ def _check_chain(
 
 
 def _split_lines(text: str) -> Document:
-    """A sentence per line, its tokens between white space."""
+    """A document with a sentence per line and tokens separated by white space."""
     forms: list[str] = []
     begins, starts, at = [], [0], 0
     for line in text.split("\n"):
@@ -297,8 +297,8 @@ def _complete(text: str, input: str) -> int:
 def load_annotator(path: str | os.PathLike[str]) -> AnnotatorModel:
     """Read an annotator from its file.
 
-    This is the plain model, which is called with raw text; `widemargin.load` returns the
-    `Annotator` around it.
+    This is the plain model, to be called with raw text; `widemargin.load` returns the `Annotator`
+    around it.
 
     Examples
     --------

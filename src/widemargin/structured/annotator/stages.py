@@ -1,4 +1,4 @@
-"""The stages of an annotator's training share one limit of time and one watch."""
+"""One time limit and one watch for all stages of an annotator's training."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from widemargin.training.run import Moment, Watch
 
 
 class StageClock:
-    """Gives every stage its share of the time that is left.
+    """Gives every stage its share of the remaining time.
 
     Parameters
     ----------
     plan : sequence of (str, float)
-        The names of the stages in their order, and about how much longer one takes than another.
+        The names of the stages in order, and their rough relative durations.
     max_seconds : float or None
         The time limit for all stages together.
     watch : callable, optional

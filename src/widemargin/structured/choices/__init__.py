@@ -1,1 +1,1 @@
-"""Choices among few candidates out of many labels: what lemmas and morphology have in common."""
+"""Choices among a few candidates out of many labels, the common base of lemmas and morphology."""

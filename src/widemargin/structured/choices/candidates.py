@@ -1,4 +1,4 @@
-"""Which labels come into question for a word: those of the word itself, or of its ending."""
+"""The candidate labels of a word: those of the word itself, or of its ending."""
 
 from __future__ import annotations
 
@@ -11,31 +11,31 @@ import numpy as np
 from widemargin.data.rows import frozen
 from widemargin.modelfile import check_ends, check_places, pack_strings, unpack_strings
 
-#: The longest ending that is looked at.
+#: The longest ending considered.
 _ENDING = 6
-#: An ending that was seen with fewer words tells nothing.
+#: An ending seen with fewer words than this is ignored.
 _WORDS = 5
-#: The commonest labels of an ending; the others are left out.
+#: Maximum number of labels per ending, the most common ones.
 _MOST = 32
-#: Lookups that are remembered at most.
+#: Maximum number of cached lookups.
 _REMEMBERED = 1 << 18
 
 
 class CandidateLists:
     """Lists of labels by word and tag.
 
-    A word that was seen with its tag has the labels it was seen with; if it was seen less than
-    `often` times, those of its ending as well. A word that was only seen with other tags has the
-    labels it was seen with there. Any other word has the labels of the longest ending that enough
-    words with its tag have.
+    A word seen with its tag has the labels it was seen with; if it was seen fewer than `often`
+    times, also those of its ending. A word seen only with other tags has the labels it was seen
+    with there. Any other word has the labels of its longest ending that enough words with its tag
+    share.
 
     Parameters
     ----------
     words, endings : dict of str to int
-        The number of the list of each word and of each ending, written tag, tab, word; without
-        the tag, the list of all labels that a word was seen with.
+        The number of the list of each word and of each ending, with keys of the form tag, tab,
+        word; without the tag, the list of all labels that a word was seen with.
     starts, labels : arrays
-        List k has labels[starts[k]] up to labels[starts[k + 1]], the commonest first.
+        List k has labels[starts[k]] up to labels[starts[k + 1]], the most common first.
     """
 
     def __init__(
@@ -65,9 +65,9 @@ class CandidateLists:
         words, tags, labels : sequences
             The words in lower case.
         often : int
-            A word that was seen so often has no other labels than it was seen with.
+            A word seen at least this often has only the labels it was seen with.
         general : collection of int, optional
-            The labels that other words may have, too; by default all.
+            The labels that other words may also have; by default all.
         """
         own: dict[str, Counter[int]] = defaultdict(Counter)
         for word, tag, label in zip(words, tags, labels, strict=True):
@@ -89,7 +89,7 @@ class CandidateLists:
     def of_words(self, words: Iterable[str], tags: Iterable[str]) -> np.ndarray:
         """The number of the list of every word; words in lower case."""
         memory = self._memory
-        if len(memory) > _REMEMBERED:  # a new one: another thread may be reading this
+        if len(memory) > _REMEMBERED:  # replaced, not cleared: another thread may be reading it
             memory = self._memory = {}
         keys = list(map("\t".join, zip(tags, words, strict=True)))
         for key in set(keys).difference(memory):
@@ -99,12 +99,12 @@ class CandidateLists:
         return np.array([memory[key] for key in keys], np.uint32)
 
     def of_ending(self, tag: str, word: str) -> int:
-        """The number of the list for a word that was never seen."""
+        """The number of the list for an unseen word."""
         for size in range(min(_ENDING, len(word)), -1, -1):
             number = self.endings.get(f"{tag}\t{word[len(word) - size :]}")
             if number is not None:
                 return number
-        return 0  # a tag that was never seen: the commonest labels of all
+        return 0  # an unseen tag: the most common labels of all
 
     def pack(self, name: str) -> dict[str, np.ndarray]:
         """The arrays for a file."""
@@ -116,7 +116,7 @@ class CandidateLists:
 
     @classmethod
     def unpack(cls, name: str, arrays: dict[str, np.ndarray], labels: int) -> CandidateLists:
-        """Undo `pack`; a ValueError if a list has an unknown label or none, or a word no list."""
+        """Undo `pack`; a ValueError if a list is empty or has unknown labels, or a word no list."""
         starts = arrays[f"{name}.starts"]
         check_ends(f"{name}.starts", starts, len(arrays[f"{name}.labels"]))
         if len(starts) < 2 or np.any(starts[1:] == starts[:-1]):
@@ -138,7 +138,7 @@ class CandidateLists:
 
 
 class _Lists:
-    """Lists that are made one after the other; equal ones once."""
+    """Builds lists one after another; equal lists are stored once."""
 
     def __init__(self) -> None:
         self.lists: list[tuple[int, ...]] = []
@@ -156,7 +156,7 @@ class _Lists:
 
 
 def _ranked(counts: Counter[Any]) -> list[tuple[Any, int]]:
-    """Commonest first; ties in order of the labels."""
+    """Most common first; ties in the order of the labels."""
     return sorted(counts.items(), key=lambda one: (-one[1], one[0]))
 
 
@@ -171,7 +171,7 @@ def _without_tags(own: Mapping[str, Counter[int]]) -> dict[str, Counter[int]]:
 def _endings_of(
     own: Mapping[str, Counter[int]], made: _Lists, general: Collection[int] | None
 ) -> dict[str, int]:
-    """The lists of endings, by tag and ending. A longer ending that says no more is left out."""
+    """The lists of endings, by tag and ending. A longer ending that adds nothing is left out."""
     seen: dict[str, Counter[int]] = defaultdict(Counter)
     sizes: Counter[str] = Counter()
     everything: Counter[int] = Counter()

@@ -1,4 +1,4 @@
-"""What was learned: weights of features and parts of labels, and the candidates of words."""
+"""A trained chooser: weights of features and parts of labels, and the candidates of words."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from widemargin.training.history import History
 
 #: The number of bits in the hash of a feature.
 _FEATURE_BITS = 32
-#: The weights of a file stand in rows of this size, of which most are empty.
+#: In a file, weights are stored in rows of this size, most of which are empty.
 _ROW = 16
 
 
@@ -46,13 +46,13 @@ class Chooser:
     templates : Templates
         The features of words.
     candidates : CandidateLists
-        The labels that come into question.
+        The candidate labels of words.
     tag : str
-        The column of the tags by which candidates are found.
+        The column of the tags by which candidates are looked up.
     W : array of float32
-        The weights, a power of two of them, as 16 bits can hold them.
+        The weights, rounded to 16 bits; their number is a power of two.
     earlier : bool
-        Whether the labels of the words before are features.
+        Whether the labels of earlier words are features.
     history : History
         How it was learned.
     """
@@ -67,12 +67,12 @@ class Chooser:
     history: History = field(default_factory=History)
 
     def __getstate__(self) -> dict[str, Any]:
-        # Cached values are computed again.
+        # Cached values are not pickled; they are recomputed on demand.
         return {name: getattr(self, name) for name in self.__dataclass_fields__}
 
     @property
     def shift(self) -> np.uint64:
-        """64 less the bits of the number of weights."""
+        """64 minus the base-2 logarithm of the number of weights."""
         return shift_of(len(self.W))
 
     @property
@@ -88,7 +88,7 @@ class Chooser:
         coded = [sorted(code[part] for part in parts) for parts in self.parts]
         ends = np.cumsum([0, *map(len, coded)]).astype(np.uint64)
         flat = np.array([part for parts in coded for part in parts], np.uint32)
-        # Any spread numbers will do, as long as they are the same whenever a file is read.
+        # Any well-spread numbers will do, as long as they are the same whenever a file is read.
         mixed = np.random.default_rng(len(names)).integers(1 << 63, size=len(names))
         return Candidates(
             self.candidates.starts,
@@ -107,7 +107,7 @@ class Chooser:
         return Words(encoded.ids, encoded.starts, frozen(lists))
 
     def room(self) -> np.ndarray:
-        """Room for the features of earlier labels."""
+        """A buffer for the features of earlier labels."""
         return np.zeros(EARLIER if self.earlier else 0, np.uint64)
 
     def choose(self, corpus: Corpus) -> np.ndarray:
@@ -118,12 +118,12 @@ class Chooser:
         return labels
 
     def smaller(self, bits: int = SMALL_BITS, share: float = SMALL_SHARE) -> Chooser:
-        """Without weights of at most `share` of the largest; the others keep this many bits."""
+        """A copy without weights of at most `share` of the largest; the others keep `bits` bits."""
         check_rounding(bits, share)
         sizes = np.abs(self.W)
         kept = np.where(sizes > share * sizes.max(initial=0.0), self.W, np.float32(0.0))
         fraction, power = np.frexp(kept)
-        # One bit is the sign, so a fraction from a half up to one has the others.
+        # One bit is the sign; the others are for a fraction from a half up to one.
         steps = np.float32(1 << (bits - 1))
         return replace(self, W=np.ldexp(np.rint(fraction * steps) / steps, power))
 
@@ -152,7 +152,7 @@ class Chooser:
         labels = unpack_strings("labels", arrays)
         W = unpack_rows("W", arrays, about["shape"]).astype(np.float32).ravel()
         if len(W) < 2 or len(W) & (len(W) - 1):
-            raise ValueError(f"{len(W)} weights, which is no power of two from 2 on")
+            raise ValueError(f"{len(W)} weights, which is not a power of two of at least 2")
         if type(about["earlier"]) is not bool:
             raise ValueError(f"earlier is {about['earlier']!r:.20}")
         return cls(
@@ -178,17 +178,17 @@ def _unpack_parts(arrays: dict[str, np.ndarray], labels: int) -> list[list[str]]
 
 
 def shift_of(weights: int) -> np.uint64:
-    """By how much a hash is shifted to be a place among the weights."""
+    """How far to shift a hash to get an index into the weights."""
     return np.uint64(65 - weights.bit_length())
 
 
 def rounded(W: np.ndarray, least: float) -> np.ndarray:
-    """Weights as a file holds them: 16 bits, and those below `least` zero."""
+    """Weights as a file stores them: in 16 bits, and zero if below `least`."""
     return half_precision(np.where(np.abs(W) < least, np.float32(0.0), W))
 
 
 def code_labels(labels: Sequence[str]) -> tuple[list[str], np.ndarray]:
-    """The different labels, sorted, and the number of each one given."""
+    """The distinct labels, sorted, and the index of each label given."""
     names = sorted(set(labels))
     code = {name: k for k, name in enumerate(names)}
     return names, np.array([code[label] for label in labels], np.uint32)

@@ -1,4 +1,4 @@
-"""What learners that choose among candidates share."""
+"""The base class of learners that choose among candidates."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Model = TypeVar("Model", bound=Trained)
 
 
 class ChoiceEstimator(SentenceEstimator[Model]):
-    """A learner that chooses among few candidates of many labels."""
+    """A learner that chooses among a few candidates out of many labels."""
 
     epochs: int
     C: float
@@ -40,7 +40,7 @@ class ChoiceEstimator(SentenceEstimator[Model]):
         Parameters
         ----------
         sentences : Corpus, path or dict of columns
-            With the columns that are learned, and `tags`.
+            The columns must include those to be learned, and `tags`.
         y : None
             Not used: the answers are columns of the sentences.
         watch : callable
@@ -58,7 +58,7 @@ class ChoiceEstimator(SentenceEstimator[Model]):
         raise NotImplementedError
 
     def _settings(self) -> ChoiceSettings:
-        """How to learn, after a look at the parameters."""
+        """The training settings, after checking the parameters."""
         check_whole("epochs", self.epochs, least=1)
         check_positive("C", self.C, infinite=True)
         check_whole("bits", self.bits, 8, 28)
@@ -69,7 +69,7 @@ class ChoiceEstimator(SentenceEstimator[Model]):
 
 
 def names_of(called: str, columns: str | Sequence[str]) -> tuple[str, ...]:
-    """The names of columns that a parameter gives, of which one may be given alone."""
+    """The column names in a parameter, which may be a single name."""
     names = columns if isinstance(columns, (list, tuple)) else (columns,)
     if (
         not names

@@ -1,4 +1,4 @@
-"""What trained models that choose among candidates share."""
+"""The base class of trained models that choose among candidates."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from widemargin.training.history import History
 
 
 class ChoiceModel(SavedModel):
-    """A model around a chooser; no theorem bounds its mistakes."""
+    """A model around a chooser, without a mistake bound."""
 
     certificate: ClassVar[RunCertificate | None] = None
 
@@ -19,12 +19,12 @@ class ChoiceModel(SavedModel):
 
     @property
     def history(self) -> History:
-        """How it was learned."""
+        """The history of the training."""
         return self.chooser.history
 
 
 def column_names(given: Any) -> tuple[str, ...]:
-    """The names of columns in a description; a ValueError if they are none."""
+    """The column names in a file's description; a ValueError if they are not names."""
     if not isinstance(given, list) or not given or not all(isinstance(one, str) for one in given):
-        raise ValueError(f"{given!r:.40} are not names of columns")
+        raise ValueError(f"{given!r:.40} are not column names")
     return tuple(given)

@@ -14,14 +14,14 @@ from widemargin.structured.choices.chooser import Chooser, rounded, shift_of
 from widemargin.structured.sentence_training import SentenceTraining
 from widemargin.training.run import Counts, Run, Stops, Watch
 
-#: Words between two checks of the clock: less than a tenth of a second.
+#: Words between two checks of the clock; takes less than a tenth of a second.
 _PIECE = 1 << 14
-#: The lead aimed at.
+#: The target lead of the right label.
 _TARGET = 1.0
 
 
 class ChoiceSettings(NamedTuple):
-    """How to learn: the longest step, how many weights, when to stop, what is too small to keep."""
+    """The largest step, the number of weights, when to stop, and the smallest weight to keep."""
 
     C: float
     bits: int
@@ -35,7 +35,7 @@ class ChoiceTraining(SentenceTraining):
     Parameters
     ----------
     chooser : Chooser
-        What is to be learned, without weights.
+        The chooser to train, without weights.
     words : Words
         What to learn from.
     y : array of uint32
@@ -65,7 +65,7 @@ class ChoiceTraining(SentenceTraining):
         self.clock = np.ones(1)
 
     def cut(self, order: np.ndarray) -> list[np.ndarray]:
-        """Cut the order of an epoch into pieces of about as many words."""
+        """Cut the order of an epoch into pieces with about the same number of words."""
         lengths = np.diff(self.words.starts.astype(np.int64))[order.astype(np.int64)]
         return np.split(order, np.flatnonzero(np.diff(np.cumsum(lengths) // _PIECE)) + 1)
 
@@ -87,11 +87,11 @@ class ChoiceTraining(SentenceTraining):
         counts.add(int(tally.words), int(tally.mistakes), int(tally.updates), float(tally.loss))
 
     def deployed(self) -> np.ndarray:
-        """The average of the weights, as a file holds them."""
+        """The average of the weights, rounded as in a file."""
         return rounded((self.W - self.U / self.clock[0]).astype(np.float32), self.settings.least)
 
     def carried(self) -> dict[str, np.ndarray]:
-        """The weights, and what makes the average."""
+        """The weights, and the sums for their average."""
         return {"W": self.W, "U": self.U, "clock": self.clock}
 
 
@@ -106,7 +106,7 @@ def learn_choices(
     stage: str = "",
     watch: Watch | None = None,
 ) -> Chooser:
-    """Train a chooser; `score` rates one on held-out words."""
+    """Train a chooser; `score` measures it on held-out words."""
     held_out = None
     if score is not None:
 

@@ -1,1 +1,1 @@
-"""Lemmas: the dictionary form of a word, by edit scripts that are read off a treebank."""
+"""Lemmas: the dictionary forms of words, found by edit scripts that are read off a treebank."""

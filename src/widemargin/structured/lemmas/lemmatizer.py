@@ -1,4 +1,4 @@
-"""Lemmatizer: learns from a treebank how words are put into their dictionary form."""
+"""Lemmatizer: learns from a treebank to find the dictionary forms of words."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from widemargin.structured.lemmas.scripts import script_of
 from widemargin.structured.sentences import corpus_of
 from widemargin.structured.tagger.model import share_right
 
-#: A script that was seen with fewer words says more about these than about others.
+#: A script seen with fewer words than this is a candidate for these words only.
 _OFTEN = 2
-#: A word that was seen has only the scripts that it was seen with.
+#: A word seen this often has only the scripts it was seen with.
 _KNOWN = 1
 
 
 def _templates(tags: Sequence[str]) -> list[str]:
-    """What tells the script of a word: its ends and its case, alone and with its tags."""
+    """Feature templates for the script of a word: its affixes and case, alone and with its tags."""
     word = [*(f"suffix{n}[0]" for n in range(1, 7)), *(f"prefix{n}[0]" for n in range(1, 5))]
     word += ["flags[0]", "suffix2[0]|flags[0]", "prefix1[0]|suffix2[0]", "lower[0]"]
     both = "|".join(f"{tag}[0]" for tag in tags)
@@ -38,26 +38,27 @@ def _templates(tags: Sequence[str]) -> list[str]:
 
 @dataclass(eq=False, repr=False)
 class Lemmatizer(ChoiceEstimator[LemmatizerModel]):
-    """Put words into their dictionary form: tries, VERB -> try.
+    """Find the dictionary forms of words: tries, VERB -> try.
 
-    Every word has an edit script: which letters at its beginning and end are replaced by others,
-    and how their case changes. Scripts are read off the words and lemmas of a treebank; a
-    perceptron (with the steps of PA-I) chooses among those that words with the same ending have. A
-    word that was seen with its tag has the scripts that it was seen with. A lemma "_" is unknown.
+    Every word has an edit script, which says which letters at its beginning and end to replace
+    and how to change their case. Scripts are read off the words and lemmas of a treebank. A
+    perceptron (with PA-I steps) chooses among the scripts of words with the same ending; a word
+    seen with its tag in training has only the scripts it was seen with. A lemma "_" is unknown.
 
     Parameters
     ----------
     epochs : int
-        Maximum number of passes over the different words.
+        Maximum number of passes over the distinct words.
     tags : str or sequence of str
-        The columns that a lemma depends on beside the word. Candidates are found by the first.
+        The columns besides the word that a lemma depends on. Candidates are looked up by the
+        first one.
     C : float
-        The longest step after a mistake.
+        The largest step after a mistake.
     bits : int
         Weights are hashed into a table of 2^bits.
     validation : float, path or Corpus
-        A share of the sentences to hold out, or other sentences; their lemmas are scored after
-        every epoch, and the best weights are kept.
+        The share of the sentences to hold out, or a separate held-out set. Its lemmas are scored
+        after every epoch, and the best weights are kept.
     patience, max_seconds, random_state
         As for `Tagger`.
 
@@ -66,7 +67,7 @@ class Lemmatizer(ChoiceEstimator[LemmatizerModel]):
     model_ : LemmatizerModel
         The trained model, which can be saved.
     history_ : History
-        Mistakes are counted by different words.
+        Mistakes are counted in distinct words.
 
     Examples
     --------
@@ -102,7 +103,7 @@ class Lemmatizer(ChoiceEstimator[LemmatizerModel]):
             _candidates(types, tags[0], right),
             tags[0],
         )
-        # Every word is learned from as if it had never been seen.
+        # Every word is trained on as if it were unseen.
         lists = [
             chooser.candidates.of_ending(tag, word.lower())
             for word, tag in zip(types.words, types.column(tags[0]), strict=True)
@@ -123,13 +124,13 @@ class Lemmatizer(ChoiceEstimator[LemmatizerModel]):
         return self.model_.predict(sentences)
 
     def score(self, sentences: Any, y: None = None) -> float:
-        """The share of words whose lemma is right."""
+        """The share of words with the right lemma."""
         corpus = corpus_of(sentences)
         return share_right(self.model_.flat_lemmas(corpus), corpus.column("lemma"))
 
 
 def _types(corpus: Corpus, tags: Sequence[str]) -> list[tuple[tuple[str, ...], str]]:
-    """Words with their tags, and their commonest lemma."""
+    """Distinct words with their tags, and the most common lemma of each."""
     counts = _count(corpus, tags, corpus.column("lemma"))
     if not counts:
         raise DataError(
@@ -151,7 +152,7 @@ def _count(
 
 
 def _candidates(types: Corpus, tag: str, scripts: np.ndarray) -> CandidateLists:
-    """The scripts that words may have; those of one word are for no other."""
+    """The scripts that words may have; a script seen with one word only is limited to it."""
     words = [word.lower() for word in types.words]
     kinds = set(zip(words, scripts.tolist(), strict=True))
     times = Counter(script for _, script in kinds)

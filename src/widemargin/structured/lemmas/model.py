@@ -19,7 +19,7 @@ from widemargin.structured.lemmas.scripts import apply_script, check_script
 from widemargin.structured.saved import read_model
 from widemargin.structured.sentences import TagLists, corpus_of
 
-#: Lemmas that are remembered at most.
+#: Maximum number of cached lemmas.
 _REMEMBERED = 1 << 18
 
 
@@ -32,12 +32,12 @@ class LemmatizerModel(ChoiceModel):
     chooser : Chooser
         Chooses the edit script of a word.
     tags : tuple of str
-        The columns that it reads beside the words.
+        The columns that it reads besides the words.
     params : dict
         The parameters of the training.
     """
 
-    #: The class that trains such models, and a short name for what they are.
+    #: The class that trains such models, and a short name for this kind of model.
     learner: ClassVar[str] = "Lemmatizer"
     called: ClassVar[str] = "lemmatizer"
     #: The column that it writes.
@@ -48,7 +48,7 @@ class LemmatizerModel(ChoiceModel):
     params: dict[str, Any] = field(default_factory=dict)
 
     def facts(self) -> list[tuple[str, Any]]:
-        """More lines for the table of what was trained."""
+        """More lines for the table that describes the model."""
         return [
             ("tags", ", ".join(self.tags)),
             ("edit scripts", f"{len(self.chooser.labels):,}"),
@@ -61,17 +61,18 @@ class LemmatizerModel(ChoiceModel):
         return {}
 
     def __getstate__(self) -> dict[str, Any]:
-        # Cached values are computed again.
+        # Cached values are not pickled; they are recomputed on demand.
         return {name: getattr(self, name) for name in self.__dataclass_fields__}
 
     def flat_lemmas(self, corpus: Corpus) -> list[str]:
         """The lemmas of all words of a corpus, in one list.
 
-        They depend on nothing but a word and its tags, so every pair of them is looked at once.
+        A lemma depends only on the word and its tags, so each distinct combination is looked up
+        once.
         """
         asked = list(zip(corpus.words, *(corpus.column(name) for name in self.tags), strict=True))
         memory = self._memory
-        if len(memory) > _REMEMBERED:  # a new one: another thread may be reading this
+        if len(memory) > _REMEMBERED:  # replaced, not cleared: another thread may be reading it
             memory = self.__dict__["_memory"] = {}
         lemmas = list(map(memory.get, asked))
         places = [place for place, lemma in enumerate(lemmas) if lemma is None]
@@ -96,7 +97,7 @@ class LemmatizerModel(ChoiceModel):
         Parameters
         ----------
         sentences : Corpus, path or dict of columns
-            With the columns of the tags.
+            The columns must include the tags.
         """
         corpus = corpus_of(sentences, beside=self.tags)
         flat = self.flat_lemmas(corpus)

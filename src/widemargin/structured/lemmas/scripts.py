@@ -1,8 +1,8 @@
-"""Edit scripts: what makes the lemma of a word, so that it fits words never seen as well.
+"""Edit scripts, which turn words into lemmas in a way that also works for unseen words.
 
-A script says, between tabs, the case of letters, and then how many of them are taken away and what
-is put in their place at the beginning and at the end: "lower -0+ -3+y" makes try of Tries. Where
-word and lemma have no letter in common, it is the lemma itself: "=be".
+A script consists of fields separated by tabs: the case of the letters, and then how many of them to
+remove and what to put in their place at the beginning and at the end: "lower -0+ -3+y" turns Tries
+into try. If word and lemma have no letter in common, the script is the lemma itself: "=be".
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ _CASES: dict[str, Callable[[str], str]] = {
 #: A script that keeps some letters; no word has a billion of them.
 _SCRIPT = re.compile(rf"({'|'.join(_CASES)})\t-[0-9]{{1,9}}\+[^\t]*\t-[0-9]{{1,9}}\+[^\t]*")
 
-#: The time to look for a common substring grows with the third power of the length: a word and a
-#: lemma of so many letters without a common one took 10 ms.
+#: The time to find a common substring grows with the cube of the length: a word and a lemma of this
+#: many letters without a common one took 10 ms.
 _LONGEST = 200
 
 
 def script_of(word: str, lemma: str) -> str:
-    """The script that makes a lemma of a word: the one that keeps most of it.
+    """The script that turns a word into a lemma and keeps as much of the word as possible.
 
     Examples
     --------
@@ -39,7 +39,7 @@ def script_of(word: str, lemma: str) -> str:
     >>> script_of("is", "be")
     '=be'
     """
-    if "\t" in lemma:  # which separates the parts of other scripts
+    if "\t" in lemma:  # a tab separates the fields of other scripts
         return f"={lemma}"
     best, script, tried = 0, f"={lemma}", set()
     for case, change in _CASES.items():
@@ -56,9 +56,9 @@ def script_of(word: str, lemma: str) -> str:
 
 
 def _longest_common(word: str, lemma: str) -> tuple[int, int, int]:
-    """The size of the longest substring that both have, and where the first one begins.
+    """The size of the longest common substring, and where it first begins in each.
 
-    In what is longer than any word, such as an address, only a common beginning is looked for.
+    For strings longer than any word, such as a URL, only a common prefix is searched for.
     """
     if max(len(word), len(lemma)) > _LONGEST:
         pairs = enumerate(zip(word, lemma, strict=False))
@@ -81,7 +81,7 @@ def _read_script(script: str) -> tuple[Callable[[str], str], int, str, int, str]
 
 
 def check_script(script: str) -> None:
-    """Raise a ValueError if this is no script, as in a file that was forged.
+    """Raise a ValueError if this is not a script, as in a forged file.
 
     Examples
     --------
@@ -95,7 +95,7 @@ def check_script(script: str) -> None:
 
 
 def apply_script(script: str, word: str) -> str:
-    """The lemma that a script makes of a word; the word itself if it does not fit."""
+    """The lemma of a word by a script; the word itself if the script does not fit."""
     if script.startswith("="):
         return script[1:]
     change, taken, added, cut, put = _read_script(script)

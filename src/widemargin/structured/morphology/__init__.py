@@ -1,1 +1,1 @@
-"""Morphology: the features of words and their finer tags, put together from attributes."""
+"""Morphology: the features of words and their finer tags, composed of attributes."""

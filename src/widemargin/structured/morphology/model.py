@@ -16,7 +16,7 @@ from widemargin.structured.choices.model import ChoiceModel, column_names
 from widemargin.structured.saved import read_model
 from widemargin.structured.sentences import TagLists, corpus_of
 
-#: Stands between the cells of a label.
+#: Separates the cells of a label.
 BETWEEN = "\t"
 
 
@@ -31,12 +31,12 @@ class MorphologizerModel(ChoiceModel):
     columns : tuple of str
         The columns that it fills.
     tags : tuple of str
-        The columns that it reads beside the words.
+        The columns that it reads besides the words.
     params : dict
         The parameters of the training.
     """
 
-    #: The class that trains such models, and a short name for what they are.
+    #: The class that trains such models, and a short name for this kind of model.
     learner: ClassVar[str] = "Morphologizer"
     called: ClassVar[str] = "morphologizer"
 
@@ -46,7 +46,7 @@ class MorphologizerModel(ChoiceModel):
     params: dict[str, Any] = field(default_factory=dict)
 
     def facts(self) -> list[tuple[str, Any]]:
-        """More lines for the table of what was trained."""
+        """More lines for the table that describes the model."""
         parts = {part for parts in self.chooser.parts for part in parts}
         labels = len(self.chooser.labels)
         return [
@@ -71,7 +71,7 @@ class MorphologizerModel(ChoiceModel):
         Parameters
         ----------
         sentences : Corpus, path or dict of columns
-            With the columns of the tags.
+            The columns must include the tags.
         """
         corpus = corpus_of(sentences, beside=self.tags)
         edges = list(pairwise(corpus.starts.tolist()))

@@ -18,12 +18,12 @@ from widemargin.structured.morphology.model import BETWEEN, MorphologizerModel
 from widemargin.structured.sentences import corpus_of
 from widemargin.structured.tagger.model import share_right
 
-#: A word seen so often with its tag has no other values than it was seen with.
+#: A word seen this often with its tag has only the values it was seen with.
 _OFTEN = 5
 
 
 def _templates(tags: Sequence[str]) -> list[str]:
-    """What tells the values of a word: the word, its neighbours, and the tags of all of them."""
+    """Feature templates: the word, its neighbours, and the tags of all of them."""
     tag = tags[0]
     return [
         "lower[0]",
@@ -57,11 +57,11 @@ def _templates(tags: Sequence[str]) -> list[str]:
 class Morphologizer(ChoiceEstimator[MorphologizerModel]):
     """Find the morphology of words: features such as Case=Gen|Number=Plur, and finer tags.
 
-    The values of all columns are chosen together, among those that the word, or words with the same
-    ending and tag, were seen with. A value is scored by its parts: each attribute (Case=Gen), the
-    finer tag, and the whole. So attributes share what is learned about them, and weights exist only
-    for features and parts that met in a mistake. Words are read from left to right, and earlier
-    choices are features of later ones.
+    The values of all columns are chosen together, among those seen in training with the word or
+    with words that have the same ending and tag. The score of a value is the sum over its parts:
+    each attribute (Case=Gen), the finer tag, and the whole. So values share what is learned about
+    their attributes, and only pairs of a feature and a part that occurred in a mistake have
+    weights. Words are read from left to right, and earlier choices are features of later ones.
 
     Parameters
     ----------
@@ -70,14 +70,14 @@ class Morphologizer(ChoiceEstimator[MorphologizerModel]):
     columns : str or sequence of str
         The columns to learn.
     tags : str or sequence of str
-        The columns that are read beside the words. Candidates are found by the first.
+        The columns to read besides the words. Candidates are looked up by the first one.
     C : float
-        The longest step after a mistake.
+        The largest step after a mistake.
     bits : int
         Weights are hashed into a table of 2^bits.
     validation : float, path or Corpus
-        A share of the sentences to hold out, or other sentences; the columns are scored after every
-        epoch, and the best weights are kept.
+        The share of the sentences to hold out, or a separate held-out set. Its columns are scored
+        after every epoch, and the best weights are kept.
     patience, max_seconds, random_state
         As for `Tagger`.
 
@@ -86,7 +86,7 @@ class Morphologizer(ChoiceEstimator[MorphologizerModel]):
     model_ : MorphologizerModel
         The trained model, which can be saved.
     history_ : History
-        Mistakes are counted by words that have a choice.
+        Mistakes are counted in words that have more than one candidate.
 
     Examples
     --------
@@ -144,7 +144,7 @@ class Morphologizer(ChoiceEstimator[MorphologizerModel]):
         return self.model_.predict(sentences)
 
     def score(self, sentences: Any, y: None = None) -> float:
-        """The share of words for which all columns are right."""
+        """The share of words with all columns right."""
         corpus, model = corpus_of(sentences), self.model_
         found = map(BETWEEN.join, zip(*model.flat_columns(corpus).values(), strict=True))
         return share_right(list(found), _labels(corpus, model.columns))

@@ -1,4 +1,4 @@
-"""Buffers for the parser loops: made once, used for all sentences."""
+"""Buffers for the parser loops, allocated once and reused for all sentences."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from widemargin.loops.trees.labels import ARC_COUNTS, ARC_NODES
 from widemargin.loops.trees.spanning import ChartBuffers, ContractionBuffers
 from widemargin.loops.trees.transitions import FACTS
 
-#: Rows of weights that are handled at once.
+#: Rows of weights per block.
 _BLOCK = 1 << 14
-#: The largest weight becomes this whole number.
+#: The integer that the largest weight becomes.
 LARGEST_WHOLE = 32767
 
 

@@ -1,4 +1,4 @@
-"""Whether the parts of a parser in a file fit: compiled loops follow their numbers unseen."""
+"""Checks that the parts of a saved parser fit together: compiled loops do not check indices."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from widemargin.structured.parser.features import compile_templates
 from widemargin.structured.parser.search import SYSTEMS, TRANSITIONS
 from widemargin.structured.parser.treebank import COLUMNS, MOST_COLUMNS
 
-#: Wider beams are not believed: their states would fill the memory.
+#: Files with wider beams are rejected: their states would fill the memory.
 _WIDEST = 1 << 16
 
 
 def check_tables(
     arrays: dict[str, np.ndarray], tables: Sequence[np.ndarray], about: dict[str, Any]
 ) -> None:
-    """Raise a ValueError unless the parts of a parser fit: compiled loops follow their numbers."""
+    """Raise a ValueError unless the tables of a parser fit together."""
     kind, of, allowed = arrays["kind"], arrays["of"], arrays["allowed"]
     labels, scored = len(arrays["labels.ends"]), about["system"] in TRANSITIONS
     check_choice("system", about["system"], SYSTEMS)
@@ -45,7 +45,7 @@ def check_tables(
 
 
 def check_features(about: dict[str, Any]) -> tuple[str, ...]:
-    """The columns of a parser; a ValueError unless features tell of nothing but them and words."""
+    """The columns of a parser; a ValueError if its features use anything but them and words."""
     names = about["columns"]
     if not isinstance(names, list) or not 0 < len(names) <= MOST_COLUMNS:
         raise ValueError(f"a parser cannot read the columns {names!r:.60}")

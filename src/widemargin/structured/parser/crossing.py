@@ -1,9 +1,9 @@
-"""Trees whose arcs cross, as trees whose arcs do not, and back (Nivre and Nilsson, 2005).
+"""Convert trees with crossing arcs to projective trees, and back (Nivre and Nilsson, 2005).
 
 An arc that crosses others is lifted: its word is attached to the head of its head, until no arcs
-cross. The label remembers where the word belongs: `obl^conj` is an obl of a word below that is a
-conj. Such trees are learned and found like all others. Then every word with such a label is
-lowered: it is attached to the first word below its head, breadth first, that has the label.
+cross. The label records where the word belongs: `obl^conj` is an obl of a word further down that
+is a conj. Lifted trees are learned and predicted like all others. Then every word with such a
+label is lowered: it is attached to the first word below its head, breadth first, with that label.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ import numpy as np
 from widemargin.data.readers.corpus import Corpus
 from widemargin.structured.parser.trees import check_trees, heads_of
 
-#: What separates a label from that of the head.
+#: Separates a label from that of the original head.
 MARK = "^"
 #: How often a marked label must occur to be learned.
 _LEAST = 10
 
 
 def lift(heads: Sequence[int], labels: Sequence[str]) -> tuple[list[int], list[str]]:
-    """A tree without crossing arcs, whose labels say how to make the original of it.
+    """A tree without crossing arcs, whose labels say how to restore the original.
 
-    The shortest arc that crosses others is lifted first, the first of several.
+    The shortest crossing arc is lifted first; on a tie, the leftmost.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ def lift(heads: Sequence[int], labels: Sequence[str]) -> tuple[list[int], list[s
 
 
 def _crosses(heads: Sequence[int], word: int) -> bool:
-    """Whether a word between another one and its head does not hang on that head."""
+    """Whether some word between a word and its head is not below that head."""
     head = heads[word]
     for between in range(min(word, head) + 1, max(word, head)):
         above = between
@@ -64,7 +64,7 @@ def _crosses(heads: Sequence[int], word: int) -> bool:
 
 
 def lower(heads: Sequence[int], labels: Sequence[str]) -> tuple[list[int], list[str]]:
-    """Undo `lift`, as far as labels tell; a word that finds no such head stays where it is.
+    """Undo `lift` as far as the labels allow; a word that finds no such head stays where it is.
 
     Examples
     --------
@@ -76,7 +76,7 @@ def lower(heads: Sequence[int], labels: Sequence[str]) -> tuple[list[int], list[
         word: label.partition(MARK)[2] for word, label in enumerate(labels, 1) if MARK in label
     }
     moved = True
-    while moved:  # a word may find its head only once that was lowered
+    while moved:  # a word may find its head only after that one was lowered
         moved = False
         for word in list(wanted):
             found = _below(lowered, plain, word, wanted[word])
@@ -88,7 +88,7 @@ def lower(heads: Sequence[int], labels: Sequence[str]) -> tuple[list[int], list[
 
 
 def _below(heads: list[int], labels: Sequence[str], word: int, wanted: str) -> int:
-    """The first word below the head of a word, breadth first, that has a label; 0 if none has."""
+    """The first word below the head of a word, breadth first, with a given label; 0 if none."""
     children: dict[int, list[int]] = {}
     for child in range(1, len(heads)):
         if child != word:
@@ -103,12 +103,12 @@ def _below(heads: list[int], labels: Sequence[str], word: int, wanted: str) -> i
 
 
 def plain_label(label: str) -> str:
-    """A label without what it says about the head."""
+    """A label without the mark and the label of the head."""
     return label.partition(MARK)[0]
 
 
 def lift_trees(corpus: Corpus, least: int = _LEAST) -> Corpus:
-    """A corpus whose trees are lifted, after a check, if their marked labels are common.
+    """Check the trees of a corpus, and lift those whose marked labels are common.
 
     A tree with a marked label that occurs fewer than `least` times stays as it is.
     """

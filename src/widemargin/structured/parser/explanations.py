@@ -18,10 +18,10 @@ from widemargin.models.explanation import Explanation, Reason, explanation_of
 from widemargin.structured.parser.features import features_of
 from widemargin.structured.parser.search import TRANSITIONS, Looked, TreeSearch
 
-#: What the classes of distances and directions mean.
+#: The names of the classes of distances and directions.
 _FAR = ("0", "1", "2", "3", "4", "5 to 9", "10 or more")
 _WAYS = ("root", "left", "right")
-#: The number of the only sentence.
+#: The index of the only sentence.
 _FIRST = frozen(np.zeros(1, np.uint64))
 _DISTANCES = {"s0-b0", "s1-s0", "far"}
 
@@ -42,9 +42,9 @@ def margins_of_heads(search: TreeSearch, sentences: Sentences) -> np.ndarray:
 
 
 def _concerned(search: TreeSearch, trace: Trace) -> tuple[np.ndarray, np.ndarray]:
-    """The words that every transition was a choice about.
+    """The words that each transition was a decision about.
 
-    The last word on the stack; and the word that is shifted, or else the root (0) for none.
+    These are the word on top of the stack, and the word that is shifted (or 0 if none is).
     """
     shifted = search.actions.kind[trace.taken] == SHIFT
     last, first = (trace.nodes[:, NODES.index(name)].astype(np.int64) for name in ("s0", "b0"))
@@ -52,7 +52,7 @@ def _concerned(search: TreeSearch, trace: Trace) -> tuple[np.ndarray, np.ndarray
 
 
 def _leads(search: TreeSearch, trace: Trace) -> np.ndarray:
-    """By how much every transition led the best one of another kind."""
+    """The lead of each transition over the best one of another kind."""
     kinds, each = search.actions.kind, np.arange(len(trace.taken))
     others = np.where(kinds != kinds[trace.taken][:, None], trace.scores, -np.inf)
     return search.unit * (trace.scores[each, trace.taken] - others.max(axis=1, initial=-np.inf))
@@ -71,7 +71,7 @@ class NamedSentence:
     Parameters
     ----------
     search : TreeSearch
-        What finds its tree.
+        Finds its tree.
     labels : list of str
         The labels of arcs.
     words : sequence of str
@@ -113,7 +113,7 @@ class NamedSentence:
     def _explain_step(
         self, trace: Trace, step: int, rivals: np.ndarray, top: int | None
     ) -> Explanation:
-        """Why a transition was taken rather than the best of others."""
+        """Why a transition was taken rather than the best other one."""
         search, taken = self.search, int(trace.taken[step])
         rival, score = _best_of(trace.scores[step], rivals)
         if math.isinf(score):
@@ -209,7 +209,7 @@ class NamedSentence:
         looked: Looked,
         groups: np.ndarray | None = None,
     ) -> list[str]:
-        """The features of a list with the values that they have here."""
+        """The features of a list with their values here."""
 
         def value(atom: str) -> str:
             if atom in counts:
@@ -238,7 +238,7 @@ class NamedSentence:
         return self._cells[column][node - 1] if node <= len(self.words) else "<none>"
 
     def _arc_label(self, node: int, action: int) -> str:
-        """The label of the arc that a transition has given to a node."""
+        """The label that a transition gave to the arc of a node."""
         if not 0 < node <= len(self.words) or self.search.actions.kind[action] == SHIFT:
             return "<none>"
         labels = self._labels_of(action)
@@ -248,7 +248,7 @@ class NamedSentence:
 def _differences(
     names: Sequence[str], weights: np.ndarray, unit: float, ids: np.ndarray, taken: int, rival: int
 ) -> list[Reason]:
-    """What the features speak for one choice rather than another."""
+    """How much each feature favours one choice over another."""
     rows = weights[ids].astype(np.float64)
     found = unit * (rows[:, taken] - rows[:, rival])
     return [

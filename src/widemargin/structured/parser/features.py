@@ -1,4 +1,4 @@
-"""The features of a transition parser, as a readable list."""
+"""The feature templates of parsers, as readable lists."""
 
 from __future__ import annotations
 
@@ -199,8 +199,8 @@ h.w on.t d.t
 way far
 """
 
-#: The features of an arc when the rest of the tree is unknown. There is one more feature for each
-#: tag between the two words, combined with the tags of the arc.
+#: The features of an arc when the rest of the tree is unknown. Each tag between the two words is
+#: one more feature, combined with the tags of the arc.
 ARC_TEMPLATES = """
 h.w h.t way far
 h.w way far
@@ -255,12 +255,12 @@ def with_third_tag(text: str) -> str:
 
 
 def key_of(name: str) -> int:
-    """A random odd number that is always the same for a name."""
+    """A pseudorandom odd number that is always the same for a name."""
     return int.from_bytes(hashlib.blake2b(name.encode(), digest_size=8).digest(), "little") | 1
 
 
 def features_of(text: str) -> list[list[str]]:
-    """The atoms of every feature of a list, in the order of the rows that the loops give."""
+    """The atoms of every feature of a list, in the order of the rows from the loops."""
     features = [line.split() for line in text.split("\n") if line.strip()]
     for feature in features:
         if len(feature) > 4:

@@ -94,8 +94,8 @@ class ParserModel(SavedModel):
     Attributes
     ----------
     system : {"arc-hybrid", "pseudo-projective", "eisner", "cle"}
-        How trees are found: by transitions, without crossing arcs or with them, or as the best
-        projective tree or the best tree of scored arcs.
+        How trees are found: by transitions, without or with crossing arcs, or by scoring all arcs
+        and finding the best projective tree or the best tree.
     labels : list of str
         The labels of arcs, sorted.
     actions : Actions
@@ -105,14 +105,14 @@ class ParserModel(SavedModel):
     V : array of float32
         A row of label scores for each feature of an arc in its tree.
     allowed : array of uint8, (3, labels)
-        The labels that arcs from the root, to the left and to the right have had.
+        The labels seen in training on arcs from the root, to the left and to the right.
     features, label_features : str
         The lists of features.
     columns : tuple of str
         The columns of a corpus that the tags come from.
     taggers : tuple of TaggerModel
-        One for each column, or for the column feats several, each for some attributes; empty if the
-        corpus must have the tags.
+        One for each column, except that feats may have several, each for some attributes; empty
+        if the corpus must have the tags.
     beam, params, history, certificate
         The width of the beam; the parameters, history and certificate of the training.
     """
@@ -137,11 +137,11 @@ class ParserModel(SavedModel):
 
     @property
     def called(self) -> str:
-        """A short name for what it is."""
+        """A short name for this kind of model."""
         return f"parser ({self.system})"
 
     def facts(self) -> list[tuple[str, Any]]:
-        """More lines for the table of what was trained."""
+        """More lines for the table that describes the model."""
         transitions = f"transitions, beam of {self.beam}" if self.beam > 1 else "transitions"
         ways = {
             "arc-hybrid": transitions,
@@ -160,7 +160,7 @@ class ParserModel(SavedModel):
 
     @cached_property
     def search(self) -> TreeSearch:
-        """What finds the trees."""
+        """The search for trees with these weights."""
         return TreeSearch(
             self.system,
             self.actions,
@@ -173,7 +173,7 @@ class ParserModel(SavedModel):
         )
 
     def __getstate__(self) -> dict[str, Any]:
-        # Cached values are computed again.
+        # Cached values are not pickled; they are recomputed on demand.
         return {name: getattr(self, name) for name in self.__dataclass_fields__}
 
     def tag(self, corpus: Corpus, n_jobs: int | None = None) -> dict[str, list[str]]:
@@ -198,7 +198,7 @@ class ParserModel(SavedModel):
             elif name not in corpus.names:
                 raise DataError(
                     f"{corpus.source}: has no column {name!r}, and this parser has no taggers of"
-                    f" its own; give the tags, or train with tags 'own,{','.join(self.columns)}'"
+                    f" its own; give the tags, or train with tags='own,{','.join(self.columns)}'"
                 )
             else:
                 cells = corpus.column(name)
@@ -222,11 +222,11 @@ class ParserModel(SavedModel):
     def margins(self, sentences: Any, n_jobs: int | None = None, **tags: Sequence[str]) -> Any:
         """How certain the head of each word is.
 
-        For the systems "eisner" and "cle" it is exact: what the score of the tree loses if the word
-        must have another head. For transitions it is the smallest lead among the choices that
-        concerned the word: to put it on the stack, and, while it was the last there, whether it
-        gets its head now, which one, or later. After a beam search it may be negative, because what
-        follows counts as well. Infinite if there was no choice.
+        For the systems "eisner" and "cle" the margin is exact: how much the score of the tree drops
+        if the word must have another head. For transitions it is the smallest lead among the
+        decisions about the word: to shift it, and, while it was on top of the stack, whether to
+        attach it now, to which head, or later. After a beam search it may be negative, because the
+        beam also counts later transitions. It is infinite if there was no choice.
 
         Parameters
         ----------
@@ -255,20 +255,20 @@ class ParserModel(SavedModel):
     ) -> Explanation:
         """Which features gave one word its head.
 
-        For transitions the closest choice that concerned the word is explained, see `margins`: the
-        transition that was taken is compared with the best one of another kind. s0 and s1
-        are the last words on the stack, b0 the next word of the sentence, s0l the leftmost child of
-        s0, and so on. For "eisner" and "cle" the best tree is compared with the best one in which
-        the word has another head: d is the word, h its head. After the dot, w is the word, t, x
-        and m its tags, e its ending and a the label of its arc; <none> is no word. The shares of
-        all features add up to the score, which is the word's margin.
+        For transitions, the closest decision about the word is explained (see `margins`): the
+        transition that was taken is compared with the best one of another kind. s0 and s1 are the
+        top words of the stack, b0 the next word of the sentence, s0l the leftmost child of s0, and
+        so on. For "eisner" and "cle", the best tree is compared with the best one in which the word
+        has another head: d is the word, h its head. After the dot, w is the word, t, x and m its
+        tags, e its ending and a the label of its arc; <none> is no word. The shares of all features
+        add up to the score, which is the word's margin.
 
         Parameters
         ----------
         words : list of str
             The sentence.
         token : int
-            The place of the word, counted from 0; negative from the end.
+            The position of the word, counted from 0; negative positions count from the end.
         top : int or None
             Maximum number of features to return, the most influential first; None for all.
         **tags
@@ -282,8 +282,9 @@ class ParserModel(SavedModel):
     ) -> Explanation:
         """Which features gave the arc of one word its label.
 
-        The commoner labels of transitions are chosen with the head, by the features of the state;
-        all others when the tree is known, by those of the arc. Parameters as in `explain`.
+        With transitions, common labels are chosen together with the head, from the features of the
+        state; all others are chosen once the tree is known, from those of the arc. Parameters as in
+        `explain`.
         """
         named = self._named(words, tags)
         return named.explain_label(place_in_sentence(token, len(named.words)), top)
@@ -333,9 +334,7 @@ class ParserModel(SavedModel):
     def _corpus_of_one(self, words: Sequence[Any], tags: dict[str, Sequence[str]]) -> Corpus:
         """One sentence as a corpus."""
         if isinstance(words, str):
-            raise DataError(
-                f"{words[:20]!r} is a string; give a list of words, as split() makes it"
-            )
+            raise DataError(f"{words[:20]!r} is a string; give a list of words, as from split()")
         if not tags:
             return self._corpus_of([words])
         given = {"word": [list(words)], **{name: [list(column)] for name, column in tags.items()}}
@@ -360,7 +359,7 @@ class ParserModel(SavedModel):
         """Remove every feature whose weights are all at most `threshold` in absolute value.
 
         With threshold 0 no prediction changes; compare `score` before and after to see what a
-        higher one costs.
+        higher threshold costs.
         """
         check_not_negative("threshold", threshold, infinite=True)
         kept = [
@@ -370,11 +369,11 @@ class ParserModel(SavedModel):
         return replace(self, W=kept[0], V=kept[1])
 
     def smaller(self, bits: int = SMALL_BITS, share: float = SMALL_SHARE) -> ParserModel:
-        """A model whose file is a quarter as large, or even smaller.
+        """A model whose file is at most about a quarter as large.
 
         Features whose weights are all at most `share` of the largest weight are removed, and every
-        feature keeps only the upper `bits` bits of its weights, sign included; so do the features
-        of the parser's own taggers. The defaults were chosen on the dev sets of treebanks; see
+        feature keeps only the upper `bits` bits of its weights, sign included; the same is done to
+        the parser's own taggers. The defaults were chosen on the dev sets of treebanks; see
         `docs/guide/sentences.md` for what they cost. Compare `score` before and after.
         """
         check_rounding(bits, share)

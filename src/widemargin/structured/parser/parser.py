@@ -1,4 +1,4 @@
-"""Parser: dependency trees of sentences, transition-based or graph-based."""
+"""Parser: a transition-based or graph-based dependency parser."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ _EPOCHS = {"greedy": 10, "beam": 10, "arcs": 10}
 _GREEDY_START = 5
 #: Default parameters of the parser's own taggers.
 _TAGGER: dict[str, Any] = {"C": 0.02, "epochs": 10, "bits": 19}
-#: Labels need a smaller table, and their features are fewer.
+#: Labels need a smaller table because they have fewer features.
 _LABEL_BITS, _LABEL_EPOCHS, _LABEL_MARGIN = 18, 8, 30.0
 
 
@@ -87,44 +87,45 @@ class Parser(CertifiedEstimator[ParserModel]):
     ----------
     system : {"arc-hybrid", "pseudo-projective", "eisner", "cle"}
         "arc-hybrid" builds a tree without crossing arcs (a projective one) by transitions, each
-        chosen by features of the partial tree; it is fast and accurate. "pseudo-projective" is
-        the same for trees whose arcs may cross: it learns labels that say which arcs of a
-        projective tree are to be moved, and where. "eisner" and "cle" score every arc and find
-        the best tree exactly; "cle" allows crossing arcs.
+        chosen from features of the partial tree; it is fast and accurate. "pseudo-projective"
+        does the same for trees whose arcs may cross: it learns labels that say which arcs of a
+        projective tree to move, and where. "eisner" and "cle" score every arc and find the best
+        tree exactly; "cle" allows crossing arcs.
     beam : int
-        How many states the search keeps (transitions); 1 is greedy, and fastest.
+        Beam width of the transition systems; 1 is greedy, and fastest.
     epochs : int or None
-        Passes over the sentences; None chooses by system. Beam training starts from the weights
-        that a greedy parser learns in five passes.
+        Maximum number of passes over the sentences; None chooses by system. Beam training starts
+        from the weights that a greedy parser learns in five passes.
     margin : float
-        Learn from a transition unless the right one leads by at least this much.
+        Update at a transition unless the right one leads by at least this much.
     C : float
-        The longest step of the arc weights (MIRA); infinity gives the perceptron.
+        The largest step of the arc weights (MIRA); infinity gives the perceptron.
     explore : float
-        How often the greedy parser follows its own choice while learning, from the second pass on.
+        How often the greedy parser follows its own choices during training, from the second pass
+        on.
     actions : int
-        How many distinct transitions there are. The rarer labels share a transition and are
-        chosen once the tree is known.
+        The number of distinct transitions. Rarer labels share a transition, and are chosen once
+        the tree is known.
     bits : int
         Features are hashed into 2^bits rows of weights.
     tags : "own", "gold", or a sequence of up to three columns that may begin with one of the two
-        "own": the parser trains the taggers it needs, so that it can parse plain words; which
-        columns it learns depends on the corpus, unless they follow, as in ("own", "upos",
-        "feats"). "gold": the sentences have the tags already, in training and later. Columns
-        alone, such as ("upos", "feats"), are "gold", too. A string is split at commas.
+        "own": the parser trains the taggers it needs, so that it can parse plain words. Which
+        columns they learn depends on the corpus, unless they are listed, as in ("own", "upos",
+        "feats"). "gold": the sentences already have tags, in training and in prediction. Columns
+        alone, such as ("upos", "feats"), also mean "gold". A string is split at commas.
     tagger : Tagger or None
-        A tagger with the parameters for the parser's own taggers; it is not changed.
+        A tagger whose parameters the parser's own taggers use; it is not modified.
     jackknife : int
         Split the training sentences into this many parts, and tag each part with taggers trained
-        on the others; with 0 or 1, tag them with taggers trained on all.
+        on the others. With 0 or 1, tag all sentences with taggers trained on all of them.
     validation : float, path, Corpus or None
-        A share of the sentences to hold out, or other sentences with trees; their UAS is measured
-        after every epoch, and the best weights are kept.
+        The share of the sentences to hold out, or a separate held-out set with trees. Its UAS is
+        measured after every epoch, and the best weights are kept.
     patience : int or None
-        Epochs to wait for a better UAS on these sentences; None only measures it, and keeps the
-        last weights.
+        Stop when the held-out UAS has not improved for this many epochs. With None it is only
+        measured, and the last weights are kept.
     max_seconds : float or None
-        Stop after this time, the taggers included, and keep what was learned until then.
+        Stop after this many seconds, tagger training included, and keep what was learned so far.
     random_state : int, Generator or None
         Seed of the random generator, or the generator itself.
 
@@ -134,7 +135,8 @@ class Parser(CertifiedEstimator[ParserModel]):
         The trained model; it can be saved and pruned.
     labels_ : list of str
     history_ : History
-        History of the last stage; mistakes are wrong transitions, sentences (beam) or arcs.
+        History of the last stage. Mistakes are wrong transitions (greedy), sentences (beam) or
+        arcs.
     certificate_ : RunCertificate
 
     References
@@ -189,8 +191,8 @@ class Parser(CertifiedEstimator[ParserModel]):
         Parameters
         ----------
         sentences : Corpus, path or dict of columns
-            With the columns head (word numbers, 0 for the root) and deprel, and the columns of
-            the tags; or a list of sentences of a corpus.
+            The columns must include head (word numbers, 0 for the root), deprel, and the tags. A
+            list of sentences of a corpus also works.
         y : None
             Not used: the trees are columns of the sentences.
         watch : callable
@@ -202,7 +204,7 @@ class Parser(CertifiedEstimator[ParserModel]):
         self._check_parameters()
         corpus = corpus_of(sentences)
         if not corpus.tokens:
-            raise DataError(f"{corpus.source}: there is no sentence to learn from")
+            raise DataError(f"{corpus.source}: there are no sentences to learn from")
         refuse_too_long(corpus, self.system)
         if self.system == "arc-hybrid":
             compile_ahead("Parser")
@@ -266,7 +268,7 @@ class Parser(CertifiedEstimator[ParserModel]):
         allowed = np.zeros((3, len(labels)), np.uint8)
         allowed[np.where(heads == 0, 0, np.where(heads > number, 1, 2)), codes] = 1
         several = allowed.any(axis=1)
-        allowed[~several] = 1  # a direction that was never seen may have any label
+        allowed[~several] = 1  # a direction never seen in training may have any label
         share = self.validation if is_number(self.validation) else None
         features = PARSER_TEMPLATES if self.system in TRANSITIONS else ARC_TEMPLATES
         lists = [features, LABEL_TEMPLATES]
@@ -346,7 +348,7 @@ class Parser(CertifiedEstimator[ParserModel]):
         score: Callable[[np.ndarray], float] | None,
         stages: Stages,
     ) -> tuple[ParserTraining, int, str]:
-        """The training of the arcs, its epochs, and why no theorem bounds its mistakes."""
+        """The training of the arcs, its epochs, and why no mistake bound applies."""
         if self.system not in TRANSITIONS:
             arc_templates = compile_templates(
                 model.features, COLUMNS, self.bits, ARC_NODES, ARC_COUNTS
@@ -354,7 +356,7 @@ class Parser(CertifiedEstimator[ParserModel]):
             crossing = self.system == "cle"
             arcs = ArcTraining(given, arc_templates, crossing, float(self.C), rng, score)
             why = (
-                "steps have different sizes" if math.inf > self.C else "trees need not be separable"
+                "steps have different sizes" if math.inf > self.C else "trees may not be separable"
             )
             return arcs, self.epochs or _EPOCHS["arcs"], why
         templates: Templates = compile_templates(model.features, COLUMNS, self.bits)
@@ -364,7 +366,7 @@ class Parser(CertifiedEstimator[ParserModel]):
             given, templates, model.actions, margin, float(self.explore), rng, first
         )
         if self.beam == 1:
-            why = "what is learned from depends on what was learned"
+            why = "the training examples depend on the parser's own choices"
             return greedy, self.epochs or _EPOCHS["greedy"], why
         stages.run("greedy start", greedy, Stops(_GREEDY_START))
         beam = BeamTraining(given, templates, model.actions, margin, int(self.beam), rng, score)
@@ -405,11 +407,11 @@ class Parser(CertifiedEstimator[ParserModel]):
         return self._fitted.explain_label(words, token, top, **tags)
 
     def annotate(self, sentences: Any, n_jobs: int | None = None) -> Corpus:
-        """A corpus with trees, see `ParserModel.annotate`."""
+        """A corpus with trees added, see `ParserModel.annotate`."""
         return self._fitted.annotate(sentences, n_jobs)
 
     def score(self, sentences: Any, y: Any = None) -> float:
-        """The LAS, as one number from 0 to 1; `y` is there for scikit-learn and is not used."""
+        """The LAS, from 0 to 1; `y` exists for scikit-learn and is not used."""
         return self._fitted.attachment(sentences).las.f1
 
     def attachment(self, sentences: Any, subtypes: bool = False) -> Attachment:

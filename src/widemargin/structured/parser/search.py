@@ -1,4 +1,4 @@
-"""Finds trees with the weights of a parser, and tells what they were found by."""
+"""Search for trees with the weights of a parser, and the features behind each decision."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ from widemargin.structured.parser.buffers import (
 from widemargin.structured.parser.features import compile_templates
 from widemargin.structured.parser.treebank import COLUMNS
 
-#: The ways to find a tree by transitions.
+#: The systems that find a tree by transitions.
 TRANSITIONS = ("arc-hybrid", "pseudo-projective")
-#: All ways to find a tree.
+#: All systems.
 SYSTEMS = (*TRANSITIONS, "eisner", "cle")
-#: The longest sentence, in words, for which a chart (quadratic in its length) is made.
+#: The longest sentence, in words, for which a chart (quadratic in its length) is allocated.
 _LONGEST_CHART = 4000
 
 
 class ArcSearch(NamedTuple):
-    """What the loops of `loops.trees.arcs` take."""
+    """The arguments of the loops in `loops.trees.arcs`."""
 
     w: np.ndarray
     templates: Templates
@@ -51,7 +51,7 @@ class ArcSearch(NamedTuple):
 
 
 class Looked(NamedTuple):
-    """What a decision was made by: rows of weights, and the nodes and counts that they tell of."""
+    """The features behind a decision: rows of weights, and the nodes and counts they describe."""
 
     ids: np.ndarray
     nodes: np.ndarray
@@ -91,13 +91,13 @@ class TreeSearch:
 
     @cached_property
     def label_templates(self) -> Templates:
-        """The features that labels are chosen by."""
+        """The features for choosing labels."""
         bits = len(self.V).bit_length() - 1
         return compile_templates(self.label_features, COLUMNS, bits, ARC_NODES, ARC_COUNTS)
 
     @cached_property
     def sure(self) -> np.ndarray:
-        """The label of each action; the number of labels if it has several or none."""
+        """The label of each action; if it has several or none, the number of labels."""
         several = self.allowed.shape[1]
         sure = np.full(len(self.actions.kind) + 1, several, np.uint64)
         for of in self.actions.of[1:]:
@@ -108,12 +108,12 @@ class TreeSearch:
 
     @cached_property
     def unit(self) -> float:
-        """What a unit of the packed weights is worth."""
+        """The value of one unit of the packed weights."""
         return float(largest_of(self.W).max(initial=0.0)) / LARGEST_WHOLE
 
     @cached_property
     def label_unit(self) -> float:
-        """What a unit of the packed weights of labels is worth."""
+        """The value of one unit of the packed label weights."""
         return float(largest_of(self.V).max(initial=0.0)) / LARGEST_WHOLE
 
     def find(
@@ -126,7 +126,7 @@ class TreeSearch:
         if self.system in TRANSITIONS:
             W = self.packed
             own, room = desk(templates), work(templates, W.shape[1], longest, whole=True)
-            # The transitions that made the arcs determine the commoner labels.
+            # The transitions that made the arcs determine the more common labels.
             if self.beam > 1:
                 beam = beam_room(self.beam, W.shape[1], longest, whole=True)
                 parse_beam(
@@ -154,7 +154,7 @@ class TreeSearch:
         )
 
     def arc_search(self, longest: int) -> ArcSearch:
-        """What the search for the best tree of arcs takes; `longest` in words."""
+        """The arguments of the search for the best tree of arcs; `longest` is in words."""
         templates, crossing = self.templates, self.system == "cle"
         return ArcSearch(
             frozen(self.W),
@@ -170,7 +170,7 @@ class TreeSearch:
     def trace(self, sentences: Sentences, i: int) -> Trace:
         """Every transition of the parse of one sentence; scores are in units.
 
-        What a beam found is traced step by step, too.
+        The result of a beam search is also traced step by step.
         """
         n, templates, W = _size(sentences, i), self.templates, self.packed
         own, room = desk(templates), work(templates, W.shape[1], n, whole=True)
@@ -200,7 +200,7 @@ class TreeSearch:
         return trace
 
     def trees_without_each(self, sentences: Sentences, i: int) -> tuple[np.ndarray, np.ndarray]:
-        """The best trees of one sentence without each of its arcs, and what their scores lack.
+        """The best trees of one sentence without each of its arcs, and how much lower they score.
 
         Row 0 is the best tree of all (its heads by word numbers from 1), row d the best one in
         which word d has another head. For the systems that score arcs.
@@ -211,7 +211,7 @@ class TreeSearch:
         return rivals, lost
 
     def arc_features(self, sentences: Sentences, i: int, head: int, word: int) -> Looked:
-        """What the score of an arc is made of, for the systems that score arcs."""
+        """The features behind the score of an arc, for the systems that score arcs."""
         templates = self.templates
         own, ids = desk(templates), arc_room(templates, _size(sentences, i), 0).ids
         size = find_arc_features(
@@ -222,9 +222,9 @@ class TreeSearch:
     def label_scores(
         self, sentences: Sentences, i: int, heads: np.ndarray, word: int
     ) -> tuple[Looked, np.ndarray]:
-        """What the label of an arc is chosen by, and the scores of labels, in units.
+        """The features for choosing the label of an arc, and the scores of labels, in units.
 
-        Labels that are not allowed for such an arc have minus infinity.
+        Labels that are not allowed for such an arc score minus infinity.
         """
         templates, V = self.label_templates, self.packed_labels
         own = desk(templates)
@@ -236,7 +236,7 @@ class TreeSearch:
 
 
 def refuse_too_long(corpus: Corpus, system: str) -> None:
-    """Refuse sentences that are too long for a search that scores every arc."""
+    """Raise an error if a sentence is too long for a system that scores every arc."""
     long = np.flatnonzero(corpus.lengths > _LONGEST_CHART)
     if system not in TRANSITIONS and len(long):
         where, words = corpus.where(int(corpus.starts[long[0]])), corpus.lengths[long[0]]

@@ -20,8 +20,8 @@ from widemargin.training.run import Moment, Run, Stops, Watch
 class Stages:
     """Runs one stage after another within one time limit, each with its own checkpoint.
 
-    A resumed training runs its finished stages again from the last checkpoint of each, and so
-    gives bit-for-bit the same result.
+    A resumed training reruns its finished stages from the last checkpoint of each, so the result
+    is bit-for-bit the same.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ class Stages:
     max_seconds : float or None
         The time limit for all stages together.
     spread : callable, optional
-        Has the sentences of every stage learned from elsewhere.
+        Runs the training of every stage elsewhere.
     """
 
     def __init__(

@@ -1,8 +1,8 @@
-"""The tags that a parser looks at: which columns, and the parser's own taggers for them.
+"""The tags that a parser uses: which columns, and the parser's own taggers for them.
 
 The column feats of CoNLL-U has hundreds of values such as Case=Nom|Number=Sing, most of them rare.
-They are not learned whole: attributes with few values in common are learned together, by a tagger
-for each group of attributes, and what the taggers say is put together again.
+They are not learned whole. Instead, attributes are grouped so that each group has few distinct
+values, one tagger learns each group, and the predictions of the taggers are joined.
 """
 
 from __future__ import annotations
@@ -27,26 +27,27 @@ from widemargin.structured.tagger.model import TaggerModel
 _FEATURES = "feats"
 #: A column with more distinct values than this does not hold tags.
 _MOST_TAGS = 512
-#: How many values a group of attributes has at most. FEATS on the dev sets with groups of 16, 48
+#: Maximum number of values per group of attributes. FEATS on the dev sets with groups of 16, 48
 #: and 128: Turkish 81.0, 81.6, 81.3 %; Greek 89.9 % (48), 90.0 % (128).
 _MOST_VALUES = 48
-#: If upos and xpos tell the features of at least this share of tokens, a parser looks at them, else
-#: at upos and feats. English has 0.84 and gains 0.1 points of LAS from feats, but is tagged at half
-#: the speed; Turkish has 0.58 and gains 1.3, Greek 0.46 and 0.8 (dev sets, greedy).
+#: If upos and xpos predict the features of at least this share of tokens, a parser uses them,
+#: otherwise upos and feats. For English the share is 0.84, and feats gain 0.1 points of LAS but
+#: halve the tagging speed; for Turkish it is 0.58 and the gain 1.3, for Greek 0.46 and 0.8 (dev
+#: sets, greedy).
 _TOLD = 0.75
-#: Where tags come from, and the word for it in `Parser.tags`.
+#: Where tags come from, as written in `Parser.tags`.
 _SOURCES = ("own", "gold")
 
 
 class AskedTags(NamedTuple):
-    """What `Parser.tags` asks for: whether the parser has its own taggers, and which columns."""
+    """The meaning of `Parser.tags`: whether the parser has its own taggers, and which columns."""
 
     own: bool
     columns: tuple[str, ...]  # empty if the corpus decides
 
 
 def asked_tags(tags: str | Sequence[str]) -> AskedTags:
-    """Read the parameter `tags` of a parser.
+    """Parse the parameter `tags` of a parser.
 
     Examples
     --------
@@ -62,13 +63,13 @@ def asked_tags(tags: str | Sequence[str]) -> AskedTags:
     if not names or wrong or len(set(columns)) < len(columns) or len(columns) > MOST_COLUMNS:
         raise ValueError(
             f"tags={tags!r} must be 'own' or 'gold', one to {MOST_COLUMNS} different columns, or"
-            " one of these words followed by columns"
+            " 'own' or 'gold' followed by columns"
         )
     return AskedTags(own, columns)
 
 
 def choose_columns(corpus: Corpus, asked: AskedTags) -> tuple[str, ...]:
-    """The columns of the tags: those that were asked for, or else what suits the corpus."""
+    """The tag columns: those requested, or else those that suit the corpus."""
     if asked.columns:
         columns = tuple(corpus.name_of(name) for name in asked.columns)
         for name in columns:
@@ -101,10 +102,10 @@ def _share_told(corpus: Corpus, columns: tuple[str, ...]) -> float:
 
 
 def group_attributes(values: Sequence[str], most: int = _MOST_VALUES) -> list[tuple[str, ...]]:
-    """Put attributes into groups, such that a group has at most `most` values, if it can.
+    """Put attributes into groups with at most `most` values each, if possible.
 
-    At first every attribute is alone. The two groups that have the fewest values together are
-    joined, as long as these are not too many.
+    At first every attribute is its own group. The two groups with the fewest joint values are
+    merged, as long as they do not exceed the limit.
 
     Examples
     --------
@@ -134,7 +135,7 @@ def group_attributes(values: Sequence[str], most: int = _MOST_VALUES) -> list[tu
 
 
 def join_features(parts: Sequence[str]) -> str:
-    """One value of what was learned in parts, the attributes in the order that CoNLL-U wants.
+    """Join the predicted parts into one value, its attributes in the order CoNLL-U requires.
 
     Examples
     --------
@@ -173,14 +174,14 @@ class OwnTaggers:
         The training sentences are tagged in this many parts, each by taggers trained on the others;
         with 0 or 1, by taggers trained on all.
     stages : Stages
-        What runs the trainings.
+        Runs the trainings.
     """
 
     def __init__(self, params: dict[str, Any], jackknife: int, stages: Stages) -> None:
         self._params, self._jackknife, self._stages = params, jackknife, stages
 
     def learn(self, corpus: Corpus, name: str) -> tuple[list[TaggerModel], list[str]]:
-        """The taggers of a column, and the tags that the training sentences get."""
+        """The taggers of a column, and their tags for the training sentences."""
         cells = corpus.column(name)
         if name != _FEATURES:
             tagger, tags = self._learn_tags(corpus, name, cells)
@@ -198,7 +199,7 @@ class OwnTaggers:
     def _learn_tags(
         self, corpus: Corpus, name: str, cells: list[str]
     ) -> tuple[TaggerModel, list[str]]:
-        """One tagger, and the tags that the training sentences get."""
+        """One tagger, and its tags for the training sentences."""
         tagged = Corpus(Columns({"word": corpus.words, "tag": cells}), corpus.starts)
         whole = self._stages.fit_tagger(f"{name} tagger", self._params, tagged)
         whole = replace(whole, column=name)
@@ -243,7 +244,7 @@ def taggers_of(taggers: Sequence[TaggerModel], name: str) -> list[TaggerModel]:
 def tag_column(
     taggers: Sequence[TaggerModel], corpus: Corpus, n_jobs: int | None, tokens: Tokens
 ) -> ReadTags:
-    """The tags that the taggers of a column give."""
+    """The tags predicted by the taggers of a column."""
     codes = [tagger.codes(corpus, n_jobs, tokens) for tagger in taggers]
     if len(taggers) == 1 and ":" not in taggers[0].column:
         names, which = taggers[0].tags, codes[0]

@@ -28,7 +28,7 @@ from widemargin.structured.parser.buffers import (
 from widemargin.structured.sentence_training import Averaged, SentenceTraining
 from widemargin.training.run import Counts
 
-#: Words per piece of work, between which learning can be watched and stopped.
+#: Words per piece of work; training can be watched and stopped between pieces.
 _PIECE = 10_000
 #: Rows of weights that are averaged at once.
 _BLOCK = 1 << 14
@@ -102,7 +102,7 @@ class ParserTraining(SentenceTraining):
         return Averaged(self.weights.W, self.weights.U, self.weights.clock)
 
     def part(self, first: int, end: int) -> Callable[[np.random.Generator], ParserTraining]:
-        """What makes a training of some sentences alone."""
+        """A function that makes a training on some of the sentences."""
         given = self.sentences
         rows = slice(int(given.starts[first]), int(given.starts[end]))
         own = Sentences(
@@ -114,20 +114,20 @@ class ParserTraining(SentenceTraining):
         return partial(type(self), own, self.templates, *self.settings())
 
     def settings(self) -> tuple[Any, ...]:
-        """What another training of this kind is made with, after sentences and templates."""
+        """The arguments after sentences and templates for making another training of this kind."""
         raise NotImplementedError
 
     def start_from(self, W: np.ndarray) -> None:
-        """Begin with other weights than zero."""
+        """Start from given weights instead of zero."""
         self.weights.W[:] = W
 
     def _pass(self, learn: Callable[..., tuple], order: np.ndarray, *rest: Any) -> Outcome:
-        """Run a loop that learns; what `rest` says differs from loop to loop."""
+        """Run a training loop; the arguments in `rest` differ from loop to loop."""
         W, U, clock = self.weights.W, self.weights.U, self.weights.clock
         return Outcome(*learn(self.sentences, order, W, U, clock, self.templates, *rest))
 
     def cut(self, order: np.ndarray) -> list[np.ndarray]:
-        """Cut the order of an epoch into pieces of about as many sentences."""
+        """Cut the order of an epoch into pieces with about the same number of sentences."""
         pieces = max(1, min(len(order), int(self.sentences.starts[-1]) // _PIECE))
         return np.array_split(order, pieces)
 
@@ -141,7 +141,7 @@ class ParserTraining(SentenceTraining):
         return self.weights.mean()
 
     def carried(self) -> dict[str, np.ndarray]:
-        """The weights, and what makes their average."""
+        """The weights, and the sums for their average."""
         return {"W": self.weights.W, "U": self.weights.U, "clock": self.weights.clock}
 
 
@@ -152,8 +152,8 @@ def _longest(sentences: Sentences) -> int:
 class GreedyTraining(ParserTraining):
     """Trains greedy transitions, one state after another.
 
-    From the second epoch on, the parser's own choice is followed with probability `explore`, so
-    that it learns to recover from its mistakes.
+    From the second epoch on, the parser follows its own choice with probability `explore`, so that
+    it learns to recover from its mistakes.
     """
 
     def __init__(
@@ -220,7 +220,7 @@ class BeamTraining(ParserTraining):
 
 
 class ArcTraining(ParserTraining):
-    """Trains arc scores by the best tree of every sentence."""
+    """Trains arc scores with the best tree of every sentence."""
 
     def __init__(
         self,
@@ -243,7 +243,7 @@ class ArcTraining(ParserTraining):
         )
 
     def settings(self) -> tuple[Any, ...]:
-        """Which trees are allowed, and the longest step."""
+        """Which trees are allowed, and the largest step."""
         return self.crossing, self.limit
 
     def run(self, order: np.ndarray, epoch: int) -> Outcome:
@@ -280,7 +280,7 @@ class LabelTraining(ParserTraining):
 def plan_actions(
     heads: Sequence[int], places: Sequence[int], labels: Sequence[int], count: int, most: int
 ) -> Actions:
-    """Give the commonest pairs of direction and label their own transitions.
+    """Give the most common pairs of direction and label their own transitions.
 
     Parameters
     ----------
@@ -289,7 +289,7 @@ def plan_actions(
     count : int
         How many labels there are.
     most : int
-        The maximum number of transitions. Shift is one of them, and one per direction stands for
+        The maximum number of transitions. One of them is shift, and one per direction stands for
         all labels that are too rare.
     """
     ways = [1 if head > place else 2 for head, place in zip(heads, places, strict=True)]

@@ -18,9 +18,9 @@ from widemargin.structured.sentences import word_columns
 
 #: Columns of a word besides its tags: the word in lower case and its ending.
 _FORMS = TokenColumns(["lower", "suffix3"])
-#: Where the loops find them: a word, its two tags, its ending, and a third tag if there is one.
+#: Their order in the loops: a word, its two tags, its ending, and a third tag if there is one.
 COLUMNS = "wtxem"
-#: How many columns of tags a parser can look at.
+#: Maximum number of tag columns that a parser can use.
 MOST_COLUMNS = 3
 
 
@@ -53,7 +53,7 @@ def lay_out(corpus: Corpus, tags: Sequence[np.ndarray], forms: Tokens | None = N
     tags : one to three arrays of uint64
         The tags of all tokens, as returned by `hash_tags`; a single one counts twice.
     forms : Tokens, optional
-        What `read_forms` gives, if it is known.
+        The result of `read_forms`, if already known.
     """
     places = Places.of(corpus.starts)
     hashed = _FORMS.hashed(read_forms(corpus) if forms is None else forms)
@@ -72,7 +72,7 @@ def lay_out(corpus: Corpus, tags: Sequence[np.ndarray], forms: Tokens | None = N
 
 
 def with_trees(sentences: Sentences, corpus: Corpus, labels: Mapping[str, int]) -> Sentences:
-    """The same sentences with their right heads and labels, which are checked."""
+    """The same sentences with their right heads and labels, after checking these."""
     heads = heads_of(corpus)
     check_trees(corpus, heads, single_root=True)
     rows = Places.of(corpus.starts).rows
@@ -84,7 +84,7 @@ def with_trees(sentences: Sentences, corpus: Corpus, labels: Mapping[str, int]) 
 
 
 def check_treebank(corpus: Corpus) -> None:
-    """Refuse sentences without trees that can be learned from."""
+    """Raise an error unless all sentences have trees that can be learned from."""
     if "head" in corpus.names:
         labels_of(corpus)
         check_trees(corpus, heads_of(corpus), single_root=True)

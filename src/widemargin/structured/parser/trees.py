@@ -78,7 +78,7 @@ def check_trees(corpus: Corpus, heads: np.ndarray, single_root: bool = False) ->
     widemargin.errors.DataError: sentences: sentence 1, token 1: the heads form a cycle: 1 -> 2 -> 1
     """
     starts = np.repeat(corpus.starts[:-1], corpus.lengths)
-    # One more position is the common root and its own head. The steps double every time.
+    # An extra position is the common root, its own head. The steps double every time.
     root = len(heads)
     up = np.append(np.where(heads == 0, root, starts + heads - 1), root)
     for _ in range(int(max(corpus.lengths, default=0)).bit_length()):
@@ -98,7 +98,7 @@ def check_trees(corpus: Corpus, heads: np.ndarray, single_root: bool = False) ->
             number = second - int(starts[second]) + 1
             raise DataError(
                 f"{corpus.where(second)}: a second root: token {number} has the head 0, as has"
-                f" token {first - int(starts[first]) + 1}; a tree has one"
+                f" token {first - int(starts[first]) + 1}; a tree has only one"
             )
 
 

@@ -12,7 +12,7 @@ from widemargin.errors import DataError
 from widemargin.parameters import check_positive
 from widemargin.structured.spans import convert_tags
 
-#: Temperatures are looked for between these powers of two.
+#: The temperature is searched for between these powers of two.
 _POWERS = (-12.0, 12.0)
 
 
@@ -62,7 +62,9 @@ def best_temperature(model: Any, corpus: Corpus, right: list[str]) -> float:
         right = convert_tags(right, "IOB2", corpus.starts)
     known = [(token, places[tag]) for token, tag in enumerate(right) if tag in places]
     if not known:
-        raise DataError(f"{corpus.source}: none of its tags was learned: name another column")
+        raise DataError(
+            f"{corpus.source}: none of these tags was seen in training; choose another column"
+        )
     at = tuple(np.array(known).T)
 
     def loss(power: float) -> float:
@@ -74,7 +76,7 @@ def best_temperature(model: Any, corpus: Corpus, right: list[str]) -> float:
 
 
 def _by_shown_tag(model: Any, join: np.ufunc, table: np.ndarray) -> np.ndarray:
-    """Join the columns of labels that are the same tag to users."""
+    """Join the columns of labels that users see as the same tag."""
     order = np.argsort(model.shown_places, kind="stable")
     edges = np.searchsorted(model.shown_places[order], np.arange(len(model.shown_tags)))
     return join.reduceat(table[:, order], edges, axis=1)

@@ -22,7 +22,7 @@ _OFTEN = 20
 
 
 def count_transitions(labels: np.ndarray, starts: np.ndarray, n: int) -> np.ndarray:
-    """How often each label follows each other; row n counts sentence starts, column n ends."""
+    """How often each label follows each label; row n counts sentence starts, column n ends."""
     counts = np.zeros((n + 1, n + 1), np.int64)
     if not len(labels):
         return counts
@@ -59,22 +59,23 @@ def scheme_of_transitions(tags: Sequence[str], counts: np.ndarray) -> str | None
             if not is_legal(names[i], names[j], scheme)
         )
 
-    # IOB2, if both have equally many.
+    # On a tie, IOB2.
     return min(reversed(possible), key=illegal) if possible else None
 
 
 def allowed_transitions(
     tags: Sequence[str], counts: np.ndarray, constraints: str | None
 ) -> tuple[np.ndarray, str | None]:
-    """Which transitions are allowed, and by which scheme; row and column n are start and end.
+    """Which transitions are allowed, and the scheme used; row n is the start, column n the end.
 
     Parameters
     ----------
     tags : sequence of str
     counts : array, (n + 1, n + 1)
-        How often each was seen.
+        How often each transition was seen.
     constraints : {"auto", "seen", None} or a scheme
-        "auto" takes those of the scheme, if these are span tags. What was seen is always allowed.
+        "auto" uses the rules of the scheme, if these are span tags. Transitions seen in training
+        are always allowed.
     """
     n = len(tags)
     scheme = None
@@ -112,7 +113,7 @@ def recode(tags: Sequence[str], starts: np.ndarray, scheme: str) -> tuple[np.nda
     return codes[roles], list(order)
 
 
-#: The roles of a token in a span, in the order in which `spans.LETTERS` has them.
+#: The roles of a token in a span, in the order of `spans.LETTERS`.
 _FIRST, _INNER, _LAST, _ONLY = range(4)
 
 
@@ -148,19 +149,19 @@ def make_lexicon(
     called: Sequence[str],
     width: int,
 ) -> Lexicon:
-    """The dictionary of the labels that words may have.
+    """The lexicon: the labels that words may have.
 
     Parameters
     ----------
     asked : None, True, int, or dict from words to tags
-        None: every word may have every tag. A number: words that were seen at least this often
-        may only have the tags they were seen with; True means 20.
+        None: every word may have every tag. A number: words seen at least this often may only
+        have the tags they were seen with; True means 20.
     words, labels
         The training words and their labels.
     tags : sequence of str
         The tags that the labels stand for.
     called : sequence of str
-        The user's names of the tags, which may be of another scheme.
+        The tags as users see them, possibly in another scheme.
     width : int
         Numbers per row of scores.
     """
@@ -170,7 +171,7 @@ def make_lexicon(
         for word, its in asked.items():
             if not its or isinstance(its, str) or not set(its) <= set(names):
                 raise DataError(
-                    f"tag_dictionary: {word!r} has {its!r}; give a list of some of the tags"
+                    f"tag_dictionary: {word!r} has {its!r}; give a list of tags from"
                     f" {', '.join(names[:8])}{', ...' if len(names) > 8 else ''}"
                 )
         known = {

@@ -14,23 +14,23 @@ from widemargin.data.encode.tokens import Tokens
 from widemargin.loops.sequences.templates import note_first
 from widemargin.modelfile import pack_strings, unpack_strings
 
-#: How hard names are compressed: 1 is the quickest.
+#: Compression level of the names; 1 is the fastest.
 _LEVEL = 1
-#: Gives the names of some rows, by their positions.
+#: Returns the names of some rows, given their positions.
 Make = Callable[[np.ndarray], list[str]]
 
 
 class FeatureNames:
     """The names of rows, computed on demand.
 
-    A row that several features share (hashes collide) has the name of the first one seen. A name
-    is a template with the values found there: word[-1]=the|pos[0]=NN.
+    A row shared by several features (because their hashes collide) has the name of the first one
+    seen. A name is a template with the values found there: word[-1]=the|pos[0]=NN.
 
     Parameters
     ----------
     prepare : callable
-        Gives the rows that have names, in ascending order, and a function that gives the names of
-        some of them, by their positions among these rows.
+        Returns the rows that have names, in ascending order, and a function that returns the
+        names of some of them, given their positions among these rows.
     """
 
     def __init__(self, prepare: Callable[[], tuple[np.ndarray, Make]]) -> None:
@@ -54,11 +54,11 @@ class FeatureNames:
         return [next(names) if one else None for one in known.tolist()]
 
     def find(self, name: str) -> int | None:
-        """The row of a name, or None."""
+        """The row with a name, or None."""
         return self._found.get(name)
 
     def pack(self, rows: np.ndarray) -> dict[str, np.ndarray]:
-        """The names of rows as arrays for a file, compressed: templates and words come again."""
+        """The names of rows as arrays for a file, compressed because templates and words repeat."""
         packed = pack_strings("names", [name or "" for name in self.of(rows)])
         packed["names.sizes"] = np.diff(packed.pop("names.ends"), prepend=0).astype(np.uint32)
         pieces = {name: zlib.compress(part.tobytes(), _LEVEL) for name, part in packed.items()}
@@ -68,7 +68,7 @@ class FeatureNames:
         }
 
     def renumbered(self, kept: np.ndarray) -> FeatureNames:
-        """The names of some rows, which are now rows 1, 2, ..."""
+        """The names of the kept rows, renumbered 1, 2, ..."""
 
         def prepare() -> tuple[np.ndarray, Make]:
             names = [name or "" for name in self.of(kept)]
@@ -86,9 +86,9 @@ class FeatureNames:
         size: int,
         numbers: Mapping[str, int],
     ) -> FeatureNames:
-        """Names made from the training sentences; ids() gives their features.
+        """Names made from the training sentences; `ids()` returns the rows of their features.
 
-        `numbers` are the names of the last rows, which are no features of templates.
+        `numbers` are the names of the last rows, which do not come from templates.
         """
 
         def prepare() -> tuple[np.ndarray, Make]:
@@ -132,7 +132,7 @@ class FeatureNames:
 
 
 def _unpack_names(arrays: dict[str, np.ndarray]) -> list[str]:
-    """Undo `FeatureNames.pack`; before format 4 names were not compressed."""
+    """Undo `FeatureNames.pack`; before format 4, names were not compressed."""
     if "names.sizes" not in arrays:
         return unpack_strings("names", arrays)
     parts = [

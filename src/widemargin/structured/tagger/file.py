@@ -1,4 +1,4 @@
-"""The arrays and the description of a tagger for its file."""
+"""A tagger as arrays and a description, the contents of its file."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from widemargin.structured.tagger.feature_names import FeatureNames
 from widemargin.structured.tagger.weights import row_width, transition_rows
 from widemargin.training.history import History
 
-#: Wider beams are not believed: their states would fill the memory.
+#: Files with wider beams are rejected: their states would fill the memory.
 _WIDEST = 1 << 16
 
 
@@ -124,16 +124,16 @@ def unpack_tagger(arrays: dict[str, np.ndarray], about: dict[str, Any]) -> dict[
         "certificate": None if certificate is None else RunCertificate(**certificate),
         "names": FeatureNames.stored(rows, arrays) if about["names"] else None,
         "half": about["half"],
-        "temperature": about.get("temperature", 1.0),  # files of 0.1 have none
+        "temperature": about.get("temperature", 1.0),  # files from version 0.1 have none
         "known": arrays["known"],
         "numbers": numbers,
     }
 
 
 def _table_of(model: Any) -> tuple[np.ndarray, float]:
-    """The weights for a file, and what they must be multiplied with.
+    """The weights for a file, and the factor to multiply them by.
 
-    Weights that are whole multiples of the unit, as `smaller` makes them, are saved as such.
+    Weights that are integer multiples of the unit, as `smaller` makes them, are saved as integers.
     """
     if model.half:
         return model.W.astype(np.float16), 1.0
@@ -144,7 +144,7 @@ def _table_of(model: Any) -> tuple[np.ndarray, float]:
 
 
 def _check_sizes(W: np.ndarray, labels: int, order: Any, beam: Any) -> None:
-    """Raise a ValueError unless weights are those of this many labels, behind those of features."""
+    """Raise a ValueError unless the weights fit the number of labels, the order and the beam."""
     if order not in (1, 2) or type(beam) is not int or not 0 <= beam <= _WIDEST:
         raise ValueError(f"a tagger of order {order!r:.20} with a beam of {beam!r:.20}")
     if not labels or len(W) <= transition_rows(labels, order):
@@ -153,7 +153,7 @@ def _check_sizes(W: np.ndarray, labels: int, order: Any, beam: Any) -> None:
 
 
 def _check_index(index: Index, features: int) -> None:
-    """Raise a ValueError unless every hash leads to one of the rows of features."""
+    """Raise a ValueError unless every hash leads to a feature row."""
     size = len(index.keys) or len(index.rows) or features
     check_places("index.rows", index.rows, features)
     if len(index.keys):
@@ -164,7 +164,7 @@ def _check_index(index: Index, features: int) -> None:
 
 
 def _check_lexicon(lexicon: Lexicon, width: int) -> None:
-    """Raise a ValueError unless every word leads to one of the rows of masks."""
+    """Raise a ValueError unless every word leads to a row of masks."""
     check_shape("lexicon.masks", lexicon.masks, (max(1, len(lexicon.masks)), width))
     check_shape("lexicon.rows", lexicon.rows, lexicon.keys.shape, kinds="u")
     check_places("lexicon.rows", lexicon.rows, len(lexicon.masks))
@@ -173,13 +173,13 @@ def _check_lexicon(lexicon: Lexicon, width: int) -> None:
 
 
 def _check_table(name: str, keys: np.ndarray) -> None:
-    """Raise a ValueError unless a search in a table of hashes ends: at a key, or an empty place."""
+    """Raise a ValueError unless every lookup in a hash table ends, at a key or an empty slot."""
     if keys.dtype != np.uint64 or len(keys) & (len(keys) - 1) or np.all(keys):
-        raise ValueError(f"{name} is not a table of hashes")
+        raise ValueError(f"{name} is not a hash table")
 
 
 def _unpack_dense(arrays: dict[str, np.ndarray], features: int) -> tuple[np.ndarray, np.ndarray]:
-    """The weights of a file whose rows are whole, and which rows of features it has."""
+    """The weights of a file that stores whole rows, and which feature rows it has."""
     saved, rows = arrays["W"].astype(np.float32), arrays["rows"]
     check_room((features, saved.shape[1]), np.float32, saved.nbytes)
     check_places("rows", rows, features)
@@ -190,9 +190,9 @@ def _unpack_dense(arrays: dict[str, np.ndarray], features: int) -> tuple[np.ndar
 
 
 def _pack_index(index: Index) -> dict[str, np.ndarray]:
-    """The arrays of an index without what is empty: a bit says which places are taken.
+    """The arrays of an index without its empty slots; one bit per slot says whether it is taken.
 
-    Without keys the rows that are taken are 1, 2, 3 and so on, and need not be stored.
+    Without keys, the rows are 1, 2, 3 and so on, and need not be stored.
     """
     taken = index.keys != 0 if len(index.keys) else index.rows != 0
     packed = {"index.taken": pack_flags(taken), "index.keys": index.keys[index.keys != 0]}

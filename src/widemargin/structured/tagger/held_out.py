@@ -1,4 +1,4 @@
-"""The score of a tagger on held-out sentences, while it learns."""
+"""The score of a tagger on held-out sentences during training."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from widemargin.structured.tagger.model import TaggerModel, share_right
 
 
 class HeldOutScore:
-    """Scores weights on held-out sentences: by spans if the tags are span tags."""
+    """Scores weights on held-out sentences, by spans if the tags are span tags."""
 
     def __init__(self, model: TaggerModel, corpus: Corpus, tags: list[str]) -> None:
         self.model, self.corpus, self.tags = model, corpus, tags

@@ -9,7 +9,7 @@ import numpy as np
 
 
 def known_words(words: Sequence[str]) -> np.ndarray:
-    """Checksums of words, sorted, as a model keeps them."""
+    """Sorted checksums of words, as a model stores them."""
     return np.unique(_checksums(list(set(words))))
 
 

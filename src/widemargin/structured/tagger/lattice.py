@@ -1,4 +1,4 @@
-"""All ways to tag one sentence: the best ones, their leads, and what tells them apart."""
+"""All ways to tag one sentence: the best ones, their leads, and how they differ."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _NO_LEXICON = Lexicon(
 
 @dataclass(frozen=True, eq=False)
 class Lattice:
-    """All ways to tag one sentence, with what their scores are made of.
+    """All ways to tag one sentence, with the parts of their scores.
 
     Attributes
     ----------
@@ -42,19 +42,19 @@ class Lattice:
     starts : array
         Where it starts and ends.
     templates : Templates
-        What makes its features.
+        The feature templates.
     reader : Reader
-        What finds the rows of its features.
+        Finds the rows of its features.
     weights : Answering
         The weights, in units.
     labels : list of str
         The labels.
     order : int
-        How many labels before a token its score depends on.
+        How many previous labels the score of a label depends on.
     numbers : Numbers or None
-        The numbers of the tokens.
+        The numeric features of the tokens.
     names : sequence of str
-        What the numbers are called, by their row.
+        The names of the numeric features, by their row.
     """
 
     tokens: Tokens
@@ -69,7 +69,7 @@ class Lattice:
 
     @cached_property
     def scores(self) -> np.ndarray:
-        """The scores of all labels for each word, in units, without the transitions.
+        """The scores of all labels for each word, in units, without transitions.
 
         Minus infinity where a word may not have a label.
         """
@@ -80,7 +80,7 @@ class Lattice:
         if m and len(self.reader.lexicon.keys):
             through = np.empty((m, n))
             score_through(s, m, n, D, self.order, 0.0, through)
-            if not np.isfinite(through.max()):  # as in tagging: the transitions alone decide
+            if not np.isfinite(through.max()):  # as in tagging: only transitions constrain labels
                 reader = self.reader._replace(lexicon=_NO_LEXICON)
                 score_sentence(*self.tokens, reader, self.starts, 0, W, self.numbers, n, s)
         return s
@@ -102,7 +102,7 @@ class Lattice:
     def n_best(self, n: int, scores: np.ndarray | None = None) -> list[tuple[np.ndarray, float]]:
         """The n best ways to label the sentence with their scores, best first.
 
-        `scores` are used instead of those of the weights, if given.
+        `scores`, if given, replace those of the weights.
         """
         m = self.tokens.n
         if m == 0:
@@ -126,7 +126,7 @@ class Lattice:
     def best_without(self, token: int, forbidden: np.ndarray) -> np.ndarray | None:
         """The best labels of all tokens if some are forbidden at one; None if that is impossible.
 
-        `forbidden` tells of every label whether it is.
+        `forbidden` says for every label whether it is forbidden.
         """
         scores = self.scores.copy()
         scores[token, : len(self.labels)][forbidden] = -np.inf
@@ -134,10 +134,10 @@ class Lattice:
         return found[0][0] if found else None
 
     def reasons(self, path: np.ndarray, rival: np.ndarray, token: int) -> list[Reason]:
-        """What tells two ways to tag the sentence apart: their shares add up to the lead of `path`.
+        """The features in which two taggings differ; their shares add up to the lead of `path`.
 
-        A feature of both has the difference of its weights for the two labels. Features of other
-        tokens than `token` tell where they are.
+        The share of a common feature is the difference of its weights for the two labels. The
+        names of features of other tokens than `token` say where they are.
         """
         return [
             Reason(self._placed(name, at, token), value, weight, value * weight, None)
@@ -157,7 +157,7 @@ class Lattice:
     def _of_words(
         self, path: np.ndarray, rival: np.ndarray, at: int
     ) -> Iterator[tuple[str, float, float]]:
-        """The features of one token that are made of words, if its two labels differ."""
+        """The template features of one token, if its two labels differ."""
         if path[at] == rival[at]:
             return
         rows = self.weights.W[self.ids[at]].astype(np.float64)
@@ -169,7 +169,7 @@ class Lattice:
     def _of_numbers(
         self, path: np.ndarray, rival: np.ndarray, at: int
     ) -> Iterator[tuple[str, float, float]]:
-        """The numbers of one token, if its two labels differ."""
+        """The numeric features of one token, if its two labels differ."""
         if path[at] == rival[at] or self.numbers is None:
             return
         some = slice(int(self.numbers.starts[at]), int(self.numbers.starts[at + 1]))
@@ -183,7 +183,7 @@ class Lattice:
     def _of_labels(
         self, path: np.ndarray, rival: np.ndarray, at: int
     ) -> Iterator[tuple[str, float, float]]:
-        """The features of one token that are made of the labels around it."""
+        """The transition features of one token."""
         before, after = self._transitions(path, at), self._transitions(rival, at)
         for name in dict.fromkeys([*before, *after]):
             if name in before and name in after:
@@ -194,7 +194,7 @@ class Lattice:
                 yield name, value, weight
 
     def _transitions(self, path: np.ndarray, at: int) -> dict[str, float]:
-        """The weights of what stands around a token's label, by name."""
+        """The weights of the transitions around a token's label, by name."""
         n = len(self.labels)
         rows = self.weights.W[len(self.weights.W) - transition_rows(n, self.order) :]
         before = int(path[at - 1]) if at > 0 else n

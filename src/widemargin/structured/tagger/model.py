@@ -113,9 +113,9 @@ class TaggerModel:
     half : bool
         Whether all weights are 16-bit floats, and saved as such.
     temperature : float
-        The temperature of `marginals`, as `calibrate` of a Tagger finds it.
+        The temperature of `marginals`, as found by `Tagger.calibrate`.
     numbers : dict of str to int
-        The features that are numbers, and their rows.
+        The numeric features, and their rows.
     """
 
     #: The class that trains such models.
@@ -143,18 +143,18 @@ class TaggerModel:
 
     @property
     def called(self) -> str:
-        """A short name for what it is."""
+        """A short name for this kind of model."""
         return f"tagger of {self.column!r}"
 
     def facts(self) -> list[tuple[str, Any]]:
-        """More lines for the table of what was trained."""
+        """More lines for the table that describes the model."""
         scheme = self.scheme or "no spans"
         if self.given_scheme:
             scheme = f"{self.given_scheme}, learned as {self.scheme}"
         calibrated = [] if self.temperature == 1.0 else [("temperature", f"{self.temperature:.4g}")]
         return [
             ("column", self.column),
-            ("order", f"{self.order} (tags before that a tag depends on)"),
+            ("order", f"{self.order} (previous tags that a tag depends on)"),
             ("search", f"beam of {self.beam}" if self.beam else "exact (Viterbi)"),
             ("scheme", scheme),
             ("templates", f"{len(self.templates)}: {', '.join(self.templates.written)}"),
@@ -197,7 +197,7 @@ class TaggerModel:
         return Search(len(self.tags), self.order, self.beam or None, WHOLE, 0.0)
 
     def __getstate__(self) -> dict[str, Any]:
-        # Cached values are computed again.
+        # Cached values are not pickled; they are recomputed on demand.
         return {name: getattr(self, name) for name in self.__dataclass_fields__}
 
     # Tagging
@@ -208,8 +208,8 @@ class TaggerModel:
         Parameters
         ----------
         words : list of str
-            Or tuples of a word and the other columns that the templates use; or dicts of features,
-            if the tagger was trained on such; or a sentence of a corpus.
+            Also tuples of a word and the other columns that the templates use, dicts of features
+            if the tagger was trained on them, or a sentence of a corpus.
         **columns
             Other columns of the sentence by name, such as pos=["DT", "NN"].
         """
@@ -229,7 +229,7 @@ class TaggerModel:
         return inputs.read(found), starts, self._numbers_of(values)
 
     def _numbers_of(self, values: TokenValues | None) -> Numbers | None:
-        """The numbers of tokens with their weights, if there are any that it learned."""
+        """The numeric features of tokens with their weights, if any were learned."""
         if values is None or not self.numbers:
             return None
         return numbers_of(values.recoded(self._number_places), self.answering_weights.V)
@@ -239,7 +239,7 @@ class TaggerModel:
         return {name: place for place, name in enumerate(self.numbers)}
 
     def read_sentences(self, sentences: Any, tags: Any = None) -> Corpus:
-        """Sentences, and their tags if given, as a corpus with the columns that it needs."""
+        """Sentences, and their tags if given, as a corpus with the columns the tagger needs."""
         return corpus_of(sentences, tags, self.templates.columns.inputs, self.numbers)
 
     def codes(
@@ -247,7 +247,7 @@ class TaggerModel:
     ) -> np.ndarray:
         """The tags of all tokens of a corpus, as indices into `tags`.
 
-        `words`, if they were read before, serve a tagger that needs no other columns.
+        `words`, if already read, are used by a tagger that needs no other columns.
         """
         tokens = words
         if tokens is None or self.templates.columns.inputs:
@@ -298,7 +298,7 @@ class TaggerModel:
         return TagLists(flat[a:b] for a, b in pairwise(corpus.starts.tolist()))
 
     def score(self, sentences: Any, tags: Any = None, column: str | int | None = None) -> float:
-        """The share of tokens whose tag is right; tags as in `Tagger.fit`."""
+        """The share of tokens tagged correctly; tags as in `Tagger.fit`."""
         corpus, right = self._with_tags(sentences, tags, column)
         return share_right(self.flat_tags(corpus), right)
 
@@ -309,7 +309,7 @@ class TaggerModel:
         corpus = self.read_sentences(sentences, tags)
         named = "tag" if tags is not None else self.column if column is None else column
         if not corpus.tokens:
-            raise DataError(f"{corpus.source}: there is no token to score")
+            raise DataError(f"{corpus.source}: there are no tokens to score")
         return corpus, corpus.column(named)
 
     def n_best(self, words: Sequence[Any], n: int = 5, **columns: Sequence[str]) -> list[Answer]:
@@ -322,8 +322,8 @@ class TaggerModel:
         """How certain each tag is.
 
         The margin of a token is the lead of the best tags over the best ones with another tag at
-        this token; infinite if no other tag is allowed there. (Tags are told apart as `predict`
-        gives them.) It is exact, also for a tagger that searches with a beam.
+        this token; infinite if no other tag is allowed there. (Tags are compared as `predict`
+        returns them.) It is exact, even for a tagger that uses beam search.
 
         Parameters
         ----------
@@ -364,18 +364,18 @@ class TaggerModel:
 
             P(y | x) = exp(score(x, y) / T) / sum over all y' of exp(score(x, y') / T)
 
-        summed over all ways y to tag the sentence x that have the tag at this token (by the
-        forward-backward algorithm). A perceptron's scores are no log-probabilities: what it learns
-        does not depend on their scale. `calibrate` finds the temperature T at which held-out tags
-        are most probable.
+        summed over all taggings y of the sentence x that have the tag at this token (by the
+        forward-backward algorithm). A perceptron's scores are not log-probabilities: what it
+        learns does not depend on their scale. `calibrate` finds the temperature T at which
+        held-out tags are most probable.
 
         Parameters
         ----------
         sentences : one sentence as in `tag`, or many as in `predict`
             What to tag.
         temperature : float or None
-            Larger than 0; the lower, the more certain. None for that of the model, which is 1
-            unless it was calibrated.
+            Larger than 0; the lower, the more certain. None for the temperature of the model,
+            which is 1 unless it was calibrated.
         n_jobs : int or None
             Number of threads; -1 for one per core.
         **columns
@@ -396,13 +396,13 @@ class TaggerModel:
         Parameters
         ----------
         sentences, tags, column
-            Tagged sentences as in `score`, which must not be those that it learned from.
+            Tagged sentences as in `score`, which must not be the training sentences.
         """
         corpus, right = self._with_tags(sentences, tags, column)
         return best_temperature(self, corpus, right)
 
     def with_temperature(self, temperature: float) -> TaggerModel:
-        """The same model with another temperature of its `marginals`, which is saved with it."""
+        """The same model with another temperature for `marginals`, which is saved with it."""
         check_positive("temperature", temperature)
         return replace(self, temperature=float(temperature))
 
@@ -412,16 +412,16 @@ class TaggerModel:
         """Which features made the tag of one token win over the best other one.
 
         The best tags of the sentence are compared with the best ones that have another tag at this
-        token. Their shares, those of all features, add up to the score, which is the token's
-        margin. Features are named as the templates are; tag[-1] is the tag before. If the rival
-        changes other tags as well, their features tell at which word.
+        token. The shares of all features add up to the score, which is the token's margin.
+        Features are named like the templates; tag[-1] is the previous tag. If the rival differs in
+        other tags as well, the names of their features say at which word.
 
         Parameters
         ----------
         words : as in `tag`
             The sentence.
         token : int
-            Its place in the sentence, counted from 0; negative from the end.
+            Its position in the sentence, counted from 0; negative positions count from the end.
         top : int or None
             Maximum number of features to return, the most influential first; None for all.
         **columns
@@ -468,11 +468,11 @@ class TaggerModel:
         corpus : Corpus
             The sentences.
         temperature : float
-            0 for the best way to tag the sentence with the label there, else for the sum over all.
+            0 scores the best tagging with the label there; otherwise the sum over all of them.
         n_jobs : int or None
             Number of threads.
         keep : callable
-            Called with the places of some tokens and the scores (tokens, labels) there.
+            Called with the positions of some tokens and their scores (tokens, labels).
         """
         tokens = self.templates.columns.read(word_columns(corpus))
         starts = frozen(corpus.starts.astype(np.uint64))
@@ -491,15 +491,15 @@ class TaggerModel:
 
     @cached_property
     def shown_tags(self) -> list[str]:
-        """The tags as `predict` gives them, sorted (of an IOB1 tagger as in IOB2).
+        """The tags as `predict` returns them, sorted (for IOB1, as in IOB2).
 
-        `tags` are those that it learned, which may be of another scheme.
+        `tags` are those that were learned, which may be in another scheme.
         """
         return sorted(set(self._plain.tolist()))
 
     @cached_property
     def shown_places(self) -> np.ndarray:
-        """Of every label its place among `shown_tags`."""
+        """The position of every label in `shown_tags`."""
         return np.searchsorted(self.shown_tags, self._plain.tolist())
 
     def lead(self, words: Sequence[Any], labels: np.ndarray, **columns: Sequence[str]) -> float:
@@ -534,14 +534,14 @@ class TaggerModel:
         """Remove every feature whose weights are all at most `threshold` in absolute value.
 
         With threshold 0 no prediction changes; compare `score` before and after to see what a
-        higher one costs.
+        higher threshold costs.
         """
         check_not_negative("threshold", threshold, infinite=True)
         large = np.abs(self.W[: self.features]).max(axis=1) > threshold
         return self._compact(np.flatnonzero(large).astype(np.uint32))
 
     def _compact(self, kept: np.ndarray) -> TaggerModel:
-        """Keep only some rows of features; all others share row 0, which is empty."""
+        """Keep only some feature rows; all other features share row 0, which is empty."""
         R = self.features
         W = np.concatenate([np.zeros((1, self.W.shape[1]), np.float32), self.W[kept], self.W[R:]])
         names = None if self.names is None else self.names.renumbered(kept)
@@ -553,7 +553,7 @@ class TaggerModel:
     def rounded(self) -> TaggerModel:
         """The same model with all weights rounded to 16 bits, which halves the file.
 
-        Compare `score` before and after; on texts, hardly one tag in ten thousand changes.
+        Compare `score` before and after; on text, hardly one tag in ten thousand changes.
         """
         return replace(self, W=half_precision(self.W), half=True)
 
@@ -572,7 +572,7 @@ class TaggerModel:
     # Files
 
     def save(self, path: str | os.PathLike[str], names: bool = True) -> None:
-        """Save the model to a file, which is smaller without the names of its features."""
+        """Save the model to a file; it is smaller without the names of its features."""
         write_model_file(path, *self.contents(names))
 
     def contents(self, names: bool = True) -> tuple[dict[str, np.ndarray], dict[str, Any]]:

@@ -63,12 +63,12 @@ class NamedWeights(NamedTuple):
 
     def _known_names(self) -> FeatureNames:
         if self.names is None:
-            raise DataError("the names of the features were not saved; save with names=True")
+            raise DataError("the feature names were not saved: save the model with names=True")
         return self.names
 
     def _code(self, tag: str) -> int:
         if tag not in self.tags:
-            raise DataError(f"there is no tag {tag!r}; there are {', '.join(self.tags)}")
+            raise DataError(f"there is no tag {tag!r}; the tags are {', '.join(self.tags)}")
         return self.tags.index(tag)
 
 
@@ -77,7 +77,7 @@ def transition_weights(
 ) -> dict[tuple[str | None, str | None], float]:
     """The weights of transitions by (tag, next tag), see `TaggerModel.transitions`.
 
-    `T` are the rows of weights that belong to transitions.
+    `T` holds the rows of weights that belong to transitions.
     """
     n, names = len(tags), [*tags, None]
     found: dict[tuple[str | None, str | None], float] = {}

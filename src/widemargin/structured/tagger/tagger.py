@@ -68,13 +68,13 @@ _UPDATES = {"whole": WHOLE, "early": EARLY, "max-violation": VIOLATION}
 #: Schemes whose tags can be converted to IOB2 one at a time.
 _LEARNED_AS = ("IOBES", "BILOU", "IOB2")
 _RULES = ("perceptron", "pa", "pa1", "pa2")
-#: More tags than this are surely a mistake, and would need very wide rows.
+#: More tags than this are almost certainly a mistake, and would need very wide rows.
 _MOST_TAGS = 4096
 
 
 @dataclass(eq=False, repr=False)
 class Tagger(CertifiedEstimator[TaggerModel]):
-    """Tag sequences: the structured perceptron and its large-margin relative.
+    """Tag sequences with a structured perceptron or its large-margin variant.
 
         score(x, y) = sum over tokens of w . f(x, i, y_i) + transitions
         y* = argmax over y of score(x, y)                      (Viterbi)
@@ -86,21 +86,22 @@ class Tagger(CertifiedEstimator[TaggerModel]):
         How many previous tags the score of a tag depends on.
     templates : "auto" or list of str
         Feature templates such as "word[0]", "suffix3[-1]" or "pos[-1]|pos[0]"; see
-        `widemargin.data.encode.templates`. "auto" chooses them by the tags and the input columns.
+        `widemargin.data.encode.templates`. "auto" chooses them from the tags and the input
+        columns.
     rule : {"perceptron", "pa", "pa1", "pa2"}
         How far to step after a mistake. The pa rules (MIRA) step just far enough for the right
-        tags to lead by the number of wrong tags; pa1 steps at most C.
+        tags to lead by the number of wrong tags; pa1 caps the step at C.
     C : float
-        The longest step of pa1; the softness of pa2.
+        The largest step of pa1; the softness of pa2.
     epochs : int
         Maximum number of passes over the sentences.
     keep : {"average", "last"}
-        Which weights to predict with.
+        Which weights to predict with: their average over the training, or the last ones.
     committee : int
-        Train this many times, in different orders, and average the weights. A committee of 4
-        halves the random variation of the weights.
+        Train this many times, with the sentences in different orders, and average the weights. A
+        committee of 4 halves the random variation of the weights.
     bits : int or None
-        Features are hashed into 2^bits rows of weights; None keeps an exact dictionary instead.
+        Features are hashed into 2^bits rows of weights; None uses an exact dictionary instead.
     scheme : {"IOBES", "BILOU", "IOB2", None}
         Span tags in IOB1 or IOB2 are converted to this scheme for training, and predictions are
         converted back; None trains on the tags as they are.
@@ -116,20 +117,20 @@ class Tagger(CertifiedEstimator[TaggerModel]):
     beam : int
         How many tags (for order 2: pairs of tags) the beam keeps per token.
     update : {"max-violation", "early", "whole"}
-        What to correct when the beam has lost the right tags: the prefix of the sentence where
-        they are furthest behind, the prefix up to where they were lost, or the whole sentence.
+        What to update when the right tags fall off the beam: the prefix of the sentence where
+        they are furthest behind, the prefix up to where they fell off, or the whole sentence.
     cost_augmented : bool
-        While learning, search with a bonus of 1 for each wrong tag.
+        During training, search with a bonus of 1 for each wrong tag.
     shuffle : bool
         Whether to visit the sentences in a new order in every epoch.
     validation : float, path, Corpus or (sentences, tags)
-        A share of the sentences to hold out, or other sentences; they are scored after every
-        epoch, and the best weights are kept.
+        The share of the sentences to hold out, or a separate held-out set. It is scored after
+        every epoch, and the best weights are kept.
     patience : int or None
-        Stop when that score has not improved for this many epochs; None only measures it, and
-        keeps the last weights.
+        Stop when the held-out score has not improved for this many epochs. With None the score
+        is only measured, and the last weights are kept.
     max_seconds : float or None
-        Stop after this time.
+        Stop after this many seconds.
     n_jobs : int or None
         How many members of a committee to train in parallel; -1 for one per core. The result
         does not depend on it.
@@ -199,14 +200,14 @@ class Tagger(CertifiedEstimator[TaggerModel]):
         ----------
         sentences : list of sentences, Corpus, path or dict of columns
             Sentences are lists of words; of tuples of a word and its other columns (pos, chunk); or
-            of dicts of features, as CRFsuite takes them ({"lower": "the", "size": 3.0}), which are
-            then used instead of templates (numbers also beside templates that are given); see
-            `docs/structured.md`. Or columns by name, the words first; or a file that `read_conll`
-            can read.
+            of dicts of features, as in CRFsuite ({"lower": "the", "size": 3.0}), which replace the
+            templates (numeric features can also be combined with explicit templates); see
+            `docs/structured.md`. A dict holds columns by name, the words first; a path is a file
+            that `read_conll` can read.
         tags : list of lists of str
-            A tag for each word, unless a column of the corpus has them.
+            A tag for each word; not needed if a column of the corpus holds the tags.
         column : str or int
-            The column of the tags in a corpus; by default upos in CoNLL-U, else the last.
+            The corpus column that holds the tags; by default upos in CoNLL-U, else the last one.
         watch : callable
             Called with the progress so far; return True to stop.
         checkpoint : path
@@ -237,14 +238,14 @@ class Tagger(CertifiedEstimator[TaggerModel]):
         }
 
     def _check(self, corpus: Corpus, column: str) -> list[str]:
-        """The columns besides the words that templates may use."""
+        """Check the corpus, and return the columns besides the words that templates may use."""
         if not corpus.tokens:
-            raise DataError(f"{corpus.source}: there is no token to learn from")
+            raise DataError(f"{corpus.source}: there are no tokens to learn from")
         if column == corpus.names[0]:
-            only = "there is one column only, " if len(corpus.names) == 1 else ""
+            only = "there is only one column, and " if len(corpus.names) == 1 else ""
             raise DataError(
                 f"{corpus.source}: {only}{column!r} holds the words; the tags must be in another"
-                " column between blanks or tabs"
+                " column, separated by spaces or tabs"
             )
         if set(corpus.column(column)) == {"_"}:
             raise DataError(
@@ -272,7 +273,7 @@ class Tagger(CertifiedEstimator[TaggerModel]):
             other = corpus_of(asked, tags, inputs or BESIDE, numbers)
             column = column if tags is None else "tag"
         if not other.tokens:
-            raise DataError(f"{other.source}: there is no token to score")
+            raise DataError(f"{other.source}: there are no tokens to score")
         return corpus, (other, other.column(column))
 
     def _learn(
@@ -324,10 +325,10 @@ class Tagger(CertifiedEstimator[TaggerModel]):
         )
 
     def _templates(self, tags: list[str], inputs: list[str], format: str) -> Templates:
-        """The templates that were given, or those that suit the tags and the input."""
+        """The given templates, or defaults that suit the tags and the input."""
         if not isinstance(self.templates, str):
             return Templates(self.templates)
-        if format == "dicts":  # the features of every token are its own
+        if format == "dicts":  # every token brings its own features
             return Templates(["bias", *(f"{name}[0]" for name in inputs)])
         return Templates(default_templates(tags, inputs))
 
@@ -376,7 +377,7 @@ class Tagger(CertifiedEstimator[TaggerModel]):
         return *recode(cells, corpus.starts, self.scheme), given
 
     def _settings(self, tags: int) -> TaggerSettings:
-        """The checked parameters in the form that training takes; wrong ones are named."""
+        """The parameters in the form that training takes, after checking them."""
         if self.bits is not None:
             check_whole("bits", self.bits, least=1, most=30, other="None")
         check_choice("order", self.order, (1, 2))
@@ -414,7 +415,7 @@ class Tagger(CertifiedEstimator[TaggerModel]):
 
     @property
     def classes_(self) -> np.ndarray:
-        """The tags that `predict` gives, sorted, as scikit-learn calls them."""
+        """The tags that `predict` returns, sorted; scikit-learn's name for them."""
         return np.array(self._fitted.shown_tags)
 
     def tag(self, words: Sequence[Any], **columns: Sequence[str]) -> list[str]:
@@ -426,7 +427,7 @@ class Tagger(CertifiedEstimator[TaggerModel]):
         return self._fitted.predict(sentences, n_jobs)
 
     def score(self, sentences: Any, tags: Any = None, column: str | int | None = None) -> float:
-        """The share of tokens whose tag is right."""
+        """The share of tokens tagged correctly."""
         return self._fitted.score(sentences, tags, column)
 
     def n_best(self, words: Sequence[Any], n: int = 5, **columns: Sequence[str]) -> list[Answer]:
@@ -448,9 +449,9 @@ class Tagger(CertifiedEstimator[TaggerModel]):
         return self._fitted.marginals(sentences, temperature, n_jobs, **columns)
 
     def calibrate(self, sentences: Any, tags: Any = None, column: str | int | None = None) -> float:
-        """Find the temperature of `marginals` that suits held-out sentences best, and keep it.
+        """Set the temperature of `marginals` to the one that fits held-out sentences best.
 
-        It is saved with the model, and `widemargin tag --proba` uses it. See
+        The temperature is saved with the model, and `widemargin tag --proba` uses it. See
         `TaggerModel.calibrate`.
 
         Returns
@@ -480,7 +481,7 @@ class Tagger(CertifiedEstimator[TaggerModel]):
         Returns
         -------
         RunCertificate
-            With the margin on these sentences (negative if some tags are wrong) and the bound.
+            The margin on these sentences (negative if some tags are wrong) and the bound.
         """
         model = self._fitted
         corpus = corpus_of(sentences, tags, numbers=model.numbers)
@@ -488,7 +489,7 @@ class Tagger(CertifiedEstimator[TaggerModel]):
         labels, names, _ = self._labels(corpus.column(name), corpus)
         unknown = set(names) - set(model.tags)
         if unknown:
-            raise DataError(f"{corpus.source}: the tag {min(unknown)!r} was not learned")
+            raise DataError(f"{corpus.source}: the tag {min(unknown)!r} was not seen in training")
         labels = np.array([model.tags.index(tag) for tag in names], np.uint32)[labels]
         margin = min(leads_of_sentences(model, corpus, labels)) / model.norm
         run = model.certificate

@@ -47,7 +47,7 @@ from widemargin.training.checkpoints import Checkpoints
 from widemargin.training.history import History
 from widemargin.training.run import Counts, Moment, Run, Stops, Watch
 
-#: Tokens between two checks of the clock: less than a tenth of a second.
+#: Tokens between two checks of the clock; takes less than a tenth of a second.
 _PIECE = 1 << 16
 #: Rows of weights that are averaged at once.
 _BLOCK = 1 << 12
@@ -72,12 +72,12 @@ class EncodedCorpus(NamedTuple):
     starts: np.ndarray
     ids: np.ndarray
     where: Index
-    size: int  # rows of weights that features have
-    values: TokenValues | None = None  # numbers of tokens, whose rows are the last ones of these
+    size: int  # number of feature rows
+    values: TokenValues | None = None  # numeric features of tokens, which have the last rows
 
 
 def encode_corpus(corpus: Corpus, templates: Templates, bits: int | None) -> EncodedCorpus:
-    """Compute all features once: rows by the first bits of their hashes, or by a dictionary."""
+    """Compute all features once; rows are the first bits of their hashes, or from a dictionary."""
     tokens = templates.columns.read(word_columns(corpus))
     more = 0 if corpus.values is None else len(corpus.values.names)
     starts = frozen(corpus.starts.astype(np.uint64))
@@ -102,7 +102,7 @@ def encode_corpus(corpus: Corpus, templates: Templates, bits: int | None) -> Enc
 
 
 def rows_of_numbers(encoded: EncodedCorpus) -> dict[str, int]:
-    """The names of the numbers that tokens have, and their rows of weights."""
+    """The names of the numeric features, and their rows of weights."""
     names = () if encoded.values is None else encoded.values.names
     return {name: encoded.size - len(names) + k for k, name in enumerate(names)}
 
@@ -114,7 +114,7 @@ def _reader(templates: Templates, index: Index, lexicon: Lexicon | None = None) 
 
 
 def read_again(encoded: EncodedCorpus, templates: Templates) -> np.ndarray:
-    """Compute the features of a corpus again, which saves keeping them in memory."""
+    """Recompute the features of a corpus, so that they need not stay in memory."""
     ids = np.empty(encoded.tokens.n * len(templates), np.uint32)
     read_ids(*encoded.tokens, _reader(templates, encoded.where), encoded.starts, ids)
     return frozen(ids)
@@ -132,7 +132,7 @@ class TaggerTraining(SentenceTraining):
     allowed : array of bool, (n + 1, n + 1)
         Which label may follow which.
     lexicon : Lexicon
-        Which labels words may have. While learning, the right one is always allowed.
+        Which labels words may have. During training, the right one is always allowed.
     settings : TaggerSettings
         How to learn.
     templates : int
@@ -191,10 +191,10 @@ class TaggerTraining(SentenceTraining):
         return Averaged(self.W, self.U, self.clock)
 
     def part(self, first: int, end: int) -> Callable[[np.random.Generator], TaggerTraining]:
-        """What makes a training of some sentences alone."""
+        """A function that makes a training on some of the sentences."""
         encoded, given, lexicon = self.encoded, self.given, self.lexicon
         a, b = (int(encoded.starts[place]) for place in (first, end))
-        # The features and the rows of the lexicon are known: nothing is looked up again.
+        # The features and the lexicon rows are known: nothing is looked up again.
         own = encoded._replace(
             tokens=Tokens(*(array[..., :0] for array in encoded.tokens)),
             starts=frozen(encoded.starts[first : end + 1] - encoded.starts[first]),
@@ -214,13 +214,13 @@ class TaggerTraining(SentenceTraining):
         )
 
     def start_from(self, W: np.ndarray) -> None:
-        """Begin with other weights than zero."""
+        """Start from given weights instead of zero."""
         self.W[:] = W
         search = self.settings.search
         self.D = transition_table(self.W, self.allowed, search.n, search.order)
 
     def cut(self, order: np.ndarray) -> list[np.ndarray]:
-        """Cut the order of an epoch into pieces of about as many tokens."""
+        """Cut the order of an epoch into pieces with about the same number of tokens."""
         return np.split(order, _cuts(self.sizes[order.astype(np.int64)]))
 
     def learn_piece(self, piece: np.ndarray, epoch: int, counts: Counts) -> None:
@@ -229,7 +229,7 @@ class TaggerTraining(SentenceTraining):
         counts.add(len(piece), int(tally.mistakes), int(tally.updates), float(tally.loss))
 
     def run(self, order: np.ndarray) -> Tally:
-        """Learn from sentences in an order."""
+        """Learn from sentences in this order."""
         tally = tagging_pass(
             self.given,
             order,
@@ -261,15 +261,15 @@ class TaggerTraining(SentenceTraining):
         return out
 
     def answer(self) -> np.ndarray:
-        """The weights to deploy when learning is over; the training weights are overwritten."""
+        """The weights to deploy after training; overwrites the training weights."""
         return self.deployed(in_place=True) if self._best is None else self._best
 
     def carried(self) -> dict[str, np.ndarray]:
-        """The weights, the table of transitions, and what makes the average."""
+        """The weights, the transition table, and the sums for the average."""
         return {"W": self.W, "D": self.D, "U": self.U, "clock": self.clock}
 
     def contents(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-        """As of every such training, and the length of the longest step's direction."""
+        """The contents of any such training, and the length of the longest feature difference."""
         arrays, about = super().contents()
         return arrays, {**about, "longest": float(self.longest)}
 
@@ -280,7 +280,7 @@ class TaggerTraining(SentenceTraining):
 
 
 def _lexicon_rows(tokens: Tokens, lexicon: Lexicon, labels: np.ndarray) -> np.ndarray:
-    """Of every token its row of the lexicon; the right label is always allowed."""
+    """The lexicon row of every token; the right label is always allowed."""
     if not len(lexicon.keys):
         return np.empty(0, np.uint32)
     rows = np.empty(tokens.n, np.uint32)
@@ -324,7 +324,7 @@ def learn_committee(
         See `widemargin.training.run.Run`. The watch is called for one of the members trained in
         parallel, and stops all of them by returning True.
     spread : callable, optional
-        Has the sentences learned from elsewhere.
+        Runs the training on the sentences elsewhere.
     """
     stopped, began = threading.Event(), time.monotonic()
 
@@ -379,9 +379,9 @@ def certify_run(
     if settings.search.beam:
         why = "a beam may miss the best tags"
     elif committee > 1:
-        why = "they are those of several runs"
+        why = "the mistakes are those of several runs"
     elif settings.search.cost:
-        why = "it learned more than its mistakes"
+        why = "it also learned from right answers whose lead was small"
     elif settings.rule.form != ERROR:
         why = "steps have different sizes"
     return RunCertificate(

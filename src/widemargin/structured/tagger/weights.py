@@ -59,9 +59,9 @@ class Answering(NamedTuple):
     """Weights in the form used to predict: integer multiples of a unit."""
 
     W: np.ndarray  # of int16; of float32 where 16 bits would be too coarse
-    D: np.ndarray  # of float32: what the dynamic program reads, see `loops.viterbi`
+    D: np.ndarray  # of float32: transitions for the dynamic program, see `loops.viterbi`
     unit: float  # a power of two
-    V: np.ndarray  # of float32: the rows of features that are numbers, which W has not
+    V: np.ndarray  # of float32: the rows of numeric features, which are not in W
 
 
 def answering(
@@ -71,8 +71,8 @@ def answering(
 
     The unit is the smallest power of two for which no weight exceeds 32,767 units. Because it is a
     power of two, scores are bit for bit the same as with the rounded weights themselves. If one
-    weight is so large that most others would be rounded away, all stay as they are. So do always
-    those of the rows `numbers`, whose weights are multiplied by numbers of any size.
+    weight is so large that most others would be rounded away, no weight is rounded. The rows
+    `numbers` are never rounded, because their weights are multiplied by numbers of any size.
     """
     V = W[list(numbers)].astype(np.float32)
     if len(V):
@@ -97,7 +97,7 @@ def answering(
 
 
 def numbers_of(values: TokenValues | None, V: np.ndarray) -> Numbers:
-    """The numbers of tokens as the loops read them, with the rows of weights of their names."""
+    """The numeric features of tokens as the loops read them, with their rows of weights."""
     if values is None:
         return Numbers(_NOTHING, _NO_ROWS, _NO_AMOUNTS, V)
     starts = frozen(values.starts.astype(np.uint64))
@@ -116,11 +116,11 @@ def half_precision(W: np.ndarray) -> np.ndarray:
 
 
 def rounded_weights(weights: Answering, bits: int) -> np.ndarray:
-    """Weights of which each row keeps this many bits, see `round_rows`."""
+    """The weights, each row rounded to this many bits, see `round_rows`."""
     if weights.W.dtype != np.int16 or len(weights.V):
         raise DataError(
-            "the weights differ so much in size, or belong to features that are numbers, that whole"
-            " numbers of 16 bits cannot stand for them; use prune or rounded instead"
+            "16-bit integers cannot represent these weights, because they differ too much in size"
+            " or belong to numeric features; use prune or rounded instead"
         )
     return round_rows(weights.W, bits) * np.float32(weights.unit)
 
@@ -130,7 +130,7 @@ def compact_index(index: Index, kept: np.ndarray, features: int) -> Index:
     place = np.zeros(features, np.uint32)
     place[kept] = np.arange(1, len(kept) + 1, dtype=np.uint32)
     keys, rows = index.keys, place[index.rows] if len(index.rows) else place
-    if len(keys):  # a smaller dictionary, without the features that are left out
+    if len(keys):  # a smaller dictionary, without the dropped features
         old_keys, old_rows = frozen(np.where(rows != 0, keys, np.uint64(0))), frozen(rows)
         keys = np.zeros(1 << (2 * len(kept) + 1).bit_length(), np.uint64)
         rows = np.zeros(len(keys), np.uint32)

@@ -1,4 +1,4 @@
-"""Tasks in plain Python, to be used and to be read as examples."""
+"""Tasks in plain Python, for use and as examples to read."""
 
 from widemargin.structured.tasks.alignment import Alignment
 from widemargin.structured.tasks.constituents import Constituents

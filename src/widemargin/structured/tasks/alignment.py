@@ -11,7 +11,7 @@ Pairs = tuple[tuple[int, int], ...]
 
 
 class Alignment(Task):
-    """Pairs of positions in two sequences, in the same order on both sides.
+    """Align two sequences: pairs of positions, in the same order on both sides.
 
     x is a pair of strings (or lists of strings); y is a tuple of pairs (i, j), increasing in both.
     Items that are not in a pair stand alone. Features: "a=b" for a pair of items, "same" if they

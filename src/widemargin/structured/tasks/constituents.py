@@ -1,4 +1,4 @@
-"""Constituents: the best tree that a small grammar gives to a sentence."""
+"""Constituents: the best tree of a sentence under a small grammar."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from widemargin.structured.task import Score, Task
 
 
 class Constituents(Task):
-    """Trees of a grammar in Chomsky normal form, found by the CKY algorithm.
+    """Find trees of a grammar in Chomsky normal form with the CKY algorithm.
 
     x is a list of words. y is a tree: ("S", left, right) with trees below it, or ("Noun", "fish")
     for a word. Features are the rules that it uses, by name: "S NP VP", "Noun fish".

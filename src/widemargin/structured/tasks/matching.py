@@ -14,7 +14,7 @@ Table = Sequence[Sequence[Mapping[str, float]]]
 
 
 class Matching(Task):
-    """Which column each row is matched with; there are at least as many columns as rows.
+    """Match each row with a column; there are at least as many columns as rows.
 
     x is a table (a list of rows) whose cell i, j is a dict of the features of matching i with j; y
     is a tuple of column numbers, one per row.
@@ -51,11 +51,11 @@ class Matching(Task):
         )
 
     def cost(self, y: Sequence[int], found: Sequence[int]) -> float:
-        """How many rows are wrongly matched."""
+        """How many rows are matched wrongly."""
         return float(sum(a != b for a, b in zip(y, found, strict=True)))
 
     def quality(self, y: Sequence[int], found: Sequence[int]) -> float:
-        """The share of rows that are correctly matched."""
+        """The share of rows that are matched correctly."""
         return 1.0 - self.cost(y, found) / max(1, len(y))
 
     def candidates(self, x: Table) -> Iterable[tuple[int, ...]]:

@@ -1,4 +1,4 @@
-"""Choose among a few candidates, such as the n best translations of another program."""
+"""Choose among a few candidates, such as the n-best translations of another program."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from widemargin.structured.task import Task
 
 
 class Reranking(Task):
-    """The number of the best candidate.
+    """Choose the best of several candidates.
 
-    x is a list of candidates, each a dict of its features by name; y is the number of the best one,
+    x is a list of candidates, each a dict of its features by name; y is the index of the best one,
     from 0.
 
     Examples
@@ -22,9 +22,9 @@ class Reranking(Task):
     """
 
     def features(self, x: Sequence[Mapping[str, float]], y: int) -> Mapping[str, float]:
-        """The features of a candidate, as they were given."""
+        """The features of a candidate, as given."""
         return x[y]
 
     def candidates(self, x: Sequence[Mapping[str, float]]) -> Iterable[int]:
-        """The numbers of all candidates."""
+        """The indices of all candidates."""
         return range(len(x))

@@ -1,4 +1,4 @@
-"""A tagger in plain Python; `widemargin.structured.Tagger` is the fast one."""
+"""A tagger in plain Python; `widemargin.structured.Tagger` is the fast version."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ _START = "^"
 class Tagging(Task):
     """A first-order tagger whose features are the word, its last letters and the previous tag.
 
-    x is a list of words, y a tuple of tags. It has an exact search (Viterbi), one with costs, and
-    a beam search. Subclasses may override `look` to describe words by other features.
+    x is a list of words, y a tuple of tags. It has exact search (Viterbi), cost-augmented search
+    and beam search. Subclasses may override `look` to give words other features.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ class Tagging(Task):
         return float(sum(a != b for a, b in zip(y, found, strict=True)))
 
     def quality(self, y: Sequence[str], found: Sequence[str]) -> float:
-        """The share of tags that are right."""
+        """The share of right tags."""
         return 1.0 - self.cost(y, found) / max(1, len(y))
 
     def candidates(self, x: Sequence[str]) -> Iterable[tuple[str, ...]]:

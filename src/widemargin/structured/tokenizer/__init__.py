@@ -1,1 +1,1 @@
-"""Tokenizers: raw text is cut into sentences, tokens and words, as a treebank does it."""
+"""Tokenizers: split raw text into sentences, tokens and words, as in a treebank."""

@@ -1,7 +1,7 @@
-"""Text as characters that are tagged: where tokens and sentences end.
+"""Text as tagged characters, which show where tokens and sentences end.
 
-Every character has one of six labels. A token ends at a character that is called "end", "single"
-or "sentence", and before a space that is not "inside". Runs of white space count as one space.
+Every character has one of six labels. A token ends at a character labelled "end", "single" or
+"sentence", and before a space that is not "inside". A run of white space counts as one space.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from widemargin.data.readers.corpus import Corpus
 from widemargin.structured.tokenizer.surroundings import describe_characters
 from widemargin.structured.tokenizer.treebank import Paragraph
 
-#: The character begins a token, is inside of it, or ends it; is a token; ends a sentence; or is a
+#: The character begins a token, is inside it, or ends it; is a token; ends a sentence; or is a
 #: space between tokens.
 BEGIN, INSIDE, END, SINGLE, SENTENCE, SPACE = (
     "begin",
@@ -29,22 +29,22 @@ BEGIN, INSIDE, END, SINGLE, SENTENCE, SPACE = (
     "space",
 )
 LABELS = (BEGIN, INSIDE, END, SINGLE, SENTENCE, SPACE)
-#: White space with an empty line in it, which no sentence reaches across.
+#: White space with an empty line in it, which no sentence crosses.
 BLANK_LINE = re.compile(r"\n\s*\n|\u2029")
 _LINE = re.compile(r"\n|\u2029")
-#: Characters per piece of a longer paragraph, at least: bounds the memory of the search.
+#: Minimum number of characters per piece of a long paragraph; bounds the memory of the search.
 _LONGEST = 1 << 13
 
 
 class Characters(NamedTuple):
-    """The characters of a text that count, in sequences to be tagged.
+    """The relevant characters of a text, in sequences to be tagged.
 
     Attributes
     ----------
     text : str
         The text, each run of white space as one space.
     places : array of int64
-        Where these characters are in the text as it was given.
+        Where these characters are in the original text.
     starts : array of int64
         Where each sequence begins, and the end.
     closes : array of bool
@@ -57,7 +57,7 @@ class Characters(NamedTuple):
     closes: np.ndarray
 
     def columns(self, surroundings: bool = True) -> dict[str, list[str]]:
-        """The characters, and what stands around them, as columns."""
+        """The characters, and their surroundings, as columns."""
         around = describe_characters(self.text, self.closes) if surroundings else {}
         return {"word": list(self.text), **around}
 
@@ -86,7 +86,7 @@ class Cuts(NamedTuple):
 
 
 def read_characters(text: str, lines: bool = False) -> Characters:
-    """Characters of a text, in sequences of one paragraph or of a piece of a long one.
+    """The characters of a text, in sequences of one paragraph or a piece of a long one.
 
     With `lines`, every line is a paragraph.
     """
@@ -96,7 +96,7 @@ def read_characters(text: str, lines: bool = False) -> Characters:
     edges = [0, *(found.end() for found in ends.finditer(text)), len(text)]
     first = np.zeros(len(text) + 1, bool)
     first[edges] = True
-    # Of a run of white space the first character counts, unless it opens or closes a paragraph.
+    # Only the first character of a run of white space counts, and not at the edges of a paragraph.
     counts = ~space
     solid = np.flatnonzero(counts)
     paragraph = np.cumsum(first[:-1])[solid]
@@ -127,7 +127,7 @@ def white_space() -> np.ndarray:
 
 
 def _shorter(starts: np.ndarray, spaces: np.ndarray) -> np.ndarray:
-    """Starts of sequences, with more of them after spaces (or else anywhere) in long ones."""
+    """Starts of sequences, where long ones are cut after spaces (or anywhere, if there is none)."""
     if not np.any(np.diff(starts) > 2 * _LONGEST):
         return starts.astype(np.int64)
     found = []
@@ -142,13 +142,13 @@ def _shorter(starts: np.ndarray, spaces: np.ndarray) -> np.ndarray:
 
 
 def number_labels(labels: Sequence[str]) -> np.ndarray:
-    """Labels as their places in `LABELS`, which are compared faster than words."""
+    """Labels as indices into `LABELS`, which are faster to compare than strings."""
     number = {label: k for k, label in enumerate(LABELS)}
     return np.array([number[label] for label in labels], np.uint8)
 
 
 def cut(characters: Characters, labels: np.ndarray, whole: bool = False) -> Cuts:
-    """The tokens and sentences that labels tell of.
+    """The tokens and sentences given by labels.
 
     Parameters
     ----------
@@ -157,7 +157,7 @@ def cut(characters: Characters, labels: np.ndarray, whole: bool = False) -> Cuts
     labels : array of uint8
         A label for each character, see `number_labels`.
     whole : bool
-        Whether paragraphs are sentences: then nothing else ends one.
+        Whether each paragraph is one sentence, whatever the labels.
     """
     places, closes = characters.places, characters.closes
     space = np.frombuffer(characters.text.encode("utf-32-le", "surrogatepass"), np.uint32) == 32
@@ -181,7 +181,7 @@ def cut(characters: Characters, labels: np.ndarray, whole: bool = False) -> Cuts
 
 
 def _are(chosen: tuple[str, ...]) -> np.ndarray:
-    """Which labels are among some, by number."""
+    """Which labels, by number, are among the chosen ones."""
     return np.array([label in chosen for label in LABELS])
 
 
@@ -201,17 +201,17 @@ def label_paragraph(paragraph: Paragraph) -> tuple[Characters, np.ndarray]:
 def training_corpus(paragraphs: Sequence[Paragraph], size: int, rng: np.random.Generator) -> Corpus:
     """Labelled characters to learn from: pieces of paragraphs, cut after spaces.
 
-    A mistake is corrected within its piece, so pieces are short; their sizes vary, so that no place
-    in a paragraph is always next to a cut.
+    An update covers a whole piece, so pieces are short; their sizes vary, so that no place in a
+    paragraph is always next to a cut.
 
     Parameters
     ----------
     paragraphs : sequence of Paragraph
         The text of a treebank.
     size : int
-        Characters per piece, about.
+        Approximate number of characters per piece.
     rng : numpy Generator
-        Where the sizes come from.
+        Random generator for the sizes.
     """
     columns: dict[str, list[str]] = {}
     labels, starts, total = [], [0], 0

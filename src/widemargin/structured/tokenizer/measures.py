@@ -1,8 +1,8 @@
 """Tokens, sentences and words compared with those of a treebank.
 
 The definitions are those of the CoNLL 2018 shared task: a token or a sentence is right if it
-reaches from the same character to the same character; words of multiword tokens are aligned by
-their longest common subsequence within the span that the tokens cover.
+starts and ends at the same characters; words of multiword tokens are aligned by their longest
+common subsequence within the span that the tokens cover.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ import numpy as np
 from widemargin.structured.resample import Ratio
 from widemargin.structured.tokenizer.treebank import Paragraph
 
-#: Stands between paragraphs.
+#: Separates paragraphs.
 BETWEEN = "\n\n"
 
 
 class TextMeasures(NamedTuple):
-    """How well a text was cut: F1 of tokens, of sentences and of words, counted by paragraph."""
+    """How well a text was split: F1 of tokens, sentences and words, counted by paragraph."""
 
     tokens: Ratio
     sentences: Ratio
@@ -28,7 +28,7 @@ class TextMeasures(NamedTuple):
 
 
 class Word(NamedTuple):
-    """A word of a text: the span of its token, its form, and whether the token has several."""
+    """A word of a text: the span of its token, its form, and whether it is part of a multiword."""
 
     start: int
     end: int
@@ -46,7 +46,7 @@ def measure_text(
     right : sequence of Paragraph
         The paragraphs of a treebank.
     find : callable
-        Gives the paragraphs of a text, with places in that text.
+        Returns the paragraphs of a text, with positions in that text.
     """
     text = BETWEEN.join(paragraph.text for paragraph in right)
     found = find(text)
@@ -85,7 +85,7 @@ def _words(paragraph: Paragraph, begin: int) -> list[Word]:
 
 
 def align_words(right: Sequence[Word], found: Sequence[Word]) -> Iterator[tuple[int, int]]:
-    """Pairs of words that are the same, by their numbers among the right and the found ones."""
+    """Pairs of matching words, by their indices among the right and the found ones."""
     i = j = 0
     while i < len(right) and j < len(found):
         a, b = right[i], found[j]
@@ -107,7 +107,7 @@ def align_words(right: Sequence[Word], found: Sequence[Word]) -> Iterator[tuple[
 def _span(
     right: Sequence[Word], found: Sequence[Word], i: int, j: int, end: int
 ) -> tuple[int, int]:
-    """The first words on both sides that lie beyond the multiword tokens that touch each other."""
+    """The first words on both sides after a group of overlapping multiword tokens."""
     while not (_beyond(right, i, end) and _beyond(found, j, end)):
         if i < len(right) and (j >= len(found) or right[i].start <= found[j].start):
             word, i = right[i], i + 1
@@ -127,7 +127,7 @@ def _beyond(words: Sequence[Word], k: int, end: int) -> bool:
 def _common(
     right: Sequence[Word], found: Sequence[Word], rows: tuple[int, int], columns: tuple[int, int]
 ) -> Iterator[tuple[int, int]]:
-    """The longest common subsequence of the forms in two stretches, as pairs of numbers."""
+    """The longest common subsequence of the forms in two stretches, as pairs of indices."""
     (a, b), (c, d) = rows, columns
     longest = np.zeros((b - a + 1, d - c + 1), np.int64)
     same = [[one.form.lower() == other.form.lower() for other in found[c:d]] for one in right[a:b]]

@@ -61,12 +61,12 @@ class TokenizerModel(SavedModel):
     cutter : TaggerModel
         Labels characters: where tokens and sentences end.
     splitter : TaggerModel or None
-        Chooses the rule by which a token splits into words; None if no token has several.
+        Chooses the rule for splitting a token into words; None if no token has several.
     params : dict
         The parameters of the training.
     """
 
-    #: The class that trains such models, and a short name for what they are.
+    #: The class that trains such models, and a short name for this kind of model.
     learner: ClassVar[str] = "Tokenizer"
     called: ClassVar[str] = "tokenizer"
 
@@ -76,11 +76,11 @@ class TokenizerModel(SavedModel):
 
     @property
     def history(self) -> History:
-        """How the cutting of text was learned."""
+        """The history of learning to split text."""
         return self.cutter.history
 
     def facts(self) -> list[tuple[str, Any]]:
-        """More lines for the table of what was trained."""
+        """More lines for the table that describes the model."""
         rules = 0 if self.splitter is None else len(self.splitter.tags) - 1
         return [
             (
@@ -92,22 +92,22 @@ class TokenizerModel(SavedModel):
 
     @property
     def certificate(self) -> RunCertificate | None:
-        """The mistakes while learning to cut text."""
+        """The certificate of learning to split text."""
         return self.cutter.certificate
 
     def labels(self, text: str, n_jobs: int | None = None, lines: bool = False) -> Labelled:
-        """The characters of a text, and what each of them is labelled."""
+        """The characters of a text, and their labels."""
         if not isinstance(text, str):
-            raise DataError(f"a text is a string, not {text!r:.40} ({type(text).__name__})")
+            raise DataError(f"a text must be a string, not {text!r:.40} ({type(text).__name__})")
         try:
             text.encode()
         except UnicodeEncodeError as error:
             raise DataError(
-                f"the text has a surrogate, half a character, at {error.start}: decode it anew from"
-                " its bytes"
+                f"the text has a lone surrogate, half a character, at {error.start}: decode its"
+                " bytes again"
             ) from None
         characters = read_characters(text, lines)
-        around = bool(self.cutter.templates.columns.inputs)  # older models see characters only
+        around = bool(self.cutter.templates.columns.inputs)  # older models use characters only
         codes = self.cutter.codes(characters.corpus(around), n_jobs)
         return Labelled(characters, number_labels(self.cutter.tags)[codes])
 
@@ -125,7 +125,7 @@ class TokenizerModel(SavedModel):
         return FoundWords(found, *self._words(forms, found.starts, n_jobs))
 
     def paragraphs(self, text: str, n_jobs: int | None = None) -> list[Paragraph]:
-        """A text as paragraphs of sentences of tokens, with places in the whole text."""
+        """A text as paragraphs of sentences of tokens, with positions in the whole text."""
         found, words, sizes = self.find_words(text, n_jobs)
         places = zip(found.begins.tolist(), found.ends.tolist(), strict=True)
         edges = pairwise([0, *np.cumsum(sizes).tolist()])
@@ -168,15 +168,15 @@ class TokenizerModel(SavedModel):
         Parameters
         ----------
         text : str
-            Paragraphs end with an empty line; any other white space is a space.
+            Paragraphs end with an empty line; any other white space counts as a space.
         n_jobs : int or None
             Number of threads; -1 for one per core. The sentences do not depend on it.
 
         Returns
         -------
         Corpus
-            In CoNLL-U's columns. The column misc tells where each token is in the text
-            (TokenRange=0:4), and whether a space follows it (SpaceAfter=No).
+            With the columns of CoNLL-U. The column misc records where each token is in the text
+            (TokenRange=0:4), and whether no space follows it (SpaceAfter=No).
         """
         written = io.StringIO(self.conllu(text, n_jobs))
         written.name = "text"
@@ -197,7 +197,7 @@ class TokenizerModel(SavedModel):
         return "\n".join([*lines, ""]) if lines else ""
 
     def measure(self, treebank: Any, n_jobs: int | None = None) -> TextMeasures:
-        """F1 of tokens, sentences and words on the running text of a treebank.
+        """F1 of tokens, sentences and words on the raw text of a treebank.
 
         Parameters
         ----------
@@ -230,7 +230,7 @@ class TokenizerModel(SavedModel):
         params = unpack_params(about["params"])
         unknown = set(parts["cutter"].tags) - set(LABELS)
         if unknown:
-            raise ValueError(f"{min(unknown)!r:.40} is no label of characters")
+            raise ValueError(f"{min(unknown)!r:.40} is not a character label")
         return cls(parts["cutter"], parts.get("splitter"), params)
 
     def __repr__(self) -> str:
@@ -260,7 +260,7 @@ def _token_lines(text: str, sentence: Sequence[Token]) -> list[str]:
 def load_tokenizer(path: str | os.PathLike[str]) -> TokenizerModel:
     """Read a tokenizer from its file.
 
-    This is the plain model, which is called with raw text.
+    This is the plain model, to be called with raw text.
 
     Examples
     --------

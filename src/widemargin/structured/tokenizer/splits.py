@@ -1,7 +1,7 @@
-"""How multiword tokens split into words, as rules that also fit tokens never seen.
+"""Rules for splitting multiword tokens into words, which also work for unseen tokens.
 
 A rule says what the end of a token becomes: "-3" cuts off three characters (don't -> do n't),
-"1:e le" takes away one character and puts others there (du -> de le).
+"1:e le" replaces one character by others (du -> de le).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from widemargin.structured.tokenizer.treebank import Paragraph
 
 #: The rule of a token that is one word.
 WHOLE = "="
-#: A rule that was seen only once says more about one token than about others.
+#: A rule seen less often than this is too specific to its token, and is not used.
 _OFTEN = 2
 
 
@@ -26,7 +26,7 @@ def rule_of(token: str, words: Sequence[str]) -> str:
         after = list(accumulate(map(len, reversed(words))))[:-1]
         return "-" + "-".join(map(str, reversed(after)))
     becomes, low = " ".join(words).lower(), token.lower()
-    if len(low) != len(token):  # as of Turkish capitals
+    if len(low) != len(token):  # as for some Turkish capitals
         low = token
     pairs = zip(low, becomes, strict=False)
     same = next((k for k, (a, b) in enumerate(pairs) if a != b), min(len(low), len(becomes)))
@@ -55,7 +55,7 @@ def split(token: str, rule: str) -> list[str]:
 
 
 def rules_of(paragraphs: Sequence[Paragraph]) -> list[list[str]]:
-    """The rule of every token, a list per sentence; those seen only once count as none."""
+    """The rule of every token, a list per sentence; rules seen only once are replaced by WHOLE."""
     texts = [
         (paragraph.text, sentence) for paragraph in paragraphs for sentence in paragraph.sentences
     ]

@@ -1,9 +1,9 @@
-"""What stands around a character: columns beside the characters themselves, for templates.
+"""The surroundings of a character, as extra columns for templates.
 
-A sign between words (a full stop, a hyphen, a space) is told more by the words before and after it
-than by single characters: so "Mr." and "e-mail" are learned, and that sentences rarely end before
-a small letter. Words are runs of letters, marks and digits here, nothing more. Categories are those
-of Unicode, so that signs never seen in training are taken as others of their kind.
+For a sign between words (a full stop, a hyphen, a space), the words before and after it say more
+than single characters: the tokenizer can learn "Mr." and "e-mail", and that sentences rarely end
+before a lower-case letter. Words here are just runs of letters, marks and digits. Categories are
+those of Unicode, so that signs never seen in training are treated like others of their kind.
 """
 
 from __future__ import annotations
@@ -15,20 +15,20 @@ from typing import NamedTuple
 import numpy as np
 
 #: The columns by name: the word before (in lower case) and after, their kinds, the category of the
-#: character, and which signs are between the same spaces. Words are told of signs only.
+#: character, and the signs between the same two spaces. Only signs have words.
 COLUMNS = ("before", "after", "left", "right", "class", "chunk")
-#: Of longer words, this many characters count: the last of the one before, the first of the other.
+#: Maximum length of a word: the last characters of the word before, the first of the word after.
 _MOST = 16
-#: Signs of a run between spaces that are told; with more, only that there are many.
+#: Maximum number of signs listed between two spaces; if there are more, only that there are many.
 _SIGNS = 4
-#: Tables of characters: of what most alphabets need, of all.
+#: Sizes of the character tables: for most alphabets, and for all of Unicode.
 _SIZES = (0x3000, 0x110000)
 _CATEGORIES = "Lu Ll Lt Lm Lo Mn Mc Me Nd Nl No Pc Pd Ps Pe Pi Pf Po Sm Sc Sk So Zs Zl Zp Cc Cf Cs"
 #: Categories as numbers; any other is the last one.
 _NUMBER = {name: k for k, name in enumerate(_CATEGORIES.split())}
 _UPPER, _WORDS = _NUMBER["Lu"], _NUMBER["No"]
 _DIGITS, _SPACE = _NUMBER["Nd"], ord(" ")
-#: The bits of a code point.
+#: Number of bits in a code point.
 _POINT_BITS = 21
 
 
@@ -50,7 +50,7 @@ def describe_characters(text: str, closes: np.ndarray) -> dict[str, list[str]]:
     Parameters
     ----------
     text : str
-        Paragraphs end to end, each run of white space as one space.
+        Concatenated paragraphs, each run of white space as one space.
     closes : array of bool
         The characters that end a paragraph.
     """
@@ -87,7 +87,7 @@ def _find_words(kinds: np.ndarray, first: np.ndarray) -> _Words:
 
 
 def _shapes(kinds: np.ndarray, words: _Words) -> np.ndarray:
-    """A number for the kind of every word: how it begins, its length, whether all are capitals."""
+    """A number for the kind of every word: how it begins, its length, and if it is all capitals."""
     begins, ends = words.begins, words.ends
     capitals = np.append(0, np.cumsum(kinds == _UPPER))
     opening = kinds[begins]
@@ -98,23 +98,23 @@ def _shapes(kinds: np.ndarray, words: _Words) -> np.ndarray:
 
 
 def _cut(text: str, begins: np.ndarray, ends: np.ndarray) -> list[str]:
-    """The pieces of a text, after a first one that is empty."""
+    """The pieces of a text, preceded by an empty one."""
     return ["", *(text[a:b] for a, b in zip(begins.tolist(), ends.tolist(), strict=True))]
 
 
 def _chosen(strings: list[str], which: np.ndarray) -> list[str]:
-    """Those strings, by their numbers."""
+    """The strings with these indices."""
     found: list[str] = np.array(strings, object)[which].tolist()
     return found
 
 
 def _chunks(codes: np.ndarray, kinds: np.ndarray, first: np.ndarray) -> list[str]:
-    """For each character, the signs between the same spaces; a space is alone."""
+    """For each character, the signs between the same two spaces; a space is on its own."""
     space = codes == _SPACE
     begins = first | space | np.append(False, space[:-1])[: len(space)]
     chunk = np.cumsum(begins) - 1
     signs = np.flatnonzero((kinds > _WORDS) & ~space)
-    # Each sign of a chunk once, in the order of chunks and of code points.
+    # Each sign of a chunk once, ordered by chunk and code point.
     found = np.unique(chunk[signs] << _POINT_BITS | codes[signs].astype(np.int64))
     odd, counts = np.unique(found >> _POINT_BITS, return_counts=True)
     points = (found & ((1 << _POINT_BITS) - 1)).astype("<u4")

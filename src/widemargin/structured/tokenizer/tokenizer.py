@@ -1,4 +1,4 @@
-"""Tokenizer: learns from a treebank where tokens and sentences end in running text."""
+"""Tokenizer: learns from a treebank where tokens and sentences end in raw text."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ from widemargin.structured.tokenizer.splits import WHOLE, rules_of
 from widemargin.structured.tokenizer.treebank import Paragraph, paragraphs_of
 from widemargin.training.run import Watch
 
-#: Characters per piece that is learned from: a few sentences.
+#: Characters per training piece: a few sentences.
 _PIECE = 300
 #: Features are hashed into 2^20 rows.
 _BITS = 20
 
 
 def _run(column: str, first: int, last: int) -> str:
-    """The characters, or their shapes, from one place to another as one feature."""
+    """A template that joins a column over several positions into one feature."""
     return "|".join(f"{column}[{place}]" for place in range(first, last + 1))
 
 
-#: What a character is told by: its neighbours, alone and in runs, the shapes of longer runs, and
-#: what stands around it (see `surroundings`). Chosen on the dev parts of English EWT, Turkish IMST,
-#: Greek GDT and Chinese GSDSimp: of nine lists without surroundings, and eleven with them. Longer
-#: runs of characters were learned by heart. Surroundings and a committee of four gained 0.24, 0.03,
-#: 0.09 and 4.05 points of tokens, and 0.8, 0, 2.3 and 0 of sentences.
+#: Feature templates for a character: its neighbours, alone and in n-grams, the shapes of longer
+#: n-grams, and its surroundings (see `surroundings`). Chosen on the dev sets of English EWT,
+#: Turkish IMST, Greek GDT and Chinese GSDSimp, among nine lists without surroundings and eleven
+#: with them. Longer n-grams of characters overfitted. Surroundings and a committee of four gained
+#: 0.24, 0.03, 0.09 and 4.05 points of tokens, and 0.8, 0, 2.3 and 0 of sentences.
 CHARACTERS = [
     "bias",
     *(f"word[{place}]" for place in range(-3, 4)),
@@ -57,11 +57,11 @@ CHARACTERS = [
 
 @dataclass(eq=False, repr=False)
 class Tokenizer(CertifiedEstimator[TokenizerModel]):
-    """Cut raw text into sentences and words, as a treebank does it.
+    """Split raw text into sentences and words, following the conventions of a treebank.
 
-    Every character is tagged by a structured perceptron: it is inside of a token, ends one, ends a
-    sentence, or is a space. There are no rules for any language, so scripts without spaces are
-    learned as others are. Multiword tokens (French du, "de le"; English don't, "do n't") are split
+    A structured perceptron tags every character: it is inside a token, ends a token, ends a
+    sentence, or is a space. There are no language-specific rules, so scripts without spaces are
+    learned like any other. Multiword tokens (French du, "de le"; English don't, "do n't") are split
     by rules that are read off the treebank and chosen by a second tagger.
 
     Parameters
@@ -69,16 +69,17 @@ class Tokenizer(CertifiedEstimator[TokenizerModel]):
     epochs : int
         Maximum number of passes over the text.
     C : float
-        The longest step after a mistake, see `Tagger`.
+        The largest step after a mistake, see `Tagger`.
     committee : int
-        Train this many times, in different orders, and average the weights.
+        Train this many times, with the text in different orders, and average the weights.
     validation : float, path or Corpus
-        A share of the text to hold out, in sections of ten sentences, or another treebank. The
-        labels of its characters are scored after every epoch, and the best weights are kept.
+        The share of the text to hold out, in sections of ten sentences, or a held-out treebank.
+        The labels of its characters are scored after every epoch, and the best weights are kept.
     patience : int or None
-        Stop when that score has not improved for this many epochs; None only measures it.
+        Stop when the held-out score has not improved for this many epochs; with None it is only
+        measured.
     max_seconds : float or None
-        Stop after this time.
+        Stop after this many seconds.
     random_state : int, Generator or None
         Seed of the random generator, or the generator itself.
 
@@ -88,7 +89,7 @@ class Tokenizer(CertifiedEstimator[TokenizerModel]):
         The trained model, which can be saved.
     history_ : History
     certificate_ : RunCertificate
-        The mistakes while learning to cut text, counted by pieces of text.
+        The mistakes made while learning to split text, counted in pieces of text.
 
     Examples
     --------
@@ -112,15 +113,15 @@ class Tokenizer(CertifiedEstimator[TokenizerModel]):
     random_state: Any = None
 
     def fit(self, treebank: Any, y: None = None, *, watch: Watch | None = None) -> Tokenizer:
-        """Learn from the running text of a treebank.
+        """Learn from the raw text of a treebank.
 
         Parameters
         ----------
         treebank : path, list of paths, or Corpus
-            CoNLL-U. MISC tells where no space is (SpaceAfter=No), comments where paragraphs begin
-            (newpar, newdoc), ranges such as 3-4 which tokens have several words.
+            CoNLL-U. MISC marks tokens without a space after them (SpaceAfter=No), comments mark
+            where paragraphs begin (newpar, newdoc), and ranges such as 3-4 mark multiword tokens.
         y : None
-            The answers are in the treebank.
+            Not used: the answers are in the treebank.
         watch : callable
             Called with the progress so far; return True to stop.
         """
@@ -169,24 +170,24 @@ class Tokenizer(CertifiedEstimator[TokenizerModel]):
         return self.model_(text, n_jobs)
 
     def predict(self, texts: Sequence[str], n_jobs: int | None = None) -> list[Corpus]:
-        """The sentences of each of many texts."""
+        """The sentences of each text."""
         if isinstance(texts, str):
-            raise DataError("texts: a single string was given; call the tokenizer with it")
+            raise DataError("texts is a single string: give a list, or call the tokenizer with it")
         return [self.model_(text, n_jobs) for text in texts]
 
     def measure(self, treebank: Any) -> TextMeasures:
-        """F1 of tokens, sentences and words on the running text of a treebank."""
+        """F1 of tokens, sentences and words on the raw text of a treebank."""
         return self.model_.measure(treebank)
 
     def score(self, treebank: Any, y: None = None) -> float:
-        """F1 of words on the running text of a treebank."""
+        """F1 of words on the raw text of a treebank."""
         return self.measure(treebank).words.f1
 
 
 def split_paragraphs(
     paragraphs: Sequence[Paragraph], share: float, rng: np.random.Generator
 ) -> tuple[list[Paragraph], list[Paragraph]]:
-    """Hold out a share of the sections of a text: the rest, and the held-out part."""
+    """Split the sections of a text into a training part and a held-out share."""
     if not 0.0 < share < 1.0:
         raise DataError(f"validation={share!r} must be between 0 and 1, or a treebank")
     sections = [section for paragraph in paragraphs for section in paragraph.sections()]
@@ -204,7 +205,7 @@ def split_paragraphs(
 
 
 def _splitter(paragraphs: list[Paragraph], given: dict[str, Any], watch: Watch | None) -> Any:
-    """A tagger that chooses the rule by which a token splits; None if there is no rule."""
+    """A tagger that chooses the rule for splitting a token; None if no token is split."""
     rules = rules_of(paragraphs)
     if all(rule == WHOLE for sentence in rules for rule in sentence):
         return None

@@ -1,4 +1,4 @@
-"""The running text of a treebank, and where its tokens and sentences are."""
+"""The raw text of a treebank, and where its tokens and sentences are."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ _RANGE = re.compile(r"([1-9][0-9]*)-([1-9][0-9]*)")
 #: A sentence after one of these comments begins a new paragraph.
 _NEW = ("# newpar", "# newdoc")
 _TEXT = "# text ="
-#: Sentences per section: enough that most of them have neighbours on both sides.
+#: Sentences per section, enough that most of them have neighbours on both sides.
 _SECTION = 10
 
 
 class Token(NamedTuple):
-    """A token of a text: from where to where it reaches, and its words.
+    """A token of a text: where it starts and ends, and its words.
 
     It has one word, its own form, unless it is a multiword token such as French du (de, le).
     """
@@ -32,14 +32,14 @@ class Token(NamedTuple):
 
 @dataclass
 class Paragraph:
-    """Running text with its sentences, each a list of tokens."""
+    """Raw text with its sentences, each a list of tokens."""
 
     text: str = ""
     sentences: list[list[Token]] = field(default_factory=list)
     _space: bool = False
 
     def add(self, sentence: _Sentence) -> None:
-        """Put a sentence at the end."""
+        """Append a sentence."""
         here: list[Token] = []
         for form, words, space in sentence.tokens:
             start = len(self.text) + self._space
@@ -49,7 +49,7 @@ class Paragraph:
         self.sentences.append(here)
 
     def sections(self, size: int = _SECTION) -> Iterator[Paragraph]:
-        """The paragraph in sections of at most so many sentences."""
+        """The paragraph in sections of at most `size` sentences."""
         for first in range(0, len(self.sentences), size):
             chosen = self.sentences[first : first + size]
             a, b = chosen[0][0].start, chosen[-1][-1].end
@@ -86,10 +86,10 @@ def read_paragraphs(corpus: Corpus) -> list[Paragraph]:
     if corpus.format != "conllu" or corpus.layout is None:
         raise DataError(
             f"{corpus.source}: is {corpus.format}; a tokenizer learns from CoNLL-U files, which"
-            " tell where spaces are (SpaceAfter=No)"
+            " record where spaces are (SpaceAfter=No)"
         )
     if not len(corpus):
-        raise DataError(f"{corpus.source}: there is no sentence to learn from")
+        raise DataError(f"{corpus.source}: there are no sentences to learn from")
     lines, blocks = corpus.layout.text.lines, corpus.layout.blocks.tolist()
     paragraphs = [Paragraph()]
     for number in range(len(corpus)):
@@ -128,7 +128,7 @@ def _read_sentence(lines: Sequence[str]) -> _Sentence:
 
 
 def _check_text(sentence: _Sentence, corpus: Corpus, number: int) -> None:
-    """Refuse a sentence whose tokens are not those of its text."""
+    """Raise an error if the tokens of a sentence do not match its text."""
     if sentence.text is None:
         return
     expected = "".join(sentence.text.split())
@@ -136,5 +136,5 @@ def _check_text(sentence: _Sentence, corpus: Corpus, number: int) -> None:
     if expected != found:
         raise DataError(
             f"{corpus.where(int(corpus.starts[number]))}: the text of this sentence is"
-            f" {sentence.text.strip()[:40]!r}, but its tokens are {found[:40]!r}; mend one of them"
+            f" {sentence.text.strip()[:40]!r}, but its tokens are {found[:40]!r}; correct one"
         )
