@@ -3,6 +3,7 @@
 import ast
 import functools
 import pathlib
+import re
 
 import pytest
 
@@ -80,3 +81,11 @@ def test_one_driver_runs_all_epochs():
             elif isinstance(node, ast.ClassDef) and node.name == "Run":
                 runs.add(path.relative_to(PACKAGE).as_posix())
     assert callers == runs == {"training/run.py"}
+
+
+def test_no_test_module_imports_another():
+    """What they share is in modules of its own. (Programs that they start may import themselves.)"""
+    importing = re.compile(r"^(?:from|import) (tests\b|test_\w+)", re.MULTILINE)
+    for path in pathlib.Path(__file__).parent.rglob("test_*.py"):
+        found = set(importing.findall(path.read_text(encoding="utf-8")))
+        assert found <= {path.stem}, f"{path.name} imports {found}"

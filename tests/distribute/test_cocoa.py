@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
+from partitioned import BreakingEngine, SendingEngine, some_rows, write_rows
 from sklearn.exceptions import ConvergenceWarning
-from tests.distribute.test_mixing import BreakingEngine, SendingEngine, some_rows, write_rows
 
 import widemargin
 from widemargin import Distributed, LinearSVM
