@@ -205,8 +205,6 @@ def test_what_is_no_text_is_refused(model: AnnotatorModel) -> None:
             model(wrong)  # type: ignore[arg-type]
     with pytest.raises(DataError, match="needs a treebank here, not a share"):
         Annotator(validation=0.1).fit(treebank())
-    with pytest.raises(DataError, match="not fitted"):
-        Annotator()("a")
     with pytest.raises(DataError, match="single string"):
         Annotator().predict("a")
 

@@ -5,13 +5,22 @@ import math
 import numpy as np
 import pytest
 from sklearn.base import clone, is_classifier
+from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, KFold, cross_val_predict, cross_val_score
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 import widemargin as wm
 from widemargin.data.readers.corpus import Corpus
-from widemargin.structured import Parser, StructuredPerceptron, Tagger
+from widemargin.structured import (
+    Annotator,
+    Lemmatizer,
+    Morphologizer,
+    Parser,
+    StructuredPerceptron,
+    Tagger,
+    Tokenizer,
+)
 from widemargin.structured.sentences import corpus_of
 from widemargin.structured.tasks import Tagging
 
@@ -87,6 +96,19 @@ def test_what_is_fitted_is_known():
         with pytest.raises(ValueError, match="not fitted"):
             check_is_fitted(clone(learner))
         check_is_fitted(clone(learner).fit(*given))
+
+
+@pytest.mark.parametrize(
+    "kind", [Tagger, Parser, Annotator, Tokenizer, Lemmatizer, Morphologizer], ids=str
+)
+def test_before_fit_every_learner_says_so(kind):
+    for ask in (
+        lambda learner: learner.predict([["a"]]),
+        lambda learner: learner.save("unfitted.wm"),
+        lambda learner: learner.history_,
+    ):
+        with pytest.raises(NotFittedError, match=f"this {kind.__name__} is not fitted yet"):
+            ask(kind())
 
 
 # Kinds of sentences

@@ -7,7 +7,6 @@ from inspect import signature
 from typing import Any, Generic, Protocol, Self, TypeVar
 
 from widemargin.certificates.certificate import RunCertificate
-from widemargin.errors import DataError
 from widemargin.markup.brief import brief
 from widemargin.parameters import NamedParameters, changed
 from widemargin.structured.sentence_training import Spread
@@ -104,6 +103,11 @@ class SentenceEstimator(StructuredEstimator, Generic[Model]):
 
     @property
     def _fitted(self) -> Model:
+        """The model; raises scikit-learn's error if there is none yet."""
+        if "model_" not in vars(self):
+            from sklearn.exceptions import NotFittedError
+
+            raise NotFittedError(f"this {type(self).__name__} is not fitted yet: call fit first")
         return self.model_
 
     @property
@@ -134,10 +138,3 @@ class CertifiedEstimator(SentenceEstimator[Certified]):
     def certificate_(self) -> RunCertificate | None:
         """The number of mistakes, and what theory says about it."""
         return self._fitted.certificate
-
-
-def fitted_model(estimator: SentenceEstimator[Model]) -> Model:
-    """The model of a learner; raises an error if it is not fitted."""
-    if not hasattr(estimator, "model_"):
-        raise DataError(f"this {type(estimator).__name__} is not fitted yet: call fit first")
-    return estimator.model_

@@ -18,7 +18,7 @@ from widemargin.structured.annotator.document import Document
 from widemargin.structured.annotator.measures import AnnotationMeasures, measure_annotation
 from widemargin.structured.annotator.model import AnnotatorModel
 from widemargin.structured.annotator.stages import StageClock
-from widemargin.structured.estimator import CertifiedEstimator, fitted_model
+from widemargin.structured.estimator import CertifiedEstimator
 from widemargin.structured.lemmas.lemmatizer import Lemmatizer
 from widemargin.structured.morphology.morphologizer import Morphologizer
 from widemargin.structured.parser.parser import Parser
@@ -223,10 +223,6 @@ class Annotator(CertifiedEstimator[AnnotatorModel]):
         if held_out is not None:
             parser.set_params(validation=held_out)
         return parser.fit(corpus, watch=watch).model_
-
-    @property
-    def _fitted(self) -> AnnotatorModel:
-        return fitted_model(self)
 
     def __call__(self, text: str, n_jobs: int | None = None) -> Document:
         """Annotate a text, see `AnnotatorModel`."""

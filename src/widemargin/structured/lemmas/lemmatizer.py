@@ -121,12 +121,12 @@ class Lemmatizer(ChoiceEstimator[LemmatizerModel]):
 
     def predict(self, sentences: Any) -> list[list[str]]:
         """The lemmas of many sentences, see `LemmatizerModel.predict`."""
-        return self.model_.predict(sentences)
+        return self._fitted.predict(sentences)
 
     def score(self, sentences: Any, y: None = None) -> float:
         """The share of words with the right lemma."""
         corpus = corpus_of(sentences)
-        return share_right(self.model_.flat_lemmas(corpus), corpus.column("lemma"))
+        return share_right(self._fitted.flat_lemmas(corpus), corpus.column("lemma"))
 
 
 def _types(corpus: Corpus, tags: Sequence[str]) -> list[tuple[tuple[str, ...], str]]:

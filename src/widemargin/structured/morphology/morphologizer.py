@@ -141,11 +141,11 @@ class Morphologizer(ChoiceEstimator[MorphologizerModel]):
 
     def predict(self, sentences: Any) -> dict[str, list[list[str]]]:
         """The columns of many sentences, see `MorphologizerModel.predict`."""
-        return self.model_.predict(sentences)
+        return self._fitted.predict(sentences)
 
     def score(self, sentences: Any, y: None = None) -> float:
         """The share of words with all columns right."""
-        corpus, model = corpus_of(sentences), self.model_
+        corpus, model = corpus_of(sentences), self._fitted
         found = map(BETWEEN.join, zip(*model.flat_columns(corpus).values(), strict=True))
         return share_right(list(found), _labels(corpus, model.columns))
 

@@ -32,7 +32,7 @@ from widemargin.parameters import (
     refuse_unused,
     used_with,
 )
-from widemargin.structured.estimator import CertifiedEstimator, fitted_model
+from widemargin.structured.estimator import CertifiedEstimator
 from widemargin.structured.parser.crossing import lift_trees
 from widemargin.structured.parser.features import (
     ARC_TEMPLATES,
@@ -372,10 +372,6 @@ class Parser(CertifiedEstimator[ParserModel]):
         beam = BeamTraining(given, templates, model.actions, margin, int(self.beam), rng, score)
         beam.start_from(greedy.answer())
         return beam, self.epochs or _EPOCHS["beam"], "a beam may miss the best tree"
-
-    @property
-    def _fitted(self) -> ParserModel:
-        return fitted_model(self)
 
     @property
     def labels_(self) -> list[str]:

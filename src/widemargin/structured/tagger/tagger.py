@@ -403,12 +403,6 @@ class Tagger(CertifiedEstimator[TaggerModel]):
         )
 
     @property
-    def _fitted(self) -> TaggerModel:
-        if not hasattr(self, "model_"):
-            raise AttributeError("this Tagger is not fitted yet: call fit first")
-        return self.model_
-
-    @property
     def tags_(self) -> list[str]:
         """The tags that were learned, sorted."""
         return self._fitted.tags

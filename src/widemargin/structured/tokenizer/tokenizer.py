@@ -167,17 +167,17 @@ class Tokenizer(CertifiedEstimator[TokenizerModel]):
 
     def __call__(self, text: str, n_jobs: int | None = None) -> Corpus:
         """The sentences of a text, see `TokenizerModel`."""
-        return self.model_(text, n_jobs)
+        return self._fitted(text, n_jobs)
 
     def predict(self, texts: Sequence[str], n_jobs: int | None = None) -> list[Corpus]:
         """The sentences of each text."""
         if isinstance(texts, str):
             raise DataError("texts is a single string: give a list, or call the tokenizer with it")
-        return [self.model_(text, n_jobs) for text in texts]
+        return [self._fitted(text, n_jobs) for text in texts]
 
     def measure(self, treebank: Any) -> TextMeasures:
         """F1 of tokens, sentences and words on the raw text of a treebank."""
-        return self.model_.measure(treebank)
+        return self._fitted.measure(treebank)
 
     def score(self, treebank: Any, y: None = None) -> float:
         """F1 of words on the raw text of a treebank."""
