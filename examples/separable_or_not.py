@@ -28,7 +28,6 @@ for ax, X in zip(axes, (apart, mixed), strict=True):
         ax.plot(across, -(w[0] * across + b) / w[1], color="black")
         ax.set_title(f"separable: margin {found.margin.low:.3f}")
     else:
-        rows, shares = np.array(found.examples), np.array(found.shares)
         rows, shares = np.array(found.examples), np.array(found.shares, float)
         for label in (1, -1):
             mine = y[rows] == label

@@ -59,7 +59,7 @@ class Answering(NamedTuple):
     """Weights in the form used to predict: integer multiples of a unit."""
 
     W: np.ndarray  # of int16; of float32 where 16 bits would be too coarse
-    D: np.ndarray  # of float32: transitions for the dynamic program, see `loops.viterbi`
+    D: np.ndarray  # of float32: transitions for the dynamic program, see `loops.sequences.viterbi`
     unit: float  # a power of two
     V: np.ndarray  # of float32: the rows of numeric features, which are not in W
 
