@@ -98,7 +98,7 @@ def show_training(
 
 
 def show_history(history: History) -> None:
-    """Print how a training went, with a chart."""
+    """Print how training went, with a chart."""
     if not len(history):
         return
     epochs = len({epoch.epoch for epoch in history})

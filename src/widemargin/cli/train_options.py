@@ -110,8 +110,8 @@ _EVERY = [
     options.force,
     click.option(
         "--valid",
-        help="Held-out examples: a file, or a fraction of the examples such as 0.1. Learners from"
-        " mistakes stop when their score on them no longer improves. By default, if there are 100"
+        help="Held-out examples: a file, or a fraction of the examples such as 0.1. Learning from"
+        " mistakes stops when the score on them no longer improves. By default, if there are 100"
         " or more examples in memory, a tenth of them (at most 10,000) is held out, only to"
         " measure the model.",
     ),
@@ -175,7 +175,7 @@ _LEARNING = [
         " best weights (default: 5 with --valid; otherwise held-out examples never stop the"
         " training).",
     ),
-    click.option("--checkpoint", help="Folder in which to save the training at regular intervals."),
+    click.option("--checkpoint", help="Folder in which to save checkpoints at regular intervals."),
     click.option(
         "--checkpoint-every",
         type=click.FloatRange(0),

@@ -200,10 +200,7 @@ class Distributed(NamedParameters):
         return self
 
     def to_local(self) -> Any:
-        """Return an ordinary estimator with the trained model, to predict, explain, save or update.
-
-        It can do whatever an estimator trained on one machine can do.
-        """
+        """Return an ordinary estimator, which can predict, explain, save and continue to learn."""
         if "model_" not in vars(self):
             raise NotFittedError("this Distributed is not fitted yet: call fit first")
         return estimator_of(self.model_)

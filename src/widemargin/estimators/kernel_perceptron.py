@@ -272,7 +272,7 @@ class KernelPerceptron(KernelAnswers):
         return {"learner": [type(self).__name__, params], "examples": digest_of(*parts)}
 
     def using(self, keep: str) -> Self:
-        """Return the same training with another `keep`: "last", "average" or "vote"."""
+        """Return the same learner with another `keep`: "last", "average" or "vote"."""
         other = copy.copy(self)
         other.keep = keep
         other.model_ = self._fitted().using(keep)

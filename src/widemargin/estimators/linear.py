@@ -248,13 +248,13 @@ class LinearLearner(LinearAnswers):
         """
         return self._fitted().predict_proba(self._rows_to_ask(X), thread_count(self.n_jobs))
 
-    # Other hypotheses of the same training
+    # Other hypotheses of the same run
 
     def using(self, keep: str) -> Self:
-        """Return the same training with another `keep`: "last", "average" or "vote".
+        """Return the same learner with another `keep`: "last", "average" or "vote".
 
-        The model is shared, not copied, and nothing is retrained. A training with `keep="vote"`
-        can predict as any of the three.
+        The model is shared, not copied, and nothing is retrained. A learner trained with
+        `keep="vote"` can predict as any of the three.
         """
         self._forget_preparations()
         self._shared = True

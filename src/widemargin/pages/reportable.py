@@ -83,7 +83,7 @@ class Subject:
 
 
 def subject_of(fitted: Any, top: int = 10, first: int = 0) -> Subject:
-    """Collect what a report can say about an estimator or a model.
+    """Collect the content of a report about an estimator or a model.
 
     Parameters
     ----------

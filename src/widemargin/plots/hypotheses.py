@@ -54,7 +54,7 @@ def hypotheses(model: Any, most: int | None = None) -> list[Hypothesis]:
         )
     if most is not None and len(log) > most:
         raise DataError(
-            f"the training made {len(log)} corrections, more than the {most} that can be drawn"
+            f"training made {len(log)} corrections, more than the {most} that can be drawn"
         )
     start = np.asarray(model.state.spread(model.state.start)[0], np.float64)
     w, v = start[:-1].copy(), float(start[-1])

@@ -107,7 +107,7 @@ class OrdersDisplay(Display):
                     label = None
         style.draw_points(ax, self.points, self.codes, self.labels)
         style.set_frame(ax, frame)
-        made = several(len(self.lines), "training")
+        made = several(len(self.lines), "training run")
         axes = (short(name, 40) for name in self.view.axes)
         style.dress(ax, f"{made} on the same examples", *axes)
         style.legend_above(ax, 2)
@@ -129,7 +129,7 @@ class OrdersDisplay(Display):
         ax.set_yticks(range(len(names)), [short(name, 18) for name in names])
         ax.set_ylim(len(names) - 0.5, -0.5)
         ax.grid(axis="y", color=style.PALE, linewidth=0.5)
-        style.dress(ax, "one row per training", "accuracy")
+        style.dress(ax, "one row per run", "accuracy")
         style.legend_above(ax)
 
 

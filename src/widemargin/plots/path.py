@@ -308,7 +308,7 @@ def _write_html(path: Any, pictures: list[bytes], captions: list[str], seconds: 
         f'{base64.b64encode(png).decode()}"{"" if k == 0 else " hidden"}>'
         for k, (png, words) in enumerate(zip(pictures, captions, strict=True))
     )
-    body = f"""<h1>A training, mistake by mistake</h1>
+    body = f"""<h1>A training run, mistake by mistake</h1>
 <div class="film">{images}</div>
 <p><button id="back">back</button> <button id="play">play</button> <button id="on">on</button>
 <input id="at" type="range" min="0" max="{len(pictures) - 1}" value="0" aria-label="correction">
@@ -334,7 +334,7 @@ play.onclick = () => {{
 }};
 </script>"""
     with open(path, "w", encoding="utf-8") as file:
-        file.write(page("A training, mistake by mistake", body, scripts=True))
+        file.write(page("A training run, mistake by mistake", body, scripts=True))
 
 
 def _spread(n: int, most: int) -> list[int]:

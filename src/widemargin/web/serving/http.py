@@ -147,7 +147,7 @@ class Connection(asyncio.Protocol):
             self._end(refusal(431, f"the headers are larger than {_HEADER_BYTES:,} bytes"))
 
     def on_headers_complete(self) -> None:
-        """Decide whether the request is to be answered, before its body is read."""
+        """Decide whether to answer the request, before its body is read."""
         self._size = 0
         if self._parser.should_upgrade():
             self._end(refusal(400, "this server does not support protocol upgrades"))

@@ -110,7 +110,7 @@ class SentenceModel(Askable):
         return corpus
 
     def check(self, want: Want) -> None:
-        """Refuse what this model cannot tell."""
+        """Refuse requests for what this model does not provide."""
 
     def sample(self) -> Any:
         """A sentence."""
@@ -121,7 +121,7 @@ class SentenceModel(Askable):
         return {"word": words, **{name: ["_"] * len(words) for name in self.beside}}
 
     def describe(self) -> dict[str, Any]:
-        """What a client has to know."""
+        """Describe the model for clients."""
         return {**super().describe(), "columns": ["word", *self.beside]}
 
     def _place(self, size: int, token: int | None, margins: np.ndarray) -> int:
@@ -189,7 +189,7 @@ class TaggerAsked(SentenceModel):
         }
 
     def describe(self) -> dict[str, Any]:
-        """What a client has to know."""
+        """Describe the model for clients."""
         return {**super().describe(), "classes": self.model.shown_tags, "probabilities": True}
 
 
@@ -223,7 +223,7 @@ class ParserAsked(SentenceModel):
         ]
 
     def check(self, want: Want) -> None:
-        """Refuse what this model cannot tell."""
+        """Refuse requests for what this model does not provide."""
         if want.proba:
             raise Refused(422, "a parser has no probabilities; ask for scores instead")
 
@@ -245,5 +245,5 @@ class ParserAsked(SentenceModel):
         }
 
     def describe(self) -> dict[str, Any]:
-        """What a client has to know."""
+        """Describe the model for clients."""
         return {**super().describe(), "classes": self.model.labels, "probabilities": False}
