@@ -1,11 +1,11 @@
-"""Learning from mistakes: perceptrons and large-margin classifiers, fast, with figures to check."""
+"""Perceptrons and large-margin classifiers that learn from mistakes, fast and with certificates."""
 
 from __future__ import annotations
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:  # for type checkers and editors; when run, names load on first use
+if TYPE_CHECKING:  # for type checkers and editors; at run time, names load on first use
     from widemargin import plots as show
     from widemargin import structured
     from widemargin.comparison import compare
@@ -124,7 +124,7 @@ _HOMES = {
     "stream": "widemargin.data.reading",
     "tune": "widemargin.estimators.tuned",
 }
-#: Public modules by the names that users know them by.
+#: Public modules, by their public names.
 _MODULES = {
     "losses": "widemargin.online.losses",
     "show": "widemargin.plots",
@@ -191,7 +191,7 @@ __all__ = [
 ]
 
 
-if not TYPE_CHECKING:  # a type checker that saw this would let misspelt names pass
+if not TYPE_CHECKING:  # with this, type checkers would accept misspelt names
 
     def __getattr__(name: str) -> Any:
         if name in _MODULES:

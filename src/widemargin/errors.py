@@ -29,7 +29,7 @@ class ModelFileError(ValueError):
 
 
 class DataWarning(UserWarning):
-    """The examples were read or learned in a way that may not be what was meant.
+    """The examples were read or learned in a way that may not be intended.
 
     Examples
     --------

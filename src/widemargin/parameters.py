@@ -15,8 +15,8 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-#: What other libraries (scikit-learn, CRFsuite, VW) call a parameter, and what it is called here:
-#: the first that the learner has.
+#: Names of parameters in other libraries (scikit-learn, CRFsuite, VW), and their names here, of
+#: which the first that the learner has is suggested.
 _OUR_NAMES = {
     "max_iter": ("epochs", "max_seconds"),
     "max_iterations": ("epochs",),
@@ -46,7 +46,7 @@ _OUR_NAMES = {
     "use_idf": ("idf",),
     "estimator": ("learner",),
 }
-#: What to say if the learner has nothing of the kind.
+#: What to say if the learner has no such parameter.
 _OTHERWISE = {
     "alpha": "it has no penalty: OnlineLogistic has 'l2', and SVMs have 'C'",
     "penalty": "it has no penalty: OnlineLogistic has 'l2', and SVMs have 'C'",
@@ -258,10 +258,10 @@ def parse_bytes(name: str, value: int | float | str) -> int:
 
 
 class NamedParameters:
-    """Base of estimators: a parameter of another library's name is answered with ours.
+    """Base of estimators, which suggests our name for a parameter named as in another library.
 
-    The parameters are those of `__init__`, as in scikit-learn. `__new__` sees what the constructor
-    is given before Python refuses it, so that signatures stay explicit.
+    The parameters are those of `__init__`, as in scikit-learn. `__new__` sees the arguments before
+    Python rejects unknown ones, so signatures can stay explicit.
 
     Examples
     --------
@@ -277,7 +277,7 @@ class NamedParameters:
     _learners: ClassVar[tuple[type, ...]] = ()
 
     def __new__(cls, *args: Any, **params: Any) -> Self:
-        """Make an estimator, whose parameters must be known."""
+        """Make an estimator; unknown parameters are rejected."""
         for name in params:
             said = _unknown(cls, name)
             if said:
@@ -285,7 +285,7 @@ class NamedParameters:
         return super().__new__(cls)
 
     def set_params(self, **params: Any) -> Self:
-        """Change parameters, and with names such as `learner__epochs` those of a part."""
+        """Change parameters; names such as `learner__epochs` change those of a part."""
         for name in params:
             said = _unknown(type(self), name.partition("__")[0])
             if said:
@@ -318,7 +318,7 @@ def used_with(name: str, value: Any, *values: Any) -> Use:
 
 
 def uses_of_held_out(validation: Any, given: bool) -> dict[str, Use]:
-    """The uses of `validation` and `patience`; `given` says whether `fit` got held-out examples."""
+    """The uses of `validation` and `patience`; `given` if `fit` got held-out examples."""
     return {
         "validation": Use(not given, "if X_val is given", "without it"),
         "patience": Use(
@@ -380,9 +380,9 @@ def refuse_unknown(where: str, given: Iterable[str], known: Iterable[str]) -> No
     Parameters
     ----------
     where : str
-        What has the parameters, as the user knows it.
+        The name of the function or class with the parameters.
     given, known : iterable of str
-        The names that were given, and all names there are.
+        The names that were given, and all allowed names.
 
     Examples
     --------
@@ -398,7 +398,7 @@ def refuse_unknown(where: str, given: Iterable[str], known: Iterable[str]) -> No
 
 
 def _unknown(kind: type, name: str) -> str:
-    """What to say about a parameter that a class does not have; nothing if it has it."""
+    """The error message for a parameter that a class does not have; empty if it has it."""
     names, anything = _parameters_of(kind)
     if anything or name in names:
         return ""
@@ -418,7 +418,7 @@ def _parameters_of(kind: type) -> tuple[tuple[str, ...], bool]:
 def _suggestion(
     where: str, name: str, known: tuple[str, ...], learners: tuple[type, ...] = ()
 ) -> str:
-    """Say that a name is unknown, and which one is meant."""
+    """The error message for an unknown name, with a suggestion."""
     said = f"{where} has no parameter {name!r}"
     ours = _our_name(name, known)
     if ours:
@@ -438,7 +438,7 @@ def _suggestion(
 
 
 def _our_name(name: str, known: tuple[str, ...]) -> str:
-    """What another library's parameter is called here; nothing if there is none of the kind."""
+    """Our name for another library's parameter; empty if there is no such parameter."""
     ours = (one for one in _OUR_NAMES.get(name, ()) if one.partition("=")[0] in known)
     return next(ours, "")
 

@@ -67,12 +67,12 @@ def _pool(threads: int) -> ThreadPoolExecutor:
 
 
 def reading_pool(threads: int) -> ThreadPoolExecutor:
-    """The persistent thread pool of the readers, who may wait while others compute."""
+    """The persistent thread pool of the readers, which may wait while other threads compute."""
     return _kept(("reading", threads), threads)
 
 
 def _kept(name: Any, threads: int) -> ThreadPoolExecutor:
-    """The pool of this name, which is made once in a process."""
+    """The pool of this name, which is created once per process."""
     if os.getpid() != _POOLS.get("process"):
         _POOLS.clear()  # a forked process does not inherit the threads
         _POOLS["process"] = os.getpid()

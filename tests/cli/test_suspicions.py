@@ -72,7 +72,7 @@ def test_vectors_are_scaled_for_an_svm_that_answers_about_vectors_as_they_are():
     [
         ("--learner svm --scale standard", "would fill in the zeros of vectors; give --scale max"),
         ("--learner perceptron --scale maxabs", "--scale has no effect for svmlight files"),
-        ("--learner svm --scale maxabs --folds 3", "does not go together with --folds"),
+        ("--learner svm --scale maxabs --folds 3", "cannot be combined with --folds"),
     ],
 )
 def test_vectors_are_scaled_in_no_other_way(words, told):

@@ -83,7 +83,7 @@ def test_version_mismatch_is_told_first(client, rows, monkeypatch):
 
 
 def test_what_does_not_distribute_is_refused(monkeypatch):
-    with pytest.raises(TypeError, match="KernelSVM does not distribute: use LinearSVM"):
+    with pytest.raises(TypeError, match="KernelSVM cannot be distributed: use LinearSVM"):
         Distributed(KernelSVM(), client=SerialEngine()).fit("nothing.svm")
     with pytest.raises(ValueError, match="keep='vote' logs every correction"):
         Distributed(Perceptron(keep="vote"), client=SerialEngine()).fit("nothing.svm")

@@ -109,7 +109,7 @@ def test_collections(tmp_path):
 def test_what_does_not_fit_is_refused(texts, tmp_path):
     from widemargin import KernelSVM
 
-    with pytest.raises(TypeError, match="KernelSVM does not distribute"):
+    with pytest.raises(TypeError, match="KernelSVM cannot be distributed"):
         fit(TableClassifier(KernelSVM()), some_table(tmp_path / "a.csv"))
     with pytest.raises(DataError, match="these files are csv"):
         fit(TextClassifier(), some_table(tmp_path / "b.csv"))

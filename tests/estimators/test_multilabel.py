@@ -191,8 +191,8 @@ def test_constant_labels_are_told_and_learned_as_constant():
             found = clone(learner).fit(X, constant)
         words = sorted(str(one.message) for one in told if one.category is wm.DataWarning)
         assert words == [
-            "label 1 is in no row: nothing tells when to predict it",
-            "label 2 is in every row: nothing tells when to predict it",
+            "label 1 is in no row: there is nothing to learn from",
+            "label 2 is in every row: there is nothing to learn from",
         ]
         predicted = found.predict(X)
         assert not predicted[:, 1].any()

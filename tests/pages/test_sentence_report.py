@@ -163,7 +163,7 @@ def test_the_shell_writes_pages_and_explains(tmp_path):
         ).stdout
         assert "rather than" in told
         assert "margin" in told.splitlines()[1]
-        assert "(asked for)" in told
+        assert "(requested)" in told
         told = run_shell(tmp_path, "explain", model, "t.conllu").stdout
         assert "(the least certain)" in told
         for words in (["--row", "99"], ["--token", "99"]):

@@ -418,7 +418,7 @@ def test_the_report_tells_errors_by_stage(model: AnnotatorModel, tmp_path, monke
     assert "X taken for NOUN, 4 times" in page
     assert "hound taken for dog, 2 times" in page
     assert "Tags (UPOS): 4 wrong" in page
-    assert "from raw text, with an F1 of: Tokens 100.00 %" in page
+    assert "its F1, from raw text, is: Tokens 100.00 %" in page
     report(model, "alone.html")
     assert "How good the answers are" not in (tmp_path / "alone.html").read_text()
     report(model, "good.html", treebank())

@@ -220,7 +220,7 @@ def test_python_refuses(tmp_path):
         wm.tune(wm.Perceptron(validation=0.1), X, y)
     with pytest.raises(TypeError, match="GridSearchCV"):
         wm.tune(LogisticRegression(), X, y)
-    with pytest.raises(ValueError, match="tune takes vectors"):
+    with pytest.raises(ValueError, match="tune needs vectors"):
         wm.tune(wm.KernelSVM(kernel="precomputed"), X @ X.T, y)
     with pytest.raises(ValueError, match="folds=1"):
         wm.tune(wm.LinearSVM(), X, y, folds=1)

@@ -237,7 +237,7 @@ def test_the_shell_refuses(words, code, expected, tmp_path):
 
 def test_python_refuses(tmp_path):
     frame, label = write_csv(tmp_path / "t.csv")
-    with pytest.raises(ValueError, match="both say what errors cost"):
+    with pytest.raises(ValueError, match="both set the cost of errors"):
         wm.TableClassifier(weight="cost").fit(frame, label, np.ones(90))
     with pytest.raises(wm.DataError, match="'kind' of the weights holds no numbers"):
         wm.TableClassifier(weight="kind").fit(frame, label)

@@ -1,4 +1,4 @@
-"""`widemargin tag` and `widemargin parse`: sentences in, the same with tags or trees out."""
+"""`widemargin tag` and `widemargin parse`: print sentences with predicted tags or trees."""
 
 from __future__ import annotations
 
@@ -44,13 +44,13 @@ def tag(path: str, files: Sequence[str], given: Mapping[str, Any]) -> None:
 
 
 def _fill_columns(model: Any, files: Sequence[str], given: Mapping[str, Any]) -> None:
-    """Print sentences with the columns that a lemmatizer or morphologizer fills."""
+    """Print sentences with the columns that a lemmatizer or morphologizer predicts."""
     for name in ("margins", "proba", "column", "tokenizer"):
         if given.get(name):
             raise click.UsageError(f"--{name} has no effect for a {model.called}")
     corpus = read_questions(files, given, plain=False)
     cells = model.flat_columns(corpus)
-    if corpus.format == "conll":  # its own columns stay as they are
+    if corpus.format == "conll":  # columns of the input stay as they are
         cells = {
             name if name not in corpus.names else f"predicted_{name}": column
             for name, column in cells.items()
@@ -59,7 +59,7 @@ def _fill_columns(model: Any, files: Sequence[str], given: Mapping[str, Any]) ->
 
 
 def _check_probabilities(given: Mapping[str, Any]) -> None:
-    """Refuse options of probabilities unless --proba asks for them."""
+    """Refuse the options for probabilities unless --proba is given."""
     for name in ("temperature", "calibrate"):
         if given[name] is not None and not given["proba"]:
             raise click.UsageError(f"--{name} has no effect without --proba")
@@ -68,7 +68,7 @@ def _check_probabilities(given: Mapping[str, Any]) -> None:
 
 
 def _temperature(model: TaggerModel, given: Mapping[str, Any]) -> float:
-    """The temperature that was given, or that suits tagged sentences best, or the model's."""
+    """The temperature: given, fitted to tagged sentences, or the model's own."""
     if given["calibrate"] is None:
         return model.temperature if given["temperature"] is None else given["temperature"]
     found = model.calibrate(read_sentences([given["calibrate"]], {}))
@@ -82,7 +82,7 @@ def _with_numbers(
     numbers: Mapping[str, np.ndarray],
     write: str | None,
 ) -> dict[str, Sequence[str]]:
-    """Cells and numbers beside them: columns of their own, or parts of MISC in CoNLL-U."""
+    """Add numbers to the cells: as extra columns, or in CoNLL-U as parts of MISC."""
     told = {name: [f"{value:.6g}" for value in values] for name, values in numbers.items()}
     if "conllu" not in (corpus.format, write):
         return {**cells, **{name.lower(): column for name, column in told.items()}}
@@ -106,7 +106,7 @@ def parse(path: str, files: Sequence[str], given: Mapping[str, Any]) -> None:
         return
     for name in ("input", "write"):
         if given[name] is not None:
-            raise click.UsageError(f"--{name} has no effect for a parser; it is for an annotator")
+            raise click.UsageError(f"--{name} has no effect for a parser, only for an annotator")
     corpus = read_questions(files, given, plain=bool(model.taggers))
     threads = thread_count(given["threads"] or -1)
     trees = model.predict(corpus, threads)
@@ -119,7 +119,7 @@ def parse(path: str, files: Sequence[str], given: Mapping[str, Any]) -> None:
     if model.taggers:
         cells = {**trees.tags, **cells}
     margins = {"Margin": model.flat_margins(corpus, threads)} if given["margins"] else {}
-    if corpus.format == "conll":  # whose other columns have no place in CoNLL-U
+    if corpus.format == "conll":  # CoNLL-U has no place for its other columns
         words = {corpus.names[0]: corpus.sentences()}
         corpus = Corpus.of(words)
     _write(conll_text(corpus, _with_numbers(corpus, cells, margins, "conllu"), "conllu"))
@@ -137,7 +137,7 @@ def _drawn(corpus: Corpus, trees: Trees, how: str) -> str:
 
 
 def _annotate(model: Any, files: Sequence[str], given: Mapping[str, Any]) -> None:
-    """Print texts with everything that an annotator finds in them."""
+    """Print texts with all annotations that an annotator predicts."""
     from widemargin.cli.annotator import annotate
 
     if given["draw"] is not None:
@@ -149,6 +149,6 @@ def _annotate(model: Any, files: Sequence[str], given: Mapping[str, Any]) -> Non
 
 
 def _write(text: str) -> None:
-    # What was in the file is written out unchanged, including its line endings.
+    # Written as bytes, so that the file's content, including line endings, is unchanged.
     sys.stdout.buffer.write(text.encode("utf-8", "surrogatepass"))
     sys.stdout.flush()

@@ -1,4 +1,4 @@
-"""`widemargin train` for what annotates words: lemmatizers, morphologizers and annotators."""
+"""`widemargin train` for lemmatizers, morphologizers and annotators, and `parse` for the last."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ from widemargin.threads import thread_count
 from widemargin.training.checkpoints import Checkpoints
 from widemargin.training.progress import Watcher
 
-#: Bytes that are read at once; a pipe is answered sooner.
+#: The largest number of bytes to read at once; from a pipe, whatever has arrived is read.
 _PIECE = 1 << 20
 
 
 def _names(given: Sequence[str]) -> tuple[str, ...]:
-    """Names that are given one by one or between commas."""
+    """The names in options that were given several times or separated by commas."""
     return tuple(name for part in given for name in part.split(","))
 
 
 class _ColumnTrainer(SentenceTrainer):
-    """Trains what fills columns of words that have tags."""
+    """Trains a model that predicts columns of tagged words."""
 
     def __init__(self, learner: str, given: Mapping[str, Any], job: Job) -> None:
         super().__init__(learner, given, job)
@@ -60,7 +60,7 @@ class _ColumnTrainer(SentenceTrainer):
         return self.fitted.fit(self.corpus, watch=watch).model_
 
     def examine(self, model: Any, corpus: Corpus) -> Report:
-        """Compare columns."""
+        """Score the predicted columns."""
         return measure_columns(model, corpus)
 
 
@@ -70,7 +70,7 @@ class LemmatizerTrainer(_ColumnTrainer):
     learns = Lemmatizer
 
     def describe_learner(self, model: Any) -> Section:
-        """How many edit scripts there are."""
+        """The number of edit scripts."""
         scripts = len(model.chooser.labels)
         return Section({"scripts": scripts}, [f"lemmatizer: {several(scripts, 'edit script')}"])
 
@@ -81,7 +81,7 @@ class MorphologizerTrainer(_ColumnTrainer):
     learns = Morphologizer
 
     def describe_learner(self, model: Any) -> Section:
-        """The columns, and how many different cells there are."""
+        """The columns, and the number of labels."""
         labels, columns = len(model.chooser.labels), ", ".join(model.columns)
         figures = {"columns": list(model.columns), "labels": labels}
         return Section(figures, [f"morphologizer of {columns}: {several(labels, 'label')}"])
@@ -97,8 +97,8 @@ class AnnotatorTrainer(SentenceTrainer):
         super().__init__(learner, given, job)
         if job.validation:
             raise click.UsageError(
-                "--valid of an annotator is another treebank: paragraphs of one text tell too much"
-                " about one another to be held out"
+                "--valid of an annotator must be another treebank: paragraphs of the same text are"
+                " too similar for some of them to be held out"
             )
         self.params.pop("validation", None)
         self.fitted = Annotator(**self.params)
@@ -111,20 +111,20 @@ class AnnotatorTrainer(SentenceTrainer):
 
     @property
     def epochs(self) -> int:
-        """Each stage reports its own."""
+        """One, because each stage reports its own epochs."""
         return 1
 
     def fit(self, watch: Watcher, checkpoints: Checkpoints | None) -> Any:
-        """Learn all stages."""
+        """Train all stages."""
         found = self.fitted.fit(self.corpus, valid=self.held_out, watch=watch).model_
         return self.make_smaller(found)
 
     def examine(self, model: Any, corpus: Corpus) -> Report:
-        """Compare everything, from the running text."""
+        """Score all annotations, predicted from raw text."""
         return measure_annotator(model, corpus)
 
     def count_weights(self, model: AnnotatorModel) -> int:
-        """How many weights of all parts are not zero."""
+        """The number of nonzero weights in all parts."""
         tokens = model.tokenizer
         tables: list[Any] = [tokens.cutter, tokens.splitter, model.tagger, model.parser]
         tables += [part.chooser for part in (model.morphology, model.lemmas) if part is not None]
@@ -132,12 +132,12 @@ class AnnotatorTrainer(SentenceTrainer):
         return sum(count(one) for one in tables if one is not None)
 
     def describe_learner(self, model: Any) -> Section:
-        """What it consists of."""
+        """The parts of the annotator."""
         return Section({}, [f"annotator: {what}: {told}" for what, told in model.facts()])
 
 
 def annotate(model: AnnotatorModel, files: Sequence[str], given: Mapping[str, Any]) -> None:
-    """Print texts with everything that is found in them, as they are read."""
+    """Print annotated texts while they are read."""
     threads = thread_count(given["threads"] or -1)
     input, write = given["input"], given["write"] or "conllu"
     if input == "conllu" or (input is None and _are_conllu(files, given)):
@@ -154,7 +154,7 @@ def annotate(model: AnnotatorModel, files: Sequence[str], given: Mapping[str, An
 
 
 def _are_conllu(files: Sequence[str], given: Mapping[str, Any]) -> bool:
-    """Whether the input has sentences already."""
+    """Whether the input is CoNLL-U."""
     if given.get("format") is not None:
         if given["format"] != "conllu":
             raise click.UsageError(
@@ -165,7 +165,7 @@ def _are_conllu(files: Sequence[str], given: Mapping[str, Any]) -> bool:
 
 
 def _shown(document: Document, write: str, first: bool) -> str:
-    """A document in a format."""
+    """A document in the format `write`."""
     if write == "json":
         return document.json_lines()
     if write == "table":
@@ -174,7 +174,7 @@ def _shown(document: Document, write: str, first: bool) -> str:
 
 
 def _pieces(files: Sequence[str], encoding: str) -> Iterator[str]:
-    """The text of files piece by piece; each file begins a paragraph."""
+    """Yield the text of files in pieces; each file begins a paragraph."""
     for number, path in enumerate(find_files(list(files))):
         if number:
             yield "\n\n"
@@ -183,7 +183,7 @@ def _pieces(files: Sequence[str], encoding: str) -> Iterator[str]:
 
 
 def _decoded(file: Any, source: str, encoding: str) -> Iterator[str]:
-    """The text of one file piece by piece, without a byte order mark."""
+    """Yield the text of one file in pieces, without a byte order mark."""
     try:
         decoder = codecs.getincrementaldecoder(encoding)()
     except LookupError:

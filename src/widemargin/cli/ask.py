@@ -1,4 +1,4 @@
-"""A trained model, and files of examples for it to answer."""
+"""A trained model, and files of examples for it to predict."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from widemargin.modelfile import learner_of
 from widemargin.models.linear import load_model
 from widemargin.models.multilabel import MultilabelModel
 
-#: The formats in which examples for a model can come, by the kind of its encoder.
+#: The formats that a model can read, by the kind of its encoder.
 _FORMATS: dict[str, tuple[str, ...]] = {
     "numbers": ("svmlight",),
     "table": TABLES,
@@ -35,20 +35,23 @@ SENTENCE_LEARNERS = {
     "Annotator": "parse",
     "Tokenizer": "tokenize",
 }
-#: The learner of tasks that users write.
+#: The learner for tasks that users write in Python.
 TASK_LEARNER = "StructuredPerceptron"
 #: Formats of texts that are not tables.
 _TEXTS = ("fasttext", "labelled-text", "text")
 
 
 def _tables_among(patterns: Sequence[str]) -> tuple[str, ...]:
-    """The tables that a model of texts accepts: a comma in a line does not make it CSV."""
+    """The table formats that a text model accepts; CSV and TSV only by file name.
+
+    A text may contain commas and tabs, so they do not identify a table.
+    """
     named = [name for name in ("csv", "tsv") if any(f".{name}" in path for path in patterns)]
     return ("jsonl", "parquet", *named)
 
 
 def load_rows_model(path: str) -> Any:
-    """Load a model of rows with one label each, which every command accepts."""
+    """Load a model that predicts one label per row; every command accepts such models."""
     model = load_model(path)
     if isinstance(model, MultilabelModel):
         raise DataError(f"{path}: is a model with several labels per row: load it in Python")
@@ -65,7 +68,7 @@ class Question:
     patterns : sequence of str
         The files.
     given : dict
-        What was given on the command line.
+        The options of the command.
     live : bool
         Whether to answer a pipe line by line.
     """
@@ -79,7 +82,7 @@ class Question:
             article = "an" if learner == "Annotator" else "a"
             raise DataError(f"{path}: is {article} {learner}: use {asks}")
         if learner == TASK_LEARNER:
-            raise DataError(f"{path}: is a model of a task written in Python: load it there")
+            raise DataError(f"{path}: is a model of a task written in Python: load it in Python")
         self.model = load_rows_model(path)
         if self.model.by_name:
             raise DataError(f"{path}: was trained on dicts in Python, so it cannot read files")
@@ -106,7 +109,7 @@ class Question:
         self.encoder = encoder
 
     def _plain_encoder(self, given: Mapping[str, Any]) -> NumbersEncoder:
-        """For a model that was trained on arrays: vectors, counted from 1 unless told otherwise."""
+        """An encoder for a model trained on arrays: indices count from 1, unless --zero-based."""
         width = self.model.width
         return NumbersEncoder.restore(
             {"first": 0 if given.get("zero_based") else 1, "width": width}, {}
@@ -121,17 +124,17 @@ class Question:
         return chunk.raw
 
     def chunks(self) -> Iterator[tuple[Chunk, Rows]]:
-        """The examples, some at a time."""
+        """Yield the examples in chunks, raw and as rows."""
         for chunk in self.files.chunks():
             yield chunk, self.rows(self.raw(chunk))
 
     def rows(self, raw: Any) -> Rows:
-        """Raw examples as the model's rows."""
+        """Encode raw examples as rows for the model."""
         threads = self.files.options.threads
         rows = self.encoder.encode(raw, self.model.bias, threads)
         return rows.widened(max(rows.width, self.model.width))
 
     @property
     def threads(self) -> int:
-        """Number of threads to answer with."""
+        """The number of threads for predictions."""
         return self.files.options.threads

@@ -74,7 +74,7 @@ def certify(patterns: Sequence[str], given: Mapping[str, Any]) -> None:
 
 
 def _tell(found: Certificate, places: _Places) -> None:
-    """One verdict in plain words."""
+    """Print one verdict in words."""
     if found.verdict == "separable":
         click.echo(
             f"separable: a hyperplane separates the {found.n} examples of"
@@ -104,24 +104,24 @@ def _tell(found: Certificate, places: _Places) -> None:
 
 
 class _Places:
-    """Where examples stand in the files."""
+    """The positions of examples in the files."""
 
     def __init__(self, data: Encoded, y: np.ndarray, which: np.ndarray | None = None) -> None:
         self._data, self._y = data, y
         self._which = np.arange(len(y)) if which is None else which
 
     def of(self, question: Any) -> _Places:
-        """The places of the examples of one question: two classes of several, or all."""
+        """The positions of the examples of one question: those of two classes, or all."""
         if not isinstance(question, tuple):
             return self
         return _Places(self._data, self._y, np.flatnonzero(np.isin(self._y, question)))
 
     def all(self, examples: np.ndarray) -> list[str]:
-        """Each as file:line."""
+        """The position of each example, as file:line."""
         return [f"{source}:{line}" for source, line in map(self._place, examples.tolist())]
 
     def listed(self, examples: np.ndarray) -> str:
-        """Some of them in words, by file."""
+        """The first few positions in words, by file."""
         lines: dict[str, list[str]] = {}
         for source, line in map(self._place, sorted(examples.tolist())[:_SHOWN]):
             lines.setdefault(source, []).append(str(line))
@@ -138,7 +138,7 @@ class _Places:
 
 
 def _figures(found: Any, places: _Places) -> dict[str, Any]:
-    """One object; with several classes, one for each question."""
+    """The result for JSON; with several classes, an object for each question."""
     if isinstance(found, CertificateTable):
         parts = {
             str(which): _figures(part, places.of(which)) for which, part in found.parts.items()

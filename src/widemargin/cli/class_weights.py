@@ -1,4 +1,4 @@
-"""`--class-weight`: what errors on each class cost."""
+"""`--class-weight`: the cost of an error on each class."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class ClassWeights(click.ParamType):
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> str | dict[str, float]:
-        """From what was typed."""
+        """Convert what was typed on the command line."""
         if not isinstance(value, str) or value == "balanced":
             return value
         found: dict[str, float] = {}
@@ -38,7 +38,7 @@ class ClassWeights(click.ParamType):
 
 
 def weights_by_class(given: str | dict[str, float], classes: np.ndarray) -> Any:
-    """Weights of labels as they are typed, by the classes that these are."""
+    """Map weights of labels, as typed, to weights of the classes with these labels."""
     if isinstance(given, str):
         return given
     typed = {str(label): label for label in classes.tolist()}

@@ -34,11 +34,11 @@ from widemargin.training.checkpoints import Checkpoints
 from widemargin.training.history import History
 from widemargin.training.progress import Watcher
 
-#: Options that are about examples in the memory of this machine.
+#: Options that apply only to examples in the memory of this machine.
 _LOCAL = {
     *("folds", "tune", "nested", "threshold", "positive", "memory", "stream", "cache", "threads"),
 }
-#: The mixture unless another one is asked for, as in Python.
+#: The default mixture, as in Python.
 MIX = "touched"
 
 
@@ -50,7 +50,7 @@ def refuse_local(typed: Mapping[str, str]) -> None:
 
 
 class _OnCluster(RowTrainer):
-    """What trainers of rows on the workers of a Dask cluster have in common."""
+    """Base of trainers that learn from rows on the workers of a Dask cluster."""
 
     def __init__(self, learner: str, given: Mapping[str, Any], job: Job) -> None:
         super().__init__(learner, given, job)
@@ -73,19 +73,19 @@ class _OnCluster(RowTrainer):
             self.settings = replace(self.settings, **self.hold_out(USUAL_PART, "rows"))
 
     def take_note(self, fit: PartitionFit) -> None:
-        """Keep what is reported about partitions that are ready."""
+        """Record what the report says about the partitions."""
         self.rows, self.partitions = fit.ready.survey.examples, fit.partitions
         self.held_back = fit.ready.held_out
 
     def read_valid(self, fit: PartitionFit) -> Encoded | None:
-        """The examples of the file to measure on, if there is one."""
+        """Read the examples of the held-out file, if there is one."""
         if self.job.valid is not None:
             known = Classes(fit.classes)
             self.measured = read_held_out(self.job.valid, self.reading, fit.encoder, known)
         return self.measured
 
     def measure(self, model: Any) -> Section:
-        """The accuracy on held-out rows: those of a file, or those of the partitions."""
+        """The accuracy on held-out rows, from a file or from the partitions."""
         if self.measured is not None:
             return super().measure(model)
         epochs = {epoch.epoch: epoch.held_out for epoch in model.history}
@@ -133,7 +133,7 @@ class ClusterTrainer(_OnCluster, LinearTrainer):
         return HeldOut(rows, rows.everything, found.codes)
 
     def describe_learner(self, model: Any) -> Section:
-        """The step rule, what answers, and the mixture."""
+        """The step rule, which weights predict, and the mixture."""
         figures, lines = super().describe_learner(model)
         told = f"{lines[0]}; {self.partitions} partitions, {self.mix} mixture"
         more = {"partitions": self.partitions, "mix": self.mix}
@@ -157,7 +157,7 @@ class ClusterSVMTrainer(_OnCluster, SVMTrainer):
         return self.make_model(fit.classes, state, history, certificate, fit.encoder)
 
     def describe_learner(self, model: Any) -> Section:
-        """The loss and C, how long training took, and the partitions."""
+        """The loss and C, the number of epochs, why training stopped, and the partitions."""
         figures, lines = super().describe_learner(model)
         told = f"{lines[0]}; {self.partitions} partitions"
         return Section({**figures, "partitions": self.partitions}, [told])

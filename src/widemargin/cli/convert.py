@@ -18,7 +18,7 @@ from widemargin.models.liblinear import is_liblinear, read_liblinear, write_libl
 
 
 def convert(source: str, target: str, given: Mapping[str, Any]) -> None:
-    """Convert a model or examples, whatever the source is."""
+    """Convert a model or examples, depending on what the source contains."""
     check_readable(source)
     if is_liblinear(source):
         read_liblinear(source).save(target)
@@ -26,7 +26,7 @@ def convert(source: str, target: str, given: Mapping[str, Any]) -> None:
         return
     model = _model(source)
     if isinstance(model, KernelModel):
-        raise ModelFileError(f"{source}: a kernel model has no weights that LIBLINEAR could hold")
+        raise ModelFileError(f"{source}: a kernel model has no weights that LIBLINEAR could store")
     if model is not None:
         write_liblinear(model, target)
         click.echo(f"{target}: a LIBLINEAR model")

@@ -1,7 +1,7 @@
-"""What `widemargin train` does without `--learner`: a perceptron, but for texts an SVM.
+"""The default of `widemargin train --learner`: a perceptron, or for texts an SVM.
 
 The defaults for texts are those of `TextClassifier`. An SVM with idf needs all documents in memory;
-where they are not, a learner that does not need them takes its place, and a line says so.
+if they do not fit, a learner that reads them in pieces takes its place, with a warning.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ _USUAL, _FOR_TEXTS, _PIECEWISE = "perceptron", "svm", "pa"
 _POSSIBLE = frozenset().union(
     *(LEARNERS[name].options for name in (_USUAL, _FOR_TEXTS, _PIECEWISE))
 )
-#: Options that the default learner for texts accepts even though an SVM does not have them.
+#: Options that the default learner for texts accepts although SVMs do not have them.
 _ALSO = {"memory", "stream"}
-#: Options that say how to train on a cluster.
+#: Options that apply only to training on a cluster.
 _FOR_CLUSTERS = {"partitions", "mix"}
 
 
 def make_trainer(
     learner: str | None, patterns: Sequence[str], given: Mapping[str, Any], typed: Mapping[str, str]
 ) -> Trainer:
-    """The trainer of the learner that was named, or else of the one that suits the files."""
-    if learner is None and patterns:  # which learner it will be is not known before files are read
+    """Make the trainer of the given learner, or else of the one that suits the files."""
+    if learner is None and patterns:  # the learner depends on the files, which are read later
         foreign = {name: how for name, how in typed.items() if name not in _POSSIBLE}
         refuse_others(_USUAL, foreign, patterns)
     else:
@@ -107,14 +107,14 @@ def _trainer(learner: str, given: Mapping[str, Any], typed: Mapping[str, str], j
 
 
 def _reading(trainer: Trainer, files: Files, found: Examples | None = None) -> Trainer:
-    """Hand over files that are open, because a pipe cannot be opened twice, or were read."""
+    """Pass on files that are open (a pipe cannot be opened twice), or their examples."""
     assert isinstance(trainer, RowTrainer)
     trainer.files, trainer.found = files, found
     return trainer
 
 
 def _with(given: Mapping[str, Any], default: TextDefault) -> dict[str, Any]:
-    """The options, with the defaults for texts where they were not given."""
+    """The options, with the defaults for texts filled in."""
     usual = {**default.parameters, "idf": default.idf}
     unsaid = {name: value for name, value in usual.items() if given.get(name) is None}
     return {**given, **unsaid}

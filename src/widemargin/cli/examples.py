@@ -1,4 +1,4 @@
-"""Labelled examples of files, all of them in memory."""
+"""Reading all labelled examples of files into memory."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from widemargin.models.text_defaults import WHOLE
 def read_examples(
     patterns: str | Sequence[str], given: Mapping[str, Any]
 ) -> tuple[Encoded, Classes, Encoder]:
-    """Read files as the options of the command say."""
+    """Read files with the options of the command."""
     files = Files(patterns, options.read_options(given))
     options.check_meaning(given, files.format)
     encoding = options.encode_options(given, files.format, WHOLE.idf)

@@ -1,4 +1,4 @@
-"""`widemargin explain` of a tagger or a parser: why one word of a sentence got its tag or head."""
+"""`widemargin explain` for taggers and parsers: why one word of a sentence got its tag or head."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from widemargin.structured.tagger.model import TaggerModel
 def explain_sentence(
     path: str, files: Sequence[str], row: int, top: int, given: Mapping[str, Any]
 ) -> None:
-    """Print the answers for one sentence with their margins, and explain that for one word.
+    """Print the predictions for one sentence with their margins, and explain that for one word.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ def explain_sentence(
     top : int
         Number of features to show.
     given : dict
-        What was given on the command line; without a token, the least certain one is explained.
+        The options of the command; without a token, the least certain one is explained.
     """
     refuse_table_options()
     model = load_sentence_model(path, "Tagger", "Parser")
@@ -56,7 +56,7 @@ def explain_sentence(
     for line in _table(model, corpus[row - 1 : row], margins):
         click.echo(line)
     at = int(np.argmin(margins)) if token is None else token - 1
-    which = "the least certain" if token is None else "asked for"
+    which = "the least certain" if token is None else "requested"
     click.echo(f"\n{at + 1} {sentence[at]} ({which})")
     click.echo(str(model.explain(sentence, at, top)))
     if not tagger:
@@ -64,7 +64,7 @@ def explain_sentence(
 
 
 def _table(model: Any, corpus: Corpus, margins: np.ndarray) -> list[str]:
-    """The words with their answers and margins; for a tagger also the right tags, if known."""
+    """The words with their predictions and margins, and the right answers, if known."""
     if isinstance(model, TaggerModel):
         columns = {"tag": model.flat_tags(corpus)}
         right = {"right": model.column}

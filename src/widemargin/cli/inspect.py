@@ -22,9 +22,9 @@ from widemargin.training.history import History
 
 _WIDTH = 40
 _BLOCKS = " ▏▎▍▌▋▊▉█"
-#: Charts with more rows than this show only some of them.
+#: The largest number of rows in a chart; of more, only some are shown.
 _ROWS = 20
-#: The largest number of classes that are shown.
+#: The largest number of classes to show.
 CLASSES = 20
 
 
@@ -78,7 +78,7 @@ def _bias(model: LinearModel) -> str:
 def show_training(
     path: str, model: LinearModel | KernelModel, facts: list[str], stored: str
 ) -> None:
-    """Print what a model is and how its training went; `facts` are those of its kind."""
+    """Print what a model is and how its training went; `facts` are lines for its kind of model."""
     labels = [str(label) for label in model.classes.tolist()]
     given = {name: value for name, value in model.params.items() if value is not None}
     parameters = ", ".join(f"{name}={value!r}" for name, value in given.items()) or "-"
@@ -98,13 +98,13 @@ def show_training(
 
 
 def show_history(history: History) -> None:
-    """Print how a training went, with a chart."""
+    """Print how training went, with a chart."""
     if not len(history):
         return
     epochs = len({epoch.epoch for epoch in history})
     gaps = history["gap"]
     solved = bool(np.any(np.isfinite(gaps)))
-    # An SVM's passes leave out examples that look settled, so their mistakes tell little.
+    # An SVM's epochs skip examples that look settled, so the number of mistakes means little.
     mistakes = "" if solved else f", {several(history.mistakes, 'mistake')}"
     click.echo(
         f"trained for {several(epochs, 'epoch')}, {history.epochs[-1].seconds:.2f} s"
@@ -131,9 +131,9 @@ def _chart(
     best: int | None = None,
     powers: bool = False,
 ) -> None:
-    """One bar per row; where scores are close together, bars start just below the smallest.
+    """Print one bar per row; bars of scores start just below the smallest score.
 
-    With `powers` a bar is as long as the value's power of ten is above the least one's.
+    With `powers` bars are on a logarithmic scale that starts at the smallest power of ten.
     """
     which = np.unique(np.linspace(0, len(values) - 1, min(len(values), _ROWS)).astype(int))
     lengths = values
@@ -155,7 +155,7 @@ def _chart(
 
 
 def figures_of(path: str, model: LinearModel | KernelModel, width: int) -> dict[str, Any]:
-    """What JSON says about a model of any kind."""
+    """The part of the JSON output that all kinds of models have."""
     encoder = model.encoder
     return {
         "model": os.path.abspath(path),

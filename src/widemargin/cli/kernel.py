@@ -18,16 +18,16 @@ from widemargin.training.progress import Watcher
 
 
 class KernelTrainer(RowTrainer):
-    """Trains a learner that sees examples through a kernel."""
+    """Trains a kernel learner."""
 
     def _solve(self, fit: Callable[..., Any], rows: Any, **how: Any) -> Any:
-        """Learn from the examples, whose rows may have been changed."""
+        """Learn from these rows, with the labels and weights of the examples."""
         examples = self.examples
         given = rows, examples.classes.values, examples.data.codes, self.settings, self.rng
         return fit(*given, sample_weight=examples.data.weights, **how)
 
     def _fitted(self, model: KernelModel) -> KernelModel:
-        """What was learned, with what users may want to know about it."""
+        """The model, with its learner, parameters and encoder."""
         return replace(
             model,
             learner=self.estimator,
@@ -42,7 +42,7 @@ class KernelTrainer(RowTrainer):
         return Section(figures, [line])
 
     def describe_result(self, model: Any) -> Section:
-        """How many examples the model is made of."""
+        """The number of support vectors."""
         rest, vectors = super().describe_result(model), model.support.n
         lines = [f"support vectors: {vectors}", *rest.lines]
         return Section({"support_vectors": vectors, **rest.figures}, lines)
@@ -64,7 +64,7 @@ class KernelPerceptronTrainer(KernelTrainer):
 
     @property
     def epochs(self) -> int:
-        """How many epochs there are at most."""
+        """The largest number of epochs."""
         return max(1, round(self.settings.epochs))
 
     def fit(self, watch: Watcher, checkpoints: Checkpoints | None) -> KernelModel:
@@ -97,7 +97,7 @@ class KernelSVMTrainer(KernelTrainer):
 
     @property
     def epochs(self) -> int:
-        """It does not learn in epochs: its history has one row."""
+        """One, because it does not learn in epochs: its history has one row."""
         return 1
 
     def fit(self, watch: Watcher, checkpoints: Checkpoints | None) -> KernelModel:
@@ -106,7 +106,7 @@ class KernelSVMTrainer(KernelTrainer):
         return self._fitted(self._solve(fit_kernel_svm, rows, watch=watch).model)
 
     def describe_result(self, model: Any) -> Section:
-        """The duality gap, and how many examples the model is made of."""
+        """The duality gap, and the number of support vectors."""
         found, rest = model.certificate, super().describe_result(model)
         figures = {"primal": found.primal, "dual": found.dual, "gap": found.gap}
         return Section({**figures, **rest.figures}, [*str(found).split("\n"), *rest.lines])

@@ -1,4 +1,4 @@
-"""`widemargin lab`: a page to watch learning, at an address of this machine."""
+"""`widemargin lab`: a local web page to watch learners learn."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from widemargin.errors import DataError
 from widemargin.web.lab.samples import Table, make_table
 from widemargin.web.lab.start import Lab
 
-#: More columns than this are not two to choose from.
+#: The largest number of columns that users can reasonably choose two from.
 _MOST_COLUMNS = 2_000
 
 
 def lab(path: str | None, given: Mapping[str, Any]) -> None:
-    """Read the examples if there are some, and answer until Ctrl-C."""
+    """Read the examples, if a file is given, and serve the page until Ctrl-C."""
     table = None if path is None else _table(path, given)
     try:
         running = Lab(table, given["port"], framed=False)
     except ImportError as error:
         raise click.ClickException(str(error)) from None
     click.echo(f"The lab is at {running.url}")
-    click.echo("Press Ctrl-C to end it.", err=True)
+    click.echo("Press Ctrl-C to stop it.", err=True)
     with _opened(running.url) if given["browser"] else contextlib.nullcontext():
         running.run()
 
@@ -38,7 +38,7 @@ def lab(path: str | None, given: Mapping[str, Any]) -> None:
 def _opened(url: str) -> Iterator[None]:
     """Open an address in a browser, by way of a file that only this user can read.
 
-    Everybody on a machine can see what a program was started with, and so would see the token.
+    Other users of the machine can see the arguments of a process, and so would see the token.
     """
     with tempfile.NamedTemporaryFile("w", suffix=".html", encoding="utf-8") as file:
         file.write(f'<meta http-equiv="refresh" content="0; url={url}">\n')

@@ -1,6 +1,6 @@
-"""The learners of `widemargin train`: what each is called, and the options it takes.
+"""The learners of `widemargin train`: their names, and the options each takes.
 
-Nothing heavy is imported here, because `widemargin --help` reads this table, too.
+Nothing slow is imported here, because `widemargin --help` reads this table, too.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _EVERY = {
     *("path", "force", "learner", "seed", "max_seconds", "valid", "no_holdout", "format"),
     *("encoding", "as_json", "quiet"),
 }
-#: How rows are read from files, and encoded.
+#: Options for reading rows from files and encoding them.
 READING_ROWS = {
     *(
         "label",
@@ -36,7 +36,7 @@ READING_ROWS = {
     *("scale", "interactions", "zero_based", "double"),
     *("ngrams", "analyzer", "bits", "weighting", "idf", "cache"),
 }
-#: How to choose settings, and to measure them, on parts of the examples.
+#: Options for choosing settings and measuring them on parts of the examples.
 _SELECTION = {"folds", "tune", "nested"}
 _ROWS = {*READING_ROWS, *_SELECTION, "threads", "threshold", "positive"}
 _SENTENCES = {"words", "prune", "small", "folds", "skip_bad"}
@@ -51,13 +51,13 @@ class Learner(NamedTuple):
     Attributes
     ----------
     estimator : str
-        Its name in Python, in reports and in model files.
+        The name in Python, in reports and in model files.
     trainer : str
         The class that trains it, as module:class.
     parameters : tuple of str
         The options that are parameters of the estimator.
     others : frozenset of str
-        Its other options, beside those of every learner: how data are read, checkpoints.
+        Further options besides those of every learner, such as for reading and checkpoints.
     """
 
     estimator: str
@@ -67,11 +67,11 @@ class Learner(NamedTuple):
 
     @property
     def options(self) -> frozenset[str]:
-        """All options that it takes."""
+        """All options that the learner takes."""
         return self.others.union(_EVERY, self.parameters)
 
     def load(self) -> type[Trainer]:
-        """Import what trains it."""
+        """Import the class that trains it."""
         module, name = self.trainer.split(":")
         found: type[Trainer] = getattr(import_module(module), name)
         return found
@@ -172,7 +172,7 @@ def refuse_others(name: str, typed: Mapping[str, str], files: Collection[str]) -
     name : str
         The learner.
     typed : dict
-        The options on the command line, as they are written there.
+        The options given on the command line, as they were written.
     files : collection of str
         The files to learn from.
     """

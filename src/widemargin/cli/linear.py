@@ -1,4 +1,4 @@
-"""`widemargin train --learner perceptron`, `pa` and `logistic`: from memory, or from a stream."""
+"""`widemargin train --learner perceptron`, `pa` and `logistic`, from memory or from a stream."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ from widemargin.training.checkpoints import Checkpoints
 from widemargin.training.history import History
 from widemargin.training.progress import Watcher
 
-#: The step rule of each learner, unless another one is asked for.
+#: The default step rule of each learner.
 _RULES = {"perceptron": "perceptron", "pa": "pa1", "logistic": "logistic"}
-#: In one pass over a stream the history has a row for this many examples.
+#: In a single pass over a stream, the history has a row per this many examples.
 _EVERY = 100_000
-#: Bytes of examples from a pipe that are read at a time, ...
+#: Bytes of examples to read from a pipe at a time, ...
 _PIPED = 1 << 25
-#: ... and that are kept to be learned from last, unless --memory allows less. Not all of the memory
-#: is used: nothing is learned before it is full. With twice as much of both, a pipe of 2 GB took
-#: 725 MB in all; a pipe of any length is to take less than 500 MB.
+#: ... and bytes to keep back and learn from last, unless --memory allows less. The limits are well
+#: below --memory, because learning starts only when this buffer is full. With twice as much of
+#: both, a pipe of 2 GB took 725 MB in all; a pipe of any length must take less than 500 MB.
 _KEPT = 1 << 26
 
 
@@ -60,11 +60,11 @@ class LinearTrainer(RowTrainer):
 
     @property
     def epochs(self) -> int:
-        """How many epochs there are at most."""
+        """The largest number of epochs."""
         return self.settings.epochs
 
     def read_files(self, files: Files) -> Examples | None:
-        """Read files into memory if they fit, or else prepare to stream them."""
+        """Read files into memory if they fit, else prepare to stream them."""
         if not files.readable_again and self.settings.epochs != 1:
             if "epochs" in self.params:
                 raise click.UsageError("a pipe can be read only once: give --epochs 1, or files")
@@ -99,7 +99,7 @@ class LinearTrainer(RowTrainer):
         return FromFiles(files, encoder, Classes(), self.settings, piped, min(room // 2, _KEPT))
 
     def fit(self, watch: Watcher, checkpoints: Checkpoints | None) -> LinearModel:
-        """Learn, from the start or from a checkpoint, which holds the model so far."""
+        """Learn, from the start or from the model saved in a checkpoint."""
         saved = None
         if checkpoints is not None and checkpoints.saved is not None:
             saved = model_of(checkpoints.path, *checkpoints.saved)
@@ -188,11 +188,11 @@ class LinearTrainer(RowTrainer):
         )
 
     def measure(self, model: Any) -> Section:
-        """The accuracy on held-out rows, or that of a stream's first epoch as it was learned.
+        """The accuracy on held-out rows, or the progressive accuracy of a stream's first epoch.
 
-        In a stream every row is tested before it is learned from, so that the rows of the first
-        epoch measure the weights that met them. One-vs-rest counts the mistakes of each class
-        rather than of rows, which says nothing about accuracy.
+        In a stream every row is predicted before it is learned from, so the rows of the first epoch
+        test weights that have not seen them. One-vs-rest counts the mistakes of each class rather
+        than of rows, which says nothing about accuracy.
         """
         joint = self.settings.multiclass != "ovr" or len(model.classes) == 2
         if self._stream is None or self.measured is not None or not joint:
@@ -207,7 +207,7 @@ class LinearTrainer(RowTrainer):
         return Section(figures, [line])
 
     def describe_result(self, model: Any) -> Section:
-        """How many bad lines there were, and whether the rows were sorted by class."""
+        """The number of bad lines; warns if the rows seem to be sorted by class."""
         found = super().describe_result(model)
         runs = None if self._stream is None else self._stream.runs
         if runs is None or not runs.is_suspicious:
@@ -230,7 +230,7 @@ class LinearTrainer(RowTrainer):
 
 
 def _describe(checkpoints: Checkpoints | None, model: Any) -> None:
-    """Have checkpoints hold the model so far, so that they can be loaded as one."""
+    """Make checkpoints store the model so far, so that they can be loaded as models."""
     if checkpoints is not None:
         checkpoints.describe = lambda training, history: model(training.state, history).contents()
 
@@ -243,7 +243,7 @@ def _held_out(data: Encoded | None, bias: float) -> HeldOut | None:
 
 
 def settings_of(model: LinearModel, **changed: Any) -> Settings:
-    """The settings that a model was trained with, with some changes, validated."""
+    """The settings that a model was trained with, with some changes; they are validated."""
     known = {field.name for field in fields(Settings)}
     given = {name: value for name, value in model.params.items() if name in known}
     settings = Settings(**{**given, "rule": model.rule, **changed})

@@ -1,4 +1,4 @@
-"""`widemargin`: the commands and their options. The work is imported when a command runs."""
+"""`widemargin`: the commands and their options. Each command imports its code when it runs."""
 
 from __future__ import annotations
 
@@ -85,15 +85,15 @@ def predict(model: str, files: tuple[str, ...], **given: object) -> None:
 @options.reading
 @click.option("--text", multiple=True, help="Tables: the column of texts.")
 @options.words
-@click.option("--column", help="Taggers: the column of the right tags (default: as in training).")
+@click.option("--column", help="Taggers: the column of the gold tags (default: as in training).")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON object.")
 def test(model: str, files: tuple[str, ...], **given: object) -> None:
     """Measure MODEL on the labelled examples of FILES.
 
     For classifiers this prints accuracy, precision, recall, F1 and the confusion table, and for two
     classes how well the rarer one is found (AUC, average precision), with 95 % intervals; for
-    taggers the accuracy, also on unseen words, and the F1 of spans as conlleval counts it; for
-    parsers UAS and LAS. Taggers and parsers also show their most frequent errors, with examples.
+    taggers the accuracy, also on unseen words, and span F1 as conlleval computes it; for parsers
+    UAS and LAS. For taggers and parsers it also shows the most frequent errors, with examples.
 
     \b
     Examples:
@@ -108,7 +108,7 @@ def test(model: str, files: tuple[str, ...], **given: object) -> None:
 @main.command()
 @options.asking
 @click.option(
-    "--column", help="Column to write the tags in (default: the column that was learned)."
+    "--column", help="Column to write the tags to (default: the column that was learned)."
 )
 @click.option(
     "--write",
@@ -124,19 +124,19 @@ def test(model: str, files: tuple[str, ...], **given: object) -> None:
 @click.option(
     "--temperature",
     type=float,
-    help="What scores are divided by for --proba; the lower, the more certain (default: the"
-    " model's, which is 1 unless it was trained with --calibrate).",
+    help="Number to divide scores by for --proba; the lower, the more confident the probabilities"
+    " (default: the model's, which is 1 unless it was trained with --calibrate).",
 )
 @click.option(
     "--calibrate",
     metavar="FILE",
-    help="Tagged sentences that were not learned from, to which the temperature for --proba is"
-    " fitted.",
+    help="Tagged sentences that were not used in training; the temperature for --proba is fitted"
+    " to them.",
 )
 def tag(model: str, files: tuple[str, ...], **given: object) -> None:
     """Print the sentences of FILES, or of standard input, with the tags that MODEL predicts.
 
-    MODEL is a tagger, or a lemmatizer or morphologizer, which need sentences that have tags.
+    MODEL is a tagger, a lemmatizer or a morphologizer; the last two need sentences with tags.
 
     CoNLL-U is copied, except for the tags. Files of columns get one more column, unless they
     already have a column for the tags. Plain text, one sentence per line, becomes columns; input
@@ -168,14 +168,15 @@ def tag(model: str, files: tuple[str, ...], **given: object) -> None:
 @click.option(
     "--input",
     type=click.Choice(["text", "sentences", "tokens", "conllu"]),
-    help="Annotators: raw text; one sentence per line; the same with spaces between its tokens; or"
-    " CoNLL-U (default: conllu for files of that name, otherwise text).",
+    help="Annotators: format of the input: raw text; one sentence per line; one sentence per line"
+    " with spaces between its tokens; or CoNLL-U (default: conllu for files of that name,"
+    " otherwise text).",
 )
 @click.option(
     "--write",
     type=click.Choice(["conllu", "json", "table", "trees"]),
-    help="Annotators: CoNLL-U; a JSON object per sentence; a line per word, its columns separated"
-    " by tabs; or trees drawn for people (default: conllu).",
+    help="Annotators: format of the output: CoNLL-U; one JSON object per sentence; one line per"
+    " word, with columns separated by tabs; or trees drawn as text (default: conllu).",
 )
 def parse(model: str, files: tuple[str, ...], **given: object) -> None:
     """Print the sentences of FILES, or of standard input, with the trees that MODEL predicts.
@@ -214,8 +215,8 @@ def tokenize(model: str, files: tuple[str, ...], **given: object) -> None:
     """Cut the raw text of FILES, or of standard input, into sentences and words.
 
     MODEL is a tokenizer: train --learner tokenizer learns one from a treebank in CoNLL-U. An empty
-    line ends a paragraph, and so a sentence. MISC tells where each token is (TokenRange=0:4), and
-    whether no space follows it (SpaceAfter=No).
+    line ends a paragraph, and so a sentence. MISC records where each token is (TokenRange=0:4), and
+    that no space follows it (SpaceAfter=No).
 
     \b
     Examples:
@@ -254,9 +255,9 @@ def inspect(model: str, top: int, as_json: bool) -> None:
 def explain(model: str, files: tuple[str, ...], row: int, top: int, **given: object) -> None:
     """Show which features decided what MODEL predicts for one example of FILES.
 
-    For a kernel model these are rows of the training data, counted from 1. For a tagger or a
-    parser, the answers for a whole sentence are shown with their margins, and one of them is
-    explained.
+    For a kernel model it shows rows of the training data instead, counted from 1. For a tagger or a
+    parser, it shows the predictions for a whole sentence with their margins, and explains one of
+    them.
 
     \b
     Examples:
@@ -290,7 +291,7 @@ def explain(model: str, files: tuple[str, ...], row: int, top: int, **given: obj
 @click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON object.")
 @click.option("--quiet", is_flag=True, help="Print nothing but errors.")
 def update(model: str, files: tuple[str, ...], target: str | None, **given: object) -> None:
-    """Continue training MODEL on FILES, which may have new classes.
+    """Continue training MODEL on FILES, which may contain new classes.
 
     With --predictions, examples are learned from in the order in which they arrive, and each line
     of a pipe (-) is answered at once. The model is saved even if the command is interrupted.
@@ -313,8 +314,8 @@ def update(model: str, files: tuple[str, ...], target: str | None, **given: obje
 def convert(source: str, target: str, **given: object) -> None:
     """Convert SOURCE into TARGET.
 
-    A widemargin model becomes a LIBLINEAR model, and the other way round. Examples become a cache,
-    which `widemargin train` maps into memory instead of parsing text.
+    A widemargin model becomes a LIBLINEAR model, and vice versa. Examples become a cache, which
+    `widemargin train` maps into memory instead of parsing text.
 
     \b
     Examples:
@@ -373,7 +374,7 @@ def certify(files: tuple[str, ...], **given: object) -> None:
 @click.option("-o", "--output", required=True, help="File to write, such as out.html.")
 @options.reading
 @click.option("--text", multiple=True, help="Tables: the column of texts.")
-@click.option("--column", help="Taggers: the column of the right tags (default: as in training).")
+@click.option("--column", help="Taggers: the column of the gold tags (default: as in training).")
 def report(model: str, files: tuple[str, ...], output: str, **given: object) -> None:
     """Write an HTML page about MODEL: what it learned, and how well.
 
@@ -394,8 +395,8 @@ def report(model: str, files: tuple[str, ...], output: str, **given: object) -> 
 @click.option(
     "--learners",
     help="Learners to compare, separated by commas: svm, pa, ... as in train, or names from the"
-    " table such as 'voted perceptron' (default: all, but no kernel SVM where it would take too"
-    " long).",
+    " table such as 'voted perceptron' (default: all, except the kernel SVM where it would take"
+    " too long).",
 )
 @options.count("--folds", "Number of folds of the cross-validation.", default=5, least=2)
 @options.count(
@@ -412,7 +413,7 @@ def report(model: str, files: tuple[str, ...], output: str, **given: object) -> 
 @options.reading
 @options.encoding
 def compare(files: tuple[str, ...], **given: object) -> None:
-    """Compare learners on the examples of FILES, and say which differences are significant.
+    """Compare learners on the examples of FILES, and report which differences are significant.
 
     Perceptrons (last, averaged, voted), passive-aggressive learners, SVMs and scikit-learn's
     logistic regression are trained and tested on the same folds.
@@ -433,7 +434,7 @@ def compare(files: tuple[str, ...], **given: object) -> None:
     "--port",
     type=click.IntRange(0, 65535),
     default=0,
-    help="Port to listen at, on 127.0.0.1 only (default: any that is free).",
+    help="Port to listen on, at 127.0.0.1 only (default: any free port).",
 )
 @click.option(
     "--browser/--no-browser",
@@ -442,10 +443,11 @@ def compare(files: tuple[str, ...], **given: object) -> None:
 )
 @options.reading
 def lab(file: str | None, **given: object) -> None:
-    """Open a page on which to place points and watch learners learn, step by step.
+    """Open a page where you place points and watch learners learn, step by step.
 
-    With FILE, its examples can be shown: two of their columns, or a projection. The page is served
-    to this machine only, at an address that nobody can guess. Needs pip install 'widemargin[lab]'.
+    With FILE, the page can also show its examples: two of their columns, or a projection. The page
+    is served to this machine only, at an address that cannot be guessed. Needs pip install
+    'widemargin[lab]'.
 
     \b
     Examples:
@@ -475,48 +477,53 @@ def completion(shell: str) -> None:
 
 @main.command()
 @click.argument("models", nargs=-1, required=True)
-@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen at.")
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option(
     "--port",
     type=click.IntRange(0, 65535),
     default=8000,
     show_default=True,
-    help="Port to listen at; 0 is any that is free.",
+    help="Port to listen on; 0 for any free port.",
 )
-@options.count("--workers", "Number of processes that answer.", default=1, least=1)
+@options.count("--workers", "Number of worker processes.", default=1, least=1)
 @click.option(
     "--token",
     multiple=True,
     envvar="WIDEMARGIN_TOKEN",
-    help="A token that clients must give; required unless only this machine can ask. May be given"
-    " several times, or as the environment variable WIDEMARGIN_TOKEN, which others cannot see.",
+    help="A token that clients must send; required unless only this machine can connect. May be"
+    " given several times, or in the environment variable WIDEMARGIN_TOKEN, which other users"
+    " cannot see.",
 )
 @click.option("--token-file", metavar="FILE", help="A file of tokens, one per line.")
 @click.option(
     "--allow-host",
     multiple=True,
     metavar="NAME",
-    help="A name by which clients may ask for this server, such as that of a proxy before it. May"
-    " be given several times.",
+    help="A host name that clients may use for this server, such as that of a proxy in front of"
+    " it. May be given several times.",
 )
-@options.count("--max-body", "Largest body of a request, in bytes.", default=4_000_000, least=1)
-@options.count("--max-rows", "Most examples in one request.", default=10_000, least=1)
+@options.count("--max-body", "Largest request body, in bytes.", default=4_000_000, least=1)
+@options.count("--max-rows", "Largest number of examples per request.", default=10_000, least=1)
 @click.option(
     "--max-seconds",
     type=click.FloatRange(0.1),
     default=30.0,
     show_default=True,
-    help="Time limit of a request.",
+    help="Time limit of a request, in seconds.",
 )
-@options.count("--max-requests", "Most requests under way in one process.", default=128, least=1)
-@options.count("--max-connections", "Most connections to one process.", default=1024, least=1)
+@options.count(
+    "--max-requests", "Largest number of concurrent requests per process.", default=128, least=1
+)
+@options.count(
+    "--max-connections", "Largest number of connections per process.", default=1024, least=1
+)
 @click.option(
     "--wait-ms",
     type=click.FloatRange(0.0, 1000.0),
     default=0.0,
     show_default=True,
-    help="Milliseconds that a question waits for others to be answered with it; 0 answers together"
-    " what has arrived together.",
+    help="Milliseconds that a request waits for others to be answered in the same batch; 0 batches"
+    " only requests that arrive together.",
 )
 @click.option("--quiet", is_flag=True, help="Log no requests.")
 @click.option(
@@ -524,15 +531,15 @@ def completion(shell: str) -> None:
     type=click.FloatRange(0.0),
     default=10.0,
     show_default=True,
-    help="Seconds that requests have to finish when the server ends.",
+    help="Seconds that running requests have to finish when the server stops.",
 )
 def serve(models: tuple[str, ...], **given: object) -> None:
-    """Answer questions about MODELS over HTTP, until SIGTERM or Ctrl-C.
+    """Serve predictions of MODELS over HTTP, until SIGTERM or Ctrl-C.
 
     POST /predict takes JSON, JSON lines, text, CSV, svmlight or CoNLL, as the Content-Type says;
-    /explain tells what decided; /models, /openapi.json, /metrics, /healthz and /readyz describe the
-    server; the page at / is for trying models by hand. A model whose file is replaced is taken over
-    without losing a request. Each request is logged as one line of JSON.
+    /explain shows what decided a prediction; /models, /openapi.json, /metrics, /healthz and /readyz
+    describe the server; the page at / is for trying models by hand. When a model file is replaced,
+    the new model is loaded without losing a request. Each request is logged as one line of JSON.
 
     \b
     Examples:
@@ -549,7 +556,7 @@ def serve(models: tuple[str, ...], **given: object) -> None:
 @main.command()
 @click.option("--quiet", is_flag=True, help="Print nothing but errors.")
 def warmup(quiet: bool) -> None:
-    """Compile all loops now, so that no later run has to wait for the compiler."""
+    """Compile all loops now, so that later runs need not wait for the compiler."""
     from widemargin.cli.warmup import warmup as work
 
     work(quiet)

@@ -1,4 +1,4 @@
-"""Options that several commands share, and what they mean to the readers and encoders."""
+"""Options shared by several commands, and their translation for the readers and encoders."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ FORMATS = (
 
 
 class _Number(click.ParamType):
-    """A whole number if it is one, else a fraction."""
+    """A number: an int if it is whole, else a float."""
 
     name = "number"
 
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> int | float:
-        """From what was typed."""
+        """Convert what was typed on the command line."""
         try:
             found = float(value)
         except ValueError:
@@ -47,7 +47,7 @@ NUMBER = _Number()
 
 
 def count(name: str, help: str, *, default: int, least: int = 0) -> Callable[..., Any]:
-    """An option that takes a whole number."""
+    """Make an option that takes a whole number."""
     return click.option(
         name, type=click.IntRange(least), default=default, show_default=True, help=help
     )
@@ -59,7 +59,7 @@ force = click.option(
 
 
 def refuse_to_overwrite(path: str, forced: bool) -> None:
-    """Refuse to save a model over a file that is something else, unless that was asked for."""
+    """Refuse to overwrite a file that is not a model, unless `--force` is given."""
     from widemargin.modelfile import learner_of
     from widemargin.stores.addresses import exists, is_address, size_of
 
@@ -67,7 +67,7 @@ def refuse_to_overwrite(path: str, forced: bool) -> None:
         there = exists(path) if is_address(path) else os.path.isfile(path)
         size = size_of(path) if there else 0
         foreign = size > 0 and not learner_of(path)
-    except OSError:  # saving will say what is wrong
+    except OSError:  # saving will report the error
         return
     if foreign and not forced:
         raise click.UsageError(
@@ -76,9 +76,9 @@ def refuse_to_overwrite(path: str, forced: bool) -> None:
         )
 
 
-#: Options that belong to a parameter of another name.
+#: Options whose parameter has another name.
 _PARAMETER = {"power": "eta", "dictionary": "tag_dictionary"}
-#: Options that say which kernel.
+#: Options that choose the kernel.
 KERNEL = ("kernel", "degree", "gamma", "coef0", "sigma")
 _KERNELS = [
     click.option(
@@ -170,7 +170,7 @@ _ENCODING = [
     click.option(
         "--zero-based/--one-based",
         default=None,
-        help="Vectors: whether the first index is 0 or 1 (default: as the file says).",
+        help="Vectors: whether the first index is 0 or 1 (default: 0 if it occurs, else 1).",
     ),
     click.option("--double", is_flag=True, help="Vectors: learn in double precision."),
     click.option(
@@ -191,7 +191,7 @@ _ENCODING = [
     click.option(
         "--weighting",
         type=click.Choice(["count", "binary", "sublinear"]),
-        help="Texts: how much a word that occurs several times counts (default: sublinear).",
+        help="Texts: how to weight a word that occurs several times (default: sublinear).",
     ),
     click.option(
         "--idf/--no-idf",
@@ -227,22 +227,22 @@ _ASKING = [
 
 
 def kernels(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The options that say which kernel."""
+    """Add the options that choose the kernel."""
     return _add(command, _KERNELS)
 
 
 def reading(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The options that say how to read files."""
+    """Add the options for reading files."""
     return _add(command, _READING)
 
 
 def encoding(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The options that say how to encode examples as rows; a model remembers them."""
+    """Add the options for encoding examples as rows, which are stored in the model."""
     return _add(command, _ENCODING)
 
 
 def asking(command: Callable[..., Any]) -> Callable[..., Any]:
-    """A model, files of sentences for it to answer, and the options that say how to read them."""
+    """Add the arguments MODEL and FILES (of sentences to annotate), and options for reading."""
     return _add(command, _ASKING)
 
 
@@ -253,7 +253,7 @@ def _add(command: Callable[..., Any], options: list[Any]) -> Callable[..., Any]:
 
 
 def typed_options() -> dict[str, str]:
-    """The options on the command line by the names of their parameters, as they are written."""
+    """The options given on the command line, by parameter name, as they were written."""
     context = click.get_current_context(silent=True)
     if context is None:
         return {}
@@ -275,7 +275,7 @@ def refuse_unused(uses: Mapping[str, Use], typed: Mapping[str, str]) -> None:
     uses : dict
         The uses of parameters that do not always have an effect.
     typed : dict
-        The options on the command line, as they are written there.
+        The options given on the command line, as they were written.
     """
     for option, written in typed.items():
         use = uses.get(_PARAMETER.get(option, option))
@@ -309,7 +309,7 @@ _MEANING = {
 
 
 def check_meaning(given: Mapping[str, Any], format: str, *also: str) -> None:
-    """Refuse options that have no effect for files of this format, but for some that have."""
+    """Refuse options that have no effect for files of this format, except those in `also`."""
     meaning = _MEANING.get(format, _OF_TABLES | (_OF_TEXTS if given.get("text") else set()))
     meaning = meaning | set(also)
     for name, written in typed_options().items():
@@ -320,7 +320,7 @@ def check_meaning(given: Mapping[str, Any], format: str, *also: str) -> None:
 
 
 def read_options(given: Mapping[str, Any], **table: Any) -> Any:
-    """How to read files, from what was given on the command line."""
+    """The options for reading files that were given on the command line."""
     import numpy as np
 
     from widemargin.data.readers.columns import TableOptions
@@ -366,23 +366,23 @@ def read_gamma(given: str) -> float | str:
 
 
 def only_texts(given: Mapping[str, Any], format: str) -> bool:
-    """Whether labelled texts are all that is used of files of this format."""
+    """Whether files of this format are read as labelled texts and nothing else."""
     if format in _MEANING:
         return _MEANING[format] >= _OF_TEXTS
     return bool(given.get("text")) and not given.get("columns")
 
 
 def encode_options(given: Mapping[str, Any], format: str = "", idf: bool | str = False) -> Any:
-    """How to encode what is read, from what was given on the command line.
+    """The options for encoding examples that were given on the command line.
 
     Parameters
     ----------
     given : dict
         The options by name.
     format : str
-        The format of the files, if it is known: files of nothing but texts have their own defaults.
+        The format of the files, if known; files of texts only have their own defaults.
     idf : bool or "seen"
-        The default of `--idf` for files of nothing but texts.
+        The default of `--idf` for files of texts only.
     """
     from widemargin.data.datasets import EncodeOptions
     from widemargin.data.encode.interactions import pairs_of
@@ -412,5 +412,5 @@ def _ngrams(given: str) -> int | tuple[int, int]:
 
 
 def _delimiter(given: str | None) -> str | None:
-    """A delimiter, where a tab may be spelt out."""
+    """The delimiter; a tab may be written as "tab"."""
     return "\t" if given in ("tab", "\\t") else given

@@ -64,7 +64,7 @@ def report(path: str, files: Sequence[str], target: str, given: Mapping[str, Any
 
 
 def _examine(question: Question, files: Sequence[str]) -> Exam:
-    """Have the model predict files, some rows at a time."""
+    """Compare the model's predictions for files with their labels, chunk by chunk."""
     model = question.model
     classes, exam = Classes(model.classes), Exam(model.classes)
     for chunk, rows in question.chunks():
@@ -107,7 +107,7 @@ class _Teller:
 
 
 def _words(raw: Any) -> str:
-    """An example as it stands in the file, if that can be read."""
+    """An example as text, if the file has readable text; otherwise nothing."""
     if isinstance(raw, Texts):
         return text_at(raw, 0)
     if hasattr(raw, "column_names"):

@@ -12,7 +12,7 @@ from widemargin.cli.ask import Question
 
 
 def predict(path: str, files: Sequence[str], given: Mapping[str, Any]) -> None:
-    """Print the label of every example, with its scores or probabilities if asked for."""
+    """Print the label of every example, with its scores or probabilities if requested."""
     question = Question(path, files or ["-"], given, live=True)
     model, threads = question.model, question.threads
     if given["proba"] and not model.has_probabilities:

@@ -13,7 +13,7 @@ import click
 
 
 class Command(click.Command):
-    """A command that refuses an option that is given twice, instead of ignoring the first."""
+    """A command that refuses an option given twice, instead of ignoring the first."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Read the command line."""
@@ -32,8 +32,8 @@ def _is_single(option: click.Parameter) -> bool:
     return not option.is_flag or bool(option.secondary_opts)
 
 
-#: New Python objects after which garbage is collected. With Python's default of 700, a tenth of the
-#: time of imports goes into inspecting what they made, none of which is garbage.
+#: The number of new objects that triggers garbage collection. With Python's default of 700, a tenth
+#: of the import time goes into scanning new objects, none of which is garbage.
 _OBJECTS = 50_000
 
 
@@ -66,7 +66,7 @@ class Program(click.Group):
         finally:
             gc.set_threshold(*collected_after)
         if standalone_mode:
-            gc.freeze()  # at its end, Python would look for garbage in all that there is
+            gc.freeze()  # otherwise Python would scan every object for garbage at exit
             sys.exit(code if isinstance(code, int) else 0)
 
     def invoke(self, ctx: click.Context) -> None:
@@ -77,7 +77,7 @@ class Program(click.Group):
             with _warnings_in_one_line():
                 super().invoke(ctx)
         except BrokenPipeError:
-            raise  # nobody reads the output any more: click ends the program without a message
+            raise  # the reader closed the pipe: click exits without a message
         except OSError as error:
             _end(f"{error.filename}: {error.strerror}" if error.filename else str(error), 1)
         except (ClusterError, DataError, ModelFileError) as error:
@@ -92,7 +92,7 @@ class Program(click.Group):
 
 @contextlib.contextmanager
 def _warnings_in_one_line() -> Iterator[None]:
-    """Show warnings about the data as lines of the program's own, unless --quiet is given."""
+    """Print each warning about the data as one line, unless --quiet is given."""
     from widemargin.errors import DataWarning
 
     with warnings.catch_warnings():

@@ -1,4 +1,4 @@
-"""`widemargin update --predictions`: answer each line, and then learn from it."""
+"""`widemargin update --predictions`: predict each line, then learn from it."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ from widemargin.training.run import Counts
 
 
 class Progressive:
-    """A model that answers each example, in the order of arrival, before it learns from it.
+    """Predicts each example, in the order of arrival, before learning from it.
 
     Parameters
     ----------
     question : Question
-        The model's encoder and the examples. Those without a label are only answered.
+        The model's encoder and the examples. Those without a label are only predicted.
     model : LinearModel
-        The model, whose state is changed.
+        The model, whose state is modified.
     settings : Settings
         How to learn.
     rng : Generator
@@ -44,9 +44,13 @@ class Progressive:
     Attributes
     ----------
     interrupted : bool
-        Whether Ctrl-C ended it.
+        Whether it was stopped by Ctrl-C.
     counts : Counts
-        What was learned; `answered` examples were answered.
+        Counts of examples, mistakes and updates.
+    answered : int
+        The number of examples that were predicted.
+    labelled, right : int
+        How many of them had a label, and how many of these were predicted correctly.
     """
 
     def __init__(
@@ -60,7 +64,7 @@ class Progressive:
         self.labelled = self.right = 0
 
     def run(self) -> None:
-        """Answer and learn to the end of the examples, or to Ctrl-C."""
+        """Predict and learn until the end of the examples, or Ctrl-C."""
         before = signal.signal(signal.SIGINT, self._note)
         try:
             for chunk in self._chunks():
@@ -72,7 +76,7 @@ class Progressive:
             signal.signal(signal.SIGINT, before)
 
     def result(self) -> tuple[LinearModel, History]:
-        """The model as far as it has come, and the history of this update."""
+        """The model so far, and the history of this update."""
         state, counts = self._model.state, self.counts
         row = Epoch(
             1,
@@ -97,13 +101,13 @@ class Progressive:
         return learned, more
 
     def _note(self, number: int, frame: FrameType | None) -> None:
-        """Note Ctrl-C. Only waiting ends at once: what was read is still answered and learned."""
+        """Handle Ctrl-C: stop waiting at once, but finish what has been read."""
         self.interrupted = True
         if self._waiting:
             raise KeyboardInterrupt
 
     def _chunks(self) -> Iterator[Chunk]:
-        """The examples as they come."""
+        """Yield the examples as they arrive."""
         chunks = iter(self._question.files.chunks())
         while not self.interrupted:
             self._waiting = True
@@ -118,7 +122,7 @@ class Progressive:
             yield chunk
 
     def _learn(self, chunk: Chunk) -> list[str]:
-        """Answer the examples of a chunk and learn from them; the answers."""
+        """Predict the examples of a chunk, learn from them, and return the predictions."""
         options, encoder = self._question.files.options, self._question.encoder
         rows = encoder.encode(self._question.raw(chunk), 0.0, options.threads, note=True)
         rows = rows.with_bias(self._model.bias)
@@ -134,7 +138,7 @@ class Progressive:
                 codes = self._classes.codes(labels)
                 strange = np.flatnonzero((labels.codes[place:] >= 0) & (codes[place:] < 0))
                 new = place + int(strange[0]) if len(strange) else chunk.n
-            # A new label is unknown until its line has been answered.
+            # A new label becomes a class only after its line has been predicted.
             end = min(new + 1, chunk.n)
             answers += self._take(turns, slice(place, end), codes, chunk)
             if new < chunk.n and labels is not None:
@@ -145,7 +149,7 @@ class Progressive:
         return answers
 
     def _compare(self, answers: list[str], labels: Labels | None) -> None:
-        """Count the answers that were right, of the examples that have a label."""
+        """Count the correct predictions for examples that have a label."""
         if labels is not None:
             names = [str(label) for label in labels.values.tolist()]
             for answer, code in zip(answers, labels.codes.tolist(), strict=True):
@@ -155,9 +159,9 @@ class Progressive:
     def _take(
         self, turns: AnswerThenLearn, which: slice, codes: np.ndarray, chunk: Chunk
     ) -> list[str]:
-        """Answer some examples and learn from them."""
+        """Predict some examples and learn from them."""
         values = self._classes.values
-        # Rows without a class here are not learned from, so any cost will do.
+        # Rows without a known class are not learned from, so their cost does not matter.
         weight = self._settings.class_weight
         price = prices(values, np.maximum(codes, 0), weight, chunk.weights, in_stream=True)
         answers, tally = turns.run(which, codes, price, self._threshold)
@@ -167,7 +171,7 @@ class Progressive:
         return [str(label) for label in values[answers].tolist()]
 
     def _add_class(self, label: Labels, source: str, rows: Rows) -> None:
-        """Make room for a new label."""
+        """Add a class for a new label."""
         before = replace(self._model, classes=self._classes.values, threshold=self._threshold)
         self._classes.add(label, source)
         now = self._classes.values
@@ -176,7 +180,7 @@ class Progressive:
 
 
 def refuse_predictions(path: str, settings: Settings, given: Any) -> None:
-    """Raise an error if a model cannot answer and learn in turn."""
+    """Raise an error if a model cannot predict and learn in turn."""
     if given["epochs"] not in (None, 1):
         raise DataError("--predictions: each example is learned from once; leave out --epochs")
     if settings.keep == "vote":

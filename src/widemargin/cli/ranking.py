@@ -1,4 +1,4 @@
-"""What `widemargin test` says of the rarer of two classes, and of how well scores rank it."""
+"""What `widemargin test` reports about the rarer of two classes and how well scores rank it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _RARE = 0.2
 
 
 def ranking_figures(curves: Curves | None) -> dict[str, Any]:
-    """The areas with their intervals, for programs; None where there are rows of one class only."""
+    """The areas with their intervals, for JSON; None if all rows are of one class."""
     if curves is None:
         return dict.fromkeys(
             (

@@ -1,4 +1,4 @@
-"""The report of a training: one JSON object, or a text."""
+"""The report of a training run, as one JSON object or as text."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from widemargin.stores.addresses import is_address, shown, size_of
 
 
 def report(trainer: Trainer, model: Any, measured: Section, seconds: float) -> None:
-    """Print what came of a training.
+    """Print the report of a training run.
 
     Parameters
     ----------
     trainer : Trainer
-        What trained.
+        The trainer.
     model
-        What was learned; it has been saved.
+        The trained model, which has been saved.
     measured : Section
-        How well it does on held-out examples.
+        The results on held-out examples.
     seconds : float
-        How long everything took.
+        The duration of the whole run.
     """
     job, history = trainer.job, model.history
     learner, data = trainer.describe_learner(model), trainer.describe_data(model)

@@ -35,16 +35,17 @@ from widemargin.online.label_runs import find_runs
 
 
 class RowTrainer(Trainer):
-    """Trains a learner that learns from rows, which it keeps in memory.
+    """Trains a learner from rows in memory.
 
     Attributes
     ----------
     reading, encoding : ReadOptions, EncodeOptions
         How files are read.
     files : Files or None
-        The files, unless the rows come from a cache or are embedded; given if they are open.
+        The files, unless the rows come from a cache or are embedded; set in advance if they are
+        already open.
     found : Examples or None
-        Their examples, if they were read already.
+        Their examples, if they have been read already.
     measured : Encoded or None
         Examples to measure the model on.
     settings : Settings, SVMSettings, KernelSettings or KernelSVMSettings
@@ -70,7 +71,7 @@ class RowTrainer(Trainer):
             self._learn_from(found)
 
     def _read(self) -> Examples | None:
-        """The examples; None if they cannot be kept in memory."""
+        """Read the examples; None if they do not fit into memory."""
         patterns = self.job.files
         if not patterns:
             return examples_of_digits()
@@ -89,7 +90,7 @@ class RowTrainer(Trainer):
         return self.read_files(self.files)
 
     def also_of(self, format: str) -> tuple[str, ...]:
-        """Options of tables that this learner heeds for files of another format, too."""
+        """Options for tables that this learner also accepts for files of this other format."""
         return ()
 
     def read_files(self, files: Files) -> Examples | None:
@@ -123,7 +124,7 @@ class RowTrainer(Trainer):
             self.measured = held_out_part(data, part, self.seed)
 
     def describe_data(self, model: Any) -> Section:
-        """How many rows, features and classes there were."""
+        """The numbers of rows, features and classes."""
         figures: dict[str, Any] = {
             "rows": self.rows,
             "features": model.width,
@@ -142,7 +143,7 @@ class RowTrainer(Trainer):
         return Section(figures, lines)
 
     def describe_result(self, model: Any) -> Section:
-        """How many bad lines there were."""
+        """The number of bad lines that were skipped."""
         skipped = 0 if self.files is None else self.files.patience.skipped
         if not skipped:
             return NOTHING

@@ -1,4 +1,4 @@
-"""`widemargin train --folds` and `--tune`: what is done between reading and learning."""
+"""`widemargin train --folds` and `--tune`: the step between reading and training."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from widemargin.cli.row_trainer import RowTrainer
 from widemargin.cli.trainer import NOTHING, Section, Trainer
 from widemargin.data.pool import Pool
 
-#: What the model learned from; the accuracies are of models that learned from less.
+#: A line of the report: the saved model learned from all rows, the measured ones from fewer.
 _LEARNED = "learned from all rows"
-#: The folds of a search, unless `--folds` says otherwise.
+#: The default number of folds of a search.
 _FOLDS = 5
 
 
 def select(trainer: Trainer) -> Section:
-    """Cross-validate what will be trained, or tune it first; returns what to report.
+    """Cross-validate or tune the learner before training, and return what to report.
 
     Tuning changes the settings of the trainer to those that it finds.
     """
@@ -35,7 +35,7 @@ def select(trainer: Trainer) -> Section:
     if not isinstance(trainer, RowTrainer):  # such learners have --folds, but not --tune
         _refuse_valid(trainer, "--folds")
         return trainer.cross_validate(folds or _FOLDS)
-    # Imported here: they import every learner, and other trainings need not wait for that.
+    # Imported here because they import every learner, which other runs do not need.
     from widemargin.tuning.cross_validation import cross_validate
     from widemargin.tuning.estimation import tune_pool
 
@@ -80,7 +80,7 @@ def _refuse_valid(trainer: Trainer, option: str) -> None:
 
 
 def _space(trainer: RowTrainer) -> Any:
-    """What to search: what has an effect and was not given."""
+    """The parameters to search: those that have an effect and were not given."""
     from widemargin.tuning.search import Space
 
     typed = options.typed_options()

@@ -1,4 +1,4 @@
-"""Sentences and the models that read them, as the commands of the shell need them."""
+"""Reading sentences and loading their models, for the commands of the shell."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from widemargin.modelfile import read_model_file, restore
 from widemargin.threads import thread_count
 
 _FORMATS = (*CORPORA, "text")
-#: Options that apply to other models, but not to those of sentences.
+#: Options that apply only to models of rows.
 _OF_TABLES = ("label", "header", "delimiter", "decimal", "text")
-#: The number of skipped sentences that are told one by one.
+#: The number of skipped sentences to report one by one.
 _SHOWN = 5
 
-#: Where the models of sentences are at home, by learner.
+#: The classes of sentence models, by learner.
 _HOMES = {
     "Tagger": "widemargin.structured.tagger.model:TaggerModel",
     "Parser": "widemargin.structured.parser.model:ParserModel",
@@ -36,7 +36,7 @@ _HOMES = {
 
 
 def load_sentence_model(path: str, *wanted: str) -> Any:
-    """A model of sentences from its file; only the `wanted` ones will do, if any."""
+    """Load a sentence model, which must be made by one of the `wanted` learners, if given."""
     arrays, about = read_model_file(path)
     learner = str(about.get("learner"))
     if learner not in (wanted or _HOMES):
@@ -55,14 +55,14 @@ def refuse_table_options() -> None:
 
 
 def read_questions(files: Sequence[str], given: Mapping[str, Any], plain: bool) -> Corpus:
-    """Read sentences for a model to answer; a pipe is text with one sentence per line.
+    """Read sentences for a model to annotate; a pipe is read as one sentence per line.
 
     Parameters
     ----------
     files, given : as in `read_sentences`
         Without files, standard input is read.
     plain : bool
-        Whether the model needs nothing but words.
+        Whether the model needs only words.
     """
     if given.get("tokenizer") is not None:
         return _tokenize(files, given)
@@ -104,11 +104,11 @@ def read_sentences(
     files : sequence of str
         Names, patterns, or "-".
     given : dict
-        What was given on the command line: format, encoding, bad sentences to skip.
+        The options of the command: format, encoding, number of bad sentences to skip.
     plain : bool
         Whether input without columns is text, one sentence per line.
     check : callable
-        Raises DataError if sentences are of no use; those are skipped as other bad ones.
+        Raises DataError for unusable sentences, which are skipped like other bad ones.
     """
     format = given.get("format")
     if format is not None and format not in _FORMATS:
@@ -123,13 +123,13 @@ def read_sentences(
 
 
 def _reading(given: Mapping[str, Any]) -> dict[str, Any]:
-    """How files are read, of what was given on the command line."""
+    """The options for reading files that were given on the command line."""
     encoding, skip_bad = given.get("encoding") or "utf-8", given.get("skip_bad") or 0
     return {"encoding": encoding, "words": given.get("words"), "skip_bad": skip_bad}
 
 
 def tell_skipped(corpus: Corpus) -> None:
-    """Say on standard error which bad sentences were skipped."""
+    """Report on standard error which bad sentences were skipped."""
     for flaw in corpus.skipped[:_SHOWN]:
         click.echo(f"skipped: {flaw}", err=True)
     if len(corpus.skipped) > _SHOWN:
@@ -137,13 +137,13 @@ def tell_skipped(corpus: Corpus) -> None:
 
 
 def refuse_skipping(given: Mapping[str, Any]) -> None:
-    """Refuse --skip-bad where nothing is read that can be bad."""
+    """Refuse --skip-bad for raw text, which cannot have bad sentences."""
     if given.get("skip_bad"):
         raise click.UsageError("--skip-bad has no effect on raw text, which has no bad sentences")
 
 
 def _tokenize(files: Sequence[str], given: Mapping[str, Any]) -> Corpus:
-    """Raw text as the sentences that a tokenizer finds in it."""
+    """Read raw text and cut it into sentences with a tokenizer."""
     refuse_skipping(given)
     if given.get("format") is not None:
         raise click.UsageError("--format has no effect with --tokenizer, which reads raw text")
@@ -153,7 +153,7 @@ def _tokenize(files: Sequence[str], given: Mapping[str, Any]) -> Corpus:
 
 
 def read_raw_text(files: Sequence[str], encoding: str | None) -> str:
-    """The text of files, or of standard input; each file begins a paragraph."""
+    """Read the text of files, or of standard input; each file begins a paragraph."""
     texts = []
     for path in find_files(list(files) or [STANDARD_INPUT]):
         with open_bytes(path) as file:

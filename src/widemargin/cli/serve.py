@@ -1,4 +1,4 @@
-"""`widemargin serve`: answer questions about models over HTTP."""
+"""`widemargin serve`: serve predictions over HTTP."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from widemargin.errors import DataError
 
 
 def serve(paths: Sequence[str], given: Mapping[str, Any]) -> int:
-    """Serve models until SIGTERM or Ctrl-C; returns the exit code."""
+    """Serve models until SIGTERM or Ctrl-C, and return the exit code."""
     _check_installed()
     from widemargin.web.running import address_of, listen
     from widemargin.web.security import Hosts, Tokens, is_loopback, read_tokens
@@ -32,7 +32,8 @@ def serve(paths: Sequence[str], given: Mapping[str, Any]) -> int:
         tokens = read_tokens(given["token_file"])
     if not is_loopback(host) and not tokens:
         raise click.UsageError(
-            f"--host {host}: others could ask; give a --token or --token-file, which they must know"
+            f"--host {host}: other machines could connect; require a token with --token or"
+            " --token-file"
         )
     limits = Limits(
         body=given["max_body"],
@@ -62,7 +63,7 @@ def serve(paths: Sequence[str], given: Mapping[str, Any]) -> int:
 
 
 def _check_installed() -> None:
-    """Refuse where the extra is not installed, or there are no forks."""
+    """Raise an error if the extra is not installed, or the system has no fork."""
     for name in ("httptools", "uvloop"):
         if importlib.util.find_spec(name) is None:
             raise DataError(f"serve needs {name}: install widemargin[serve]")

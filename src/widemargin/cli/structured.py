@@ -26,23 +26,23 @@ from widemargin.threads import thread_count
 from widemargin.training.checkpoints import Checkpoints
 from widemargin.training.progress import Watcher
 
-#: Illegal tags that are reported one by one.
+#: The number of illegal tags to report one by one.
 _SHOWN = 10
 
 
 class SentenceTrainer(Trainer):
-    """Trains a learner that learns from sentences.
+    """Trains a learner from sentences.
 
     Attributes
     ----------
     fitted : Tagger or Parser
-        What learns.
+        The estimator.
     corpus : Corpus
         The sentences to learn from.
     held_out : Corpus, or paragraphs for a tokenizer, or None
         Sentences that the model is measured on, and that may stop the training.
     whole : TaggerModel or ParserModel
-        What was learned, before features were dropped and weights rounded.
+        The model before features were dropped and weights rounded.
     """
 
     shows_size = True
@@ -56,20 +56,20 @@ class SentenceTrainer(Trainer):
         if not job.files:
             raise click.UsageError(f"--learner {learner} needs FILES of sentences to learn from")
         if given.get("half") and given.get("small"):
-            raise click.UsageError("--half has no effect with --small, whose weights are smaller")
+            raise click.UsageError("--half has no effect with --small, which saves fewer bits")
         self.params["random_state"] = self.seed
         if job.valid is not None:
             self.params["validation"] = job.valid
 
     def without_patience(self, uses: dict[str, Use]) -> dict[str, Use]:
-        """The uses, except that of `patience` if sentences will be held out to measure."""
+        """The uses, without that of `patience` if sentences will be held out to measure."""
         return {k: v for k, v in uses.items() if k != "patience" or not self.job.measures}
 
-    #: What makes a sentence bad for this learner, beside its format.
+    #: A check for sentences that this learner cannot use although their format is valid.
     check: Any = None
 
     def read_files(self, files: Sequence[str], **more: Any) -> Corpus:
-        """The sentences of files that this learner can learn from, as asked for."""
+        """Read sentences that this learner can learn from, with the options of the command."""
         return read_sentences(files, {**self.given, **more}, check=self.check)
 
     def read(self) -> None:
@@ -84,7 +84,7 @@ class SentenceTrainer(Trainer):
             share = usual_part(np.array([len(self.corpus)]))
             self.fitted.set_params(**self.hold_out(share, "sentences"))
         if share:
-            rng = np.random.default_rng(self.seed)  # holding out is the first random choice
+            rng = np.random.default_rng(self.seed)  # as in `fit`, whose first choice this is
             self.held_out = split_sentences(self.corpus, share, rng)[1]
 
     def cross_validate(self, folds: int) -> Section:
@@ -103,16 +103,16 @@ class SentenceTrainer(Trainer):
 
     @property
     def fitting(self) -> dict[str, Any]:
-        """What `fit` is given beside the sentences."""
+        """Further arguments of `fit`."""
         return {}
 
     @property
     def epochs(self) -> int:
-        """How many epochs there are at most; each stage of a parser reports its own."""
+        """The largest number of epochs; each stage of a parser reports its own."""
         return self.fitted.epochs or 1
 
     def make_smaller(self, whole: Any) -> Any:
-        """The model to save: pruned and rounded, if that was asked for."""
+        """The model to save: pruned and rounded, if requested."""
         self.whole = whole
         model = whole if self.given.get("prune") is None else whole.prune(self.given["prune"])
         if self.given.get("small"):
@@ -124,7 +124,7 @@ class SentenceTrainer(Trainer):
         raise NotImplementedError
 
     def describe_data(self, model: Any) -> Section:
-        """How many sentences and tokens there were."""
+        """The numbers of sentences and tokens."""
         figures = {"sentences": len(self.corpus), "tokens": self.corpus.tokens}
         told = ", ".join(f"{count} {what}" for what, count in figures.items())
         lines = [f"{self.corpus.source}: {told}"]
@@ -137,15 +137,15 @@ class SentenceTrainer(Trainer):
         return Section(figures, lines)
 
     def count_sentences(self, held_out: Any) -> int:
-        """How many sentences are held out."""
+        """The number of held-out sentences."""
         return len(held_out)
 
     def describe_result(self, model: Any) -> Section:
-        """Nothing: its history says it all."""
+        """Nothing: the history says it all."""
         return NOTHING
 
     def measure(self, model: Any) -> Section:
-        """How well the model does on held-out sentences, and what making it smaller cost."""
+        """The results on held-out sentences, and the cost of making the model smaller."""
         figures: dict[str, Any] = {}
         lines: list[str] = []
         if self.held_out is not None:
@@ -160,18 +160,18 @@ class SentenceTrainer(Trainer):
         return Section(figures, lines)
 
     def count_weights(self, model: Any) -> int:
-        """How many weights of a model are not zero."""
+        """The number of nonzero weights of a model."""
         tables = (model.W, model.V) if isinstance(model, ParserModel) else (model.W,)
         return sum(int(np.count_nonzero(table)) for table in tables)
 
     @property
     def _is_smaller(self) -> bool:
-        """Whether the model to save is not what was learned."""
+        """Whether the saved model is smaller than the trained one."""
         options = (self.given.get(name) for name in ("half", "small"))
         return self.given.get("prune") is not None or any(options)
 
     def _describe_cost(self, model: Any) -> Section:
-        """What a smaller model loses, on held-out sentences or else on those it learned from."""
+        """What a smaller model loses on held-out sentences, or else on the training sentences."""
         corpus = self.corpus if self.held_out is None else self.held_out
         before, after = (figures_of(self.examine(one, corpus)) for one in (self.whole, model))
         name = next(name for name in ("f1", "las", "LAS", "accuracy") if name in before)
@@ -226,7 +226,7 @@ class TaggerTrainer(SentenceTrainer):
         return self.without_patience(uses_of_tagger(self.fitted))
 
     def read(self) -> None:
-        """Read the sentences, and report tags that break the rules of their scheme."""
+        """Read the sentences, and report tags that violate their scheme."""
         super().read()
         self.column = self.corpus.name_of(next(iter(self.given.get("columns") or ()), None))
         self.illegal = self._check_tags()
@@ -247,14 +247,14 @@ class TaggerTrainer(SentenceTrainer):
         return {"column": self.column}
 
     def describe_result(self, model: Any) -> Section:
-        """The temperature of its probabilities, if it was calibrated."""
+        """The temperature of the probabilities, if the model was calibrated."""
         if self.calibration is None:
             return NOTHING
         told = f"temperature {model.temperature:.4g}, chosen on {self.calibration.source}"
         return Section({"temperature": model.temperature}, [told])
 
     def _check_tags(self) -> int:
-        """Report tags that break the rules of their scheme; returns how many there are."""
+        """Report tags that violate their scheme, and return their number."""
         corpus, tags = self.corpus, self.corpus.column(self.column)
         scheme = scheme_of(tags, corpus.starts)
         if scheme is None:
@@ -269,11 +269,11 @@ class TaggerTrainer(SentenceTrainer):
         return len(illegal)
 
     def examine(self, model: Any, corpus: Corpus) -> Report:
-        """Compare tags."""
+        """Score the predicted tags."""
         return measure_tagger(model, corpus)
 
     def describe_learner(self, model: Any) -> Section:
-        """The column of the tags, how many there are, and their scheme."""
+        """The column, number and scheme of the tags."""
         tags = len(set(self.corpus.column(self.column)))
         figures: dict[str, Any] = {"column": self.column, "tags": tags}
         scheme, line = model.given_scheme or model.scheme, f"tagger of {self.column!r}: {tags} tags"
@@ -313,11 +313,11 @@ class ParserTrainer(SentenceTrainer):
         return self.make_smaller(self.fitted.model_)
 
     def examine(self, model: Any, corpus: Corpus) -> Report:
-        """Compare trees."""
+        """Score the predicted trees."""
         return measure_parser(model, corpus)
 
     def describe_learner(self, model: Any) -> Section:
-        """The transition system, and how many labels there are."""
+        """The parsing system, the number of labels, and the tags."""
         labels = len(model.labels)
         figures = {
             **{"system": model.system, "beam": model.beam, "labels": labels},

@@ -41,13 +41,13 @@ from widemargin.threads import thread_count
 
 #: The number of errors shown, and the most classes whose confusion table fits a terminal.
 _ERRORS, _CLASSES = 10, 20
-#: What makes a sentence bad for a model to be compared with, beside its format.
+#: Checks for sentences that cannot be compared with predictions although their format is valid.
 CHECKS = {
     "Parser": check_treebank,
     "Tokenizer": read_paragraphs,
     "Annotator": check_annotated,
 }
-#: What figures are called.
+#: The titles of figures.
 TITLES = {
     "f1": "span F1",
     "accuracy": "token accuracy",
@@ -93,7 +93,7 @@ def test(path: str, files: Sequence[str], given: Mapping[str, Any]) -> None:
 
 
 def figures_of(report: Report) -> dict[str, Any]:
-    """One flat object: fractions, each with its interval."""
+    """The figures for JSON, in one flat object: fractions, each with its interval."""
     found: dict[str, Any] = {"sentences": report.sentences, "tokens": report.tokens}
     for name, ratio in report.figures.items():
         if ratio.wanted:
@@ -166,7 +166,7 @@ def _print_mistakes(report: Report) -> None:
 
 
 def inspect(path: str, top: int, as_json: bool) -> None:
-    """Print what a tagger or parser is, how it was trained, and its strongest features."""
+    """Print what a sentence model is, how it was trained, and a tagger's strongest features."""
     model = load_sentence_model(path)
     told = _description(path, model, top)
     if as_json:
@@ -220,7 +220,7 @@ def _show_weights(model: TaggerModel, top: int) -> None:
 
 
 def inspect_task(path: str, top: int, as_json: bool) -> None:
-    """Print what a model of a task has learned; the task itself is not needed for that."""
+    """Print what a model of a user's task has learned; the task itself is not needed."""
     model = StructuredPerceptron.load(path, Task())
     told = {
         "learner": "StructuredPerceptron",

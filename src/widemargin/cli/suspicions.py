@@ -1,6 +1,6 @@
-"""Warnings about examples that look wrong before anything is learned from them, one line each.
+"""Warnings about examples that look wrong, before anything is learned from them, one line each.
 
-Both questions are asked of a few thousand rows, so that they cost next to nothing.
+The checks look at a few thousand rows only, so that they cost next to nothing.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ import numpy as np
 
 from widemargin.data.datasets import Encoded
 
-if TYPE_CHECKING:  # it takes its time to import, and few files are tables
+if TYPE_CHECKING:  # slow to import, and few files are tables
     from widemargin.data.encode.table import TableEncoder
 
-#: Rows that are looked at, ...
+#: The largest number of rows to check, ...
 _ROWS = 5000
-#: ... and the fewest that can tell anything.
+#: ... and the smallest number that shows anything.
 _FEWEST = 100
 #: Typical values that differ by more than this factor are not on one scale.
 _ORDERS = 1000.0
-#: Features that occur in a smaller share of the rows than this are not judged.
+#: Features that occur in a smaller share of the rows than this are not checked.
 _OFTEN = 0.01
 #: A column gives the answer away if it predicts at least this share of the labels, ...
 _TOLD = 0.99
@@ -30,14 +30,14 @@ _GAINED = 0.95
 
 
 def suspect(data: Encoded, encoder: Any, scaled: bool = False) -> Iterator[str]:
-    """Yield what looks wrong, and what to do about it.
+    """Yield warnings about what looks wrong, and what to do about it.
 
     Parameters
     ----------
     data : Encoded
         The examples.
     encoder : Encoder or None
-        What made rows of them.
+        The encoder that made the rows.
     scaled : bool
         Whether the learner scales the features.
     """
@@ -53,7 +53,7 @@ def suspect(data: Encoded, encoder: Any, scaled: bool = False) -> Iterator[str]:
 
 
 def _find_scales(matrix: Any, encoder: Any) -> Iterator[str]:
-    """Features whose values differ by orders of magnitude, unless the encoder scales them."""
+    """Warn if the values of features differ by orders of magnitude and are not scaled."""
     if encoder.kind == "text" or getattr(encoder, "scale", "none") != "none":
         return
     if getattr(encoder, "text", None) is not None:
@@ -81,10 +81,10 @@ def _find_scales(matrix: Any, encoder: Any) -> Iterator[str]:
 
 
 def _find_tellers(matrix: Any, codes: np.ndarray, encoder: TableEncoder) -> Iterator[str]:
-    """Columns that predict nearly every label on their own, if there are other columns, too."""
+    """Warn about columns that alone predict nearly every label, unless there is only one."""
     if len(encoder.columns) < 2 or not len(codes):
         return
-    # The halves are random, because rows may take turns.
+    # The halves are random, because the labels of successive rows may alternate.
     half = np.random.default_rng(0).permutation(len(codes)) < len(codes) // 2
     guess = np.max(np.bincount(codes[~half])) / np.count_nonzero(~half)
     if guess == 1.0:
@@ -102,13 +102,13 @@ def _find_tellers(matrix: Any, codes: np.ndarray, encoder: TableEncoder) -> Iter
 
 
 def _share_predicted(block: Any, kind: str, codes: np.ndarray, half: np.ndarray) -> float:
-    """The share of labels that a column predicts, learned from half of the rows, on the others."""
+    """The share of labels that a column predicts, trained on half of the rows, on the others."""
     rows, columns, values = _entries(block)
     if kind == "category":
         found = np.zeros(block.shape[0], np.int64)
         found[rows] = columns + 1
         return float(np.mean(_by_value(found, codes, half) == codes[~half]))
-    plain = columns == 0  # the second feature says that the number is missing
+    plain = columns == 0  # the second feature marks missing numbers
     numbers, absent = np.zeros(block.shape[0]), np.zeros(block.shape[0], np.int64)
     numbers[rows[plain]], absent[rows[~plain]] = values[plain], 1
     right = _by_value(absent, codes, half) == codes[~half]
@@ -121,7 +121,7 @@ def _share_predicted(block: Any, kind: str, codes: np.ndarray, half: np.ndarray)
 
 
 def _by_value(values: np.ndarray, codes: np.ndarray, half: np.ndarray) -> np.ndarray:
-    """For the rows not in the half, the label most frequent in it with the same value, or -1."""
+    """For rows outside the half, the most frequent label in it for the same value, or -1."""
     counts = np.zeros((int(values.max()) + 1, int(codes.max()) + 1), np.int64)
     np.add.at(counts, (values[half], codes[half]), 1)
     best = np.where(counts.sum(axis=1) > 0, np.argmax(counts, axis=1), -1)
@@ -129,7 +129,7 @@ def _by_value(values: np.ndarray, codes: np.ndarray, half: np.ndarray) -> np.nda
 
 
 def _by_neighbour(numbers: np.ndarray, codes: np.ndarray, half: np.ndarray) -> np.ndarray:
-    """For the rows not in the half, the label of the row in it with the nearest number."""
+    """For rows outside the half, the label of the row in it with the nearest number."""
     order = np.argsort(numbers[half], kind="stable")
     told, labels = numbers[half][order], codes[half][order]
     after = np.minimum(np.searchsorted(told, numbers[~half]), len(told) - 1)
@@ -139,7 +139,7 @@ def _by_neighbour(numbers: np.ndarray, codes: np.ndarray, half: np.ndarray) -> n
 
 
 def _entries(matrix: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The rows, columns and values that are not zero."""
+    """The rows, columns and values of the nonzero entries."""
     if hasattr(matrix, "tocoo"):
         found = matrix.tocoo()
         stored = found.data != 0

@@ -22,7 +22,7 @@ from widemargin.training.progress import Watcher
 class SVMTrainer(RowTrainer):
     """Trains a linear SVM."""
 
-    # Its passes leave out examples that look settled, so their mistakes tell little.
+    # Its epochs skip examples that look settled, so the number of mistakes means little.
     shows_history = shows_mistakes = False
 
     def __init__(self, learner: str, given: Mapping[str, Any], job: Job) -> None:
@@ -32,11 +32,11 @@ class SVMTrainer(RowTrainer):
 
     @property
     def epochs(self) -> int:
-        """How many epochs there are at most."""
+        """The largest number of epochs."""
         return self.settings.epochs
 
     def also_of(self, format: str) -> tuple[str, ...]:
-        """Vectors can be scaled, without a shift: that would fill in their zeros."""
+        """`--scale` for vectors, but without a shift, which would fill in their zeros."""
         scale = self.given.get("scale")
         if format != "svmlight" or scale is None:
             return ()
@@ -45,9 +45,7 @@ class SVMTrainer(RowTrainer):
                 "--scale standard would fill in the zeros of vectors; give --scale maxabs"
             )
         if scale == "maxabs" and (self.given.get("folds") or self.given.get("tune")):
-            raise click.UsageError(
-                "--scale of vectors does not go together with --folds and --tune"
-            )
+            raise click.UsageError("--scale of vectors cannot be combined with --folds or --tune")
         return ("scale",)
 
     def fit(self, watch: Watcher, checkpoints: Checkpoints | None) -> LinearModel:
@@ -77,7 +75,7 @@ class SVMTrainer(RowTrainer):
     def make_model(
         self, classes: np.ndarray, state: State, history: History, certificate: Any, encoder: Any
     ) -> LinearModel:
-        """The model of a solution."""
+        """Make the model of a solution."""
         return LinearModel(
             classes=classes,
             state=state,
@@ -92,7 +90,7 @@ class SVMTrainer(RowTrainer):
         )
 
     def describe_learner(self, model: Any) -> Section:
-        """The loss and C, and how long training took."""
+        """The loss and C, the number of epochs, and why training stopped."""
         settings, history = self.settings, model.history
         line = f"{self.estimator}, {settings.rule} loss, C = {settings.C:g}, {len(history)} epochs"
         return Section(

@@ -68,7 +68,7 @@ def test(path: str, files: Sequence[str], given: Mapping[str, Any]) -> None:
 
 
 def _figures(measures: Measures) -> dict[str, Any]:
-    """One flat object."""
+    """The figures for JSON, in one flat object."""
     mean, each = measures.f1_intervals()
     figures: dict[str, Any] = {
         "rows": measures.n,
@@ -119,7 +119,7 @@ def _print(measures: Measures) -> None:
 
 
 def print_confusion(measures: Measures) -> None:
-    """Print how often each class was taken for each other."""
+    """Print the confusion table."""
     names = [str(label) for label in measures.labels]
     cells = [[str(count) for count in row] for row in measures.confusion[:-1].tolist()]
     widths = [max(len(names[j]), *(len(row[j]) for row in cells)) for j in range(len(names))]

@@ -16,7 +16,7 @@ from widemargin.models.threshold import say_threshold, with_threshold
 
 
 def wanted_threshold(trainer: Trainer) -> Aim | float | None:
-    """What the options ask for: a threshold, a measure to choose one by, or nothing."""
+    """The requested threshold, measure to choose one by, or None."""
     given, positive = trainer.given.get("threshold"), trainer.given.get("positive")
     if given is None:
         if positive is not None:
@@ -60,7 +60,7 @@ def check_threshold(trainer: Any, wanted: Aim | float | None) -> None:
 
 
 def set_threshold(trainer: Any, model: Any, wanted: Aim | float | None) -> tuple[Any, Section]:
-    """Give a model its threshold; returns it, and what to report."""
+    """Give a model its threshold; return the model and what to report."""
     if wanted is None:
         return model, NOTHING
     if not isinstance(wanted, Aim):
@@ -77,7 +77,7 @@ def set_threshold(trainer: Any, model: Any, wanted: Aim | float | None) -> tuple
 
 
 def _tell(choice: Choice, rule: str) -> Section:
-    """What to report of a threshold that was chosen."""
+    """What to report about a chosen threshold."""
     label = choice.chosen.labels[1]
     figures = {
         "threshold": choice.threshold,

@@ -32,7 +32,7 @@ class TokenizerTrainer(SentenceTrainer):
         self.fitted = Tokenizer(**self.params)
 
     def read(self) -> None:
-        """Read a treebank, and hold out some of its text, if it is to be measured."""
+        """Read a treebank, and hold out some of its text if the model is to be measured."""
         self.corpus = self.read_files(self.job.files)
         self.paragraphs = paragraphs_of(self.corpus)
         if self.job.valid is not None:
@@ -43,7 +43,7 @@ class TokenizerTrainer(SentenceTrainer):
             share = usual_part(np.array([len(self.corpus)]))
             self.fitted.set_params(**self.hold_out(share, "sentences"))
         if share:
-            rng = np.random.default_rng(self.seed)  # holding out is the first random choice
+            rng = np.random.default_rng(self.seed)  # as in `fit`, whose first choice this is
             self.held_out = split_paragraphs(self.paragraphs, share, rng)[1]
 
     def fit(self, watch: Watcher, checkpoints: Checkpoints | None) -> Any:
@@ -51,15 +51,15 @@ class TokenizerTrainer(SentenceTrainer):
         return self.fitted.fit(self.paragraphs, watch=watch).model_
 
     def count_sentences(self, held_out: Any) -> int:
-        """How many sentences are held out."""
+        """The number of held-out sentences."""
         return sum(len(paragraph.sentences) for paragraph in held_out)
 
     def examine(self, model: Any, corpus: Any) -> Report:
-        """Compare tokens and sentences."""
+        """Score the predicted tokens and sentences."""
         return measure_tokenizer(model, corpus)
 
     def describe_learner(self, model: Any) -> Section:
-        """How many paragraphs there are, and how many rules of multiword tokens."""
+        """The numbers of paragraphs and of rules for multiword tokens."""
         rules = 0 if model.splitter is None else len(model.splitter.tags) - 1
         figures = {"paragraphs": len(self.paragraphs), "multiword_rules": rules}
         told = (several(len(self.paragraphs), "paragraph"), several(rules, "rule"))

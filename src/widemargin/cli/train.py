@@ -1,4 +1,4 @@
-"""`widemargin train`: the one path from options to a model and a report, for every learner."""
+"""`widemargin train`: the path from options to a model and a report, shared by all learners."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from widemargin.training.progress import watched
 def train(
     files: Sequence[str], learner: str | None, given: Mapping[str, Any], typed: Mapping[str, str]
 ) -> int:
-    """Train a learner on files, or on the embedded data set; returns the exit code.
+    """Train a learner on files, or on the embedded data set, and return the exit code.
 
     Parameters
     ----------
@@ -30,7 +30,7 @@ def train(
     given : dict
         All options by name, with their defaults.
     typed : dict
-        Those that are on the command line, as they are written there.
+        The options given on the command line, as they were written.
     """
     began = time.monotonic()
     if given["quiet"]:
@@ -41,14 +41,14 @@ def train(
 
 
 def run(trainer: Trainer, began: float | None = None) -> int:
-    """Read, learn, save, measure and report; returns the exit code.
+    """Read, train, save, measure and report; return the exit code.
 
     Parameters
     ----------
     trainer : Trainer
-        What to do.
+        The trainer to run.
     began : float, optional
-        When the work began, if some of it was done before this call.
+        The start time, if some of the work was done before this call.
     """
     began, job = time.monotonic() if began is None else began, trainer.job
     wanted = wanted_threshold(trainer)
@@ -62,7 +62,7 @@ def run(trainer: Trainer, began: float | None = None) -> int:
     model.save(job.model)
     if checkpoints is not None and not watch.interrupted:
         checkpoints.remove()
-    # The model is saved by now: a threshold out of reach is an error, but what was learned is kept.
+    # The model is already saved, so it is not lost if the threshold cannot be reached.
     model, told = set_threshold(trainer, model, wanted)
     if wanted is not None:
         model.save(job.model)
@@ -78,5 +78,5 @@ def _open_checkpoints(trainer: Trainer) -> Checkpoints | None:
         return None
     checkpoints = Checkpoints(job.checkpoint, trainer.task(), job.every, resume=job.resume)
     if not job.resume:
-        checkpoints.remove()  # those of an earlier training that is not resumed
+        checkpoints.remove()  # left by an earlier run that is not resumed
     return checkpoints

@@ -1,4 +1,4 @@
-"""The options of `widemargin train`, and its help: options in groups, each with its learners."""
+"""The options of `widemargin train`, and its help, which shows them in groups."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Group(NamedTuple):
 
     @property
     def heading(self) -> str:
-        """The title, with the learners unless that is all of them."""
+        """The title, followed by the learners unless it applies to all."""
         if self.learners == tuple(LEARNERS):
             return self.title
         return f"{self.title} ({', '.join(self.learners)})"
@@ -89,7 +89,7 @@ GROUPS = (
     ),
 )
 
-#: What shared options mean to some learners, beyond their help in every command.
+#: What `train` adds to the help of options that other commands have, too.
 _MORE = {
     "kernel": ["(default: rbf)"],
     "columns": ["Taggers: the column of the tags."],
@@ -111,8 +111,9 @@ _EVERY = [
     click.option(
         "--valid",
         help="Held-out examples: a file, or a fraction of the examples such as 0.1. Learning from"
-        " mistakes stops when their score no longer improves. By default a tenth, at most 10,000,"
-        " of 100 or more examples in memory is held out, only to measure the model.",
+        " mistakes stops when the score on them no longer improves. By default, if there are 100"
+        " or more examples in memory, a tenth of them (at most 10,000) is held out, only to"
+        " measure the model.",
     ),
     click.option(
         "--no-holdout",
@@ -174,7 +175,7 @@ _LEARNING = [
         " best weights (default: 5 with --valid; otherwise held-out examples never stop the"
         " training).",
     ),
-    click.option("--checkpoint", help="Folder in which to save the training at regular intervals."),
+    click.option("--checkpoint", help="Folder in which to save checkpoints at regular intervals."),
     click.option(
         "--checkpoint-every",
         type=click.FloatRange(0),
@@ -185,7 +186,8 @@ _LEARNING = [
     click.option(
         "--resume",
         is_flag=True,
-        help="Continue from the last checkpoint; the model will be that of an uninterrupted run.",
+        help="Continue from the last checkpoint; the model will be the same as without the"
+        " interruption.",
     ),
 ]
 _SELECTION = [
@@ -205,8 +207,8 @@ _SELECTION = [
     click.option(
         "--nested",
         is_flag=True,
-        help="With --tune: estimate on outer folds, each with a search of its own, instead of on a"
-        " tenth.",
+        help="With --tune: estimate the result on outer folds, with a separate search in each,"
+        " instead of on a tenth.",
     ),
 ]
 _WEIGHTS = [
@@ -266,7 +268,7 @@ _MEMORY = [
     click.option(
         "--cache",
         is_flag=True,
-        help="Save the parsed examples in FILE.wmc, so that the next run need not parse again.",
+        help="Save the parsed examples in FILE.wmc, so that the next run need not parse them.",
     ),
 ]
 _CLUSTERS = [
@@ -279,7 +281,7 @@ _CLUSTERS = [
     click.option(
         "--partitions",
         type=click.IntRange(1),
-        help="About how many partitions the files are cut into (default: one per 64 MB).",
+        help="Approximate number of partitions to cut the files into (default: one per 64 MB).",
     ),
     click.option(
         "--mix",
@@ -315,28 +317,28 @@ _SENTENCES = [
     click.option(
         "--dictionary",
         type=click.IntRange(1),
-        help="Words seen at least this often get only tags they were seen with.",
+        help="Give words seen at least this often only tags they were seen with.",
     ),
     click.option(
         "--committee",
         type=click.IntRange(1),
-        help="Train this many taggers in different orders, and average them. Training takes"
-        " that many times as long, tagging no longer. On dev sets, 4 taggers gained 1.3 points"
-        " with 10,000 tokens to learn from, 0.5 and 0.3 with 40,000, and nothing with 200,000"
-        " (default: 1; for tokenizers 4).",
+        help="Train this many taggers, each on the sentences in a different order, and average"
+        " them. Training takes that many times as long, tagging no longer. On dev sets, 4 taggers"
+        " gained 1.3 points with 10,000 tokens to learn from, 0.5 and 0.3 with 40,000, and nothing"
+        " with 200,000 (default: 1; for tokenizers 4).",
     ),
     click.option("--half", is_flag=True, help="Save the weights in half precision (16 bits)."),
     click.option(
         "--small",
         is_flag=True,
-        help="Save a small model: weights of 6 bits, and without features whose weights are below"
-        " 2 % of the largest. The file is a third to a half as large; where it was measured,"
-        " accuracy dropped by at most 0.2 points.",
+        help="Save a small model: 6-bit weights, and no features whose weights are below 2 % of"
+        " the largest. The file is a third to a half as large; in the cases measured, accuracy"
+        " dropped by at most 0.2 points.",
     ),
     click.option(
         "--calibrate",
         metavar="FILE",
-        help="Tagged sentences that were not learned from; the temperature of the probabilities"
+        help="Tagged sentences that are not used in training; the temperature of the probabilities"
         " (tag --proba) is fitted to them and saved with the model.",
     ),
     click.option(
@@ -349,14 +351,14 @@ _SENTENCES = [
         "--tags",
         multiple=True,
         help="The tags to parse with: own (predicted by taggers that are trained first), gold (in"
-        " the input), or up to three columns; own,upos,feats are predicted, upos,feats must be in"
-        " the input (default: own, with columns that suit the file).",
+        " the input), or up to three columns: own,upos,feats predicts upos and feats, while"
+        " upos,feats expects them in the input (default: own, with columns that suit the file).",
     ),
 ]
 
 
 def train_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """All options of `train`."""
+    """Add all options of `train`."""
     groups = (
         *(_SENTENCES, _CLUSTERS, _MEMORY, _BUDGET, _TWO_CLASSES),
         *(_SVM, _WEIGHTS, _SELECTION, _LEARNING, _EVERY),
@@ -371,7 +373,7 @@ class TrainCommand(Command):
     """A command whose help shows its options in groups."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the options, group by group, and then those that every command has."""
+        """Write the options group by group, then those of every command."""
         options = [one for one in self.get_params(ctx) if isinstance(one, click.Option)]
         records = {option.name: option.get_help_record(ctx) for option in options}
         for group in GROUPS:
@@ -387,7 +389,7 @@ class TrainCommand(Command):
 
 
 def _takers(option: str, usual: tuple[str, ...]) -> list[str]:
-    """The learners that take an option, unless they are the usual ones."""
+    """A note listing the learners that take an option, unless they are the group's."""
     takers = learners_with(option)
     if set(takers) == set(usual):
         return []

@@ -1,4 +1,4 @@
-"""What the training path needs of a learner: a `Trainer`, from options to a model."""
+"""`Trainer`: the interface between `widemargin train` and a learner."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from widemargin.training.checkpoints import Checkpoints
 from widemargin.training.progress import Watcher
 
 _SHUFFLES = {"blocks": True, "no": False}
-#: Options that do not change what is learned, so that a checkpoint stays valid without them.
+#: Options that do not change what is learned, so a checkpoint stays valid if they change.
 _INDIFFERENT = {
     *("path", "checkpoint", "checkpoint_every", "resume", "cache", "threads", "as_json", "quiet"),
     *("learner", "valid", "force", "threshold", "positive", "calibrate", "dask"),
@@ -29,7 +29,7 @@ _INDIFFERENT = {
 
 @dataclass(frozen=True)
 class Job:
-    """What `train` is asked to do, apart from how to learn.
+    """What `train` is to do, apart from how to learn.
 
     Attributes
     ----------
@@ -42,19 +42,19 @@ class Job:
     validation : float or None
         The fraction of the examples to hold out instead.
     measures : bool
-        Hold out the usual part of the examples if there are no others, to measure the model.
+        Whether to hold out the default part of the examples, to measure the model.
     memory : int
-        Bytes that examples may take; more are read again in every epoch.
+        Bytes that examples may take; if they need more, they are read again in every epoch.
     stream : bool
-        Read them again in every epoch in any case.
+        Read the examples again in every epoch in any case.
     checkpoint : str or None
         The folder for checkpoints.
     every : float
-        The least number of seconds between them.
+        The smallest number of seconds between checkpoints.
     resume : bool
-        Go on from the last one.
+        Continue from the last checkpoint.
     cache : bool
-        Keep the parsed examples beside the first file, for the next time.
+        Save the parsed examples next to the first file, for the next run.
     force : bool
         Overwrite a file that is not a model.
     as_json, quiet : bool
@@ -99,7 +99,7 @@ class Job:
         )
         refuse_to_overwrite(job.model, job.force)
         if job.resume and job.checkpoint is None:
-            raise click.UsageError("--resume needs --checkpoint, the folder to go on from")
+            raise click.UsageError("--resume needs --checkpoint, the folder to continue from")
         if given["valid"] is not None and given["no_holdout"]:
             raise click.UsageError("--no-holdout has no effect with --valid")
         if on_folds and given["no_holdout"]:
@@ -110,7 +110,7 @@ class Job:
 
 
 def _read_valid(given: str | None) -> tuple[str | None, float | None]:
-    """A file, or a fraction."""
+    """Read `--valid` as a file or a fraction; the other one is None."""
     if given is None:
         return None, None
     if re.fullmatch(r"0?\.\d+|0", given):
@@ -131,28 +131,28 @@ class Section(NamedTuple):
         return Section({**self.figures, **other.figures}, [*self.lines, *other.lines])
 
 
-#: A section without anything to report.
+#: An empty section.
 NOTHING = Section({}, ())
 
 
 class Trainer:
-    """Trains one learner. The one training path calls the methods in this order.
+    """Base of trainers, one per learner. `train` calls the methods in this order.
 
     Parameters
     ----------
     learner : str
-        What `--learner` says.
+        The name of the learner, as in `--learner`.
     given : dict
         The options by name; those that were not given may be missing or None.
     job : Job
-        What else was asked for.
+        What to do apart from learning.
 
     Attributes
     ----------
     params : dict
         The parameters of the estimator that were given.
     rng : numpy Generator
-        Where random numbers come from.
+        The source of random numbers.
     """
 
     #: Whether the report shows the table of epochs, and the number of mistakes.
@@ -174,13 +174,13 @@ class Trainer:
 
     @property
     def estimator(self) -> str:
-        """What the learner is called in Python."""
+        """The name of the learner in Python."""
         return LEARNERS[self.learner].estimator
 
     def hold_out(self, part: float, what: str) -> dict[str, Any]:
-        """Hold out this fraction of the examples; returns the parameters that change.
+        """Hold out this fraction of the examples, and return the parameters that change.
 
-        They only measure the model, unless they are asked to stop the training.
+        Held-out examples only measure the model, unless `--patience` makes them stop the training.
         """
         if not part:
             if self.params.get("patience") is not None:
@@ -201,7 +201,7 @@ class Trainer:
 
     @property
     def epochs(self) -> int:
-        """How many epochs there are at most."""
+        """The largest number of epochs."""
         raise NotImplementedError
 
     def read(self) -> None:
@@ -209,7 +209,7 @@ class Trainer:
         raise NotImplementedError
 
     def task(self) -> dict[str, Any]:
-        """What a checkpoint must match to be resumed: files, learner and options."""
+        """What must be the same to resume from a checkpoint: files, learner and options."""
         options = {
             f"--{name.replace('_', '-')}": repr(value)
             for name, value in self.given.items()
@@ -229,33 +229,33 @@ class Trainer:
         raise NotImplementedError
 
     def fit(self, watch: Watcher, checkpoints: Checkpoints | None) -> Any:
-        """Learn; returns the model."""
+        """Learn, and return the model."""
         raise NotImplementedError
 
     def describe_data(self, model: Any) -> Section:
-        """What was learned from."""
+        """The data that the model was trained on."""
         raise NotImplementedError
 
     def describe_learner(self, model: Any) -> Section:
-        """What learned, and how."""
+        """The learner and its settings."""
         raise NotImplementedError
 
     def describe_result(self, model: Any) -> Section:
-        """What resulted, apart from the history."""
+        """The result, apart from the history."""
         raise NotImplementedError
 
     def measure(self, model: Any) -> Section:
-        """How well the model does on held-out examples, if there are any."""
+        """The results on held-out examples, if there are any."""
         raise NotImplementedError
 
 
 def _stamps(paths: Sequence[str]) -> list[list[Any]]:
-    """The sizes and times of files, which say whether they are still the same."""
+    """The sizes and times of files, which show whether they have changed."""
     return [stamp_of(path) for path in paths if is_seekable(path)]
 
 
 def _read_parameters(names: Sequence[str], given: Mapping[str, Any]) -> dict[str, Any]:
-    """The parameters of the estimator that were given, with the values that it takes."""
+    """The parameters of the estimator that were given, converted to the values it takes."""
     found = {name: given[name] for name in names if given.get(name) not in (None, ())}
     if "shuffle" in found:
         found["shuffle"] = _SHUFFLES.get(found["shuffle"], found["shuffle"])

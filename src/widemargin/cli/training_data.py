@@ -1,4 +1,4 @@
-"""Rows to learn from and rows to measure on: from files, from a cache, or the embedded digits."""
+"""Rows to learn from and to measure on, from files, a cache or the embedded digits."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from widemargin.online.fit import split
 from widemargin.online.held_out import USUAL_PART
 from widemargin.stores.addresses import is_address
 
-if TYPE_CHECKING:  # a linear learner starts sooner without it
+if TYPE_CHECKING:  # linear learners start faster without it
     from widemargin.models.kernel import KernelModel
 
 #: The part of the embedded data set that is only used to measure.
@@ -34,15 +34,15 @@ class Examples:
     Attributes
     ----------
     data : Encoded
-        The rows, the codes of their labels, and what errors cost.
+        The rows, the codes of their labels, and the costs of errors.
     classes : Classes
-        What the codes mean.
+        The classes that the codes stand for.
     encoder : Encoder or None
-        What made rows of the examples; None for the embedded data set.
+        The encoder that made the rows; None for the embedded data set.
     held_out : Encoded or None
         Examples from another file, which may stop learning early.
     part : float
-        The fraction of the examples that is held out unless the user says otherwise.
+        The fraction of the examples that is held out by default.
     """
 
     data: Encoded
@@ -61,7 +61,7 @@ def examples_of_digits() -> Examples:
 
 
 def examples_of_cache(path: str) -> Examples:
-    """Examples that were parsed before."""
+    """Read examples from a cache."""
     found = read_cache(path)
     assert found is not None
     return Examples(*found)
@@ -79,10 +79,10 @@ def read_examples(
     budget : int, optional
         Give up, and return None, when the rows take more bytes than this.
     cache : bool
-        Take the examples from the cache beside the first file, or else write it.
+        Read the examples from the cache next to the first file; if there is none, write it.
     """
     if cache and is_address(files.paths[0]):
-        raise click.UsageError("--cache keeps examples beside a file: an address has no such place")
+        raise click.UsageError("--cache writes next to a local file, so it cannot take an address")
     path = f"{files.paths[0]}.wmc"
     made_from = stamp(files.paths, repr((files.options, encoding))) if cache else None
     if cache and os.path.exists(path) and is_cache(path):
@@ -99,10 +99,10 @@ def read_examples(
 
 
 def read_held_out(path: str, reading: ReadOptions, encoder: Any, classes: Classes) -> Encoded:
-    """Read a file as the training examples were read, without a bias."""
+    """Read a file in the same way as the training examples, without a bias."""
     table = replace(reading.table, schema=getattr(encoder, "schema", None))
     reading = replace(reading, table=table)
-    if encoder.kind == "text":  # a header must not make a table of it
+    if encoder.kind == "text":  # must not be taken for a table because of a header
         reading = replace(reading, among=("fasttext", "labelled-text"))
     data = read_all(Files(path, reading), encoder, classes, learn=False)
     assert data is not None
@@ -110,18 +110,18 @@ def read_held_out(path: str, reading: ReadOptions, encoder: Any, classes: Classe
 
 
 def held_out_part(data: Encoded, part: float, seed: int) -> Encoded:
-    """The examples that a learner holds out; choosing them is its first random choice."""
+    """The examples that a learner will hold out: choosing them is its first random choice."""
     _, which = split(data.codes, part, np.random.default_rng(seed))
     return replace(data, rows=data.rows.take(which), codes=data.codes[which])
 
 
 def answered_right(model: LinearModel | KernelModel, data: Encoded) -> np.ndarray:
-    """Which examples a model gets right; an example whose label is not a class is never right."""
+    """Which examples a model predicts correctly; those with an unknown label never are."""
     answers = model.classes[np.maximum(data.codes, 0)]
     return (model.predict(rows_for(model, data.rows)) == answers) & (data.codes >= 0)
 
 
 def rows_for(model: LinearModel | KernelModel, rows: Rows) -> Rows:
-    """Rows as a model takes them: as wide as its weights, and with its bias."""
+    """Adapt rows to a model: as wide as its weights, and with its bias."""
     bias = model.bias if isinstance(model, LinearModel) else 0.0
     return rows.widened(max(rows.width, model.width)).with_bias(bias)

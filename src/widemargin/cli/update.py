@@ -1,4 +1,4 @@
-"""`widemargin update`: a model continues to learn, from new examples."""
+"""`widemargin update`: continue training a model on new examples."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from widemargin.training.progress import watched
 
 
 def update(path: str, files: Sequence[str], target: str, given: Mapping[str, Any]) -> int:
-    """Learn more; returns the exit code."""
+    """Train the model on more examples, and return the exit code."""
     began = time.monotonic()
     refuse_to_overwrite(target, given["force"])
     question = Question(path, files, given, live=given["predictions"])
@@ -92,7 +92,7 @@ def update(path: str, files: Sequence[str], target: str, given: Mapping[str, Any
 
 
 def _with_more(history: History, more: History) -> History:
-    """A history continued by more epochs."""
+    """The history followed by more epochs."""
     history = history.copy()
     history.extend(more)
     return history
@@ -109,7 +109,7 @@ def _generator_of(model: LinearModel) -> np.random.Generator:
 def _answer_and_learn(
     progressive: Progressive, target: str, given: Mapping[str, Any], began: float
 ) -> int:
-    """Answer each example before learning from it, and save the model whatever ends it."""
+    """Predict each example before learning from it, and save the model however it ends."""
     try:
         progressive.run()
     except DataError as error:
@@ -120,7 +120,7 @@ def _answer_and_learn(
         raise DataError(
             f"{error}; the model learned from the {done} before it and was saved to {target}"
         ) from None
-    except BrokenPipeError:  # whoever reads the output has closed it
+    except BrokenPipeError:  # the reader of the output has closed it
         progressive.result()[0].save(target)
         raise
     learned, more = progressive.result()
@@ -146,7 +146,7 @@ def _answer_and_learn(
 
 
 def _tell(figures: Mapping[str, Any], learned: LinearModel, err: bool = False) -> None:
-    """Say what was learned, and by which threshold the model decides."""
+    """Print a summary, and the threshold by which the model decides."""
     click.echo(
         f"learned from {several(figures['rows'], 'more row')}:"
         f" {several(figures['mistakes'], 'mistake')} in {several(figures['epochs'], 'epoch')};"
@@ -155,18 +155,18 @@ def _tell(figures: Mapping[str, Any], learned: LinearModel, err: bool = False) -
     )
     if learned.threshold:
         click.echo(
-            f"threshold: {say_threshold(learned)}, as it was chosen before these rows were"
-            " learned from",
+            f"threshold: {say_threshold(learned)}, unchanged: it was chosen before these rows"
+            " were learned",
             err=err,
         )
 
 
 def _updatable(path: str, model: LinearModel | KernelModel, encoder: Any) -> LinearModel:
-    """The model as one that can continue to learn, or an error that says why it cannot."""
+    """The model in a form that can continue to learn; raises an error if there is none."""
     if isinstance(model.params.get("class_weight"), str):
         raise DataError(
-            f"{path}: its class weights are balanced over all examples, which new examples alone"
-            " do not reveal: train it again on all"
+            f"{path}: its class weights were balanced over all training examples and cannot be"
+            " updated from new ones alone: train it again on all examples"
         )
     if isinstance(model, KernelModel):
         raise DataError(f"{path}: a kernel model cannot be updated: train it again on all examples")

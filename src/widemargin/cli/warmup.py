@@ -1,4 +1,4 @@
-"""`widemargin warmup`."""
+"""`widemargin warmup`: compile all loops by running each once on tiny data."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ from widemargin.training.history import History
 
 
 def warmup(quiet: bool) -> None:
-    """Read, encode and fit something tiny in every way; forget old versions."""
+    """Compile all loops in parallel processes, and remove the code of old versions."""
     began = time.monotonic()
     compile_quietly()  # it shows its own progress
     shown = not quiet and sys.stderr.isatty()
@@ -68,21 +68,21 @@ def warmup(quiet: bool) -> None:
     if folder is not None:
         forget_old_versions(folder)
     if not quiet:
-        where = "not kept" if folder is None else f"kept in {folder}"
+        where = "not cached" if folder is None else f"cached in {folder}"
         start = "\r" if shown else ""
         click.echo(f"{start}compiled in {time.monotonic() - began:.0f} s, {where}", err=True)
 
 
 def _compile_part(name: str) -> None:
-    """Compile one of the parts, in a process of its own."""
+    """Compile one of the parts, in a separate process."""
     compile_quietly()
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # convergence warnings: the examples are too few
+        warnings.simplefilter("ignore")  # so few examples cause convergence warnings
         PARTS[name]()
 
 
 def _learn_rows(matrix: Any, dtype: Any) -> None:
-    """Fit tiny linear learners, answer, and ask whether the classes can be separated."""
+    """Fit tiny linear learners and SVMs, and predict."""
     ways = (Settings(epochs=1, keep="vote"), Settings(epochs=1, keep="vote", batch=2))
     for classes, settings in itertools.product((2, 3), ways):
         rows = Rows.of(matrix.astype(dtype))
@@ -99,7 +99,7 @@ def _learn_rows(matrix: Any, dtype: Any) -> None:
             columns = Columns(rows.width)
             columns.number(rows)
             columns.look_up(rows, columns.count)
-    # Longer fits of SVMs also ask for the scores of weights in double precision.
+    # Longer SVM fits also compute scores with weights in double precision.
     scores(rows, rows.everything, np.zeros((1, rows.width + 1)))
 
 
@@ -110,7 +110,7 @@ def _learn_dense() -> None:
 
 
 def _separate_classes(dtype: Any) -> None:
-    """Fit SVMs of three classes, all together, to a matrix of mostly zeros and as sparse rows."""
+    """Fit SVMs to three classes, also jointly, with mostly zeros in dense and in sparse rows."""
     matrix = np.tile(np.eye(70, dtype=dtype), (3, 1))
     rows, rng = Rows.of(matrix), np.random.default_rng(0)
     codes = (np.arange(rows.n) % 3).astype(np.int64)
@@ -126,7 +126,7 @@ def _separate_classes(dtype: Any) -> None:
 def _learn_sparse() -> None:
     for dtype in (np.float64, np.float32):
         _learn_rows(scipy.sparse.csr_matrix(_MATRIX), dtype)
-    # Texts of several classes, which are solved side by side: rows of many columns.
+    # Texts of several classes, i.e. rows with many columns, are solved side by side.
     columns = np.arange(12) * 1000
     matrix = scipy.sparse.csr_matrix((np.ones(12), columns, np.arange(13)), (12, 12_000))
     svm = SVMSettings(loss="squared_hinge")
@@ -134,7 +134,7 @@ def _learn_sparse() -> None:
 
 
 def _learn_wide() -> None:
-    """Sparse rows whose column numbers need 64 bits."""
+    """Fit learners to sparse rows whose column numbers need 64 bits."""
     wide = scipy.sparse.csr_matrix(_MATRIX)
     wide.indices = wide.indices.astype(np.int64)
     for dtype in (np.float64, np.float32):
@@ -142,7 +142,7 @@ def _learn_wide() -> None:
 
 
 def _certify() -> None:
-    """Prove that tiny sets are separable, or are not, by each stage of the cascade."""
+    """Certify tiny sets, separable or not, with each stage of the cascade."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, 5))
     sparse = scipy.sparse.csr_matrix(X * (rng.random(X.shape) < 0.2))
@@ -154,7 +154,7 @@ def _certify() -> None:
 
 
 def _learn_one_by_one() -> None:
-    """Learn from a dict, and from rows that are answered in turn, of two and of three classes."""
+    """Learn from a dict and from rows one by one, with two and with three classes."""
     rows = Rows.of(scipy.sparse.csr_matrix(np.ones((2, 1), np.float32)))
     for classes, joint in ((2, True), (3, True), (3, False)):
         W, features = np.zeros((1 if classes == 2 else classes, 2)), NamedFeatures(["a"])
@@ -168,7 +168,7 @@ def _learn_one_by_one() -> None:
 
 
 def _learn_in_feature_space() -> None:
-    """Fit tiny kernel perceptrons, in blocks and with all kernel values at hand, and SVMs."""
+    """Fit tiny kernel perceptrons and kernel SVMs in all their variants."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, 5))
     for dtype, kernel, k in itertools.product((np.float32, np.float64), ("poly", "rbf"), (2, 3)):
@@ -177,13 +177,13 @@ def _learn_in_feature_space() -> None:
         for way in (settings, replace(settings, multiclass="ovr"))[: k - 1]:
             model = fit_kernel_perceptron(X.astype(dtype), classes, y, way, rng)
             model.predict(X.astype(dtype))
-        # Longer rows are multiplied by BLAS, as all are on some processors; bits are counted.
+        # Longer rows (on some processors, all) are multiplied by BLAS, and binary rows by counting.
         for matrix in (X, np.pad(X, ((0, 0), (0, LONGEST))), X > 0.0):
             rows = Rows.of(matrix.astype(dtype))
             how = KernelSVMSettings(kernel=kernel)
             trained = fit_kernel_svm(rows, classes, y, how)
             trained.model.predict(rows)
-            # Small pairs have a solver of their own, unless there are dual values to start from.
+            # Small pairs have their own solver, unless there are dual values to start from.
             fit_kernel_svm(rows, classes, y, how, start=trained.start)
     settings = KernelSettings(gamma=1.0, keep="last", budget=3)
     fit_kernel_perceptron(X, np.arange(3), np.arange(60) % 3, settings, rng)
@@ -242,7 +242,7 @@ def _parse() -> None:
 
 
 def _choose() -> None:
-    """Choose lemmas and features of a sentence among candidates."""
+    """Learn and predict lemmas and morphological features of a sentence."""
     columns = {"word": [["as", "a"]], "upos": [["X", "X"]], "lemma": [["a", "a"]]}
     Lemmatizer(tags="upos", bits=8, epochs=1).fit(columns).predict(columns)
     columns["feats"] = [["A=1", "A=2"]]
@@ -250,7 +250,7 @@ def _choose() -> None:
 
 
 _MATRIX = np.eye(12)
-#: What is compiled, in parts that take about the same time; the longest come first.
+#: What to compile, in parts that take about the same time; the longest come first.
 PARTS: dict[str, Callable[[], None]] = {
     "parse": _parse,
     "tag": _tag,
@@ -266,9 +266,9 @@ PARTS: dict[str, Callable[[], None]] = {
 
 
 def forget_old_versions(current: pathlib.Path) -> None:
-    """Remove the machine code of other versions, and nothing else that may lie beside it.
+    """Remove the machine code of other versions, and nothing else that may be next to it.
 
-    Only folders that are named by a digest and hold no files but numba's and ours are taken.
+    Only folders that are named by a digest and contain no files but numba's and ours are removed.
     """
     places.forget_folders(current)
     for other in current.parent.iterdir():

@@ -1,4 +1,4 @@
-"""Compare learners on the same examples: which differences are real, and what each costs."""
+"""Compare learners on the same examples: which differences are significant, and at what cost."""
 
 from widemargin.comparison.compare_learners import compare
 from widemargin.comparison.paired import Pair

@@ -35,7 +35,7 @@ def compare(
     random_state: int | None = 0,
     watch: Watch | None = None,
 ) -> Comparison:
-    """Compare learners on the same folds: accuracy, time, memory, and which differences are real.
+    """Compare learners on the same folds: accuracy, significance of differences, time, memory.
 
     The learners are the perceptron (last, averaged, voted), passive-aggressive learning, the linear
     and the kernel SVM, and scikit-learn's logistic regression, all untuned. Each pair is compared
@@ -50,10 +50,10 @@ def compare(
         Their labels.
     learners : list of names or dict of estimators, optional
         Some of the learners above by name, also by the names of `widemargin train` ("svm", "pa");
-        or a dict of other unfitted estimators by name. By default all, except for a kernel SVM that
+        or a dict of other unfitted estimators by name. By default all, except the kernel SVM if it
         would take more than about a minute.
     folds, repeats : int
-        Number of cross-validation folds, and how often the examples are split anew.
+        Number of cross-validation folds, and number of times to repeat it with different folds.
     C : float
         Cost of an error, for learners that have one.
     epochs : int
@@ -61,12 +61,12 @@ def compare(
     random_state : int or None
         Seed of the folds and of the learners.
     watch : callable, optional
-        Called with the number of finished trainings, their total number, and the next learner.
+        Called with the number of finished training runs, their total number, and the next learner.
 
     Returns
     -------
     Comparison
-        A printable table that also says in words which differences are real; `report(path)` writes
+        A printable table that also states which differences are significant; `report(path)` writes
         an HTML page.
 
     Examples
@@ -128,7 +128,7 @@ class _Record:
         self.notes: set[str] = set()
 
     def run(self, one: Contender, X: Any, y: Any, X_test: Any, y_test: Any) -> None:
-        """Train and test it once."""
+        """Train and test the learner once."""
         assert one.make is not None
         model = one.make()
         with warnings.catch_warnings(record=True) as said:
@@ -145,7 +145,7 @@ class _Record:
         self.memory += [max(peaks)] if peaks else []
 
     def entry(self, one: Contender) -> Entry:
-        """The row of the table."""
+        """The learner's row of the table."""
         said = min(self.notes)[:120] if self.notes else ""
         return Entry(
             one.name,

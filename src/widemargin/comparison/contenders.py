@@ -8,11 +8,11 @@ from typing import Any
 
 from widemargin.parameters import check_choice
 
-#: A kernel SVM takes part by default if all its trainings take at most about this long.
+#: The kernel SVM takes part by default if all its runs together take at most about this long.
 _KERNEL_SECONDS = 60.0
-#: Seconds of a training per pair of rows, and per product of two numbers, as measured.
+#: Measured training time in seconds per pair of rows, and per product of two numbers.
 _PER_PAIR, _PER_PRODUCT, _PER_SPARSE_PRODUCT = 1e-8, 5e-11, 1e-9
-#: What `widemargin train` calls the same learners.
+#: The names of the same learners in `widemargin train`.
 _SHORT_NAMES = {
     "perceptron": "averaged perceptron",
     "pa": "passive-aggressive",
@@ -32,13 +32,13 @@ class Contender:
     Attributes
     ----------
     name : str
-        Its name.
+        The name of the learner.
     make : callable or None
         Returns a new, unfitted estimator.
     left_out : str
-        Why it is left out; empty if it takes part.
+        Why the learner is left out; empty if it takes part.
     note : str
-        A remark on its figures.
+        A remark on its results.
     """
 
     name: str
@@ -50,7 +50,7 @@ class Contender:
 def contenders(C: float, epochs: int, seed: int | None) -> dict[str, Contender]:
     """All learners by name.
 
-    Nothing is tuned: an error costs C for all, and all online learners run the same epochs.
+    Nothing is tuned: all use the same C, and all online learners the same number of epochs.
     """
     from sklearn.linear_model import LogisticRegression
 
@@ -80,9 +80,9 @@ def contenders(C: float, epochs: int, seed: int | None) -> dict[str, Contender]:
 
 
 def kernel_seconds(X: Any, trainings: int) -> float:
-    """Estimate how long a kernel SVM needs for that many trainings on these rows, in seconds.
+    """Estimate the time of a kernel SVM for that many training runs on these rows, in seconds.
 
-    Every row may meet every other one, so the time grows with the square of the rows.
+    There is a kernel value for every pair of rows, so the time grows with their number squared.
     """
     n, width = X.shape
     each = _PER_PRODUCT * width
@@ -104,7 +104,7 @@ def choose(
     Parameters
     ----------
     learners : dict, sequence of str or None
-        As in `compare`. The names of `widemargin train` also count.
+        As in `compare`; the names of `widemargin train` are also accepted.
     X : matrix
         The examples.
     trainings : int

@@ -25,13 +25,13 @@ class Entry:
     ----------
     name : str
     scores : array
-        Its accuracy on every fold; empty if it was left out, and `note` says why.
+        The accuracy on every fold; empty if the learner was left out for the reason in `note`.
     fit_seconds, predict_seconds : float
         Mean time per fold.
     memory : int or None
         Peak additional memory of training or prediction, in bytes.
     note : str
-        A warning that it gave, or why it was left out.
+        A warning that it issued, or why it was left out.
     """
 
     name: str
@@ -89,7 +89,7 @@ class Comparison:
         raise KeyError(f"no comparison of {one!r} and {other!r}")
 
     def words(self) -> list[str]:
-        """Which differences are real, in plain sentences."""
+        """Which differences are significant, in plain sentences."""
         ran = [entry for entry in self.entries if len(entry.scores)]
         if len(ran) < 2:
             return ["There is only one learner, so there is nothing to compare."]
@@ -144,7 +144,7 @@ class Comparison:
         return (
             f"{self.folds} folds x {self.repeats}, the same for all; nothing was tuned ({told})."
             " Intervals: 95 %, paired by fold, corrected resampled t (Nadeau and Bengio 2003). A"
-            " difference is called significant if it is so at 5 % among all pairs (Holm 1979)."
+            " difference is significant at the 5 % level, corrected for all pairs (Holm 1979)."
             f" Always predicting the most frequent class: {self.commonest:.4f}."
         )
 

@@ -64,13 +64,13 @@ def measured() -> Iterator[Usage]:
 
 
 def _give_back() -> None:
-    """Let the C library release free memory, or the next work would reuse it at no cost."""
+    """Have the C library release free memory, so that reusing it does not look free."""
     with contextlib.suppress(OSError, AttributeError, TypeError):  # other C libraries, Windows
         ctypes.CDLL(None).malloc_trim(0)
 
 
 def _forget_peak() -> bool:
-    """Reset the peak of the resident memory; return whether that is possible."""
+    """Reset the peak of the resident memory; return whether that was possible."""
     try:
         with open("/proc/self/clear_refs", "w") as file:
             file.write("5")

@@ -44,13 +44,13 @@ class LinearAnswers(FittedClassifier):
 
         Two classes: one score per row, positive for the second class. More: one score per row and
         class. With `keep="vote"`, a score is the mean vote of all hypotheses, from -1 to 1, or the
-        share of the votes for each class. With several labels per row: one score per row and label,
-        which it has if the score is 0 or more.
+        share of the votes for each class. With several labels per row: one score per row and label;
+        a label is predicted if its score is 0 or more.
         """
         return self._fitted().decision_function(self._rows_to_ask(X), thread_count(self.n_jobs))
 
     def predict(self, X: Any) -> np.ndarray:
-        """Predict the label of every row, or its labels in the kind that was trained on."""
+        """Predict the label of every row, or its labels in the form used for training."""
         return self._fitted().predict(self._rows_to_ask(X), thread_count(self.n_jobs))
 
     def explain(self, x: Any, top: int = 10) -> Explanation:

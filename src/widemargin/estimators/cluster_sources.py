@@ -1,4 +1,4 @@
-"""What an estimator learns from on a cluster: recipes of partitions, and an encoder."""
+"""The input of an estimator on a cluster: recipes for partitions, and an encoder."""
 
 from __future__ import annotations
 
@@ -34,18 +34,18 @@ _TABLE_OPTIONS = ("weight", "text", "columns", "drop", "categories", "missing_va
 def find_source(
     estimator: Any, X: Any, y: Any, partitions: int | None, reading: dict[str, Any]
 ) -> tuple[Source, ReadOptions]:
-    """The recipes of partitions, and how other files are read alike.
+    """The recipes for partitions, and the options for reading other files in the same way.
 
     Parameters
     ----------
     estimator : estimator
-        What learns; one of tables or of texts has an encoder of its own.
+        The estimator; those for tables and texts have their own encoder.
     X, y
-        Files or collections of Dask, and their labels.
+        Files or Dask collections, and their labels.
     partitions : int, optional
-        About how many partitions files are cut into.
+        Approximate number of partitions to cut files into.
     reading : dict
-        How to read them.
+        Options for reading them.
     """
     if is_collection(X) and partitions is not None:
         raise ValueError("partitions has no effect for collections: repartition them")
@@ -77,7 +77,7 @@ def _open(X: Any, y: Any, reading: dict[str, Any]) -> tuple[Files, Any]:
 
 
 def _file_source(files: Files, encoder: Any, partitions: int | None) -> tuple[Source, ReadOptions]:
-    """The recipes of files."""
+    """The recipes for partitions of files."""
     made = partitions_of_files(files, partitions)
     options = replace(files.options, format=files.format)
     if files.schema is not None:
@@ -86,7 +86,7 @@ def _file_source(files: Files, encoder: Any, partitions: int | None) -> tuple[So
 
 
 def _frame_source(X: Any, y: Any, reading: dict[str, Any]) -> tuple[Source, ReadOptions]:
-    """The recipes of a Dask data frame."""
+    """The recipes for partitions of a Dask data frame."""
     label = _label(y)
     refuse_unknown("Distributed.fit", reading, (*_TABLE_OPTIONS, "scale", "interactions"))
     rest = dict(reading)
@@ -102,14 +102,14 @@ def _frame_source(X: Any, y: Any, reading: dict[str, Any]) -> tuple[Source, Read
 
 def _label(y: Any) -> str:
     if not isinstance(y, str):
-        raise ValueError("the labels of a Dask DataFrame are in one of its columns: y is its name")
+        raise ValueError("the labels of a Dask DataFrame are in a column: give its name as y")
     return y
 
 
 def _table_source(
     estimator: TableClassifier, X: Any, y: Any, partitions: int | None
 ) -> tuple[Source, ReadOptions]:
-    """The recipes of what a classifier of tables takes."""
+    """The recipes for the input of a `TableClassifier`."""
     encoder = estimator._encoder(estimator._default())
     if is_collection(X):
         if not is_data_frame(X):
@@ -124,7 +124,7 @@ def _table_source(
 def _text_source(
     estimator: TextClassifier, X: Any, y: Any, partitions: int | None, reading: dict[str, Any]
 ) -> tuple[Source, ReadOptions]:
-    """The recipes of what a classifier of texts takes."""
+    """The recipes for the input of a `TextClassifier`."""
     encoder = estimator._encoder(estimator._default())
     if is_collection(X):
         if is_data_frame(X) or hasattr(X, "chunks"):

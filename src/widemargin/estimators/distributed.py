@@ -1,4 +1,4 @@
-"""The same estimators on a cluster."""
+"""Training of estimators on a cluster."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ from widemargin.training.checkpoints import digest_of, open_checkpoints
 from widemargin.training.history import History
 from widemargin.training.progress import watched
 
-#: Learners that do not distribute, and what to use instead.
+#: Learners that cannot be distributed, and what to use instead.
 _INSTEAD = {
     "KernelPerceptron": "Perceptron, with features that make the classes separable",
     "KernelSVM": "LinearSVM, or KernelSVM on a sample that fits into one machine",
@@ -57,31 +57,31 @@ _SENTENCES = (Tagger, Parser)
 
 @dataclass(eq=False, repr=False)
 class Distributed(NamedParameters):
-    """A learner on a cluster of Dask, which sees its examples in partitions.
+    """Train an estimator on a Dask cluster, on partitions of the examples.
 
         for each epoch:
             each partition learns, from the same weights
             the next weights are a mixture of theirs
 
-    The result depends on the partitions and the seed of the estimator, and never on the number of
-    workers, their speed, or which of them were lost: every bit is the same.
+    The result depends only on the partitions and the seed of the estimator. It is the same, bit for
+    bit, whatever the number of workers, their speed, or which of them were lost.
 
     Parameters
     ----------
     estimator : Perceptron, PassiveAggressive, OnlineLogistic, LinearSVM, TextClassifier, \
             TableClassifier, Tagger or Parser
-        What learns, with its parameters. An SVM is solved by dual ascent in all partitions at the
+        The estimator, with its parameters. An SVM is solved by dual ascent in all partitions at the
         same time, until the duality gap of all examples together is at most its `tol`.
     client : distributed.Client, str or None
         The cluster: a client, the address of a scheduler, "local" for a cluster on this machine
-        that lives as long as the fit, or None for the client that is current.
+        that exists only during the fit, or None for the current client.
     partitions : int or None
-        About how many partitions files are cut into; None for one per 64 MB, and for sentences one
-        per 200,000 words. Collections of Dask have partitions of their own.
+        Approximate number of partitions to cut files into; None for one per 64 MB, and for
+        sentences one per 200,000 words. Dask collections have their own partitions.
     mix : {"touched", "uniform"}
         "touched" divides the change of each feature by the number of partitions that changed it;
-        "uniform" by the number of all partitions. Only the latter has the mistake bound;
-        the former learns faster from sparse rows.
+        "uniform" by the number of all partitions. Only "uniform" has the mistake bound; "touched"
+        learns faster from sparse rows.
     progress : bool or None
         Whether to show a progress line; None: only on a terminal.
 
@@ -128,28 +128,28 @@ class Distributed(NamedParameters):
         Parameters
         ----------
         X : path, pattern, list of them, Dask Array, Dask DataFrame or Dask Bag of texts
-            The examples. Files are of any kind that `widemargin.read` reads; workers open them by
-            the same names. A tagger and a parser take what their own `fit` takes; it is read here,
-            and the sentences are sent to the workers.
+            The examples. Files may have any format that `widemargin.read` reads; workers open them
+            by the same names. Taggers and parsers take what their own `fit` takes; the sentences
+            are read here and sent to the workers.
         y : Dask Array, Dask Bag or str, optional
-            The labels of an array or a bag; the name of the column of a data frame. Those of files
-            are in the files. For a tagger, the tags.
+            The labels of an array or a bag; the name of the label column of a data frame. The
+            labels of files are in the files. For a tagger, the tags.
         X_val, y_val : optional
             Held-out examples to score after each epoch: a file (without y_val), or arrays.
         checkpoint : path, optional
-            Folder for checkpoints. If it holds one of the same training, training resumes from it
-            and gives exactly the same result as without the interruption.
+            Folder for checkpoints. If it contains one of the same training, training resumes from
+            it and gives exactly the same result as without the interruption.
         **reading
-            How to read files, as for `widemargin.read`: `format`, `encoding`, `zero_based`,
-            `dtype`, `skip_bad`, and options for tables and texts; for data frames those of tables.
-            For a tagger, `column`. A `TableClassifier` and a `TextClassifier` have such options
-            themselves.
+            Options for reading files, as for `widemargin.read`: `format`, `encoding`, `zero_based`,
+            `dtype`, `skip_bad`, and options for tables and texts; for data frames, the options for
+            tables; for a tagger, `column`. A `TableClassifier` and a `TextClassifier` have such
+            options themselves.
 
         Returns
         -------
         self
-            After Ctrl-C the tasks are cancelled, and what was learned up to the last whole epoch is
-            stored before KeyboardInterrupt is raised.
+            After Ctrl-C the tasks are cancelled, and the model of the last complete epoch is stored
+            before KeyboardInterrupt is raised.
         """
         estimator = self._estimator()
         if isinstance(estimator, _SENTENCES):
@@ -200,7 +200,7 @@ class Distributed(NamedParameters):
         return self
 
     def to_local(self) -> Any:
-        """The ordinary estimator: it predicts, explains, saves and learns on as any other."""
+        """Return an ordinary estimator, which can predict, explain, save and continue to learn."""
         if "model_" not in vars(self):
             raise NotFittedError("this Distributed is not fitted yet: call fit first")
         return estimator_of(self.model_)
@@ -212,7 +212,7 @@ class Distributed(NamedParameters):
 
     @property
     def certificate_(self) -> Any:
-        """What the fit proves, as the ordinary estimator has it."""
+        """The certificate of the fit, as for the ordinary estimator."""
         return self.to_local().certificate_
 
     def predict(self, X: Any) -> np.ndarray:
@@ -226,7 +226,7 @@ class Distributed(NamedParameters):
     # Internals
 
     def _estimator(self) -> Any:
-        """A fresh copy of the estimator, if it distributes."""
+        """A fresh copy of the estimator, if it can be distributed."""
         if not isinstance(self.estimator, (*_SENTENCES, TextClassifier, TableClassifier)):
             self._check_learner(self.estimator)
         if self.partitions is not None:
@@ -235,10 +235,10 @@ class Distributed(NamedParameters):
 
     @staticmethod
     def _check_learner(learner: Any) -> None:
-        """Refuse a learner that does not distribute."""
+        """Refuse a learner that cannot be distributed."""
         name = type(learner).__name__
         if not isinstance(learner, (LinearLearner, LinearSVM)):
-            raise TypeError(f"{name} does not distribute: use {_INSTEAD.get(name, _LINEAR)}")
+            raise TypeError(f"{name} cannot be distributed: use {_INSTEAD.get(name, _LINEAR)}")
         if getattr(learner, "warm_start", False):
             raise ValueError("warm_start=True has no effect on a cluster: every fit starts anew")
 
@@ -249,7 +249,7 @@ class Distributed(NamedParameters):
         check_choice("mix", self.mix, MIXTURES)
         name = type(learner).__name__
         if X_val is not None:
-            raise ValueError(f"X_val has no effect for {name}: give it validation")
+            raise ValueError(f"X_val has no effect for {name}: set its validation instead")
         tagger = isinstance(learner, Tagger)
         refuse_unknown("Distributed.fit", reading, ["column"] if tagger else [])
         if y is not None and not tagger:
@@ -266,12 +266,12 @@ class Distributed(NamedParameters):
         return self
 
     def _settings(self, learner: Any, X_val: Any) -> Any:
-        """The parameters as settings that mean something on partitions."""
+        """The parameters as settings, if they can be used on partitions."""
         if isinstance(learner, LinearSVM):
             if "mix" in changed(self):
-                raise ValueError(f"mix={self.mix!r} has no effect for LinearSVM: it mixes nothing")
+                raise ValueError(f"mix={self.mix!r} has no effect for LinearSVM: leave it out")
             if X_val is not None:
-                raise ValueError("X_val has no effect for LinearSVM: give it validation")
+                raise ValueError("X_val has no effect for LinearSVM: set its validation instead")
             return learner._settings()
         settings = learner._settings()
         check_distributes(settings, self.mix)
@@ -284,7 +284,7 @@ class Distributed(NamedParameters):
         return {
             "learner": [type(learner).__name__, params],
             "mix": self.mix,
-            # A digest: addresses may hold secrets.
+            # A digest, because addresses may contain secrets.
             "partitions": digest_of([repr(one) for one in source.partitions]),
         }
 
@@ -298,7 +298,7 @@ class Distributed(NamedParameters):
             rows.check_finite()
             return HeldOut(rows, rows.everything, codes_of(np.asarray(y_val), fit.classes))
         if y_val is not None:
-            raise ValueError("X_val must be files, whose labels are in them: y_val has no effect")
+            raise ValueError("y_val has no effect: X_val must be files, which contain the labels")
         data = read_all(Files(X_val, options), fit.encoder, Classes(fit.classes), learn=False)
         assert data is not None
         rows = data.rows.with_bias(fit.bias)

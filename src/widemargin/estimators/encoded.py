@@ -1,4 +1,4 @@
-"""An encoder and a learner in one model: what classifiers of tables and of texts have in common."""
+"""An encoder and a learner in one model: the common base of table and text classifiers."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ _LEARNERS: dict[str, Any] = {
 
 
 def has_probabilities(classifier: EncodedClassifier) -> bool:
-    """Let scikit-learn see `predict_proba` only where the learner has it."""
+    """Whether `predict_proba` is available: only if the learner has it."""
     learner = classifier._current_learner()
     if not hasattr(type(learner), "predict_proba"):
         raise AttributeError(
             f"{type(learner).__name__} has no probabilities: give the learner OnlineLogistic(), or"
             " calibrate the scores with scikit-learn's CalibratedClassifierCV"
         )
-    return callable(learner.predict_proba)  # or its own error, which says what it needs
+    return callable(learner.predict_proba)  # may raise an error that says what it needs
 
 
 def is_linear(classifier: EncodedClassifier) -> bool:
@@ -51,18 +51,18 @@ def is_linear(classifier: EncodedClassifier) -> bool:
 
 
 def can_go_on(classifier: EncodedClassifier) -> bool:
-    """Whether a classifier has `partial_fit`: with texts alone, even an SVM goes on."""
+    """Whether `partial_fit` is available; with texts only, even an SVM can continue."""
     learner = classifier._current_learner()
     texts = classifier._default() is WHOLE and isinstance(learner, LinearSVM)
     return texts or hasattr(learner, "partial_fit")
 
 
 class EncodedClassifier(FittedClassifier):
-    """A classifier that turns raw examples into rows, and has a learner learn from these.
+    """A classifier that encodes raw examples as rows and trains a learner on them.
 
     Subclasses have the parameters `learner` (None for a default), `n_jobs`, `random_state`,
-    `class_weight` and `validation` (for the default), know how to read what they are given, and
-    choose the default.
+    `class_weight` and `validation` (for the default); they read the examples and choose the
+    default learner.
 
     Attributes
     ----------
@@ -136,7 +136,7 @@ class EncodedClassifier(FittedClassifier):
         raise NotImplementedError
 
     def _rows_of(self, X: Any) -> Iterator[Rows]:
-        """Encode examples to ask the model about, one chunk after another."""
+        """Encode examples to predict, one chunk after another."""
         raise NotImplementedError
 
     def _current_learner(self) -> Any:
@@ -145,7 +145,7 @@ class EncodedClassifier(FittedClassifier):
         return _LEARNERS[self._default().learner]() if learner is None else learner
 
     def _fresh_learner(self, default: TextDefault) -> Any:
-        """The learner that was given, unfitted, or else this default."""
+        """A new, unfitted learner: a copy of the one given, or else this default."""
         if self.learner is None:
             made = _LEARNERS[default.learner](
                 **default.parameters,
@@ -162,7 +162,7 @@ class EncodedClassifier(FittedClassifier):
                 f"learner={self.learner!r} must be a learner of widemargin; for others encode the"
                 " columns with scikit-learn's make_column_transformer, or texts with HashedText"
             )
-        own = Use(False, "if a learner is given", "without one; give the learner its own")
+        own = Use(False, "if a learner is given", "without one; set it on the learner")
         unused = ("random_state", "class_weight", "validation")
         refuse_unused(changed(self), dict.fromkeys(unused, own))
         return clone(self.learner)
@@ -170,15 +170,15 @@ class EncodedClassifier(FittedClassifier):
     def _learn(
         self, learner: Any, encoder: Any, rows: Rows, labels: Any, sample_weight: Any
     ) -> Self:
-        """Have a fresh learner learn from all examples, which the encoder has made rows of."""
-        self.learner_, self.encoder_ = learner, encoder  # also after Ctrl-C
-        # Calibration by scikit-learn takes matrices.
+        """Train a new learner on all examples, which the encoder has converted to rows."""
+        self.learner_, self.encoder_ = learner, encoder  # set first, to be there after Ctrl-C
+        # scikit-learn's calibration takes matrices.
         taken = matrix_of(rows) if getattr(learner, "probability", False) else rows
         learner.fit(taken, labels, sample_weight)
         return self
 
     def _piecewise(self, default: TextDefault) -> TextDefault:
-        """The default for the first of several calls of `partial_fit`, with what to say of it."""
+        """The default for the first call of `partial_fit`; warns if it differs from `fit`'s."""
         if self.learner is not None:
             if not hasattr(self.learner, "partial_fit"):
                 name = type(self.learner).__name__
@@ -198,14 +198,14 @@ class EncodedClassifier(FittedClassifier):
         return default
 
     def _go_on(self) -> None:
-        """Have an SVM of texts go on with passive-aggressive steps, which need no other texts."""
+        """Continue an SVM of texts with passive-aggressive steps, which need no other texts."""
         if isinstance(self.learner_, LinearSVM):
             warnings.warn(SAY_GOING_ON, DataWarning, stacklevel=3)
             model = go_on_online(self.learner_.model_)
             self.learner_ = PassiveAggressive(**model.params).restore(model)
 
     def _ask(self, method: str, X: Any) -> np.ndarray:
-        """What the learner says about all examples."""
+        """Call a method of the learner on all examples."""
         self._fitted()
         as_matrix = method == "predict_proba" and getattr(self.learner_, "probability", False)
         ask = getattr(self.learner_, method)

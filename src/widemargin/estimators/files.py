@@ -46,7 +46,7 @@ _LEARNERS: dict[str, Any] = {
         KernelSVM,
     )
 }
-#: Learners of sentences, and the kinds of their models.
+#: Learners of sentences, and the classes of their models.
 _OF_SENTENCES: dict[str, tuple[Any, Any]] = {
     "Tagger": (Tagger, TaggerModel),
     "Parser": (Parser, ParserModel),
@@ -74,9 +74,10 @@ def load(
 ):
     """Load a trained learner from a file written by `save` or by the shell program.
 
-    It predicts exactly as the saved learner did; online learners can continue training. A model of
-    tables is a `TableClassifier`; one of texts is a `TextClassifier`, which takes strings; a model
-    that the shell program trained on other files takes rows as returned by `widemargin.read`.
+    It predicts exactly as the saved learner did; online learners can continue training. A model for
+    tables becomes a `TableClassifier`; one for texts becomes a `TextClassifier`, which takes
+    strings; a model that the shell program trained on other files takes rows as returned by
+    `widemargin.read`.
 
     Raises
     ------
@@ -103,13 +104,13 @@ def load(
 
 
 def _sentence_learner(arrays: dict[str, Any], about: dict[str, Any]) -> Any:
-    """The learner of sentences in the content of a file."""
+    """Restore a learner of sentences from the content of a file."""
     kind = _OF_SENTENCES[about["learner"]][1]
     return estimator_of(kind.of(arrays, about))
 
 
 def estimator_of(model: Any) -> Any:
-    """The estimator of a model: a learner, a classifier of tables or texts, one of sentences."""
+    """Make the estimator of a model: a learner of rows, tables, texts or sentences."""
     if model.learner in _OF_SENTENCES:
         return _OF_SENTENCES[model.learner][0](**model.params).restore(model)
     params = model.params

@@ -1,4 +1,4 @@
-"""What every classifier with a model has, whatever the model: attributes, files and reports."""
+"""Attributes, files and reports that all fitted classifiers have."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from widemargin.models.threshold import with_threshold
 from widemargin.parameters import NamedParameters, refuse_unknown
 from widemargin.training.history import History
 
-#: What leaves more time, by the reason for which the training of an SVM stopped.
+#: How to allow more time, by the reason why the training of an SVM stopped.
 _MORE_TIME = {"epochs": ", allow more epochs", "deadline": ", allow more seconds (max_seconds)"}
 
 
@@ -67,10 +67,10 @@ class FittedClassifier(NamedParameters, ClassifierMixin, BaseEstimator):
     ) -> Self:
         """Return the same classifier of two classes with a decision threshold.
 
-        The second class is predicted where the score is at least the threshold. It is subtracted
-        from `decision_function`, whose sign is the prediction as always, and saved with the model;
-        probabilities stay as they are. Nothing is retrained, and the model is shared, not copied.
-        More training (`partial_fit`) keeps the threshold; a new `fit` starts without one.
+        The second class is predicted where the score is at least the threshold. The threshold is
+        subtracted from `decision_function`, whose sign is still the prediction, and is saved with
+        the model; probabilities do not change. Nothing is retrained, and the model is shared, not
+        copied. More training (`partial_fit`) keeps the threshold; a new `fit` starts without one.
 
         Parameters
         ----------
@@ -79,15 +79,15 @@ class FittedClassifier(NamedParameters, ClassifierMixin, BaseEstimator):
             "precision=0.95" (the largest recall at a precision of at least 0.95) or "recall=0.9"
             (the largest precision at a recall of at least 0.9).
         X, y : optional
-            Held-out examples to choose it on; never those that were trained on.
+            Held-out examples to choose it on; never use the training examples.
         positive : label, optional
-            The class whose precision and recall are meant. By default the rarer one in y.
+            The class that precision and recall refer to. By default the rarer one in y.
 
         Returns
         -------
         classifier of the same kind
-            `threshold_` is the threshold. If it was chosen, `threshold_choice_` says what for, the
-            figures on X, and those to expect on other examples (`expected`).
+            `threshold_` is the threshold. If it was chosen, `threshold_choice_` has the criterion,
+            the figures on X, and those to expect on other examples (`expected`).
 
         Examples
         --------
@@ -109,7 +109,7 @@ class FittedClassifier(NamedParameters, ClassifierMixin, BaseEstimator):
             raise ValueError(f"threshold={aim:g} is a number: X, y and positive have no effect")
         else:
             value = aim
-        self._shared = True  # so that training one of them leaves the other as it is
+        self._shared = True  # so that training one of them does not change the other
         other = copy.copy(self)
         if "learner_" in vars(self):
             other.learner_ = self.learner_.with_threshold(value)
@@ -126,12 +126,12 @@ class FittedClassifier(NamedParameters, ClassifierMixin, BaseEstimator):
 
     @property
     def threshold_(self) -> float:
-        """The score from which on the second of two classes is predicted."""
+        """The lowest score for which the second of two classes is predicted."""
         return self._fitted().threshold
 
     @property
     def threshold_choice_(self) -> Choice:
-        """What the threshold was chosen for, and its figures, if `with_threshold` chose it."""
+        """The criterion and figures of the threshold, if `with_threshold` chose it."""
         found = vars(self).get("_choice")
         if found is None or found.threshold != self.threshold_:
             raise AttributeError("no threshold was chosen by this classifier's with_threshold")
@@ -164,7 +164,7 @@ class FittedClassifier(NamedParameters, ClassifierMixin, BaseEstimator):
     @classmethod
     @cache
     def _get_param_names(cls) -> list[str]:
-        """The names of the parameters, which scikit-learn would look up anew in every call."""
+        """The names of the parameters, cached because scikit-learn looks them up in every call."""
         return super()._get_param_names()
 
     def _html_repr(self) -> str:
@@ -174,7 +174,7 @@ class FittedClassifier(NamedParameters, ClassifierMixin, BaseEstimator):
         return diagram + self.model_._repr_html_() if shown else diagram
 
     def _generator(self) -> np.random.Generator:
-        """A random generator as `random_state` says."""
+        """A random generator seeded by `random_state`."""
         seed = self.random_state
         if isinstance(seed, np.random.RandomState):
             seed = seed.randint(2**31)

@@ -20,7 +20,7 @@ from widemargin.models.explanation import Explanation
 from widemargin.models.kernel import KernelModel
 from widemargin.threads import thread_count
 
-#: How scikit-learn checks vectors. Not finite values are left to `Rows`, which names their places.
+#: How scikit-learn checks vectors; NaN and infinity are left to `Rows`, whose errors name the cell.
 _VECTORS: dict[str, Any] = {
     "accept_sparse": "csr",
     "dtype": (np.float64, np.float32),
@@ -51,9 +51,9 @@ class KernelAnswers(FittedClassifier):
     def explain(self, x: Any, top: int | None = 10) -> Explanation:
         """Return the support vectors that decided the prediction for one example.
 
-        They are named by their rows in the training data, counted from 0, and their labels. Their
-        shares are kernel values times coefficients; those of all, and of the bias, add up to the
-        score by which the prediction won.
+        They are named by their rows in the training data, counted from 0, and their labels. The
+        share of each is its kernel value times its coefficient; all shares and that of the bias add
+        up to the score by which the prediction won.
 
         Parameters
         ----------
@@ -100,7 +100,7 @@ class KernelAnswers(FittedClassifier):
     def dual_coef_(self) -> np.ndarray:
         """Coefficients of the support vectors: one row for two classes, otherwise one per class.
 
-        They are those of the deployed hypothesis; for a vote, of the last one.
+        They belong to the hypothesis that predicts; for a vote, to the last one.
         """
         model = self._fitted()
         return (model.summed / model.count if model.keep == "average" else model.coef).T
@@ -137,7 +137,7 @@ class KernelAnswers(FittedClassifier):
         return X
 
     def _check_finite(self, X: Any) -> None:
-        """Name the first NaN or infinity of vectors for a function, which would not see to it."""
+        """Reject NaN and infinity in vectors for a kernel function, which may not check them."""
         if callable(self.kernel):
             Rows.of(X, bias=0.0).check_finite()
 

@@ -34,9 +34,9 @@ from widemargin.training.progress import watched
 
 
 def _has_no_budget(learner: KernelPerceptron) -> bool:
-    """Let scikit-learn see `partial_fit` only where it works.
+    """Whether `partial_fit` is available: only without a budget.
 
-    (A model does not store the linear dependencies among the examples within a budget.)
+    A model does not store the linear dependencies among the examples within a budget.
     """
     if learner.budget is not None:
         raise AttributeError("partial_fit does not support a budget: use fit on all examples")
@@ -45,7 +45,7 @@ def _has_no_budget(learner: KernelPerceptron) -> bool:
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class KernelPerceptron(KernelAnswers):
-    """Kernel perceptron: the model consists of the examples that were mistakes.
+    """Kernel perceptron: a perceptron whose model is the set of examples it got wrong.
 
         for each example (x, y):
             if y sum_j a_j K(x_j, x) <= 0:
@@ -157,8 +157,8 @@ class KernelPerceptron(KernelAnswers):
             Held-out examples to score after each epoch, instead of a part of X; the hypothesis with
             the best score is returned.
         checkpoint : path, optional
-            Folder for periodic checkpoints. If it holds a checkpoint of the same training, training
-            resumes from it and gives exactly the same result as without the interruption.
+            Folder for periodic checkpoints. If it contains a checkpoint of the same training,
+            training resumes from it and gives exactly the same result as without the interruption.
 
         Returns
         -------
@@ -272,7 +272,7 @@ class KernelPerceptron(KernelAnswers):
         return {"learner": [type(self).__name__, params], "examples": digest_of(*parts)}
 
     def using(self, keep: str) -> Self:
-        """Return the same training with another `keep`: "last", "average" or "vote"."""
+        """Return the same learner with another `keep`: "last", "average" or "vote"."""
         other = copy.copy(self)
         other.keep = keep
         other.model_ = self._fitted().using(keep)

@@ -30,9 +30,9 @@ from widemargin.training.progress import watched
 
 
 def _wants_probabilities(svm: KernelSVM) -> bool:
-    """Let scikit-learn see `predict_proba` only with `probability=True`."""
+    """Whether `predict_proba` is available: only with `probability=True`."""
     if not svm.probability:
-        raise AttributeError("probabilities need probability=True, which fits on held-out folds")
+        raise AttributeError("predict_proba needs probability=True, which fits on held-out folds")
     return True
 
 
@@ -42,10 +42,10 @@ class KernelSVM(KernelAnswers):
 
         min  1/2 |w|^2 + C sum_i max(0, 1 - y_i (w . phi(x_i) + b)),    phi(x) . phi(z) = K(x, z)
 
-    It is solved in the dual, where every example has a value alpha from 0 to C: a working set grows
-    by the worst violators and is solved by sequential minimal optimisation, until no violation is
-    larger than `tol` (as defined in LIBSVM). Two classes are one problem; with more, each pair of
-    classes is a problem, and pairs share the kernel values of their classes.
+    The problem is solved in the dual, where every example has a value alpha from 0 to C: a working
+    set grows by the worst violators and is solved by sequential minimal optimisation, until no
+    violation is larger than `tol` (as defined in LIBSVM). Two classes are one problem; with more,
+    each pair of classes is a problem, and pairs share the kernel values of their classes.
 
     Parameters
     ----------
@@ -72,24 +72,25 @@ class KernelSVM(KernelAnswers):
     class_weight : dict, "balanced" or None
         Factor that multiplies C for the examples of each class.
     validation : float
-        Fraction of the examples to hold out, chosen by `random_state`. They are only measured: the
-        accuracy on them is in `history_`.
+        Fraction of the examples to hold out, chosen by `random_state`. They only serve to measure:
+        the accuracy on them is in `history_`.
     max_memory : int or str
         Memory for kernel values, such as "500MB". If all of them fit, each is computed at most
-        once; otherwise the most recently used rows are kept. If not even a small working set fits,
-        a low-rank approximation is used (see `low_rank`), and the certificate reports its error.
+        once; otherwise the most recently used rows are cached. If not even a small working set
+        fits, a low-rank approximation is used (see `low_rank`), and the certificate reports its
+        error.
     low_rank : int or None
         Approximate the kernel with this many landmarks (Nystrom) and train linear machines. None:
         only if memory does not suffice otherwise.
     max_seconds : float or None
-        Stop after this many seconds; the certificate then holds the true gap of the solution found.
+        Stop after this many seconds; the certificate then has the true gap of the solution found.
     warm_start : bool
         Start from the dual values of the last fit on the same examples and labels, to continue
         after a deadline or Ctrl-C, or with another C.
     probability : bool
-        Whether to provide `predict_proba`: sigmoids fitted to the scores of five held-out folds.
-        With pairs of classes there is one for every pair, and the probabilities of the classes are
-        those that agree best with them, as in LIBSVM.
+        Whether to provide `predict_proba`, with sigmoids fitted to the scores of five held-out
+        folds. With pairs of classes there is one for every pair, and the probabilities of the
+        classes are those that agree best with them, as in LIBSVM.
     n_jobs : int or None
         Number of threads, each with one BLAS thread. The result does not depend on it.
     random_state : int, Generator or None
@@ -104,11 +105,12 @@ class KernelSVM(KernelAnswers):
         k - 1 values of a support vector belong to its machines against the other classes. (With
         `multiclass="ovr"`, one row per class. With `low_rank`, the support are the landmarks.)
     certificate_ : KernelCertificate
-        Primal, dual, relative gap, largest violation, margin in feature space; `parts` has one
-        certificate per machine. Kernel values are computed in the precision of the data: float64
-        for rows of float64.
+        Primal and dual objective, relative gap, largest violation and margin in feature space;
+        `parts` has one certificate per machine. Kernel values are computed in the precision of the
+        data: float64 for rows of float64.
     kernel_, history_, n_iter_
-        The kernel with its parameters, a history of one row, and the steps of every machine.
+        The kernel with its parameters, a history of one row, and the number of steps of every
+        machine.
 
     Examples
     --------
@@ -230,7 +232,7 @@ class KernelSVM(KernelAnswers):
 
     @property
     def intercept_(self) -> np.ndarray:
-        """The bias of every machine, less the threshold."""
+        """The bias of every machine, minus the threshold."""
         model = self._fitted()
         return model.intercept - model.threshold if model.threshold else model.intercept
 

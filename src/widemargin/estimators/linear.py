@@ -1,4 +1,4 @@
-"""Training that all linear online learners share: fit, partial_fit, using."""
+"""Training of all linear online learners: fit, partial_fit, using."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ from widemargin.training.progress import watched
 
 
 def _has_probabilities(learner: LinearLearner) -> bool:
-    """Let scikit-learn see `predict_proba` only where scores are those of a logistic model."""
+    """Whether `predict_proba` is available: only if the model is logistic."""
     rule = getattr(learner, "rule", learner._rules[0])
     if rule != "logistic":
         raise AttributeError(
@@ -66,7 +66,7 @@ def _has_probabilities(learner: LinearLearner) -> bool:
 
 
 class LinearLearner(LinearAnswers):
-    """Base class of linear classifiers that learn from mistakes. Subclasses choose the rules."""
+    """Base of linear classifiers that learn from mistakes; subclasses choose the rules."""
 
     #: The rules that a subclass offers; exactly one if it has no parameter `rule`.
     _rules: tuple[str, ...] = ()
@@ -103,8 +103,8 @@ class LinearLearner(LinearAnswers):
             Held-out examples to score after each epoch, instead of a part of X; the weights with
             the best score are returned.
         checkpoint : path, optional
-            Folder for periodic checkpoints. If it holds a checkpoint of the same training, training
-            resumes from it and gives exactly the same result as without the interruption.
+            Folder for periodic checkpoints. If it contains a checkpoint of the same training,
+            training resumes from it and gives exactly the same result as without the interruption.
 
         Returns
         -------
@@ -219,7 +219,7 @@ class LinearLearner(LinearAnswers):
             state, history = begin(rows, len(known), settings, rng), History()
         else:
             if classes is not None and not set(self.classes_) <= set(np.asarray(classes).tolist()):
-                raise ValueError(f"classes={classes!r} lacks classes that were learned before")
+                raise ValueError(f"classes={classes!r} lacks classes that were already learned")
             known, codes = self._known_classes(y, also=classes)
             history = self._own_history()
             rng = self._rng
@@ -248,13 +248,13 @@ class LinearLearner(LinearAnswers):
         """
         return self._fitted().predict_proba(self._rows_to_ask(X), thread_count(self.n_jobs))
 
-    # Other hypotheses of the same training
+    # Other hypotheses of the same run
 
     def using(self, keep: str) -> Self:
-        """Return the same training with another `keep`: "last", "average" or "vote".
+        """Return the same learner with another `keep`: "last", "average" or "vote".
 
-        The model is shared, not copied, and nothing is retrained. A training with `keep="vote"`
-        can predict as any of the three.
+        The model is shared, not copied, and nothing is retrained. A learner trained with
+        `keep="vote"` can predict as any of the three.
         """
         self._forget_preparations()
         self._shared = True
@@ -310,14 +310,14 @@ class LinearLearner(LinearAnswers):
         super().__setattr__(name, value)
 
     def __getstate__(self) -> dict[str, Any]:
-        """What is pickled and copied: everything but what is made again when it is needed."""
+        """The state to pickle and copy, without what can be recreated when needed."""
         state = dict(super().__getstate__())
         for name in ("_checked", "_ready"):
             state.pop(name, None)
         return state
 
     def _settings(self) -> Settings:
-        """The parameters as validated settings; they are validated when one was changed."""
+        """The parameters as settings, which are validated again only if one has changed."""
         if self._checked is None:
             params = self.get_params(deep=False)
             rule = params.get("rule", self._rules[0])
@@ -330,7 +330,7 @@ class LinearLearner(LinearAnswers):
         return self._checked
 
     def _forget_preparations(self) -> None:
-        """Forget what follows from the parameters, because one of them changes."""
+        """Discard what was derived from the parameters, because one of them changes."""
         if self._checked is not None:
             self._checked = None
 
@@ -342,17 +342,16 @@ class LinearLearner(LinearAnswers):
             )
 
     def _own_history(self) -> History:
-        """The history to go on with.
+        """The history to extend: the model's own, or a copy if the model is shared.
 
-        It is that of the model, which nobody else has unless it is shared: copying it would make
-        each call more expensive than the one before.
+        Always copying it would make each call more expensive than the one before.
         """
         history = self.model_.history
         return history.copy() if vars(self).get("_shared") else history
 
     def _validate(self, X: Any, y: Any, reset: bool) -> tuple[Any, np.ndarray]:
         """Validate X (an array or CSR matrix) and y (an array) as scikit-learn does."""
-        if isinstance(X, Rows):  # made, and so already checked, by one of our encoders
+        if isinstance(X, Rows):  # already checked by one of our encoders
             y = column_or_1d(y, warn=True)
             if len(y) != X.n:
                 raise DataError(f"found {X.n} examples, but {len(y)} labels")
@@ -395,7 +394,7 @@ class LinearLearner(LinearAnswers):
         return state
 
     def _kept_threshold(self, classes: np.ndarray) -> float:
-        """The threshold so far, unless there are new classes."""
+        """The current threshold; 0 if there are new classes."""
         before = vars(self).get("model_")
         return 0.0 if before is None else kept_threshold(before, classes)
 

@@ -39,11 +39,11 @@ class LinearSVM(LinearAnswers):
 
         min  1/2 w.w + C sum_i loss(1 - y_i (w.x_i + b)),      loss(s) = max(0, s) or max(0, s)^2
 
-    It is solved by dual coordinate ascent: the step of `PassiveAggressive` on one example at a
-    time, where each example also keeps its dual value. Where that would take many passes and there
-    are few features, Newton steps on w take over, for all classes together if rows are not sparse.
-    Training stops when the duality gap is at most
-    `tol` times the objective: no weights can then be better by more than that.
+    The solver is dual coordinate ascent: the step of `PassiveAggressive` on one example at a time,
+    where each example also has a dual value. Where that would take many passes and there are few
+    features, Newton steps on w take over, for all classes together if rows are not sparse. Training
+    stops when the duality gap is at most `tol` times the objective: no weights can then be better
+    by more than that.
 
     Parameters
     ----------
@@ -51,8 +51,8 @@ class LinearSVM(LinearAnswers):
         Cost of an error. Infinity forbids errors (hard margin): the result is the separator with
         the largest margin, or a warning with an upper bound on any margin.
     loss : {"hinge", "squared_hinge"} or None
-        Loss of an example that falls short of its margin by s: s or s^2, times C. None: the squared
-        hinge, or with multiclass="joint" the hinge, the only one that there is for it.
+        Loss of an example that falls short of its margin by s: s or s^2, times C. None means the
+        squared hinge, or with multiclass="joint" the hinge, which is the only loss supported there.
     tol : float
         Relative duality gap at which to stop.
     fit_intercept : bool or float
@@ -62,21 +62,22 @@ class LinearSVM(LinearAnswers):
         Regularised: b = B v, where v is the weight of a constant feature B (`fit_intercept`) and
         is penalised by 1/2 v^2 like the other weights, so b is penalised by 1/2 (b/B)^2 (B is
         intercept_scaling in scikit-learn's LinearSVC). Free: b is not penalised, as in LIBSVM,
-        whatever the number is.
+        regardless of B.
     multiclass : {"ovr", "joint"}
         More than two classes: each against the rest, or all together (Crammer and Singer: the
         correct class must lead the others by 1, with the same C as in LIBLINEAR). Two classes are
         always one problem.
     epochs : int
-        Maximum number of passes over the examples; a Newton step counts as one pass. All classes
-        together: passes over a few examples and classes count as one, until they add up to half.
+        Maximum number of passes over the examples; a Newton step counts as one pass. With
+        multiclass="joint", passes over a few examples and classes count as one until they add up
+        to half a pass.
     max_seconds : float or None
-        Stop after this many seconds; the certificate then holds the true gap of the solution found.
+        Stop after this many seconds; the certificate then has the true gap of the solution found.
     class_weight : dict, "balanced" or None
         Factor that multiplies C for the examples of each class.
     validation : float
-        Fraction of the examples to hold out, chosen by `random_state`. They are only measured: the
-        accuracy on them is in the last row of `history_`.
+        Fraction of the examples to hold out, chosen by `random_state`. They only serve to measure:
+        the accuracy on them is in the last row of `history_`.
     n_jobs : int or None
         Threads for one-vs-rest problems; the result does not depend on it.
     random_state : int, Generator or None
@@ -87,8 +88,8 @@ class LinearSVM(LinearAnswers):
     Attributes
     ----------
     certificate_ : GapCertificate
-        Primal, dual, relative gap, support vectors, largest violation, recomputed from scratch in
-        float64.
+        Primal and dual objective, relative gap, number of support vectors and largest violation,
+        recomputed from scratch in float64.
     history_ : History
         One row per epoch; `loss` is the primal objective and `gap` the relative gap as estimated
         during the pass.
@@ -243,7 +244,7 @@ class LinearSVM(LinearAnswers):
 
     def _validated(self, X: Any, y: Any) -> tuple[Any, np.ndarray]:
         """Validate X (rows, an array or a CSR matrix) and y as scikit-learn does."""
-        if isinstance(X, Rows):  # made, and so already checked, by one of our encoders
+        if isinstance(X, Rows):  # already checked by one of our encoders
             if len(y) != X.n:
                 raise DataError(f"found {X.n} examples, but {len(y)} labels")
             self.n_features_in_ = X.width

@@ -21,14 +21,14 @@ from widemargin.estimators.validation import validate_data
 from widemargin.models.multilabel import MultilabelModel
 from widemargin.threads import run_all, thread_count
 
-#: What the learner of a label tells apart.
+#: The classes of each binary learner: without and with the label.
 _CLASSES = np.array([0, 1])
 
 
 def fit_multilabel(
     learner: Any, X: Any, labels: LabelSets, sample_weight: Any, X_val: Any, y_val: Any
 ) -> None:
-    """Train a learner of every label."""
+    """Train a learner for every label."""
     if not len(labels.classes):
         raise DataError("no row has a label: there is nothing to learn")
     rows = _rows(learner, X, labels)
@@ -55,7 +55,7 @@ def fit_multilabel(
 def partial_fit_multilabel(
     learner: Any, X: Any, labels: LabelSets, classes: Any, sample_weight: Any
 ) -> None:
-    """Continue the training of every label; a label that is new starts from zero weights."""
+    """Continue the training of every label; new labels start from zero weights."""
     first = not learner.__sklearn_is_fitted__()
     if not first:
         _check_kind(learner, labels)
@@ -86,22 +86,22 @@ def partial_fit_multilabel(
 
 
 def is_multilabel(learner: Any) -> bool:
-    """Whether a learner, or that of a classifier of texts, has learned several labels per row."""
+    """Whether a learner, or the learner in a classifier, has learned several labels per row."""
     learner = vars(learner).get("learner_", learner)
     return isinstance(vars(learner).get("model_"), MultilabelModel)
 
 
 def refuse_single_labels(learner: Any) -> None:
-    """Refuse to go on with one label per row after several."""
+    """Refuse to continue with one label per row after several."""
     if is_multilabel(learner):
         raise ValueError("this learner was trained on several labels per row: y has only one")
 
 
 def refuse_several_labels(learner: Any, what: str) -> None:
-    """Refuse what only the learner of one label has."""
+    """Refuse an attribute that exists only for a single label."""
     if is_multilabel(learner):
         raise AttributeError(
-            f"{what} is of one label: use estimators_[j].{what}, where classes_[j] is the label"
+            f"{what} is per label: use estimators_[j].{what}, where classes_[j] is the label"
         )
 
 
@@ -124,7 +124,7 @@ def subset_accuracy(learner: Any, X: Any, y: Any, sample_weight: Any = None) -> 
     if len(scores) != labels.n:
         raise DataError(f"there are {len(scores)} rows but {labels.n} rows of labels")
     right = np.all((scores >= 0.0) == known.matrix(), axis=1)
-    if len(known.codes) < len(labels.codes):  # a label that the model does not know is never right
+    if len(known.codes) < len(labels.codes):  # rows with labels unknown to the model are wrong
         strange = np.bincount(labels.rows, minlength=labels.n)
         right &= strange == np.bincount(known.rows, minlength=labels.n)
     return float(np.average(right, weights=sample_weight))
@@ -150,7 +150,7 @@ def _rows(learner: Any, X: Any, labels: LabelSets, reset: bool = True) -> Rows:
             accept_sparse="csr",
             dtype=(np.float64, np.float32),
             order="C",
-            ensure_all_finite=False,  # the learners find NaN and infinity, and name their places
+            ensure_all_finite=False,  # the learners detect NaN and infinity, and name the cell
         )
     rows = Rows.of(X)
     if rows.n != labels.n:
@@ -160,7 +160,7 @@ def _rows(learner: Any, X: Any, labels: LabelSets, reset: bool = True) -> Rows:
 
 
 def _held_out(learner: Any, X: Any, y: Any, labels: LabelSets) -> tuple[Rows, LabelSets]:
-    """Held-out examples, and their labels as far as they are learned."""
+    """Held-out examples, and those of their labels that are learned."""
     held = None if y is None else read_label_sets(y)
     if X is None or held is None:
         raise ValueError("give both X_val and y_val, with several labels per row, or neither")
@@ -168,7 +168,7 @@ def _held_out(learner: Any, X: Any, y: Any, labels: LabelSets) -> tuple[Rows, La
 
 
 def _check_kind(learner: Any, labels: LabelSets) -> None:
-    """Refuse to go on with labels of another kind."""
+    """Refuse to continue with labels of another kind."""
     if not is_multilabel(learner):
         raise ValueError("this learner was trained on one label per row: y has several")
     kind = learner.model_.kind
@@ -178,21 +178,21 @@ def _check_kind(learner: Any, labels: LabelSets) -> None:
 
 
 def _warn_of_constant_labels(labels: LabelSets) -> None:
-    """Warn of labels that no row has, or every row."""
+    """Warn about labels that no row or every row has."""
     sizes = np.bincount(labels.codes, minlength=len(labels.classes))
     for size, where in ((0, "no row"), (labels.n, "every row")):
         found = labels.classes[sizes == size].tolist()
         if found:
             more = f" and {len(found) - 1} more" if len(found) > 1 else ""
             warnings.warn(
-                f"label {found[0]!r}{more} is in {where}: nothing tells when to predict it",
+                f"label {found[0]!r}{more} is in {where}: there is nothing to learn from",
                 DataWarning,
                 stacklevel=4,
             )
 
 
 def _adopt(learner: Any, labels: LabelSets, each: list[Any]) -> None:
-    """Store what was learned."""
+    """Store the trained models."""
     names = getattr(learner, "feature_names_in_", None)
     learner._each = each
     learner.model_ = MultilabelModel(

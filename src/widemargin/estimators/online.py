@@ -1,4 +1,4 @@
-"""The parameters that the linear online learners share."""
+"""The parameters shared by the linear online learners."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from widemargin.online.orders import Shuffle
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class OnlineLearner(StreamLearner):
-    """A learner with these parameters, which `Perceptron` describes; subclasses add their own.
+    """Base of the online learners: their common parameters, documented in `Perceptron`.
 
-    Fields of a dataclass give an explicit `__init__`, from which scikit-learn reads the parameters.
+    As a dataclass it has an explicit `__init__`, from which scikit-learn reads the parameters.
     """
 
     keep: str = "average"

@@ -21,12 +21,12 @@ class PassiveAggressive(OnlineLearner):
         "pa1": tau is at most `C`; "pa": tau is unbounded; "pa2": tau is softened,
         tau = (1 - y w.x) / (|x|^2 + 1/2C).
     C : float
-        Aggressiveness: how much an error may cost. With several classes, the margin is half the
-        lead over the best wrong class, so that two classes give the binary case; C in the paper's
-        notation is then twice this value.
+        Aggressiveness, the cost of an error. With several classes, the margin is half the lead over
+        the best wrong class, so that two classes give the binary case; C in the paper's notation is
+        then twice this value.
     keep, epochs, batch, shuffle, ties, start, tol, validation, patience, max_seconds, \
 class_weight, fit_intercept, multiclass, grow, warm_start, n_jobs, random_state, progress
-        As for `Perceptron`. A batch makes the mean of the steps of its examples.
+        As for `Perceptron`. The step of a batch is the mean of the steps of its examples.
 
     Examples
     --------

@@ -10,7 +10,7 @@ from widemargin.online.rules import RULES, Eta
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class Perceptron(OnlineLearner):
-    """Perceptron: the weights are corrected after every mistake, and only then.
+    """Perceptron: a linear classifier that corrects its weights after every mistake.
 
         for each example (x, y):
             if y (w.x + b) <= 0:
@@ -23,9 +23,9 @@ class Perceptron(OnlineLearner):
     Parameters
     ----------
     rule : {"perceptron", "margin", "pa", "pa1", "pa2", "logistic"}
-        When to update and by how much: by `eta` after a mistake; by `eta` if y w.x <= `target`;
-        just enough to reach y w.x = 1 (unbounded, at most `C`, softened by 1/2C); or by the
-        gradient of the logistic loss.
+        When to update and by how much. "perceptron": by `eta` after a mistake; "margin": by `eta`
+        if y w.x <= `target`; "pa", "pa1", "pa2": just enough to reach y w.x = 1 (unbounded, at most
+        `C`, softened by 1/2C); "logistic": by the gradient of the logistic loss.
     keep : {"average", "last", "vote"}
         Which weights predict. "vote" stores the mistake log and can predict as any of the three
         (see `using`).
@@ -34,7 +34,7 @@ class Perceptron(OnlineLearner):
     eta : float or (float, float)
         Step size, or (eta0, power) for eta0 / t ** power at step t.
     C, target : float
-        How much an error may cost (pa1, pa2); the margin to aim for (margin).
+        Cost of an error (pa1, pa2); the margin to aim for (margin).
     batch : int or "full"
         Number of examples per update (mini-batch size).
     shuffle : bool or {"once", "rows", "draw"}
@@ -51,18 +51,18 @@ class Perceptron(OnlineLearner):
         Fraction of the examples to hold out. They are scored after each epoch; training stops after
         `patience` epochs without a better score, and the best weights are returned.
     patience : int or None
-        See `validation`. None only measures: the scores are in `history_`, and training and its
-        result are the same as if these examples did not exist.
+        See `validation`. With None the held-out examples are only measured: the scores are in
+        `history_`, and the result is the same as if these examples did not exist.
     max_seconds : float or None
-        Stop after this many seconds and keep what was learned.
+        Stop after this many seconds and keep the weights learned so far.
     class_weight : dict, "balanced" or None
         Cost of an error on each class.
     fit_intercept : bool, float or "auto"
         Whether to learn a bias, as the weight of a constant feature. "auto" gives this feature the
         typical size of the values in the rows: the power of two nearest to the median absolute
-        value of the nonzeros (in a stream, those of the first examples). A number is its value;
-        True means 1, as in textbooks, which suits values near 1: beside larger ones the bias
-        hardly moves, and beside many small ones its steps are as long as the rows.
+        value of the nonzeros (in a stream, those of the first examples). A number is the value
+        itself; True means 1, as in textbooks, which suits values near 1: with larger values the
+        bias hardly moves, and with many small ones its steps are as long as the rows.
     multiclass : {"joint", "ovr"}
         Learn all classes together, or each against the rest.
     grow : bool

@@ -28,12 +28,12 @@ from widemargin.training.history import Epoch, History
 class StreamLearner(LinearLearner):
     """A linear learner that also takes single examples, as dicts from feature name to value.
 
-    One learner takes one kind of input: dicts have a vocabulary of their own, which grows as names
-    appear, and cannot be mixed with arrays.
+    A learner takes only one kind of input: dicts have their own vocabulary, which grows as new
+    names appear, and cannot be mixed with arrays.
     """
 
     _features: NamedFeatures
-    #: The learner, ready for the next dict; None if it has to be made ready first.
+    #: The learner prepared for the next dict; None if it has to be prepared first.
     _ready: OneByOne | None = None
 
     def learn_one(self, x: Mapping[str, Any], y: Any) -> Self:
@@ -50,10 +50,10 @@ class StreamLearner(LinearLearner):
         ready = self._ready
         if ready is not None:
             try:
-                if ready.learn(x, y):  # not a parameter, which would be looked for
+                if ready.learn(x, y):  # set directly, because __setattr__ looks for parameters
                     self.__dict__["n_features_in_"] = len(ready.features.names)
                 return self
-            except (KeyError, TypeError):  # the label is new, or no label
+            except (KeyError, TypeError):  # the label is new, or not a label
                 pass
         self._learn_unprepared(x, y)
         self._ready = ready = self._prepare()
@@ -98,7 +98,7 @@ class StreamLearner(LinearLearner):
     def _forget_preparations(self) -> None:
         super()._forget_preparations()
         if self._ready is not None:
-            self.model_ = self.model_  # what was learned, without what was prepared
+            self.model_ = self.model_  # keeps what was learned, and resets `_ready`
 
     def __getstate__(self) -> dict[str, Any]:
         if "model_" in vars(self):
@@ -106,7 +106,7 @@ class StreamLearner(LinearLearner):
         return super().__getstate__()
 
     def _prepare(self) -> OneByOne | None:
-        """Get ready for the next dict; None if it needs more than one compiled call."""
+        """Prepare for the next dict; None if that needs more than one compiled call."""
         model, settings = self.model_, self._settings()
         logs, shared = model.state.log is not None, vars(self).get("_shared", False)
         if len(model.classes) == 1 or logs or shared or model.keep != settings.keep:
@@ -123,7 +123,7 @@ class StreamLearner(LinearLearner):
         )
 
     def _learn_unprepared(self, x: Mapping[str, Any], y: Any) -> None:
-        """Learn from the first example, one with a new label, or one that is to be logged."""
+        """Learn from the first example, one with a new label, or one that must be logged."""
         settings = self._settings()
         label = np.asarray([y])
         if "model_" not in vars(self):
@@ -143,7 +143,7 @@ class StreamLearner(LinearLearner):
             rng, history = self._rng, self._own_history()
             room = rows.width
             if room > self.model_.state.width:
-                room *= 2  # amortised: growing costs no more than learning
+                room *= 2  # so that the amortised cost of growing is no more than that of learning
             state = self._state_for(rows.widened(room), classes, settings)
         price = prices(classes, codes, settings.class_weight, None, in_stream=True)
         if len(classes) == 1:
@@ -161,7 +161,7 @@ class StreamLearner(LinearLearner):
         self._adopt(self._model(classes, state, history, settings, rng, **more), rng)
 
     def _predict_carefully(self, x: Mapping[str, Any]) -> Any:
-        """Predict for the first time, by a vote, or where numbers are not finite."""
+        """Predict where the fast path cannot: the first time, by vote, or with bad numbers."""
         model = self._fitted()
         if not model.by_name:
             raise ValueError("this learner was trained on arrays: use predict")

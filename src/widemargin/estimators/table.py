@@ -1,4 +1,4 @@
-"""A classifier of tables: data frames, Arrow tables, dicts of columns, and files."""
+"""A classifier for tables: data frames, Arrow tables, dicts of columns, and files."""
 
 from __future__ import annotations
 
@@ -37,56 +37,57 @@ _FILES = ("format", "encoding", "header", "delimiter", "decimal", "skip_bad")
 
 @dataclass(eq=False, repr=False)
 class TableClassifier(EncodedClassifier):
-    """Classifier of tables: an encoder of columns and a learner in one model, saved in one file.
+    """Table classifier: an encoder of columns and a learner in one model, saved in one file.
 
     It takes pandas and Polars data frames, Arrow tables, dicts of columns, arrays (whose columns
     are then called x0, x1, ...) and files (CSV, TSV, Parquet, JSON lines; a path, a pattern such as
-    "logs/*.csv.gz", or a list of them). It is what `widemargin train` makes of a table: with
-    `random_state=0` and the same options the weights are the same, and `widemargin.load` reads a
-    model of either.
+    "logs/*.csv.gz", or a list of them). `widemargin train` makes the same model from a table: with
+    `random_state=0` and the same options the weights are the same, and `widemargin.load` reads
+    models of both.
 
     A column holds numbers, which are scaled; booleans; strings, which become one feature for each
     value seen in training; or, if named in `text`, documents. Missing cells are None, null, NaN,
-    and strings such as "", "NA" and "?"; if a column has any in training, "column is missing" is a
-    feature of its own. Dates, nested values and a column of strings most of which are different
-    (an identifier?) are errors that name the column. Categorical columns of data frames are
+    and strings such as "", "NA" and "?"; if a column has any in training, "column is missing"
+    becomes a feature. Dates, nested values and columns of mostly distinct strings (probably
+    identifiers) raise an error that names the column. Categorical columns of data frames are
     categories, whatever their values.
 
-    At prediction, columns are found by their names, in any order. Other columns are ignored. A
-    missing column is an error that names it. A value that was not seen in training has no feature;
-    `encoder_.unseen` counts them. Any type of number will do. A column of other cells than in
-    training is an error that names it; but whole numbers stand for the category of the same digits,
-    0 and 1 for booleans, and booleans for the numbers 0 and 1.
+    At prediction, columns are found by name, in any order. Other columns are ignored. A missing
+    column raises an error that names it. A value that was not seen in training has no feature;
+    `encoder_.unseen` counts such values. Numbers may be of any type. A column of another kind than
+    in training raises an error that names it; but whole numbers stand for the category of the same
+    digits, 0 and 1 for booleans, and booleans for the numbers 0 and 1.
 
     Parameters
     ----------
     learner : Perceptron, PassiveAggressive, OnlineLogistic, LinearSVM, KernelPerceptron, KernelSVM
         The learner. None means the default of the shell program: an averaged perceptron with
-        `fit_intercept="auto"`; but if texts are the only features, what `TextClassifier` learns
-        with.
+        `fit_intercept="auto"`, or if texts are the only features, the default learner of
+        `TextClassifier`.
     label : str or int, optional
-        The column of the labels, if `fit` is not given any; never a feature. In a file the default
-        is the column called "label", "class", "target" or "y", else the last. Here and below a
-        column is given by its name or by its number from 0 (negative: from the end).
+        The column of the labels, if `fit` is not given any; it is never used as a feature. In a
+        file the default is the column called "label", "class", "target" or "y", else the last. Here
+        and below a column is given by its name or by its number from 0 (negative: from the end).
     weight : str or int, optional
-        A column of numbers that say what an error on each example costs, instead of `sample_weight`
-        in `fit`; never a feature.
+        The column that holds the cost of an error on each example, instead of `sample_weight` in
+        `fit`; it is never used as a feature.
     class_weight : dict, "balanced" or None
-        What errors on each class cost, for the default learner.
+        Cost of an error on each class, for the default learner.
     text : column, or list of columns
         Columns that hold documents. Other columns are then used only if they are in `columns`.
     columns : column, or list of columns
         If given, only these are used (and those in `text`).
     drop : column, or list of columns
-        Columns that are not used.
+        Columns to leave out.
     categories : column, or list of columns
-        Columns of numbers that are names, such as postcodes.
+        Columns of numbers that are categories, such as postcodes.
     scale : {"standard", "maxabs", "none"}
-        How numbers are scaled: to mean 0 and deviation 1, by the largest absolute value, or not.
+        How to scale numbers: to mean 0 and standard deviation 1, by the largest absolute value, or
+        not at all.
     interactions : list of pairs of columns
         Columns to multiply, such as [("age", "hours")], or as strings "age*hours"; ":" means any.
-        Numbers (scaled) are multiplied; with a category, each of its values has a product of its
-        own. Only combinations that occur in training have features.
+        Numbers (scaled) are multiplied; with a category, each of its values has a separate product.
+        Only combinations that occur in training have features.
     analyzer, ngrams, bits, weighting, idf
         For texts, as for `HashedText`. If texts are the only features, ngrams=None means 2, and
         idf=None "seen" with the default learner; otherwise they mean 1 and False.
@@ -97,12 +98,12 @@ class TableClassifier(EncodedClassifier):
     header : bool, optional
         Whether the first line of a file names the columns; None decides by its content.
     delimiter : str, optional
-        What separates the cells of CSV and TSV files; None finds a comma, semicolon, tab or
-        vertical bar by the first lines.
+        What separates the cells of CSV and TSV files; None detects a comma, semicolon, tab or
+        vertical bar from the first lines.
     decimal : {".", ","}
         The decimal sign of numbers in CSV and TSV files.
     skip_bad : int
-        Skip at most this many bad lines of files; one more is an error.
+        Skip up to this many bad lines of files; one more is an error.
     validation, n_jobs, random_state
         As for `TextClassifier`.
 
@@ -115,7 +116,7 @@ class TableClassifier(EncodedClassifier):
     classes_, history_
         Those of the learner.
     feature_names_in_, n_features_in_
-        The columns that are used.
+        The columns used, and their number.
 
     Examples
     --------
@@ -169,8 +170,8 @@ class TableClassifier(EncodedClassifier):
         X : data frame, Arrow table, dict of columns, array, or path
             The examples, one per row.
         y : str, or array of n labels
-            The name of the column of the labels, or the labels themselves. The labels of a file are
-            in one of its columns. None means the column `label`, and in a file the default.
+            The name of the label column, or the labels themselves. The labels of a file are in one
+            of its columns. None means the column `label`, or for a file its default.
         sample_weight : array of n numbers, optional
             Cost of an error on each example.
         """
@@ -189,8 +190,8 @@ class TableClassifier(EncodedClassifier):
         """Continue training with one epoch over more examples.
 
         Scaling, categories and document frequencies are those of the first call: a value that
-        appears later has no feature. An SVM of texts, which needs all of them at once, goes on with
-        passive-aggressive steps.
+        appears later has no feature. An SVM of texts, which needs all of them at once, continues
+        with passive-aggressive steps.
         """
         first = not self.__sklearn_is_fitted__()
         if first:
@@ -222,7 +223,7 @@ class TableClassifier(EncodedClassifier):
         right, found, labels = [], [], []
         classes = Classes(self._fitted().classes)
         for chunk in self._source(X, y, schema=self.encoder_.schema).chunks():
-            assert chunk.labels is not None  # asked for
+            assert chunk.labels is not None  # `_source` requires labels
             labels.append(chunk.labels.values)
             right.append(classes.codes(chunk.labels))
             answers = self.learner_.predict(self._encode(chunk.raw))
@@ -240,8 +241,8 @@ class TableClassifier(EncodedClassifier):
     def encode(self, X: Any) -> Any:
         """Convert a table to the matrix that the learner sees: an array, or a CSR matrix.
 
-        `encoder_.feature_name(j)` names column j. With it, `widemargin.certify(model.learner_,
-        model.encode(X), y)` says what the training is worth.
+        `encoder_.feature_name(j)` names column j. The matrix can be passed on, as in
+        `widemargin.certify(model.learner_, model.encode(X), y)`.
         """
         self._fitted()
         data = read_all(self._asked(X), self.encoder_, Classes(), learn=False)
@@ -251,7 +252,7 @@ class TableClassifier(EncodedClassifier):
     def explain(self, x: Any, top: int = 10) -> Explanation:
         """Return the columns that decided the prediction for one example, strongest first.
 
-        Of a kernel machine, they are rows of the training data.
+        For a kernel machine, these are rows of the training data.
 
         Parameters
         ----------
@@ -288,7 +289,7 @@ class TableClassifier(EncodedClassifier):
 
     @classmethod
     def of(cls, learner: Any, encoder: TableEncoder) -> Self:
-        """A classifier that would use the same columns in the same way."""
+        """Make a classifier that uses the same columns in the same way."""
         assert encoder.schema is not None
         kinds = [(c.name, c.kind) for c in encoder.schema.columns if c.kind != "text"]
         text = {} if encoder.text is None else encoder.text.options
@@ -307,7 +308,7 @@ class TableClassifier(EncodedClassifier):
 
     @property
     def feature_names_in_(self) -> np.ndarray:
-        """The names of the columns that are used."""
+        """The names of the columns used."""
         self._fitted()
         schema = self.encoder_.schema
         assert schema is not None
@@ -315,7 +316,7 @@ class TableClassifier(EncodedClassifier):
 
     @property
     def n_features_in_(self) -> int:
-        """Number of columns that are used."""
+        """Number of columns used."""
         return len(self.feature_names_in_)
 
     # Internals
@@ -330,7 +331,7 @@ class TableClassifier(EncodedClassifier):
         return WHOLE if listed(self.text) and not listed(self.columns) else BESIDE
 
     def _encoder(self, default: TextDefault) -> TableEncoder:
-        """A fresh encoder."""
+        """Make a new encoder."""
         columns, text = [str(name) for name in listed(self.text)], None
         if columns:
             usual = {"ngrams": default.ngrams, "idf": self.learner is None and default.idf}
@@ -343,8 +344,8 @@ class TableClassifier(EncodedClassifier):
     def _source(
         self, X: Any, y: Any, *, schema: TableSchema | None = None, need_label: bool = True
     ) -> Source:
-        """A table, as readers yield it: files, or a table in memory."""
-        # Columns of an array have no names to go by, unless the user chose among them.
+        """A source of chunks, from files or from a table in memory."""
+        # The columns of an array are identified by position, unless the user selected some.
         chosen = schema is None or listed(self.columns) or listed(self.drop)
         reading = self._reading(y, schema=schema, need_label=need_label)
         return open_table(X, y, reading, None if chosen else self.n_features_in_)
@@ -352,7 +353,7 @@ class TableClassifier(EncodedClassifier):
     def _reading(
         self, y: Any, *, schema: TableSchema | None = None, need_label: bool = True
     ) -> ReadOptions:
-        """How a table is read."""
+        """The options for reading a table."""
         columns: dict[str, Any] = {name: listed(getattr(self, name)) for name in _COLUMNS}
         if isinstance(y, str) and self.label not in (None, y):
             raise ValueError(f"y={y!r} and label={self.label!r} name different columns")
@@ -376,7 +377,7 @@ class TableClassifier(EncodedClassifier):
         )
 
     def _asked(self, X: Any) -> Source:
-        """A table to ask the model about; it need not have labels."""
+        """A table to predict; it need not have labels."""
         return self._source(X, None, schema=self.encoder_.schema, need_label=False)
 
     def _read(
@@ -392,7 +393,7 @@ class TableClassifier(EncodedClassifier):
         """The weights of the examples: those of a column, or those given to `fit`."""
         if self.weight is not None and given is not None:
             raise ValueError(
-                f"sample_weight and weight={self.weight!r} both say what errors cost: give one"
+                f"sample_weight and weight={self.weight!r} both set the cost of errors: give one"
             )
         return given if own is None else own
 

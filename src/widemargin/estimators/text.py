@@ -1,4 +1,4 @@
-"""Text: a hashing transformer, and a classifier of strings."""
+"""Text: a hashing transformer and a classifier for strings."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from widemargin.threads import thread_count
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class _TextOptions:
-    """How documents become rows; `HashedText` describes the options."""
+    """Options for converting documents to rows, documented in `HashedText`."""
 
     analyzer: str = "word"
     ngrams: int | tuple[int, int] = 1
@@ -53,10 +53,10 @@ class HashedText(  # type: ignore[call-arg]
     Documents are strings in a list, an array or a Series, or a frame (pandas, Polars, Arrow) with
     one column of them.
 
-    Where the options coincide, the result is that of scikit-learn's HashingVectorizer, in float32:
+    With equivalent options, the result is that of scikit-learn's HashingVectorizer, in float32:
     `n_features=2**bits`, `ngram_range=ngrams`, `alternate_sign=signed`, and `binary` is
     weighting="binary"; with weighting="sublinear" or `idf`, that of a TfidfTransformer after it.
-    It is an order of magnitude faster and keeps feature names.
+    It is an order of magnitude faster and stores feature names.
 
     Parameters
     ----------
@@ -71,21 +71,21 @@ class HashedText(  # type: ignore[call-arg]
     min_length : int
         Words with fewer characters are ignored. (Only for "word".)
     bits : int
-        The number of columns is 2 ** bits. Fewer make some words share a column; more cost little,
-        as the learners keep weights for columns that occur.
+        The number of columns is 2 ** bits. With fewer columns some words share one; more columns
+        cost little, as the learners store weights only for columns that occur.
     signed : bool
         Whether the sign of the hash decides if a feature adds 1 or -1.
     weighting : {"count", "binary", "sublinear"}
         Value of a feature that occurs c times in a document: c, 1, or 1 + log c.
     idf : bool or "seen"
         Whether to multiply by the inverse document frequency in the documents given to `fit`. With
-        "seen", features that none of them had count nothing, as with a TfidfVectorizer.
+        "seen", features that occur in none of them are ignored, as with a TfidfVectorizer.
     norm : {"l2", None}
-        Whether rows are scaled to length 1.
+        Whether to scale rows to length 1.
     errors : {"strict", "replace"}
-        What to do with bytes that are not UTF-8. (Does not concern strings.)
+        What to do with bytes that are not UTF-8. (Has no effect on strings.)
     names : int
-        Maximum number of feature names that `fit` keeps; 0 keeps none.
+        Maximum number of feature names that `fit` stores; 0 stores none.
     n_jobs : int or None
         Number of threads; -1 means all cores.
 
@@ -120,7 +120,7 @@ class HashedText(  # type: ignore[call-arg]
         return self
 
     def fit_transform(self, X: Any, y: Any = None) -> Any:
-        """Do `fit` and `transform` with one pass fewer over the documents."""
+        """Fit and transform, with one pass fewer over the documents."""
         return _sorted_matrix(self._learn(X))
 
     def transform(self, X: Any) -> Any:
@@ -133,7 +133,7 @@ class HashedText(  # type: ignore[call-arg]
         return _sorted_matrix(encoder.encode(texts_of(X), 0.0, thread_count(self.n_jobs)))
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
-        """Return the names of all 2 ** bits columns, as far as `fit` has kept them.
+        """Return the names of all 2 ** bits columns, as far as `fit` stored them.
 
         A name with "~" shares its column with others; a column without a name is "#" and its
         number.
@@ -177,12 +177,12 @@ class TextClassifier(EncodedClassifier, _TextOptions):
     """Text classifier: hashed text and a linear learner in one model, saved in one file.
 
     Documents are strings in a list, an array or a Series, or a frame (pandas, Polars, Arrow) with
-    one column of them. `widemargin train` makes the same model of the same documents.
+    one column of them. `widemargin train` makes the same model from the same documents.
 
     Parameters
     ----------
     learner : LinearSVM, Perceptron, PassiveAggressive, OnlineLogistic or None
-        The learner. None means LinearSVM(C=2, loss="squared_hinge"), or where documents come in
+        The learner. None means LinearSVM(C=2, loss="squared_hinge"), or if documents arrive in
         pieces (`partial_fit` without `fit`) PassiveAggressive(rule="pa2", C=0.5, epochs=5,
         fit_intercept="auto").
     idf : bool, "seen" or None
@@ -191,10 +191,10 @@ class TextClassifier(EncodedClassifier, _TextOptions):
     analyzer, ngrams, lowercase, min_length, bits, signed, weighting, norm, errors, names
         As for `HashedText`.
     class_weight : dict, "balanced" or None
-        What errors on each class cost, for the default learner.
+        Cost of an error on each class, for the default learner.
     validation : float
         Fraction of the documents that the default learner holds out, chosen by `random_state`. They
-        are only measured: the accuracy on them is in the last row of `history_`.
+        only serve to measure: the accuracy on them is in the last row of `history_`.
     n_jobs : int or None
         Threads for hashing and for the default learner; -1 means all cores.
     random_state : int, Generator, RandomState or None
@@ -258,7 +258,7 @@ class TextClassifier(EncodedClassifier, _TextOptions):
         """Continue training with one epoch over more documents.
 
         Document frequencies are those counted by `fit`, so with `idf` the first call must be `fit`.
-        An SVM, which needs all documents at once, goes on with passive-aggressive steps.
+        An SVM, which needs all documents at once, continues with passive-aggressive steps.
         """
         texts, threads = texts_of(X), thread_count(self.n_jobs)
         if not self.__sklearn_is_fitted__():

@@ -1,4 +1,4 @@
-"""Tuning of estimators: the search of the shell's `train --tune`, for data in memory and files."""
+"""Tuning of estimators: the search of `widemargin train --tune`, for data in memory and files."""
 
 from __future__ import annotations
 
@@ -51,40 +51,40 @@ def tune(
     n_jobs: int | None = None,
     random_state: int = 0,
 ) -> Tuning:
-    """Find the best C and number of epochs by cross-validation, and say how good they really are.
+    """Find the best C and number of epochs by cross-validation, and estimate their accuracy.
 
     `widemargin train --tune` makes the same choice and the same model. Values of C are tried from
-    small to large; a kernel SVM starts from its solution for the value before. Learners that learn
-    from mistakes are scored after every epoch of one training. The mean accuracy of a chosen
-    candidate is too good, because it was chosen for it; so the estimate comes from rows that took
-    no part in the search. What encoders learn (scaling, categories, document frequencies) is
-    learned anew from the training rows of every fold.
+    small to large; a kernel SVM starts from its solution for the previous value. Learners that
+    learn from mistakes are scored after every epoch of one training run. The mean accuracy of the
+    chosen candidate is too optimistic, because it was chosen for it; so the estimate comes from
+    rows that took no part in the search. What encoders learn (scaling, categories, document
+    frequencies) is learned anew from the training rows of every fold.
 
     Parameters
     ----------
     estimator : LinearSVM, KernelSVM, Perceptron, PassiveAggressive, OnlineLogistic, \
 KernelPerceptron, TextClassifier or TableClassifier
-        What to tune. It is not changed.
+        The estimator to tune. It is not changed.
     X, y
         The examples and their labels, as for `fit`.
     C : "auto", sequence of float, or None
-        The values to try. "auto" tries 0.1, 1 and 10, goes on if the best is at an end, and then
-        tries values in between; None leaves the estimator's. (It has an effect on SVMs and on the
+        The values to try. "auto" tries 0.1, 1 and 10, continues if the best is at an end, and then
+        tries values in between; None keeps the estimator's. (Has an effect only on SVMs and on the
         rules pa1 and pa2.)
     epochs : "auto", sequence of int, or None
-        The numbers to try. "auto" tries 1 to 20, and more if 20 is the best; None leaves the
-        estimator's. (Of no effect on SVMs, which stop when they are solved.)
+        The numbers to try. "auto" tries 1 to 20, and more if 20 is the best; None keeps the
+        estimator's. (Has no effect on SVMs, which stop when they are solved.)
     folds : int
         Number of stratified folds of the search.
     nested : bool
-        Estimate with as many outer folds, each with a search of its own, instead of on a held-out
-        tenth of the rows (at most 10,000). It uses every row, and takes `folds` times as long.
+        Estimate with as many outer folds, with a separate search in each, instead of on a held-out
+        tenth of the rows (at most 10,000). This uses every row, and takes `folds` times as long.
     sample_weight : array of n numbers, optional
         Cost of an error on each example, in training. The accuracies count all rows alike.
     n_jobs : int or None
-        How many folds are trained at a time; the result does not depend on it.
+        Number of folds to train in parallel; the result does not depend on it.
     random_state : int
-        Seed of the folds. The trainings have the seed of the estimator.
+        Seed of the folds. Training uses the seed of the estimator.
 
     Returns
     -------
@@ -136,7 +136,7 @@ KernelPerceptron, TextClassifier or TableClassifier
 
 
 def _candidates(name: str, given: Any) -> Any:
-    """What to try: a tuple, empty for the default; None for nothing."""
+    """The values to try: a tuple, empty for the default; None for no search."""
     if given is None or (isinstance(given, str) and given == "auto"):
         return None if given is None else ()
     if isinstance(given, str) or not isinstance(given, (Sequence, np.ndarray)) or not len(given):
@@ -158,7 +158,7 @@ def _check_unsearched(given: Space, searched: Space, learner: Any) -> None:
 
 
 def _learner_of(estimator: Any) -> Any:
-    """What learns: the estimator, or the learner inside it."""
+    """A fresh copy of the estimator, or of the learner inside it."""
     if isinstance(estimator, EncodedClassifier):
         return estimator._fresh_learner(estimator._default())
     return clone(estimator)
@@ -171,7 +171,7 @@ def _settings_of(learner: Any) -> AnySettings:
     kind = _SVMS.get(type(learner))
     if kind is None:
         raise TypeError(
-            f"tune takes learners of rows, texts and tables of widemargin, not"
+            f"tune takes widemargin's learners of rows, texts and tables, not"
             f" {type(learner).__name__}; for others use scikit-learn's GridSearchCV"
         )
     params = learner.get_params(deep=False)
@@ -181,7 +181,7 @@ def _settings_of(learner: Any) -> AnySettings:
 
 
 def _with(estimator: Any, learner: Any, best: dict[str, Any]) -> Any:
-    """A new estimator with the chosen settings; a default learner is then a learner given."""
+    """A new estimator with the chosen settings; a default learner becomes an explicit one."""
     tuned = clone(learner).set_params(**best)
     if not isinstance(estimator, EncodedClassifier):
         return tuned
@@ -189,13 +189,13 @@ def _with(estimator: Any, learner: Any, best: dict[str, Any]) -> Any:
     whole = clone(estimator).set_params(learner=tuned, **own)
     encoder = estimator._encoder(estimator._default())
     text = encoder if isinstance(encoder, TextEncoder) else encoder.text
-    if text is not None:  # how texts are encoded beside the default learner
+    if text is not None:  # with an explicit learner, their defaults would be different
         whole.set_params(**{name: text.options[name] for name in ("ngrams", "idf")})
     return whole
 
 
 def _pool(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Pool:
-    """The examples, to be split."""
+    """Read the examples into a pool that can be split into folds."""
     threads = thread_count(estimator.n_jobs)
     if isinstance(estimator, TableClassifier):
         encoder, classes = estimator._encoder(estimator._default()), Classes()
@@ -226,11 +226,12 @@ def _pool(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Pool:
 
 
 def _rows(estimator: Any, X: Any, y: Any) -> tuple[Rows, np.ndarray]:
-    """A matrix and its labels, checked as `fit` does."""
+    """A matrix and its labels, validated as in `fit`."""
     kernel = getattr(estimator, "kernel", "linear")
     if callable(kernel) or kernel in ("precomputed", "ngrams"):
         raise ValueError(
-            f"tune takes vectors, and kernel={kernel!r} does not: use scikit-learn's GridSearchCV"
+            f"tune needs vectors, which kernel={kernel!r} does not take: use scikit-learn's"
+            " GridSearchCV"
         )
     X, y = validate_data(
         clone(estimator),

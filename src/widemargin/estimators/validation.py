@@ -16,9 +16,9 @@ _FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
 
 
 def is_valid(estimator: Any, X: Any) -> bool:
-    """Whether validation would return the examples as they are, for a fitted estimator.
+    """Whether validation would return the examples unchanged, for a fitted estimator.
 
-    It takes longer than learning from a row. What is not obviously valid is left to it.
+    Validation takes longer than learning from a row, so it is skipped for obviously valid input.
     """
     kind = type(X)
     if kind is np.ndarray:
@@ -33,7 +33,7 @@ def is_valid(estimator: Any, X: Any) -> bool:
 
 
 def are_valid_labels(y: Any, examples: int) -> bool:
-    """Whether validation would return the labels as they are, one for each example."""
+    """Whether validation would return the labels unchanged, one for each example."""
     if type(y) is list:
         kinds = set(map(type, y))
         return len(y) == examples and (kinds == {int} or kinds == {str})
@@ -43,7 +43,7 @@ def are_valid_labels(y: Any, examples: int) -> bool:
 def validate_data(estimator: Any, X: Any, *y: Any, **how: Any) -> Any:
     """Validate examples, and labels if given, as scikit-learn's function of this name does.
 
-    Strings are refused with the name of their column, if it has one, and with what takes them.
+    For strings, the error names their column, if it has a name, and an estimator that takes them.
     """
     try:
         return validate(estimator, X, *y, **how)

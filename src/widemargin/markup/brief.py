@@ -1,4 +1,4 @@
-"""Short representations: `repr` says what something is, and never prints its arrays."""
+"""Short representations, which describe an object without printing its arrays."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ import numpy as np
 
 from widemargin.markup.words import short
 
-#: A collection with more items than this is shown by its size.
+#: A collection with more items than this is shown only by its size.
 _MOST_ITEMS = 6
 #: The longest text that is shown in full.
 _LONGEST = 60
 
 
 def brief_repr(self: Any) -> str:
-    """A `__repr__` for dataclasses and named tuples: every field in short, arrays by their size.
+    """A `__repr__` for dataclasses and named tuples that shows fields in short form.
 
     Examples
     --------
@@ -37,7 +37,7 @@ def brief_repr(self: Any) -> str:
 
 
 def brief(value: Any) -> str:
-    """A value on one short line.
+    """Represent a value in one short line; arrays by their shape and type.
 
     Examples
     --------

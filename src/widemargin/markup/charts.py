@@ -1,4 +1,4 @@
-"""Small charts as SVG, drawn without any other library, in the colours of the page around them."""
+"""Small SVG charts, drawn without any other library, in the colours of the surrounding page."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _LEFT, _RIGHT, _TOP, _BOTTOM = 58, 12, 22, 34
 
 
 class Curve(NamedTuple):
-    """A name and points; points that are not finite leave a gap."""
+    """A name and points; points that are not finite are not drawn."""
 
     name: str
     x: Sequence[float]
@@ -41,7 +41,7 @@ def line_chart(
     width: int = 440,
     height: int = 210,
 ) -> Markup:
-    """Curves over a common axis, as an SVG element.
+    """Draw curves over a common axis, as an SVG element.
 
     Examples
     --------
@@ -81,10 +81,10 @@ def line_chart(
 
 
 def thin_path(x: Sequence[float], y: Sequence[float], points: int = _POINTS) -> list[int]:
-    """Which points of a curve within the unit square to draw: those evenly spaced along it.
+    """Select points to draw, evenly spaced along a curve within the unit square.
 
-    A ROC curve has most of its points where it hardly moves; every n-th of them would cut its
-    corner off.
+    A ROC curve has most of its points where it hardly moves; drawing every n-th point would cut
+    off its corner.
 
     Examples
     --------
@@ -104,7 +104,7 @@ def thin_path(x: Sequence[float], y: Sequence[float], points: int = _POINTS) -> 
 def bar_chart(
     title: str, bars: Sequence[tuple[str, float]], *, kind: str = "one", width: int = 440
 ) -> Markup:
-    """Horizontal bars with their names to the left and their values to the right.
+    """Draw horizontal bars, with their names to the left and their values to the right.
 
     Examples
     --------
@@ -135,7 +135,7 @@ def bar_chart(
 def interval_chart(
     title: str, lines: Sequence[tuple[str, float, float, float]], width: int = 640
 ) -> Markup:
-    """Intervals, one per line: each has a name, a low end, a middle and a high end.
+    """Draw intervals, one per line: each has a name, a low end, a middle and a high end.
 
     Examples
     --------

@@ -6,7 +6,7 @@ import html
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-#: Light or dark as the reader prefers, and black on white in print.
+#: The style of a page: light or dark as the reader prefers, and black on white in print.
 _LOOK = """
 :root { --ink: #1d2329; --soft: #5a6570; --paper: #ffffff; --panel: #f4f6f8; --edge: #d5dbe1;
   --one: #0072B2; --two: #D55E00; --three: #009E73; --four: #8a6d00; --good: #00704f;
@@ -62,7 +62,7 @@ button, input { font: inherit; vertical-align: middle; }
   button { display: none; } }
 """
 
-#: The style of a fragment within another page, where each rule applies to the fragment only.
+#: The style of a fragment within another page; each rule applies to the fragment only.
 _NOTEBOOK = (
     "svg .line { fill: none; stroke-width: 2 }",
     "svg .axis { stroke: #9998; fill: none }",
@@ -94,7 +94,7 @@ def escape(text: Any) -> Markup:
     """
     if isinstance(text, Markup):
         return text
-    # Control characters are not text, and some of them end a page early.
+    # Control characters are not text, and some of them would end a page early.
     plain = "".join(
         c if c in "\n\t" or c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in str(text)
     )
@@ -165,8 +165,8 @@ def section(name: str, title: str, *inside: Any) -> Markup:
 
 
 def page(title: str, body: str, scripts: bool = False) -> str:
-    """A whole page in one file: no network, no other files, and no scripts unless asked for."""
-    # Whatever the data contain, nothing is fetched and nothing is run.
+    """A self-contained page: no network, no other files, and no scripts unless `scripts`."""
+    # Whatever the data contain, nothing is fetched and nothing is executed.
     allowed = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
     if scripts:
         allowed += "; script-src 'unsafe-inline'"
@@ -188,7 +188,7 @@ def fragment(*inside: Any) -> str:
 
 
 class ShownAsLines:
-    """What a notebook shows as the lines of its text."""
+    """Mixin for objects that a notebook shows as the lines of their text."""
 
     def _repr_html_(self) -> str:
         return fragment(lines_of(str(self)))

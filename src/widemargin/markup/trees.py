@@ -1,4 +1,4 @@
-"""Dependency trees: as SVG, arcs above the words and below them what was right; and as text."""
+"""Drawing dependency trees as SVG, with arcs above and below the words, and as text."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from typing import NamedTuple
 
 from widemargin.markup.html import Markup, escape
 
-#: The width of a letter and the room between words, the height of a level of arcs.
+#: The width of a letter, the space between words, and the height of a level of arcs.
 _LETTER, _BETWEEN, _LEVEL = 7.6, 16.0, 22.0
-#: The height of the row of words, and the room for labels at the top and the bottom.
+#: The height of the row of words, and the space for labels at the top and the bottom.
 _ROW, _EDGE = 24.0, 18.0
 
 
-#: What an SVG looks like that stands alone.
+#: The style of a standalone SVG document.
 _STYLE = (
     "text{font:14px sans-serif}text.label{font-size:11px;fill:#555}"
     "path.arc{fill:none;stroke:#336}svg{background:#fff}"
 )
 _SIDES = ("width", "height")
-#: The lines of a drawing in text, by the sides of a cell that they reach.
+#: Box-drawing characters, indexed by the sides of the cell that their lines reach.
 _UP, _DOWN, _LEFT, _RIGHT = 1, 2, 4, 8
 _LINES = " ╵╷│╴┘┐┤╶└┌├─┴┬┼"
 
@@ -30,13 +30,13 @@ class Arc(NamedTuple):
     head: int
     word: int
     label: str
-    kind: str  # the class of its colour
+    kind: str  # the CSS class of its colour
 
 
 def draw_tree(
     title: str, words: Sequence[str], above: Sequence[Arc], below: Sequence[Arc] = ()
 ) -> Markup:
-    """A sentence with arcs above and below it, as an SVG element.
+    """Draw a sentence with arcs above and below it, as an SVG element.
 
     Examples
     --------
@@ -66,7 +66,7 @@ def draw_tree(
 
 
 def _levels(arcs: Sequence[Arc]) -> dict[tuple[int, int], int]:
-    """How high each arc goes: above all arcs that lie within it, and the root above all."""
+    """The level of each arc: above all arcs within it; the root's arc is above all."""
     levels: dict[tuple[int, int], int] = {}
     spans: list[tuple[int, int, int]] = []
     for arc in sorted(arcs, key=lambda arc: (arc.head == 0, abs(arc.head - arc.word))):
@@ -81,7 +81,7 @@ def _levels(arcs: Sequence[Arc]) -> dict[tuple[int, int], int]:
 def _draw_arc(
     arc: Arc, centres: Sequence[float], base: float, reach: float, widths: Sequence[float]
 ) -> str:
-    """An arc with its label; `reach` is how far it goes, negative for up."""
+    """Draw an arc with its label; `reach` is its height, negative for upwards."""
     to = centres[arc.word - 1] + (4.0 if arc.head < arc.word and arc.head else 0.0)
     far = base + reach
     down = 11.0 if reach > 0 else -3.0
@@ -111,7 +111,7 @@ def _text(x: float, y: float, words: str, kind: str = "label") -> str:
 
 
 def draw_tree_text(words: Sequence[str], heads: Sequence[int], labels: Sequence[str]) -> str:
-    """A tree in lines of text, one for each word: lines to its head and children, its label.
+    """Draw a tree as text, one line per word, with its label and lines to its head and children.
 
     Parameters
     ----------
@@ -148,7 +148,7 @@ def draw_tree_text(words: Sequence[str], heads: Sequence[int], labels: Sequence[
 
 
 def draw_trees(trees: Sequence[tuple[Sequence[str], Sequence[int], Sequence[str]]]) -> str:
-    """Trees as one SVG document, one below the other; each is its words, heads and labels.
+    """Draw trees, given as words, heads and labels, one below the other in one SVG document.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Numbers and names in sentences."""
+"""Formatting numbers and names for text."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 
 def several(n: int, what: str) -> str:
-    """A number of things.
+    """Format a count with a noun in the singular or plural.
 
     Examples
     --------
@@ -18,7 +18,7 @@ def several(n: int, what: str) -> str:
 
 
 def one_line(text: Any) -> str:
-    """Text as one line of printable characters: others are no text, and not allowed in SVG.
+    """Convert text to one line of printable characters, as control characters break SVG.
 
     Examples
     --------
@@ -30,7 +30,7 @@ def one_line(text: Any) -> str:
 
 
 def short(text: Any, most: int = 24) -> str:
-    """A label short enough for a plot.
+    """Shorten a label for a plot.
 
     Examples
     --------
@@ -42,7 +42,7 @@ def short(text: Any, most: int = 24) -> str:
 
 
 def short_names(names: Sequence[Any], most: int = 24) -> list[str]:
-    """Names of at most this many letters that differ where the names do.
+    """Shorten names to at most this many letters, so that different names stay different.
 
     They are cut at the end; if that makes two of them equal, in the middle; and if that does not
     help, they are numbered.

@@ -14,7 +14,7 @@ from widemargin.models.threshold import say_threshold
 
 
 def ranked(curves: Curves, model: Any) -> Markup:
-    """Figures and both curves, with the model's own decision threshold marked."""
+    """Figures and both curves, with the model's decision threshold marked."""
     deployed = curves.deployed()
     name = short(curves.positive, 40)
     measured = [
@@ -56,7 +56,7 @@ def _precision_recall(curves: Curves) -> Markup:
     deployed, mark = curves.deployed(), None
     if deployed.predicted[1]:
         mark = Mark(deployed.recall[1], deployed.precision[1], "as it decides")
-    # Steps: a precision holds from the recall before it to its own.
+    # The curve has steps: a precision applies from the previous recall to its own.
     x = np.repeat(np.concatenate([[0.0], curves.recall]), 2)[1:-1].tolist()
     y = np.repeat(curves.precision, 2).tolist()
     chance = (curves.share, curves.share)

@@ -1,7 +1,7 @@
-"""What a report can say about a model of any kind.
+"""Collecting what a report says about a model of any kind.
 
 Support for a new kind of model belongs here and nowhere else: `Reportable` lists what a report
-asks for. Everything but `history` is optional; the report leaves out what a model does not have.
+uses. Everything but `history` is optional; the report leaves out what a model does not have.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ from widemargin.structured.sentences import corpus_of
 from widemargin.structured.tagger.model import TaggerModel
 from widemargin.training.history import History
 
-#: Tags whose features are collected.
+#: The largest number of tags whose features are collected.
 _TAGS = 24
-#: Longer descriptions are cut.
+#: The length at which descriptions are cut.
 _LETTERS = 200
 
 
 class Reportable(Protocol):
-    """What a model may offer to a report.
+    """The attributes and methods of a model that a report uses.
 
     Optional: `learner` (its name), `params` (its parameters), `classes`, `certificate`
-    (with a readable `str`), `top_features(n)` (by class, names and weights) or, of a kernel model,
+    (with a readable `str`), `top_features(n)` (names and weights by class) or, for a kernel model,
     `top_rows(n, first)`, `explain(x, top)`, `decision_function` and `predict` (for evaluation), and
-    `facts()`, which gives more lines (name, value) for the table of what was trained: kernels,
-    budgets, templates, tag sets. Taggers and parsers are examined by `examine_sentences`.
+    `facts()`, which returns more lines (name, value) for the table of what was trained: kernels,
+    budgets, templates, tag sets. Taggers and parsers are evaluated by `examine_sentences`.
     """
 
     history: History
@@ -49,11 +49,11 @@ class Subject:
     Attributes
     ----------
     name : str
-        A short name of what was trained.
+        A short name of the model.
     learner : str
         The class that trained it.
     params : dict
-        Its parameters.
+        The parameters of the learner.
     facts : list of (str, value)
         More lines for the table.
     history : History
@@ -64,9 +64,9 @@ class Subject:
     model : object
         The model itself, for evaluation.
     class_word : str
-        What its classes are called.
+        The word for its classes, such as "tags".
     top_words : str
-        What the strongest features are.
+        A sentence that describes the strongest features.
     """
 
     name: str
@@ -83,7 +83,7 @@ class Subject:
 
 
 def subject_of(fitted: Any, top: int = 10, first: int = 0) -> Subject:
-    """Collect what a report can say about an estimator or a model.
+    """Collect the content of a report about an estimator or a model.
 
     Parameters
     ----------
@@ -101,7 +101,7 @@ def subject_of(fitted: Any, top: int = 10, first: int = 0) -> Subject:
     history = getattr(model, "history", getattr(fitted, "history_", None))
     if not isinstance(history, History):
         raise DataError(
-            f"a report needs the history of a training, which {type(fitted).__name__} does not have"
+            f"a report needs a training history, which {type(fitted).__name__} does not have"
         )
     learner = str(getattr(model, "learner", type(fitted).__name__))
     params = getattr(model, "params", None)
@@ -134,7 +134,7 @@ _TOP_ROWS = "The rows of the training data with the largest coefficients for eac
 
 
 def _classes_of(fitted: Any, model: Any) -> tuple[Any, str]:
-    """What a model tells apart, and what that is called."""
+    """The classes of a model, and the word for them."""
     if isinstance(model, TaggerModel):
         return model.shown_tags, "tags"
     if isinstance(model, ParserModel):
@@ -143,7 +143,7 @@ def _classes_of(fitted: Any, model: Any) -> tuple[Any, str]:
 
 
 def _strongest(model: Any, top: int, first: int) -> Mapping[Any, list[tuple[str, float]]] | None:
-    """The strongest features of each class, or rows of a kernel model; None if it has no names."""
+    """The strongest features of each class, or rows of a kernel model; None without names."""
     if isinstance(model, TaggerModel):
         if model.names is None:
             return None
@@ -155,16 +155,16 @@ def _strongest(model: Any, top: int, first: int) -> Mapping[Any, list[tuple[str,
 
 
 def exam_of(fitted: Any, X: Any, y: Any = None, column: Any = None) -> Exam | SentenceExam:
-    """Examine an estimator or a model on labelled examples, or on sentences.
+    """Evaluate an estimator or a model on labelled examples, or on sentences.
 
     Parameters
     ----------
     fitted : estimator or model
     X, y
-        The examples and their labels; for a tagger sentences and tags, which may be a column of
-        the sentences; for a parser sentences with trees.
+        The examples and their labels; for a tagger, sentences and tags, which may be a column of
+        the sentences; for a parser, sentences with trees.
     column : str or int
-        The column of the right tags; by default the one that was learned.
+        The column of the gold tags; by default the one that was learned.
     """
     model = getattr(fitted, "model_", fitted)
     if isinstance(model, TaggerModel):
@@ -180,7 +180,7 @@ def exam_of(fitted: Any, X: Any, y: Any = None, column: Any = None) -> Exam | Se
 
 
 def encoder_story(model: Any) -> str:
-    """A phrase that says where the features of a linear model come from."""
+    """A phrase that describes where the features of a model come from."""
     encoder = model.encoder
     if encoder is None:
         return "from arrays"

@@ -1,4 +1,4 @@
-"""One page about a model: what was trained, on what data, the result, and how good it is."""
+"""One page about a model: what was trained, on what data, and how well it performs."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ from widemargin.pages.verdicts import meaning, verdict
 from widemargin.structured.examination import SentenceExam
 from widemargin.training.history import History
 
-#: At most this many classes are shown with their features, their F1 and their confusions.
+#: The largest number of classes shown with their features, their F1 and their confusions.
 _TOP_CLASSES, _CLASSES, _CONFUSION = 24, 60, 25
-#: Rows of the table of epochs.
+#: The largest number of rows in the table of epochs.
 _EPOCHS = 40
 _NAME = 60
 
@@ -44,10 +44,10 @@ def report(
 ) -> None:
     """Write one self-contained HTML page about a trained model.
 
-    It says what was trained and on what data, gives a verdict in plain words, and shows the
+    The page states what was trained and on what data, gives a verdict in plain words, and shows the
     history, the certificate and its meaning, and the strongest features; with labelled examples
-    also the scores, the confusion matrix and the worst mistakes. The page needs no network and
-    runs no scripts; it follows the reader's light or dark theme and can be printed.
+    also the scores, the confusion matrix and the worst mistakes. It needs no network and runs no
+    scripts; it follows the reader's light or dark theme and can be printed.
 
     Parameters
     ----------
@@ -56,8 +56,8 @@ def report(
     path : path
         Where to write.
     X, y : optional
-        Labelled examples to evaluate it on, preferably not those it was trained on. For a tagger or
-        a parser X are sentences, and y may be left out if they have the right tags or trees.
+        Labelled examples to evaluate it on, preferably not the training examples. For a tagger or a
+        parser, X are sentences, and y may be left out if they include the gold tags or trees.
     certificate : optional
         The result of `widemargin.certify`, instead of the certificate of the fit.
     data : str
@@ -90,7 +90,7 @@ def write_report(
     title: str | None = None,
     commands: Sequence[str] = (),
 ) -> None:
-    """Write the page of a model that has been evaluated already.
+    """Write the page of a model that has already been evaluated.
 
     `commands` are shell commands that reproduce the page.
     """
@@ -152,7 +152,7 @@ def _trained(subject: Subject, data: str, exam: Exam | SentenceExam | None) -> M
 
 
 def _example(subject: Subject) -> str:
-    """What it learns from."""
+    """The word for what the learner learns from."""
     return "sentence" if subject.learner in ("Tagger", "Parser", "Annotator") else "example"
 
 
@@ -161,7 +161,7 @@ def _history(history: History) -> Markup:
 
 
 def _epochs(history: History) -> Markup:
-    """The table of epochs, which opens on a click."""
+    """The table of epochs, collapsed until it is clicked."""
     few = history.epochs
     if len(few) > _EPOCHS:
         few = few[: _EPOCHS // 2] + few[-_EPOCHS // 2 :]
@@ -181,7 +181,7 @@ def _certificate(certificate: Any) -> Markup:
     if words:
         parts.insert(0, tag("p", words))
     if isinstance(certificate, RunCertificate) and certificate.progress is not None:
-        words = "The proof on this training: no curve ever crosses the one above it."
+        words = "The proof, followed on this run: no curve ever crosses the one above it."
         parts.append(tag("figure", certificate.chart(), tag("figcaption", words)))
     return joined(parts)
 
@@ -220,7 +220,7 @@ def _answers(measures: Measures) -> Markup:
 
 
 def _confusion(measures: Measures) -> Markup:
-    """The confusion matrix; for many classes, only the commonest mistakes."""
+    """The confusion matrix; with many classes, only the most frequent mistakes."""
     counts = measures.confusion[:-1]
     if len(counts) > _CONFUSION:
         wrong = counts.copy()
@@ -236,7 +236,7 @@ def _confusion(measures: Measures) -> Markup:
     parts = counts / np.maximum(1, counts.sum(axis=1, keepdims=True))
 
     def cell(i: int, j: int) -> Markup:
-        # Mixed with the page's own colours, so that it is readable in dark mode as well.
+        # Mixed with the colours of the page, so that it is also readable in dark mode.
         colour = "--one" if i == j else "--two"
         shade = (
             f"background: color-mix(in srgb, var({colour}) {60 * parts[i, j]:.0f}%, transparent)"
@@ -259,8 +259,8 @@ def _mistakes(exam: Exam) -> Markup:
     if not exam.mistakes:
         return tag("p", "There are none: every answer was right.")
     words = (
-        "The mistakes that the model was surest of, the worst first. Look at them: they are wrong"
-        " labels, hard cases, or something that the features do not show."
+        "The mistakes that the model was most certain of, worst first. Look at them: they may be"
+        " wrong labels, hard cases, or something that the features do not show."
     )
     return joined([tag("p", words), *(_mistake(mistake) for mistake in exam.mistakes)])
 
@@ -319,7 +319,7 @@ def _again(subject: Subject, commands: Sequence[str]) -> Markup:
     if commands:
         parts.append(tag("pre", "\n".join(commands)))
     if subject.params.get("random_state", 0) is None:
-        words = "No seed was given (random_state), so another training may differ slightly."
+        words = "No seed was given (random_state), so another run may differ slightly."
         parts.append(tag("p", words, kind="soft"))
     versions = (
         f"widemargin {__version__}, Python {platform.python_version()}, NumPy {np.__version__}"

@@ -1,4 +1,4 @@
-"""The sections of a report that say how well a tagger, a parser or an annotator does."""
+"""The sections of a report about the results of a tagger, a parser or an annotator."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from widemargin.structured.examination import (
 from widemargin.structured.report import Confusion, Report
 from widemargin.structured.resample import Ratio
 
-#: Tags or labels that are shown, kinds of errors, and characters of a feature or of a context.
+#: Limits: tags or labels, kinds of errors, and characters of a feature and of a context.
 _TAGS, _ERRORS, _NAME, _AROUND = 60, 20, 60, 160
-#: The kinds of errors that are shown of each stage of an annotator, and what stages are called.
+#: Kinds of errors to show per stage of an annotator, and the titles of the stages.
 _OF_STAGE = 8
 _STAGES = {
     "sentence": "Sentences",
@@ -33,30 +33,30 @@ _STAGES = {
     "lemma": "Lemmas",
     "deprel": "Trees",
 }
-#: Its measures that are told first.
+#: The measures of an annotator in the summary.
 _TOLD = ("Tokens", "Sentences", "UPOS", "LAS")
 _TITLES = {"accuracy": "accuracy", "unseen_accuracy": "on unseen words", "uas": "UAS", "las": "LAS"}
-#: What is told above the worst trees and mistakes, and where there are none.
+#: The text above the worst trees and mistakes, and the text if there are none.
 _TREES = (
-    "The sentences of moderate length with the most wrong heads. Above the words are the predicted"
-    " arcs, wrong ones in another colour; below them are the right ones.",
+    "The sentences of moderate length with the most wrong heads. Predicted arcs are above the"
+    " words, wrong ones in another colour; the right ones are below.",
     "No sentence of moderate length has a wrong head.",
 )
 _MISTAKES = (
-    "The mistakes that the model was surest of, the worst first. Look at them: they are wrong tags"
-    " in the data, hard cases, or something that the features do not show.",
+    "The mistakes that the model was most certain of, worst first. Look at them: they may be wrong"
+    " tags in the data, hard cases, or something that the features do not show.",
     "There are none: every answer was right.",
 )
 
 
 def told_of_sentences(exam: SentenceExam) -> str:
-    """How well it does, in one paragraph."""
+    """A summary of the results in one paragraph."""
     report = exam.report
     where = f"On the {several(report.sentences, 'sentence')} given ({report.tokens:,} tokens)"
     if "LAS" in report.figures:
         known = [name for name in _TOLD if name in report.figures]
         told = (f"{name} {_percent(report.figures[name])}" for name in known)
-        return f"{where} it is right, from raw text, with an F1 of: {'; '.join(told)}."
+        return f"{where} its F1, from raw text, is: {'; '.join(told)}."
     if "uas" in report.figures:
         uas, las = report.figures["uas"], report.figures["las"]
         return (
@@ -81,7 +81,7 @@ def _percent(ratio: Ratio) -> str:
 
 
 def sentence_sections(exam: SentenceExam) -> list[Markup]:
-    """The sections about an examination."""
+    """The sections about an evaluation."""
     report = exam.report
     if "LAS" in report.figures:
         return _annotation_sections(exam)
@@ -111,7 +111,7 @@ def _annotation_sections(exam: SentenceExam) -> list[Markup]:
     answers = joined([tag("p", words, kind="soft"), _both_ways("measure", measures)])
     parts = [section("answers", "How good the answers are", answers)]
     words = (
-        "Each stage builds on what those before it found. The word, or the sign, is in brackets."
+        "Each stage builds on the results of those before it. The word or character is in brackets."
     )
     stages = [_stage(stage) for stage in exam.stages]
     told = [tag("p", words), *stages] if stages else [tag("p", _MISTAKES[1])]
@@ -119,7 +119,7 @@ def _annotation_sections(exam: SentenceExam) -> list[Markup]:
 
 
 def _stage(stage: Stage) -> Markup:
-    """The commonest errors of a stage, with examples."""
+    """The most frequent errors of a stage, with examples."""
     shown = stage.mistakes[:_OF_STAGE]
     parts = [tag("h3", f"{_STAGES[stage.name]}: {stage.wrong:,} wrong")]
     for one in shown:
@@ -158,8 +158,8 @@ def _answers(exam: SentenceExam) -> Markup:
         parts += [tag("h3", "Known and unknown words"), _accuracies("words", exam.words)]
     words = (
         "The tokens in groups of equal size, the least certain first. A margin is how far the"
-        " answer leads the next best one; if margins mean what they should, the accuracy rises"
-        " from line to line."
+        " answer leads the next best one; if margins are meaningful, the accuracy rises from line"
+        " to line."
     )
     parts += [
         tag("h3", "By margin"),
@@ -221,7 +221,7 @@ def _accuracies(name: str, lines: Sequence[Line]) -> Markup:
 
 
 def _arcs(exam: SentenceExam) -> Markup:
-    words = "Of each relation: the head and the label must be right."
+    words = "For each relation; the head and the label must be right."
     return joined(
         [
             tag("h3", "By relation"),
@@ -235,7 +235,7 @@ def _arcs(exam: SentenceExam) -> Markup:
 
 
 def _list(words: str, otherwise: str, shown: Iterable[Markup]) -> Markup:
-    """A paragraph of words above what is shown, or other words if there is nothing."""
+    """A paragraph above what is shown, or another one if there is nothing to show."""
     parts = list(shown)
     return joined([tag("p", words), *parts]) if parts else tag("p", otherwise)
 
@@ -256,7 +256,7 @@ def _tree(one: DrawnTree) -> Markup:
 
 
 def _confusions(mistakes: Sequence[Confusion]) -> Markup:
-    words = "The commonest errors, with examples: the word is in brackets."
+    words = "The most frequent errors, with examples: the word is in brackets."
     return joined([tag("p", words), *(_confusion(mistake) for mistake in mistakes[:_ERRORS])])
 
 
@@ -268,7 +268,7 @@ def _confusion(mistake: Confusion) -> Markup:
 
 
 def _example(example: str) -> tuple[str, Markup]:
-    """An example in its context, and where it is: the name of the file without its folders."""
+    """An example in its context, and its position, with the name of the file without folders."""
     words, _, place = example.rpartition(" (")
     return short(words, _AROUND), tag("span", f" {_near(place.rstrip(')'))}", kind="soft")
 

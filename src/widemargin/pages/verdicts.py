@@ -1,4 +1,4 @@
-"""The result of a training, in plain words."""
+"""The result of a training run, in plain words."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from widemargin.training.history import History
 
 
 def verdict(subject: Subject, exam: Exam | SentenceExam | None) -> list[str]:
-    """Sentences that say what was trained and how far it can be trusted."""
+    """Sentences that summarise what was trained and how far it can be trusted."""
     sentences = [_what(subject)]
     told = _training(subject.history)
     if told:
@@ -44,7 +44,7 @@ def verdict(subject: Subject, exam: Exam | SentenceExam | None) -> list[str]:
             else f" (epoch {best}, chosen because it was best, so slightly optimistic)"
         )
         sentences.append(
-            f"On examples held out during the training it reached {np.nanmax(scores):.4f}{tail}."
+            f"On examples held out during training it reached {np.nanmax(scores):.4f}{tail}."
         )
     if isinstance(exam, SentenceExam):
         sentences.append(told_of_sentences(exam))
@@ -84,8 +84,8 @@ def _training(history: History) -> str:
         "epochs": f"It used all its epochs; in the last it made {made}{part}.",
         "deadline": "It was stopped by its time limit.",
         "no improvement": "It stopped because the held-out score no longer improved.",
-        "interrupted": "It was interrupted, and keeps what it had learned until then.",
-        "gap reached": "It stopped because it was as close to the optimum as was asked for.",
+        "interrupted": "It was interrupted, and keeps what it had learned so far.",
+        "gap reached": "It stopped because it was as close to the optimum as requested.",
         "not separable": "It stopped because no hyperplane separates the examples.",
         "no progress": "It stopped because floating-point precision allows no better answer.",
     }
@@ -97,8 +97,8 @@ def _gap(found: GapCertificate) -> str:
         low, high = found.margin
         if low > 0.0:
             return (
-                f"It separates its examples with a margin of {low:.6g}; no hyperplane keeps more"
-                f" than {high:.6g}."
+                f"It separates its examples with a margin of {low:.6g}; no hyperplane has a margin"
+                f" above {high:.6g}."
             )
         return f"No hyperplane separates its examples with a margin above {high:.3g}."
     return (
@@ -165,9 +165,9 @@ def _gap_figures(found: GapCertificate) -> tuple[list[tuple[str, Any]], str]:
         low, high = found.margin
         figures.append(("margin", f"{low:.9g}; none is larger than {high:.9g}"))
     return figures, (
-        "The primal objective is what these weights cost. The dual is a cost that no weights can"
-        " undercut. The optimum lies between them, so the gap is the most that could still be"
-        " gained. Both were recomputed from scratch after training."
+        "The primal objective is the cost of these weights. The dual objective is a cost that no"
+        " weights can undercut. The optimum lies between them, so the gap is the most that could"
+        " still be gained. Both were recomputed from scratch after training."
     )
 
 
@@ -188,11 +188,11 @@ def _run_figures(run: RunCertificate) -> tuple[list[tuple[str, Any]], str]:
     if run.inequalities_held is not None:
         figures.append(("the proof's inequalities", "held" if run.inequalities_held else "failed"))
     words = (
-        "On separable examples a perceptron makes at most (R/γ)² mistakes, in whatever order they"
-        " come (Block, Novikoff 1962)."
+        "On separable examples a perceptron makes at most (R/γ)² mistakes, in any order of the"
+        " examples (Block, Novikoff 1962)."
     )
     if run.no_bound:
-        words += f" This does not apply to this training: {run.no_bound}."
+        words += f" This does not apply to this run: {run.no_bound}."
     elif run.bound is None:
         words += (
             " The bound depends on the training examples: widemargin.certify(model, X, y) computes"

@@ -1,4 +1,4 @@
-"""Plots and reports of models, histories and certificates; nothing is trained here."""
+"""Plots and reports of models, histories and certificates; no plot trains anything."""
 
 from widemargin.pages.reports import report
 from widemargin.plots.boundary import BoundaryDisplay, KernelDisplay, plot_boundary, plot_kernel

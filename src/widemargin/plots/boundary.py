@@ -1,4 +1,4 @@
-"""Examples and decision boundaries: of linear models on a plane, and of kernel machines."""
+"""Plots of examples and decision boundaries, of linear models and kernel machines."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class BoundaryDisplay(Display):
     codes, labels
         The class code of each example, and the classes.
     view : View
-        The plane that is shown.
+        The plane shown.
     line : Line or None
         The boundary of two classes, if it is straight.
     band : float or None
@@ -38,7 +38,7 @@ class BoundaryDisplay(Display):
     band_story : str
         The legend of the band.
     support : array
-        The rows that are ringed: support vectors, or examples that were mistaken.
+        The rows that are ringed: support vectors, or examples that were mistakes.
     support_story : str
         The legend of the rings.
     grid : (x, y, scores) or None
@@ -109,7 +109,7 @@ class BoundaryDisplay(Display):
         return shown.plot(ax=ax)
 
     def plot(self, ax: Any = None) -> Self:
-        """Draw it."""
+        """Draw the plot."""
         self.ax_ = ax = style.new_axes(ax)
         self.figure_ = ax.figure
         frame = style.frame_of(self.points)
@@ -237,7 +237,7 @@ def plot_boundary(
     Returns
     -------
     BoundaryDisplay
-        With what was drawn: `points`, `line`, `band`, `support`, `ax_`, `figure_`.
+        What was drawn: `points`, `line`, `band`, `support`, `ax_`, `figure_`.
 
     Examples
     --------
@@ -324,7 +324,7 @@ def _weights(model: Any) -> tuple[np.ndarray | None, float | None]:
     coef = getattr(model, "coef", None)
     bias = getattr(model, "intercept", None)
     if coef is None:
-        # scikit-learn's kernel machines raise here unless they are linear
+        # Without a default, scikit-learn's kernel machines would raise here unless they are linear.
         coef, bias = getattr(model, "coef_", None), getattr(model, "intercept_", None)
     if coef is None or hasattr(coef, "tocsr"):
         return None, None
@@ -391,7 +391,7 @@ def _grid(
     model = style.plain_model(estimator)
     asks = model if hasattr(model, "decision_function") else estimator
     with warnings.catch_warnings():
-        # Its columns are in the order of those that an estimator of scikit-learn knows by name.
+        # A scikit-learn estimator may know its columns by name; here they are in the same order.
         warnings.filterwarnings("ignore", "X does not have valid feature names")
         found = np.asarray(asks.decision_function(asked), np.float64)
     return x, y, found.reshape(*x.shape, -1) if found.ndim == 2 else found.reshape(x.shape)

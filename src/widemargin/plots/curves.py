@@ -1,4 +1,4 @@
-"""Curves: losses along a margin or a weight, the training history, the proof of a bound."""
+"""Plots of curves: losses along a margin or a weight, the training history, proof of the bound."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ class LossesDisplay(Display):
     x : array
         Margins, or values of one weight.
     curves : dict
-        The losses there, by name.
+        The losses at x, by name.
     name : str
-        What x is.
+        The label of x.
     marked : float or None
-        The weight as it was learned.
+        The learned value of the weight.
     """
 
     x: np.ndarray
@@ -82,7 +82,7 @@ class LossesDisplay(Display):
             values = np.linspace(w[feature] - reach, w[feature] + reach, 241)
         column = X[:, [feature]]
         column = np.asarray(column.toarray() if hasattr(column, "toarray") else column).ravel()
-        # The other weights stay: their part of the scores is summed once.
+        # The other weights do not change, so their part of the scores is computed once.
         rest = np.asarray(X @ w).ravel() + b - column * w[feature]
         curves = {
             name: np.array([np.mean(loss(signs * (rest + value * column))) for value in values])
@@ -93,7 +93,7 @@ class LossesDisplay(Display):
         return shown.plot(ax=ax)
 
     def plot(self, ax: Any = None) -> Self:
-        """Draw it."""
+        """Draw the plot."""
         self.ax_ = ax = style.new_axes(ax)
         self.figure_ = ax.figure
         for code, (name, values) in enumerate(self.curves.items()):
@@ -151,7 +151,7 @@ class HistoryDisplay(Display):
     Attributes
     ----------
     history : History
-        The table that is drawn.
+        The history to draw.
     panels : dict
         The name of each panel and its values.
     """
@@ -164,7 +164,7 @@ class HistoryDisplay(Display):
         """Plot the history of a fit."""
         history = estimator if isinstance(estimator, History) else _history_of(estimator)
         if not len(history):
-            raise DataError("the history is empty: nothing was learned yet")
+            raise DataError("the history is empty: nothing has been learned yet")
         gaps = history["gap"]
         panels: dict[str, np.ndarray] = {}
         if np.any(np.isfinite(gaps)):
@@ -176,7 +176,7 @@ class HistoryDisplay(Display):
         return cls(history, panels).plot(ax=ax)
 
     def plot(self, ax: Any = None) -> Self:
-        """Draw it; if axes are given, only the first panel."""
+        """Draw the plot; if axes are given, only its first panel."""
         panels = dict(list(self.panels.items())[:1]) if ax is not None else self.panels
         axes = (
             [ax]
@@ -251,7 +251,7 @@ class BoundDisplay(Display):
 
         k gamma  <=  w_k . w*  <=  |w_k|  <=  R sqrt k
 
-    The outer two meet at k = (R / gamma)^2, so there cannot be more mistakes than that.
+    The outermost two meet at k = (R / gamma)^2, so there cannot be more mistakes than that.
 
     Attributes
     ----------
@@ -266,7 +266,8 @@ class BoundDisplay(Display):
         """Plot a certificate from `widemargin.certify(learner, X, y)`."""
         if not isinstance(certificate, RunCertificate):
             raise DataError(
-                "the proof is about a training: give what widemargin.certify(learner, X, y) returns"
+                "the proof is about a training run: give the result of"
+                " widemargin.certify(learner, X, y)"
             )
         if certificate.progress is None:
             reason = certificate.no_bound or (
@@ -276,7 +277,7 @@ class BoundDisplay(Display):
         return cls(certificate).plot(ax=ax, scale=scale)
 
     def plot(self, ax: Any = None, scale: str = "auto") -> Self:
-        """Draw it, on linear or logarithmic axes."""
+        """Draw the plot, on linear or logarithmic axes."""
         check_choice("scale", scale, ("auto", "linear", "log"))
         self.ax_ = ax = style.new_axes(ax, (4.0, 3.4))
         self.figure_ = ax.figure
@@ -313,7 +314,7 @@ class BoundDisplay(Display):
 
 
 def plot_bound(certificate: Any, *, ax: Any = None, scale: str = "auto") -> BoundDisplay:
-    """Draw both inequalities of the mistake bound's proof (Block, Novikoff) along a training.
+    """Draw both inequalities of the mistake bound's proof (Block, Novikoff) during training.
 
     Parameters
     ----------

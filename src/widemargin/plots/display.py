@@ -1,4 +1,4 @@
-"""What all displays have in common: what they show, and where it was drawn."""
+"""The base class of displays, which hold what a plot shows and where it was drawn."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from widemargin.markup.brief import brief_repr
 
 @dataclass(repr=False)
 class Display:
-    """Something to draw; `ax_` and `figure_` are set once it was drawn, as in scikit-learn."""
+    """Base of displays; `ax_` and `figure_` are set once it is drawn, as in scikit-learn."""
 
     ax_: Any = field(default=None, init=False)
     figure_: Any = field(default=None, init=False)

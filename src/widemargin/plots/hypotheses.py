@@ -1,4 +1,4 @@
-"""The hypotheses of a training, one after the other, from its mistake log."""
+"""The sequence of hypotheses of a training run, reconstructed from its mistake log."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from widemargin.plots.style import need_log
 
 
 class Hypothesis(NamedTuple):
-    """Weights that were current for a while.
+    """The weights between two corrections.
 
     Attributes
     ----------
     w, b : array (d,), float
         The hyperplane w.x + b = 0.
     row : int
-        The example whose mistake made it, -1 for the start.
+        The example whose mistake produced it, -1 for the start.
     amount : float
         The multiple of that example that was added; its sign is the side of the example.
     born : float
-        How many examples had been seen when it was made.
+        The number of examples seen when it was produced.
     """
 
     w: np.ndarray
@@ -37,12 +37,12 @@ class Hypothesis(NamedTuple):
 
 
 def hypotheses(model: Any, most: int | None = None) -> list[Hypothesis]:
-    """All hypotheses of a training on two classes, the start first.
+    """All hypotheses of a training run on two classes, the start first.
 
     Parameters
     ----------
     model : LinearModel
-        Trained with keep="vote", which keeps the log.
+        Trained with keep="vote", which stores the log.
     most : int, optional
         Raise an error if there are more corrections than this.
     """
@@ -54,7 +54,7 @@ def hypotheses(model: Any, most: int | None = None) -> list[Hypothesis]:
         )
     if most is not None and len(log) > most:
         raise DataError(
-            f"the training made {len(log)} corrections, more than the {most} that can be drawn"
+            f"training made {len(log)} corrections, more than the {most} that can be drawn"
         )
     start = np.asarray(model.state.spread(model.state.start)[0], np.float64)
     w, v = start[:-1].copy(), float(start[-1])
@@ -72,7 +72,7 @@ def hypotheses(model: Any, most: int | None = None) -> list[Hypothesis]:
 
 
 def scores_along(model: Any, x: Any) -> tuple[np.ndarray, np.ndarray]:
-    """The score of every hypothesis on one example, and the votes of each.
+    """The score of every hypothesis on one example, and its number of votes.
 
     No weights are computed: the scores are the running sum of the corrections times x_e . x.
 
@@ -80,7 +80,7 @@ def scores_along(model: Any, x: Any) -> tuple[np.ndarray, np.ndarray]:
     -------
     scores : array (hypotheses, 1 or classes)
     votes : array (hypotheses,)
-        For how many examples each was current; the initial one counts one more.
+        The number of examples for which each was current; the initial one counts one more.
     """
     log = need_log(model)
     state = model.state

@@ -1,4 +1,4 @@
-"""One data set learned in several orders, with several starting points or step sizes."""
+"""Plots of one data set learned in several orders, or with several starts or step sizes."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class OrdersDisplay(Display):
 
     @classmethod
     def from_runs(cls, runs: Mapping[str, Any], X: Any, y: Any, *, ax: Any = None) -> Self:
-        """Plot training runs that were made before."""
+        """Plot finished training runs."""
         if not runs:
             raise DataError("there are no runs to compare")
         y = np.asarray(y)
@@ -54,7 +54,7 @@ class OrdersDisplay(Display):
             for keep in KEEPS:
                 try:
                     answers[keep] = run.using(keep)
-                except (ValueError, AttributeError):  # not kept by this run
+                except (ValueError, AttributeError):  # not stored by this run
                     continue
             answers = answers or {"last": run}
             accuracy[str(name)] = {
@@ -81,7 +81,7 @@ class OrdersDisplay(Display):
             axes = [style.new_axes(ax)]
         else:
             axes = list(style.new_panels(2, 1, (4.0, 5.2), height_ratios=[3, 2])[:, 0])
-        self._draw_scores(axes[-1])  # first: its names decide where both plots begin
+        self._draw_scores(axes[-1])  # first, because its names determine the left edge of both
         if len(axes) > 1:
             self._draw_lines(axes[0])
         self.ax_ = axes if len(axes) > 1 else axes[0]
@@ -107,7 +107,7 @@ class OrdersDisplay(Display):
                     label = None
         style.draw_points(ax, self.points, self.codes, self.labels)
         style.set_frame(ax, frame)
-        made = several(len(self.lines), "training")
+        made = several(len(self.lines), "training run")
         axes = (short(name, 40) for name in self.view.axes)
         style.dress(ax, f"{made} on the same examples", *axes)
         style.legend_above(ax, 2)
@@ -129,7 +129,7 @@ class OrdersDisplay(Display):
         ax.set_yticks(range(len(names)), [short(name, 18) for name in names])
         ax.set_ylim(len(names) - 0.5, -0.5)
         ax.grid(axis="y", color=style.PALE, linewidth=0.5)
-        style.dress(ax, "one row per training", "accuracy")
+        style.dress(ax, "one row per run", "accuracy")
         style.legend_above(ax)
 
 

@@ -1,4 +1,4 @@
-"""How the hyperplane moved in a training on two classes, as a plot or an animation."""
+"""Plots and animations of how the hyperplane moved while training on two classes."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ from widemargin.plots.display import Display
 from widemargin.plots.hypotheses import Hypothesis, hypotheses
 from widemargin.plots.views import Features, View, examples_of, make_view, names_of
 
-#: At most this many lines are drawn; more would only blur.
+#: The largest number of lines to draw; more would only blur.
 _LINES = 60
-#: An animation has at most this many frames; some in the middle are left out.
+#: The largest number of frames of an animation; of more, some are left out.
 _FRAMES = 120
 
 
 @dataclass(repr=False)
 class PathDisplay(Display):
-    """The hyperplanes of a training, from the first to the last.
+    """The hyperplanes of a training run, from the first to the last.
 
     Attributes
     ----------
     steps : list of Hypothesis
-        All of them, the start first.
+        All hypotheses, the start first.
     points, codes, labels, view
-        The examples on the plane that is shown.
+        The examples on the plane shown.
     """
 
     steps: list[Hypothesis]
@@ -54,13 +54,13 @@ class PathDisplay(Display):
         features: Features | None = None,
         ax: Any = None,
     ) -> Self:
-        """Plot a training; see `plot_path`."""
+        """Plot a training run; see `plot_path`."""
         shown = cls.of(estimator, X, y, features=features)
         return shown.plot_panels(panels) if panels else shown.plot(ax=ax)
 
     @classmethod
     def of(cls, estimator: Any, X: Any, y: Any, *, features: Features | None = None) -> Self:
-        """The same without drawing it."""
+        """Make the display without drawing it."""
         model = style.plain_model(estimator)
         names, X = names_of(model, X), examples_of(X)
         steps = hypotheses(model)
@@ -76,7 +76,7 @@ class PathDisplay(Display):
         if rows >= X.shape[0]:
             raise DataError(
                 f"the log refers to row {rows}, but X has {X.shape[0]} rows:"
-                " give the examples that it was trained on, in the same order"
+                " give the training examples, in the same order"
             )
         codes = codes_of(y, model.classes)
         return cls(steps, view.place(X), codes, list(model.classes.tolist()), view)
@@ -86,7 +86,7 @@ class PathDisplay(Display):
         self.ax_ = ax = style.new_axes(ax)
         self.figure_ = ax.figure
         frame = style.frame_of(self.points)
-        # The initial weights are often zero, which is not a hyperplane: nothing is drawn for it.
+        # The initial weights are often zero, which is not a hyperplane: they are not drawn.
         drawn = [k for k, step in enumerate(self.steps) if np.any(step.w)]
         few = sorted({*drawn[-1:], *(drawn[i] for i in _spread(len(drawn), _LINES))})
         shades = style.pyplot().get_cmap("viridis")
@@ -117,10 +117,10 @@ class PathDisplay(Display):
         return self
 
     def plot_panels(self, panels: int) -> Self:
-        """Draw a panel for each of some steps: the mistake, and the line before and after."""
+        """Draw some steps, one per panel: the mistake, and the line before and after."""
         chosen = [1 + i for i in _spread(len(self.steps) - 1, panels)]
         if not chosen:
-            raise DataError("the training made no correction: there is no step to show")
+            raise DataError("training made no correction: there is no step to show")
         columns = min(3, len(chosen))
         rows = -(-len(chosen) // columns)
         room = (4.0 if columns < 3 else 4.8, 1.9 * rows + 0.2)
@@ -167,15 +167,15 @@ def plot_path(
     features: Features | None = None,
     ax: Any = None,
 ) -> PathDisplay:
-    """Draw the sequence of hyperplanes of a training, from its mistake log.
+    """Draw the sequence of hyperplanes of a training run, from its mistake log.
 
     Parameters
     ----------
     estimator : fitted learner or model
         Trained on two classes with keep="vote".
     X, y
-        The examples that it was trained on, in the same order. More than two features are
-        projected as in `plot_boundary`; a line is then where a hyperplane meets the plane.
+        The training examples, in the same order. More than two features are projected as in
+        `plot_boundary`; a line is then where a hyperplane meets the plane.
     panels : int
         0 draws all lines in one plot; otherwise, draw one panel for each of this many steps.
     features : (int, int) or (str, str), optional
@@ -204,7 +204,7 @@ def animate(
     features: Features | None = None,
     seconds: float = 0.8,
 ) -> int:
-    """Write an animation of a training, with one frame per correction.
+    """Write an animation of a training run, with one frame per correction.
 
     Every frame shows the mistaken example, the line before and after, and the mistakes so far
     next to the bound. Nothing is trained: the frames are drawn from the mistake log.
@@ -286,7 +286,7 @@ def _caption(shown: PathDisplay, k: int, bound: float | None) -> str:
 
 
 def _fewer_colours(png: io.BytesIO) -> bytes:
-    """The same image in 64 colours, which are enough for lines and take a fifth of the bytes."""
+    """Reduce an image to 64 colours, which suffice for lines and take a fifth of the bytes."""
     from PIL import Image
 
     room = io.BytesIO()
@@ -308,7 +308,7 @@ def _write_html(path: Any, pictures: list[bytes], captions: list[str], seconds: 
         f'{base64.b64encode(png).decode()}"{"" if k == 0 else " hidden"}>'
         for k, (png, words) in enumerate(zip(pictures, captions, strict=True))
     )
-    body = f"""<h1>A training, mistake by mistake</h1>
+    body = f"""<h1>A training run, mistake by mistake</h1>
 <div class="film">{images}</div>
 <p><button id="back">back</button> <button id="play">play</button> <button id="on">on</button>
 <input id="at" type="range" min="0" max="{len(pictures) - 1}" value="0" aria-label="correction">
@@ -334,7 +334,7 @@ play.onclick = () => {{
 }};
 </script>"""
     with open(path, "w", encoding="utf-8") as file:
-        file.write(page("A training, mistake by mistake", body, scripts=True))
+        file.write(page("A training run, mistake by mistake", body, scripts=True))
 
 
 def _spread(n: int, most: int) -> list[int]:

@@ -17,7 +17,7 @@ from widemargin.plots.display import Display
 
 
 class _Kind(NamedTuple):
-    """What a picture shows of curves: its axes, its area, and how its points are joined.
+    """A kind of plot: its axes, the name of its area, and how its points are joined.
 
     Straight lines give tied examples the area of their mean order, as the AUC does; the average
     precision is the area under steps.
@@ -40,7 +40,7 @@ class RankingDisplay(Display):
     Attributes
     ----------
     curves : Curves
-        What is drawn.
+        The curves to draw.
     deployed : Measures or None
         The figures of the model's own decisions, which are marked on the curve.
     """
@@ -56,12 +56,12 @@ class RankingDisplay(Display):
         """Plot the curve of a fitted classifier."""
         classes = getattr(estimator, "classes_", getattr(estimator, "classes", None))
         if classes is None or not hasattr(estimator, "decision_function"):
-            raise DataError(f"{type(estimator).__name__} is no fitted classifier with scores")
+            raise DataError(f"{type(estimator).__name__} is not a fitted classifier with scores")
         scores = np.asarray(estimator.decision_function(X), np.float64)
         codes = codes_of(y, np.asarray(classes))
         if scores.ndim == 2:
             if positive is None:
-                raise DataError(f"there are {len(classes)} classes: say which one is positive=")
+                raise DataError(f"there are {len(classes)} classes: give one of them as positive=")
             places = [code for code, label in enumerate(classes) if label == positive]
             if not places:
                 raise DataError(f"{positive!r} is not a class of the model")
@@ -72,7 +72,7 @@ class RankingDisplay(Display):
         return cls(found, found.deployed()).plot(ax=ax)
 
     def plot(self, ax: Any = None) -> Self:
-        """Draw it."""
+        """Draw the plot."""
         self.ax_ = ax = style.new_axes(ax)
         self.figure_ = ax.figure
         x, y, area, interval, chance, mark = self._drawn()
@@ -104,7 +104,7 @@ class RankingDisplay(Display):
         return x, y, found.auc, found.auc_interval, (0.0, 1.0), mark
 
     def _corner(self) -> str:
-        """Where the legend does not cover the curve: ROC curves are above the diagonal."""
+        """The corner that the curve leaves free; a good ROC curve is above the diagonal."""
         return "lower right" if self.curves.auc >= 0.5 else "upper left"
 
 
@@ -123,7 +123,7 @@ class PrecisionRecallDisplay(RankingDisplay):
         return x, y, area, interval, (found.share, found.share), mark
 
     def _corner(self) -> str:
-        """The corner in which the curve is farthest: a good one leaves the lower left free."""
+        """The corner farthest from the curve: a good curve leaves the lower left free."""
         return "lower left" if self.curves.average_precision >= 0.5 else "upper right"
 
 
@@ -135,11 +135,11 @@ def plot_roc(
     Parameters
     ----------
     estimator : fitted classifier, or Curves
-        What to draw; the result of `widemargin.curves` needs no X and y.
+        The classifier, or the result of `widemargin.curves`, which needs no X and y.
     X, y
         Examples that it was not trained on, and their classes.
     positive : label, optional
-        The class to be found. By default the rarer of two; one of more than two must be given.
+        The class to be found. By default the rarer of two; required if there are more than two.
     ax : matplotlib axes, optional
         Where to draw.
 
@@ -178,7 +178,7 @@ def plot_precision_recall(
 def _plot(display: Any, estimator: Any, X: Any, y: Any, positive: Any, ax: Any) -> Any:
     if isinstance(estimator, Curves):
         if X is not None or y is not None or positive is not None:
-            raise DataError("curves hold their examples already: leave out X, y and positive")
+            raise DataError("curves already contain their examples: leave out X, y and positive")
         return display(estimator).plot(ax=ax)
     if X is None or y is None:
         raise DataError("to draw the curve of a classifier, give examples, X and y")

@@ -1,4 +1,4 @@
-"""Shared by all plots: colours that everybody can tell apart, markers, and axes."""
+"""The common style of all plots: distinguishable colours, markers, and axes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 from widemargin.errors import DataError
 from widemargin.markup.words import short_names
 
-#: Okabe and Ito's colours, which people with any colour vision can tell apart; two classes take
+#: Okabe and Ito's colours, which people with any colour vision can tell apart; two classes use
 #: the first two: orange o for the first, blue x for the second.
 COLOURS = (
     "#D55E00",
@@ -28,19 +28,18 @@ MARKERS = ("o", "x", "^", "s", "v", "D", "P", "*")
 INK, GREY, PALE = "#222222", "#777777", "#CCCCCC"
 RIGHT, WRONG = "#0072B2", "#D55E00"
 
-#: Inches, at 100 dots per inch: readable at a width of 400 dots.
+#: Size in inches, at 100 dots per inch: readable at a width of 400 dots.
 SIZE = (4.0, 3.2)
 SMALL, NORMAL = 8, 9
 
-#: Points above and below each other in a legend, and the letters that its names are cut to until
-#: they fit.
+#: The height of a legend row in points, and the lengths to which names are cut until they fit.
 _ROW, _LETTERS = 13.5, (32, 28, 24, 21, 18, 15, 12)
-#: Figures that were made here, and so may grow.
+#: Figures that were created here, and so may grow.
 _OWN: WeakSet[Any] = WeakSet()
 
 #: Left, right, bottom, top.
 Frame = tuple[float, float, float, float]
-#: Width over height of a plot, and the ratios of the data that are still drawn true to scale.
+#: Width over height of a plot, and the range of ratios of the data that are drawn true to scale.
 _SHAPE, _LEAST_RATIO, _MOST_RATIO = 1.3, 0.35, 4.0
 
 
@@ -82,16 +81,16 @@ def dress(ax: Any, title: str = "", x: str = "", y: str = "") -> None:
 
 
 def legend(ax: Any, **options: Any) -> None:
-    """Add a legend without a frame, where it hides least."""
+    """Add a legend without a frame, where it covers least."""
     options = {"fontsize": SMALL, "framealpha": 0.85, "edgecolor": "none", **options}
     ax.legend(**options)
 
 
 def legend_above(ax: Any, columns: int = 3) -> None:
-    """Add a legend between the plot and its title, where it hides nothing.
+    """Add a legend between the plot and its title, where it covers nothing.
 
     It has as many columns as there is room for in the figure, at most `columns`; names that are
-    too long even alone are cut. A figure that was made here grows with the rows of the legend.
+    too long even for one column are cut. A figure that was created here grows with the legend.
     """
     handles, labels = ax.get_legend_handles_labels()
     if not handles:
@@ -106,7 +105,7 @@ def legend_above(ax: Any, columns: int = 3) -> None:
         for count in range(min(columns, len(labels)), 0, -1)
         if _legend_width(names, count) <= room
     ]
-    # More than three rows are too many above a small plot: names are cut instead.
+    # More than three rows are too many above a small plot, so names are cut instead.
     ways.sort(key=lambda way: max(3, -(-len(labels) // way[0])))
     for count, names in ways or [(1, short_names(labels, _LETTERS[-1]))]:
         rows = -(-len(labels) // count)
@@ -123,7 +122,7 @@ def _place_above(ax: Any, handles: Any, names: Sequence[str], columns: int, rows
     look: dict[str, Any] = {"columnspacing": 1.2, "handletextpad": 0.4, "borderaxespad": 0.1}
     look |= {"handles": handles, "labels": names, "handlelength": 1.6, "ncols": columns}
     legend(ax, loc="lower left", bbox_to_anchor=(-0.02, 1.0), **look)
-    # The title reserves its height; its width must not push the plot together.
+    # The title reserves the height of the legend, whose width must not narrow the plot.
     ax.get_legend().set_in_layout(False)
     title = ax.get_title(loc="left")
     ax.set_title(title, fontsize=NORMAL, color=INK, loc="left", pad=6.0 + _ROW * rows)
@@ -138,7 +137,7 @@ def text_width(words: str, size: float) -> float:
 
 @lru_cache(maxsize=4096)
 def _text_width(words: str, size: float, font: Any) -> float:
-    """The width of a text; a legend asks again and again for the same names, 15 ms each."""
+    """The width of a text, cached because legends need it often and it takes 15 ms."""
     from matplotlib.textpath import TextPath
 
     return float(TextPath((0, 0), words, size=size, prop=font).get_extents().width)

@@ -15,7 +15,7 @@ from widemargin.markup.words import short, short_names
 from widemargin.plots import style
 from widemargin.plots.display import Display
 
-#: Tables of more classes than this are drawn without numbers.
+#: Tables with more classes than this are drawn without numbers.
 _NUMBERED = 12
 
 
@@ -41,7 +41,7 @@ class ConfusionDisplay(Display):
     def from_predictions(
         cls, y: Any, predicted: Any, *, labels: Any = None, ax: Any = None
     ) -> Self:
-        """Plot predictions that were made before."""
+        """Plot given predictions."""
         if labels is None:
             labels = np.unique(np.concatenate([np.asarray(y), np.asarray(predicted)]))
         labels = np.asarray(labels)
@@ -49,7 +49,7 @@ class ConfusionDisplay(Display):
         return cls(Measures(labels.tolist(), counts)).plot(ax=ax)
 
     def plot(self, ax: Any = None) -> Self:
-        """Draw it: one row per right answer, shaded by the share of the row."""
+        """Draw the matrix: one row per right answer, shaded by the share of the row."""
         counts = self.measures.confusion[:-1]
         k = len(counts)
         side = 4.0 if k <= _NUMBERED else 5.0
@@ -74,7 +74,7 @@ class ConfusionDisplay(Display):
                         color=colour,
                     )
         names = short_names(self.measures.labels, 14)
-        # Side by side they need the width of the table, which is most of that of the figure.
+        # Horizontal names must fit the width of the table, which is most of the figure's width.
         wide = sum(style.text_width(f"{name}  ", style.SMALL) for name in names)
         room = (0.62 if k <= 6 else 0.8) * 72.0 * ax.figure.get_size_inches()[0]
         turned = 90 if wide > room else 0
@@ -145,7 +145,7 @@ class WeightsDisplay(Display):
         """Plot the weights of a linear model."""
         model = style.plain_model(estimator)
         if not hasattr(model, "top_features"):
-            raise DataError(f"{type(estimator).__name__} has no weights of features to draw")
+            raise DataError(f"{type(estimator).__name__} has no feature weights to draw")
         labels = model.classes.tolist() if classes is None else list(classes)
         strange = [label for label in labels if label not in model.classes.tolist()]
         if strange:
@@ -183,7 +183,7 @@ class WeightsDisplay(Display):
             self.figure_ = ax.figure
             _bars(ax, lines)
             sides = ("◀ {}", "{} ▶") if len(self.top) == 2 else ("{}",)
-            room = 36.0 * ax.figure.get_size_inches()[0]  # half of it: names stand to the left
+            room = 36.0 * ax.figure.get_size_inches()[0]  # half the width: names are to the left
             for letters in (24, 18, 14, 10):
                 names = short_names(list(self.top), letters)
                 title = "   ".join(map(str.format, sides, names))
@@ -227,7 +227,7 @@ class WeightsDisplay(Display):
         for panel in axes.flat:
             panel.set_axis_off()
         for panel, image, label in zip(axes.flat, self.images, names, strict=False):
-            # Purple is for the class, orange against it: everybody can tell the two apart.
+            # Purple is for the class, orange against it; these are easy to tell apart for everyone.
             drawn = panel.imshow(image, cmap="PuOr", vmin=-most, vmax=most)
             panel.set_title(label, fontsize=style.SMALL)
         bar = self.figure_.colorbar(drawn, ax=axes, orientation="horizontal", shrink=0.6, pad=0.03)
@@ -289,7 +289,7 @@ class TagsDisplay(Display):
     right: Sequence[str] | None = None
 
     def plot(self, ax: Any = None, across: int = 46) -> Self:
-        """Draw it, in lines of about `across` letters."""
+        """Draw the sentence, in lines of about `across` letters."""
         lines: list[list[tuple[int, float, float]]] = [[]]
         used = 0.0
         for i, (word, tag) in enumerate(zip(self.words, self.tags, strict=True)):

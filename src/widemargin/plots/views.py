@@ -19,7 +19,7 @@ from widemargin.markup.brief import brief_repr
 
 #: Two columns, by number or by name.
 Features = tuple[int | str, int | str]
-#: A sample of this many rows is enough to find a direction.
+#: The number of rows to sample for finding a direction.
 _SAMPLED = 2000
 
 
@@ -79,7 +79,7 @@ def examples_of(X: Any) -> Any:
 
 
 def names_of(model: Any, X: Any) -> Callable[[int], str]:
-    """What gives the name of a column: the examples, if they are a data frame, or else the model.
+    """A function that returns the name of a column, from a data frame or else from the model.
 
     Parameters
     ----------
@@ -117,7 +117,7 @@ def make_view(
     W : array (k, d) or None
         The weights of the model, one row for two classes.
     b : float
-        With one row of weights, the bias: the first axis is then the distance to the hyperplane.
+        The bias, with one row of weights; the first axis is then the distance to the hyperplane.
     features : (int, int) or (str, str), optional
         Show a slice along these two features, with the others held at `at`.
     at : array (d,), optional
@@ -145,7 +145,7 @@ def make_view(
     if d > 2:
         origin = _medians(X) if at is None else np.array(at, dtype=np.float64)
         if origin.shape != (d,):
-            raise DataError(f"at= must hold {d} values, one per feature, found {origin.shape}")
+            raise DataError(f"at= must have {d} values, one per feature, found {origin.shape}")
         origin[[i, j]] = 0.0
         held = "their medians" if at is None else "the values given"
         story = f"slice: the other {d - 2} features held at {held}"
@@ -160,14 +160,14 @@ def _column(feature: int | str, d: int, call: Callable[[int], str]) -> int:
     if feature not in names:
         near = get_close_matches(feature, names, 1) or names[:1]
         raise DataError(
-            f"features= names {feature!r}, which is not a column: there is {near[0]!r}; examples"
-            " in arrays have numbers instead of names"
+            f"features= names {feature!r}, which is not a column: there is {near[0]!r}; columns"
+            " of arrays have numbers instead of names"
         )
     return names.index(feature)
 
 
 def _projection(X: Any, W: np.ndarray, b: float) -> View:
-    """Project onto w and the main remaining direction; several classes: main directions of W."""
+    """Project onto w and the main remaining direction, or for several classes onto those of W."""
     W = np.asarray(W, np.float64)
     if len(W) == 1:
         length = float(np.linalg.norm(W[0]))
@@ -214,7 +214,7 @@ def _main_direction(X: Any, first: np.ndarray) -> np.ndarray:
         along = np.asarray(X @ found).ravel() - mean @ found
         found = across(np.asarray(X.T @ along).ravel() - mean * along.sum())
     length = float(np.linalg.norm(found))
-    if length == 0.0:  # nothing is left: any direction will do
+    if length == 0.0:  # there is no variance left: any direction will do
         found = across(np.eye(1, d, int(np.argmin(np.abs(first)))).ravel())
         length = float(np.linalg.norm(found))
     found = found / length

@@ -1,4 +1,4 @@
-"""Which hypotheses decided a voted prediction."""
+"""A plot of the hypotheses that decided a voted prediction."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from widemargin.plots import style
 from widemargin.plots.display import Display
 from widemargin.plots.hypotheses import scores_along
 
-#: Only this many classes are named: those with the most votes.
+#: The largest number of classes in the legend: those with the most votes.
 _NAMED = 6
 
 
 @dataclass(repr=False)
 class VotesDisplay(Display):
-    """All hypotheses of a training in order, each drawn as wide as its number of votes.
+    """All hypotheses of a training run in order, each drawn as wide as its number of votes.
 
     Attributes
     ----------
     codes : array
         The class that each hypothesis votes for.
     leads : array
-        Its score, or the lead of the best class over the next.
+        The score of each hypothesis, or the lead of its best class over the next.
     votes : array
-        How many votes it has.
+        The number of votes of each hypothesis.
     labels : list
         The classes.
     """
@@ -64,7 +64,7 @@ class VotesDisplay(Display):
         return {label: float(v) / total for label, v in zip(self.labels, counted, strict=True)}
 
     def plot(self, ax: Any = None) -> Self:
-        """Draw it."""
+        """Draw the plot."""
         self.ax_ = ax = style.new_axes(ax, (4.0, 2.8))
         self.figure_ = ax.figure
         ends = np.cumsum(self.votes)
@@ -96,7 +96,7 @@ class VotesDisplay(Display):
 
 
 def plot_votes(estimator: Any, x: Any, *, ax: Any = None) -> VotesDisplay:
-    """Draw how every hypothesis of a training votes on one example.
+    """Draw how every hypothesis of a training run votes on one example.
 
     Parameters
     ----------
@@ -110,7 +110,7 @@ def plot_votes(estimator: Any, x: Any, *, ax: Any = None) -> VotesDisplay:
     Returns
     -------
     VotesDisplay
-        With `shares`, the share of the votes of each class.
+        It has `shares`, the share of the votes of each class.
 
     Examples
     --------

@@ -1,1 +1,1 @@
-"""What answers a browser or a program over HTTP: the server of trained models, and the lab."""
+"""HTTP servers: the server of trained models, and the lab."""

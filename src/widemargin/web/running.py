@@ -1,4 +1,4 @@
-"""Run an ASGI application with uvicorn on a socket that is bound already, until a signal."""
+"""Run an ASGI application with uvicorn on a socket that is already bound, until a signal."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ import uvicorn
 
 from widemargin.errors import DataError
 
-#: Connections that wait to be accepted. More are refused by the system.
+#: The largest number of connections waiting to be accepted; the system refuses more.
 _BACKLOG = 1024
 #: Seconds after which a connection without a request is closed.
 KEEP_ALIVE = 5
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """A socket that listens at an address; port 0 is any that is free."""
+    """Open a socket that listens at an address; port 0 means any free port."""
     name = host.strip("[]")
     family = socket.AF_INET6 if ":" in name else socket.AF_INET
     found = socket.socket(family, socket.SOCK_STREAM)
@@ -39,20 +39,20 @@ def listen(host: str, port: int) -> socket.socket:
 
 
 def address_of(listening: socket.socket) -> str:
-    """The address line of a listening socket."""
+    """The URL of a listening socket."""
     host, port = listening.getsockname()[:2]
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
 class Running(uvicorn.Server):
-    """A server that a signal ends once the requests that were begun are answered.
+    """A server that stops on a signal, after answering the requests in progress.
 
     Parameters
     ----------
     app : ASGI application
-        What answers.
+        The application to serve.
     grace : float
-        Seconds that requests have to finish after a signal; what is left then is dropped.
+        Seconds that requests have to finish after a signal; unfinished ones are dropped.
     on_stop : callable, optional
         Called when a signal arrives, before anything is closed.
     options : dict, optional
@@ -61,7 +61,7 @@ class Running(uvicorn.Server):
     Attributes
     ----------
     stopped_by : int
-        The signal that ended it; 0 if none did.
+        The signal that stopped it; 0 if none did.
     """
 
     def __init__(
@@ -86,20 +86,20 @@ class Running(uvicorn.Server):
         self._on_stop = on_stop
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """Begin to stop; a second Ctrl-C does not wait."""
+        """Start to stop; a second Ctrl-C stops at once."""
         if self.should_exit and sig == signal.SIGINT:
             self.force_exit = True
         self.stop(sig)
 
     def stop(self, sig: int = 0) -> None:
-        """Begin to stop, as a signal does."""
+        """Start to stop, as on a signal."""
         self.stopped_by = self.stopped_by or sig
         self.should_exit = True
         if self._on_stop is not None:
             self._on_stop()
 
     def run_on(self, listening: socket.socket) -> int:
-        """Serve until a signal; returns it."""
+        """Serve until a signal, and return it."""
         with asyncio.Runner(loop_factory=self.config.get_loop_factory()) as runner:
             runner.run(self.serve(sockets=[listening]))
         return self.stopped_by

@@ -1,9 +1,9 @@
-"""Who may ask: the host and origin that a request must name, and tokens.
+"""Access control: the host and origin that a request must name, and tokens.
 
-A page on another site can make a browser send requests to 127.0.0.1, and with a name that it first
-resolves to itself and then to 127.0.0.1 (DNS rebinding) it can even read the answers. So a request
-must name a host that the server was told of, and if a browser says which page it comes from, that
-page must be the server's own.
+A page on another site can make a browser send requests to 127.0.0.1, and with a name that first
+resolves to its own address and then to 127.0.0.1 (DNS rebinding) it can even read the answers. So a
+request must name a host that the server was configured with, and if a browser states the page that
+it comes from, that page must be the server's own.
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ from collections.abc import Iterable
 
 from widemargin.errors import DataError
 
-#: A token that somebody chose must have at least this many characters: 16 random letters and digits
-#: are 95 bits, which nobody guesses over a network.
+#: The smallest length of a token chosen by a user: 16 random letters and digits are 95 bits, which
+#: cannot be guessed over a network.
 LEAST_TOKEN = 16
-#: The names of this machine in the address line of its own browser.
+#: The names of this machine in the address bar of its own browser.
 _LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 
 
 class Tokens:
-    """Tokens that are accepted. Comparing takes the same time whatever is given.
+    """The accepted tokens. Comparing takes constant time.
 
     Parameters
     ----------
     tokens : iterable of str
-        The tokens; of each only a digest is kept, so that no token is found in the memory of the
-        server.
+        The tokens. Only a digest of each is stored, so that no token can be found in the memory of
+        the server.
 
     Examples
     --------
@@ -59,25 +59,25 @@ class Tokens:
         """Whether this is one of the tokens."""
         digest = _digest(given if isinstance(given, bytes) else given.encode("utf-8", "replace"))
         found = False
-        for known in self._digests:  # all of them, so that the time does not tell which
+        for known in self._digests:  # all of them, so that the time does not reveal which
             found |= hmac.compare_digest(digest, known)
         return found
 
 
 def _digest(token: bytes) -> bytes:
-    """Of one length for all tokens, so that comparing does not tell the length."""
+    """A digest; all have the same length, so that comparing does not reveal that of the token."""
     return hashlib.sha256(token).digest()
 
 
 def new_token() -> str:
-    """A token that nobody can guess."""
+    """Make a token that cannot be guessed."""
     return secrets.token_urlsafe(24)
 
 
 def read_tokens(path: str) -> Tokens:
     """Read tokens from a file, one per line; lines that begin with # are comments."""
     if os.stat(path).st_mode & (stat.S_IRGRP | stat.S_IROTH):
-        raise DataError(f"{path}: others can read the tokens; run chmod 600 {path}")
+        raise DataError(f"{path}: others can read the tokens; run: chmod 600 {path}")
     with open(path, encoding="utf-8") as file:
         lines = [line.strip() for line in file]
     found = [line for line in lines if line and not line.startswith("#")]
@@ -111,18 +111,18 @@ def is_loopback(host: str) -> bool:
 
 
 class Hosts:
-    """The names by which a server may be asked for.
+    """The names under which a server may be requested.
 
-    A server that only this machine can reach also answers to the other names of this machine.
+    The names of this machine, such as localhost, are always accepted.
 
     Parameters
     ----------
     host : str
-        The address that it is bound to.
+        The address that the server is bound to.
     port : int
         Its port.
     more : iterable of str
-        Further names, as a proxy may pass them on: with or without a port.
+        Further names, such as those passed on by a proxy, with or without a port.
 
     Examples
     --------

@@ -1,1 +1,1 @@
-"""The lab: a local page on which points are placed and learners are watched as they learn."""
+"""The lab: a local page for placing points and watching learners learn."""

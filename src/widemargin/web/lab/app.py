@@ -1,4 +1,4 @@
-"""The application behind the lab's page: it checks, computes with the library, and answers."""
+"""The application behind the lab's page: it validates requests and calls the library."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ from widemargin.web.lab.trainings import MOST_STEPS, PATIENCE, StoppedError, Wat
 from widemargin.web.lab.verdicts import certified, compile_certify, verdict_of
 from widemargin.web.lab.work import BusyError, OneAtATime
 
-#: A thousand points with 17 digits each are 45 kB.
+#: The largest request body; a thousand points with 17 digits each are 45 kB.
 _MOST_BYTES = 1 << 18
-#: What a page that was closed would be told.
+#: The status of a request whose page was closed.
 _CLOSED = 499
 
 Answer = dict[str, Any]
 
 
 def make_app(table: Table | None = None) -> Starlette:
-    """The application, with the user's own examples if some were given."""
+    """Make the application, with the user's own examples if given."""
     lab = _Lab(table)
 
     @contextlib.asynccontextmanager
@@ -58,12 +58,12 @@ def make_app(table: Table | None = None) -> Starlette:
 
 
 class _Lab:
-    """What the routes share: the files of the page, the user's examples, the turns of work."""
+    """The state shared by the routes: the files of the page, the user's examples, the worker."""
 
     def __init__(self, table: Table | None) -> None:
         self.table, self.turns, self.compiled = table, OneAtATime(), False
         folder = resources.files("widemargin.web.lab") / "page"
-        # All that can be asked for: no path is made of what a request says.
+        # Only these files can be requested: no path is built from a request.
         self._files = {file.name: file.read_bytes() for file in folder.iterdir() if file.is_file()}
 
     async def file(self, request: Request) -> Response:
@@ -72,12 +72,12 @@ class _Lab:
         if name not in self._files:
             raise HTTPException(404)
         kind = mimetypes.guess_type(name)[0] or "application/octet-stream"
-        if name.endswith(".js"):  # whatever the system's table says
+        if name.endswith(".js"):  # regardless of the system's table
             kind = "text/javascript"
         return Response(self._files[name], media_type=kind)
 
     async def setup(self, request: Request) -> Response:
-        """What the page needs to begin."""
+        """The data that the page needs at the start."""
         return JSONResponse(
             {
                 "learners": described(),
@@ -90,7 +90,7 @@ class _Lab:
     def asked(
         self, work: Callable[[Answer, Watch], Answer]
     ) -> Callable[[Request], Awaitable[Response]]:
-        """A route that reads a JSON object, works on it in its turn, and answers with another."""
+        """Make a route that reads a JSON object, runs `work` on it, and returns the result."""
 
         async def route(request: Request) -> Response:
             given = await _read(request)
@@ -105,9 +105,9 @@ class _Lab:
                 return Response(status_code=_CLOSED)
             except (DataError, ValueError) as error:
                 return JSONResponse({"error": str(error)}, 422)
-            except Exception:  # what goes wrong is told here, and not to the page
+            except Exception:  # details are printed here, and not sent to the page
                 traceback.print_exc(file=sys.stderr)
-                return JSONResponse({"error": "the lab failed: its terminal says why"}, 500)
+                return JSONResponse({"error": "the lab failed: see its terminal"}, 500)
             return Response(told, media_type="application/json")
 
         return route
@@ -130,23 +130,23 @@ class _Lab:
         for choice in choices:
             try:
                 runs.append(train(choice, placed, frame, watch))
-            except (DataError, ValueError) as error:  # the other one may still be shown
+            except (DataError, ValueError) as error:  # the other learner can still be shown
                 runs.append({"learner": choice.learner.name, "error": str(error)})
         return {"runs": runs}
 
     def sample(self, given: Answer, watch: Watch) -> Answer:
-        """The user's own examples as points."""
+        """Show the user's own examples as points."""
         if self.table is None:
             raise DataError("no examples were given: start the lab with a file")
         return sample(self.table, given)
 
     def python(self, given: Answer, watch: Watch) -> Answer:
-        """The program that repeats what is shown."""
+        """The Python program that reproduces what is shown."""
         return {"program": program(_choices(given), read_points(given))}
 
 
 def _switch(given: Answer, name: str) -> bool:
-    """Something that is true or false; true unless it is given."""
+    """Read a boolean; the default is true."""
     value = given.get(name, True)
     if not isinstance(value, bool):
         raise DataError(f"{name}={value!r:.40} must be true or false")
@@ -161,7 +161,7 @@ def _choices(given: Answer) -> list[Choice]:
 
 
 def _checked(work: Callable[..., Answer], given: Answer, stop: threading.Event) -> Answer:
-    """Do the work, unless nobody waits for it any more."""
+    """Do the work, unless the page has gone."""
     watch = Watch(stop)
     watch.look()
     return work(given, watch)
@@ -172,7 +172,7 @@ def _text(answer: Answer) -> bytes:
 
 
 async def _read(request: Request) -> Answer:
-    """The body of a request: one JSON object of moderate size."""
+    """Read the body of a request: one JSON object of limited size."""
     if request.headers.get("content-type", "").partition(";")[0].strip() != "application/json":
         raise HTTPException(415, "the lab reads application/json")
     body = b""
@@ -193,6 +193,6 @@ async def _read(request: Request) -> Answer:
 
 
 async def _leaving(request: Request) -> None:
-    """Return when the page that asked is closed."""
+    """Return when the page that sent the request is closed."""
     while (await request.receive())["type"] != "http.disconnect":
         pass

@@ -1,4 +1,4 @@
-"""Who may talk to the lab: the page that it served, with the token of its address, and no other."""
+"""Access control of the lab: only its own page, with the token in its address, may use it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
-#: What the page may do: nothing that is not its own. Frames are for notebooks.
+#: The content security policy: the page may load only its own files. Frames are for notebooks.
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob: data:;"
     " connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors {}"
@@ -27,18 +27,18 @@ _HEADERS = {
 
 
 class Guard:
-    """Answers requests that name this host, come from this page, and carry the token.
+    """Passes on only requests that name this host, come from this page, and have the token.
 
-    The token is the first part of the path, so that the page's own relative addresses carry it.
+    The token is the first part of the path, so that the page's relative URLs include it.
 
     Parameters
     ----------
     app : ASGI application
-        What answers the others; it sees the path without the token.
+        The application that answers; it sees the path without the token.
     hosts : Hosts
         The names of this server.
     tokens : Tokens
-        The token.
+        The accepted token.
     framed : bool
         Whether a notebook on this machine may show the page in a frame.
     """
@@ -50,7 +50,7 @@ class Guard:
         self._headers = [(name.lower().encode(), value.encode()) for name, value in told.items()]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer, or refuse."""
+        """Pass on a request, or refuse it."""
         if scope["type"] == "lifespan":
             await self.app(scope, receive, send)
             return
@@ -72,7 +72,7 @@ class Guard:
         await self.app({**scope, "path": "/" + rest}, receive, answer)
 
     def _refusal(self, scope: Scope) -> str:
-        """Why a request is refused; empty if it is not."""
+        """The reason for refusing a request; empty if it is accepted."""
         headers: dict[bytes, list[bytes]] = {}
         for name, value in scope["headers"]:
             headers.setdefault(name.lower(), []).append(value)

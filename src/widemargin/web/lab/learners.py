@@ -1,4 +1,4 @@
-"""The learners of the lab: their settings, as the page shows them and as the library takes them."""
+"""The learners of the lab and their settings, for the page and for the library."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from widemargin.errors import DataError
 
 
 class Field(NamedTuple):
-    """One setting on the page: a choice, or a number between two bounds."""
+    """One setting on the page: a choice, or a number in a range."""
 
     name: str
     title: str
@@ -22,7 +22,7 @@ class Field(NamedTuple):
     needs: tuple[str, Any] | None = None  # shown only if another field has this value
 
     def check(self, value: Any) -> Any:
-        """The value as the library takes it, or an error that says what may be given."""
+        """Convert a value for the library; raises an error that lists the allowed values."""
         if self.choices:
             for known, _ in self.choices:
                 if value == known and isinstance(value, bool) == isinstance(known, bool):
@@ -42,7 +42,7 @@ class Field(NamedTuple):
 
 
 class Learner(NamedTuple):
-    """A learner: its name, its title, the kind of its training, its estimator and its settings."""
+    """A learner: its name, title, kind of training, estimator, settings and description."""
 
     name: str
     title: str
@@ -124,7 +124,7 @@ LEARNERS = (
         "online",
         "Perceptron",
         (_SHUFFLE, _BATCH, _KEEP, _BIAS, _ETA, *_START, _TIES, _EPOCHS, _SEED),
-        "After a mistake, and only then, the example is added to the weights.",
+        "After each mistake, and only then, the example is added to the weights.",
     ),
     Learner(
         "pa",
@@ -181,7 +181,7 @@ LEARNERS = (
             ),
             _FREE,
         ),
-        "A wide margin at a price: each example inside it costs C times how far it falls short.",
+        "A wide margin, but each example inside it costs C times how far it falls short.",
     ),
     Learner(
         "kernel-perceptron",
@@ -226,7 +226,7 @@ class Choice(NamedTuple):
 
 
 def choose(given: Any) -> Choice:
-    """What the page asks for, checked: `{"learner": name, "settings": {name: value}}`."""
+    """Validate a choice of the page: `{"learner": name, "settings": {name: value}}`."""
     if not isinstance(given, dict) or set(given) - {"learner", "settings"}:
         raise DataError("a learner is given as {'learner': name, 'settings': {...}}")
     name, settings = given.get("learner"), given.get("settings", {})

@@ -1,4 +1,4 @@
-"""The points of the page, checked: what the learners are given."""
+"""Validating the points of the page for the learners."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ import numpy as np
 
 from widemargin.errors import DataError
 
-#: What one page may ask for. Drawing is meant for 500 points; twice as many still move.
+#: The limits of one page. Drawing is designed for 500 points; twice as many can still be moved.
 MOST_POINTS, MOST_CLASSES = 1_000, 8
-#: A kernel learner sends the kernel values of all its support vectors with a grid of points to the
-#: page: 500 of them are 3 MB.
+#: The limit for kernel learners, which send the kernel values of all support vectors with a grid of
+#: points to the page: for 500 of them, that is 3 MB.
 MOST_KERNEL_POINTS = 500
-#: Coordinates beyond this are of no use on a plane that is drawn.
+#: The largest coordinate; larger ones are of no use in a drawing.
 _FARTHEST = 1e9
-#: Letters in a label.
+#: The largest number of letters in a label.
 _LONGEST = 60
 
 
@@ -26,7 +26,7 @@ _LONGEST = 60
 class Placed:
     """Points of the plane with their classes.
 
-    Learners are given the classes that have points, so these are numbered among themselves.
+    Learners see only the classes that have points, so these are numbered separately.
 
     Attributes
     ----------
@@ -56,7 +56,7 @@ class Placed:
 
 
 def read_points(given: Any) -> Placed:
-    """Check what the page sends: `{"points": [[x, y, class], ...], "classes": [label, ...]}`."""
+    """Validate the points: `{"points": [[x, y, class], ...], "classes": [label, ...]}`."""
     points, labels = given.get("points"), given.get("classes", [-1, 1])
     _check_labels(labels)
     if not isinstance(points, list) or len(points) > MOST_POINTS:
@@ -74,7 +74,7 @@ def read_points(given: Any) -> Placed:
 
 
 def _is_point(point: Any, classes: int) -> bool:
-    """Whether this is a place with a class."""
+    """Whether this is a position with a class."""
     if not isinstance(point, list) or len(point) != 3:
         return False
     x, y, code = point
@@ -87,7 +87,7 @@ def _is_near(value: float) -> bool:
 
 
 def _check_labels(labels: Any) -> None:
-    """Labels are whole numbers, or short strings, in ascending order: as the library sorts them."""
+    """Require whole numbers or short strings in ascending order, as the library sorts them."""
     fine = isinstance(labels, list) and 2 <= len(labels) <= MOST_CLASSES
     if fine:
         whole = all(isinstance(label, int) and not isinstance(label, bool) for label in labels)
@@ -101,7 +101,7 @@ def _check_labels(labels: Any) -> None:
 
 
 def read_frame(given: Any) -> tuple[float, float, float, float]:
-    """Check the part of the plane that the page shows: left, right, bottom, top."""
+    """Validate the part of the plane that the page shows: left, right, bottom, top."""
     fine = isinstance(given, list) and len(given) == 4
     fine = fine and all(isinstance(one, (int, float)) and _is_near(one) for one in given)
     if not fine or not (given[0] < given[1] and given[2] < given[3]):
@@ -110,7 +110,7 @@ def read_frame(given: Any) -> tuple[float, float, float, float]:
 
 
 def grid_of(frame: Sequence[float], side: int) -> np.ndarray:
-    """The places of a grid over a frame, row by row from the top: (side * side, 2)."""
+    """The positions of a grid over a frame, row by row from the top: (side * side, 2)."""
     left, right, bottom, top = frame
     across, down = np.linspace(left, right, side), np.linspace(top, bottom, side)
     return np.stack([np.tile(across, side), np.repeat(down, side)], axis=1)

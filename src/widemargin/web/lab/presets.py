@@ -1,4 +1,4 @@
-"""Points to begin with, each with the learners that show best what it is about."""
+"""Presets: sets of points, each with the learners that illustrate it best."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Preset(NamedTuple):
     points: list[list[float]]
     classes: list[int]
     learners: list[dict[str, Any]]
-    frame: list[float] | None = None  # left, right, bottom, top; None: as the points need it
+    frame: list[float] | None = None  # left, right, bottom, top; None to fit the points
 
 
 def _perceptron(**settings: Any) -> dict[str, Any]:
@@ -24,7 +24,7 @@ def _perceptron(**settings: Any) -> dict[str, Any]:
 
 
 def _labelled(*groups: np.ndarray) -> list[list[float]]:
-    """Points of one class after the other, rounded so that they can be read."""
+    """The points of one class after the other, rounded for readability."""
     return [
         [round(float(x), 2), round(float(y), 2), code]
         for code, group in enumerate(groups)
@@ -43,7 +43,7 @@ def _clouds(seed: int, n: int, *centres: tuple[float, float], spread: float) -> 
 
 
 def _narrow() -> list[list[float]]:
-    """Two classes on either side of a line, some of them very near to it."""
+    """Two classes on either side of a line, with some points very near to it."""
     rng = np.random.default_rng(5)
     along, across = rng.uniform(-3.0, 3.0, 60), rng.uniform(0.12, 2.2, 60)
     side = np.where(np.arange(60) % 2, 1.0, -1.0)
@@ -62,7 +62,7 @@ def _rings() -> list[list[float]]:
 
 
 def _corners() -> list[list[float]]:
-    """Exclusive or, in whole numbers: the same sign twice, or two different ones."""
+    """Exclusive or, in whole numbers: coordinates of equal or of different signs."""
     shape = np.array([[1, 1], [2, 1], [1, 2]])
     same = np.vstack([shape, -shape])
     return _mixed(_labelled(same, same * [1, -1]), 4)
@@ -73,7 +73,7 @@ _TWO = [-1, 1]
 
 
 def _whole(points: list[list[int]]) -> list[list[float]]:
-    """Points in whole numbers, as the page writes them."""
+    """Points with whole-number coordinates, in the format of the page."""
     return [[float(x), float(y), code] for x, y, code in points]
 
 
@@ -104,7 +104,7 @@ def _of_lectures() -> list[Preset]:
 
 
 def _of_margins() -> list[Preset]:
-    """Classes that lines separate, with more and with less room."""
+    """Linearly separable classes, with wide and narrow margins."""
     wide = _labelled(*_clouds(1, 18, (-1.9, -1.2), (1.8, 1.5), spread=0.6))
     return [
         Preset(
@@ -118,7 +118,7 @@ def _of_margins() -> list[Preset]:
         Preset(
             "narrow",
             "A narrow margin",
-            "Nearly touching: the bound is large, and more mistakes are made.",
+            "Nearly touching: the bound is large, and there are more mistakes.",
             _narrow(),
             _TWO,
             [_perceptron(epochs=100), {"learner": "hard-svm"}],
@@ -135,13 +135,13 @@ def _of_margins() -> list[Preset]:
 
 
 def _of_kernels() -> list[Preset]:
-    """Classes that no line separates, and a kernel does."""
+    """Classes that no line separates, but a kernel does."""
     poly = {"learner": "kernel-perceptron", "settings": {"kernel": "poly", "degree": 2}}
     return [
         Preset(
             "xor",
             "Exclusive or",
-            "No line separates it: the perceptron runs in a cycle, a quadratic kernel does not.",
+            "No line separates it: the perceptron cycles, but a quadratic kernel does not.",
             _corners(),
             _TWO,
             [_perceptron(epochs=30), poly],
@@ -149,7 +149,7 @@ def _of_kernels() -> list[Preset]:
         Preset(
             "rings",
             "Rings",
-            "One class around the other: a matter for a Gaussian kernel.",
+            "One class around the other: a case for a Gaussian kernel.",
             _rings(),
             _TWO,
             [
@@ -174,7 +174,7 @@ def presets() -> list[Preset]:
         Preset(
             "sorted",
             "A sorted order",
-            "One class first, then the other: a pass in this order ends badly, a shuffled one not.",
+            "One class first, then the other: this order ends badly, a shuffled one does not.",
             crossing,
             _TWO,
             [_perceptron(epochs=1), _perceptron(epochs=1, shuffle="rows")],

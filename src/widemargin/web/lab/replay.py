@@ -1,4 +1,4 @@
-"""A training as a page replays it: what was looked at, what was corrected, what resulted.
+"""A training run as the page replays it: the examples seen, the corrections, the hypotheses.
 
 Nothing is learned here. The orders come from the driver, the corrections from the mistake log, and
 the hypotheses are the running sums of the corrections.
@@ -18,7 +18,7 @@ from widemargin.online.passes import Window
 
 
 class RecordedOrders:
-    """Examples in memory that remember in which orders they were learned from."""
+    """Examples in memory that record the orders in which they were learned from."""
 
     def __init__(self, examples: InMemory) -> None:
         self._examples = examples
@@ -26,7 +26,7 @@ class RecordedOrders:
         self.orders: list[np.ndarray] = []
 
     def epoch(self, place: Place, rng: np.random.Generator) -> Iterator[Window]:
-        """Yield the window of this epoch, and note its order."""
+        """Yield the windows of this epoch, and record their order."""
         for window in self._examples.epoch(place, rng):
             self.orders.append(window.order)
             yield window
@@ -42,8 +42,8 @@ class Corrections(NamedTuple):
     ends : array
         Where each group ends.
     born : array
-        The clock of each hypothesis: 0 for the start, then that of each group. A group of clock c
-        was made while looking at example c, counted from 1.
+        The clock of each hypothesis: 0 for the start, then that of each group. The group with clock
+        c was made at example c, counted from 1.
     """
 
     row: np.ndarray
@@ -76,7 +76,7 @@ def weights_along(made: Corrections, start: np.ndarray, extended: np.ndarray) ->
 
 
 def sums_along(made: Corrections, hypotheses: np.ndarray) -> np.ndarray:
-    """For each hypothesis, the sum of the earlier ones, each as often as it had lasted.
+    """For each hypothesis, the sum of the earlier ones, weighted by how long they lasted.
 
     The average after p examples is (sums[k] + (p + 1 - born[k]) hypotheses[k]) / (p + 1).
     """
@@ -122,12 +122,12 @@ def mistakes_along(
 
 
 def before_each_step(made: Corrections, steps: int) -> np.ndarray:
-    """The hypothesis that was current when the example of each step was looked at."""
+    """The hypothesis that was current before each step."""
     return np.searchsorted(made.born[1:], np.arange(steps), side="right")
 
 
 def packed(values: np.ndarray, kind: Any = np.float64) -> dict[str, Any]:
-    """An array as JSON can carry it without losing a bit."""
+    """Encode an array for JSON without losing a bit."""
     array = np.ascontiguousarray(values, dtype=kind)
     return {
         "shape": list(array.shape),
@@ -137,5 +137,5 @@ def packed(values: np.ndarray, kind: Any = np.float64) -> dict[str, Any]:
 
 
 def joined_orders(orders: Iterable[np.ndarray], seen: int) -> np.ndarray:
-    """The example of every step; the last epoch may have been broken off."""
+    """The example of every step; the last epoch may be incomplete."""
     return np.concatenate([np.empty(0, np.int64), *orders]).astype(np.int64)[:seen]

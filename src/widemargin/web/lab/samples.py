@@ -1,4 +1,4 @@
-"""The user's own examples on the plane: two columns of them, or a projection that is stated."""
+"""The user's own examples on the plane: two of their columns, or a projection."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from widemargin.errors import DataError
 from widemargin.markup.words import short
 from widemargin.web.lab.points import MOST_CLASSES
 
-#: Rows that are shown of a larger table: enough to see its shape, and few enough to be moved.
+#: The number of rows shown of a larger table: enough to see its shape, few enough to move.
 SHOWN = 300
-#: Columns that the statement of a projection names.
+#: The number of columns named in the description of a projection.
 _NAMED = 3
 
 
@@ -34,7 +34,7 @@ class Table:
     names : list of str
         The columns.
     source : str
-        Where they come from, for the page.
+        The source of the examples, for the page.
     """
 
     X: np.ndarray
@@ -44,12 +44,12 @@ class Table:
     source: str
 
     def about(self) -> dict[str, Any]:
-        """What the page offers."""
+        """Describe the table for the page."""
         return {"source": self.source, "names": self.names, "rows": len(self.X)}
 
 
 def make_table(X: Any, y: Any, names: Sequence[str] | None, source: str) -> Table:
-    """Check examples that were given from outside."""
+    """Validate the user's examples."""
     columns = getattr(X, "columns", None)
     X = np.asarray(X.toarray() if hasattr(X, "toarray") else X, np.float64)
     if X.ndim != 2 or X.shape[1] < 2:
@@ -74,14 +74,14 @@ def make_table(X: Any, y: Any, names: Sequence[str] | None, source: str) -> Tabl
 
 
 def sample(table: Table, given: Any) -> dict[str, Any]:
-    """Some rows of a table as points, and a sentence that says what is shown.
+    """Some rows of a table as points, and a sentence that describes them.
 
     Parameters
     ----------
     table : Table
     given : dict
         "columns": two numbers, or None for a projection onto the two directions along which the
-        standardised columns vary most; "standardised": whether two columns are, too.
+        standardised columns vary most; "standardised": whether to standardise two columns.
     """
     columns, standardised = given.get("columns"), given.get("standardised", True)
     which, shown = _some_rows(len(table.X))
@@ -98,7 +98,7 @@ def sample(table: Table, given: Any) -> dict[str, Any]:
         story = f"{table.names[columns[0]]} across, {table.names[columns[1]]} upwards"
         if standardised:
             places = _standardised(places)[0]
-            story += ", each less its mean, in standard deviations"
+            story += ", each minus its mean, in standard deviations"
     points = [
         [float(f"{x:.6g}"), float(f"{y:.6g}"), int(code)]
         for (x, y), code in zip(places.tolist(), table.codes[which].tolist(), strict=True)
@@ -107,7 +107,7 @@ def sample(table: Table, given: Any) -> dict[str, Any]:
 
 
 def _some_rows(n: int) -> tuple[np.ndarray, str]:
-    """The rows that are shown, in their order, and how they were chosen."""
+    """The rows to show, in order, and how they were chosen."""
     if n <= SHOWN:
         return np.arange(n), ""
     chosen = np.random.default_rng(0).choice(n, SHOWN, replace=False)
@@ -115,19 +115,19 @@ def _some_rows(n: int) -> tuple[np.ndarray, str]:
 
 
 def _standardised(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Each column less its mean, in standard deviations; and which columns vary at all."""
+    """Standardise each column; also return which columns vary at all."""
     spread = X.std(axis=0)
     return (X - X.mean(axis=0)) / np.where(spread > 0.0, spread, 1.0), spread > 0.0
 
 
 def _projected(X: np.ndarray, names: Sequence[str]) -> tuple[np.ndarray, str]:
-    """The two directions along which the standardised columns vary most, and what they are."""
+    """Project onto the two directions of largest variance, and describe these."""
     scaled, varies = _standardised(X)
     if np.count_nonzero(varies) < 2:
         raise DataError("fewer than two columns vary: there is nothing to project")
     values, directions = np.linalg.svd(scaled, full_matrices=False)[1:]
     directions = directions[:2]
-    # The sign of a direction is arbitrary: its largest part is positive.
+    # The sign of a direction is arbitrary, so its largest component is made positive.
     largest = np.abs(directions).argmax(axis=1)
     directions = directions * np.sign(directions[np.arange(2), largest])[:, None]
     shares = values[:2] ** 2 / np.sum(values**2)

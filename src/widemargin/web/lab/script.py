@@ -1,4 +1,4 @@
-"""The Python program that repeats what the lab shows."""
+"""The Python program that reproduces what the lab shows."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from widemargin.online.settings import Settings
 from widemargin.web.lab.learners import Choice
 from widemargin.web.lab.points import Placed
 
-#: What the lab asks of a linear SVM: weights that are right in all digits that it shows.
+#: The tolerance for linear SVMs, so that all digits shown are correct.
 SVM_TOL = 1e-6
 _NAMES = ("learner", "second")
-#: Where the defaults of the estimators are.
+#: The classes with the defaults of the estimators.
 _SETTINGS: dict[str, Any] = {
     "online": Settings,
     "kernel": KernelSettings,
@@ -52,12 +52,12 @@ def program(choices: Sequence[Choice], placed: Placed) -> str:
 
 
 def _fitted(name: str, choice: Choice) -> list[str]:
-    """Train one learner and print what came of it."""
+    """The lines that train one learner and print the result."""
     params = choice.params
     keep = params.pop("keep", None)
     steps = keep is not None
     if steps:
-        params = {"keep": "vote", **params}  # all hypotheses are kept
+        params = {"keep": "vote", **params}  # to store all hypotheses
     if choice.learner.kind == "svm":
         params |= {"tol": SVM_TOL, "random_state": 0}
     usual = {field.name: field.default for field in fields(_SETTINGS[choice.learner.kind])}
@@ -85,7 +85,7 @@ def _fitted(name: str, choice: Choice) -> list[str]:
 
 
 def _certified(choice: Choice) -> str:
-    """The question whose answer the lab shows beside this learner."""
+    """The call of `certify` whose result the lab shows next to this learner."""
     params = choice.params
     if choice.learner.kind in ("online", "svm"):
         return f"certify(X, y, bias={params.get('fit_intercept', True)!r})"
@@ -100,7 +100,7 @@ def _array(name: str, values: list[Any]) -> list[str]:
 
 
 def _wrapped(head: str, words: str, tail: str = ")") -> list[str]:
-    """One line, or several if it is long."""
+    """Wrap a long line."""
     if len(head) + len(words) + len(tail) <= 90:
         return [head + words + tail]
     lines, line = [head], "   "
@@ -113,7 +113,7 @@ def _wrapped(head: str, words: str, tail: str = ")") -> list[str]:
 
 
 def _value(value: Any) -> str:
-    """A parameter as Python reads it."""
+    """A parameter as Python code."""
     if isinstance(value, float) and math.isinf(value):
         return "np.inf"
     return repr(value)

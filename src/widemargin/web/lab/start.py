@@ -1,4 +1,4 @@
-"""Start the lab: from a notebook, in a thread of its own, or from a shell, until Ctrl-C."""
+"""Start the lab: from a notebook, in a separate thread, or from a shell, until Ctrl-C."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from typing import Any, Self
 
 from widemargin.web.lab.samples import Table, make_table
 
-#: Pixels that the page has in a notebook.
+#: The height of the page in a notebook, in pixels.
 _HEIGHT = 900
 
 
 def _needed() -> None:
-    """Raise an error that says how to install what the lab needs."""
+    """Raise an error that says how to install missing dependencies."""
     if not (find_spec("starlette") and find_spec("uvicorn")):
         raise ImportError(
             "the lab needs starlette and uvicorn, which are not both installed:"
@@ -26,12 +26,12 @@ def _needed() -> None:
 
 
 class Lab:
-    """A lab that runs in a thread. In a notebook it shows its page; `close` ends it.
+    """A lab that runs in a thread. In a notebook it shows its page; `close` stops it.
 
     Attributes
     ----------
     url : str
-        The address of the page, with its token; nobody else can open it.
+        The address of the page, with its secret token.
     """
 
     def __init__(self, table: Table | None, port: int = 0, framed: bool = True) -> None:
@@ -41,10 +41,10 @@ class Lab:
         from widemargin.web.running import Running, address_of, listen
         from widemargin.web.security import Hosts, Tokens, new_token
 
-        # What a training warns of is told on the page.
+        # Warnings of training are shown on the page.
         warnings.filterwarnings("ignore", module=r"widemargin\.web\.lab\.trainings")
         self._socket = listen("127.0.0.1", port)
-        # Otherwise the end of an answer waits up to 40 ms until its beginning is acknowledged.
+        # Otherwise the end of an answer may wait up to 40 ms for its beginning to be acknowledged.
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         token, number = new_token(), self._socket.getsockname()[1]
         hosts = Hosts("127.0.0.1", number)
@@ -54,7 +54,7 @@ class Lab:
         self.url = f"{address_of(self._socket)}/{token}/"
 
     def start(self) -> Self:
-        """Answer in a thread, and return when it does."""
+        """Start serving in a thread."""
         self._thread = threading.Thread(
             target=self._server.run_on, args=(self._socket,), daemon=True, name="widemargin lab"
         )
@@ -63,11 +63,11 @@ class Lab:
         return self
 
     def run(self) -> int:
-        """Answer here until a signal; returns the signal."""
+        """Serve in this thread until a signal, and return the signal."""
         return self._server.run_on(self._socket)
 
     def close(self) -> None:
-        """End it; the page then shows that the lab is gone."""
+        """Stop the lab; the page then shows that it is gone."""
         self._server.stop()
         if self._thread is not None:
             self._thread.join(10.0)
@@ -91,27 +91,27 @@ class Lab:
 
 
 def lab(X: Any = None, y: Any = None, *, names: Sequence[str] | None = None, port: int = 0) -> Lab:
-    """Open the lab: a page to place points and to watch learners learn, step by step.
+    """Open the lab: a page where you place points and watch learners learn, step by step.
 
-    In a notebook the page is shown below the cell; elsewhere, open the address in a browser of this
+    In a notebook the page is shown below the cell; elsewhere, open the address in a browser on this
     machine. It needs the extra `lab`: pip install 'widemargin[lab]'.
 
     Parameters
     ----------
     X : array, sparse matrix or data frame of shape (n, d), optional
-        Examples to begin with. With more than two columns, two of them are chosen on the page, or
-        a projection; of more than 300 rows, 300 are drawn at random.
+        Examples to start with. With more than two columns, choose two of them on the page, or a
+        projection; of more than 300 rows, 300 are drawn at random.
     y : array of n labels, optional
         Their labels, from two to eight classes.
     names : list of str, optional
-        The names of the columns; those of a data frame are known.
+        The names of the columns; by default those of the data frame.
     port : int
-        The port to listen at, on 127.0.0.1 only; 0 is any that is free.
+        The port to listen on, at 127.0.0.1 only; 0 means any free port.
 
     Returns
     -------
     Lab
-        Its `url` is the address, and `close()` ends it.
+        Its `url` is the address, and `close()` stops it.
 
     Examples
     --------

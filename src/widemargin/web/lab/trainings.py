@@ -1,4 +1,4 @@
-"""Train a learner of the lab with the library's own driver, and tell all of it as JSON."""
+"""Train a learner of the lab with the library's own driver, and describe the run as JSON."""
 
 from __future__ import annotations
 
@@ -45,27 +45,27 @@ from widemargin.web.lab.replay import (
 from widemargin.web.lab.script import SVM_TOL
 from widemargin.web.lab.verdicts import certified, finite, run_of, verdict_of
 
-#: Seconds for one training, and for one certificate. What the lab allows takes far less, once the
-#: loops are compiled; a page never waits longer.
+#: Time limits in seconds of one training run and one certificate. Within the limits of the lab they
+#: take far less, once the loops are compiled.
 _SECONDS, PATIENCE = 3.0, 1.0
-#: Steps that a page replays: each has its hypothesis, 24 bytes and more.
+#: The largest number of steps of a replay; the hypothesis of each takes 24 bytes or more.
 MOST_STEPS = 20_000
-#: A grid of this many places a side is drawn for boundaries that are not lines.
+#: Points per side of the grid that is drawn for boundaries that are not lines.
 GRID = 41
-#: Passes after which the weights of an SVM are shown: it settles fast at first, then slowly.
+#: Epochs after which the weights of an SVM are shown: it converges fast at first, then slowly.
 _PASSES = (1, 2, 3, 4, 5, 6, 8, 10, 13, 17, 22, 30, 40, 55, 75, 100, 150, 250, 500, 1000)
 
 
-#: The kinds of trainings whose loops are compiled, or were found compiled.
+#: The kinds of training whose loops have been compiled or loaded.
 _COMPILED: set[tuple[str, bool, bool]] = set()
 
 
 class StoppedError(Exception):
-    """The page that asked has gone."""
+    """The page that sent the request has gone."""
 
 
 class Watch:
-    """Ends a training when nobody waits for it any more, or after some seconds."""
+    """Stops training when the page has gone, or after some seconds."""
 
     def __init__(self, stop: threading.Event, limited: bool = True) -> None:
         self.stop = stop
@@ -96,7 +96,7 @@ def train(
     frame : left, right, bottom, top
         The part of the plane for which scores are sent, if boundaries are not lines.
     watch : Watch
-        Says when to stop.
+        Tells when to stop.
     """
     if len(placed.present) < 2:
         return None
@@ -108,7 +108,7 @@ def train(
     }[choice.learner.kind]
     kind = (choice.learner.kind, len(placed.present) > 2, choice.values.get("batch") == 1)
     if kind not in _COMPILED:
-        # Compiling takes longer than a page may wait for a training, so it comes before.
+        # Compiling takes longer than the time limit of a run, so it is done before.
         work(choice, _tiny(len(placed.present)), frame, Watch(watch.stop, limited=False))
         _COMPILED.add(kind)
     told = work(choice, placed, frame, watch)
@@ -118,13 +118,13 @@ def train(
 
 
 def _online(choice: Choice, placed: Placed, frame: Sequence[float], watch: Watch) -> dict[str, Any]:
-    """A linear learner that looks at one example, or batch, after the other."""
+    """Train a linear online learner, on one example or batch after the other."""
     params = _limited(choice, placed)
     seed = params.pop("random_state")
     if choice.learner.name == "logistic":
         params["rule"] = "logistic"
     if params["start"] not in ("zero", "random") and len(placed.present) > 2:
-        raise DataError("a given start is for two classes; start at zero or at random")
+        raise DataError("a given start needs two classes; start at zero or at random")
     settings = Settings(**{**params, "keep": "vote", "max_seconds": watch.seconds})
     settings.check()
     rows = settings.extend(Rows.of(placed.X))
@@ -161,7 +161,7 @@ def _online(choice: Choice, placed: Placed, frame: Sequence[float], watch: Watch
 
 
 def _kernel(choice: Choice, placed: Placed, frame: Sequence[float], watch: Watch) -> dict[str, Any]:
-    """A kernel perceptron: its scores are the running sums of kernel values."""
+    """Train a kernel perceptron; its scores are running sums of kernel values."""
     _limit_kernel(placed)
     params = _limited(choice, placed)
     seed = params.pop("random_state")
@@ -186,7 +186,7 @@ def _kernel(choice: Choice, placed: Placed, frame: Sequence[float], watch: Watch
     )
     return {
         **_told_steps(choice, made, order, placed, model.history),
-        # The rule corrects mistakes and nothing else.
+        # The rule corrects only mistakes.
         "mistakes": (made.born[1:] - 1).astype(int).tolist(),
         "support": model.support.index.tolist(),
         "on_points": packed(values[:, : len(placed.X)]),
@@ -201,7 +201,7 @@ def _kernel(choice: Choice, placed: Placed, frame: Sequence[float], watch: Watch
 
 
 def _svm(choice: Choice, placed: Placed, frame: Sequence[float], watch: Watch) -> dict[str, Any]:
-    """A linear SVM after some of its passes: each is a fit with that many epochs."""
+    """Train a linear SVM several times, each with more epochs, to show its progress."""
     known = {field.name for field in fields(SVMSettings)}
     params = {name: value for name, value in choice.params.items() if name in known}
     passes: list[dict[str, Any]] = []
@@ -228,7 +228,7 @@ def _svm(choice: Choice, placed: Placed, frame: Sequence[float], watch: Watch) -
                 "margin": None if found.margin is None else [*map(finite, found.margin)],
             }
         )
-        if len(trained.history) < epochs:  # it needed no more
+        if len(trained.history) < epochs:  # it has converged
             break
     assert trained is not None
     data = certified(placed, True, seconds=watch.patience)
@@ -244,7 +244,7 @@ def _svm(choice: Choice, placed: Placed, frame: Sequence[float], watch: Watch) -
 def _kernel_svm(
     choice: Choice, placed: Placed, frame: Sequence[float], watch: Watch
 ) -> dict[str, Any]:
-    """A kernel SVM: one solution, as scores on a grid."""
+    """Train a kernel SVM; its solution is sent as scores on a grid."""
     _limit_kernel(placed)
     settings = KernelSVMSettings(**choice.params, max_seconds=watch.seconds)
     trained = fit_kernel_svm(
@@ -274,7 +274,7 @@ def _kernel_svm(
 
 
 def _tiny(classes: int) -> Placed:
-    """A few points of so many classes, two of each."""
+    """Two points of each class, for this many classes."""
     codes = np.repeat(np.arange(classes), 2)
     X = np.stack([np.arange(2.0 * classes), codes % 2 + 0.5 * np.arange(2 * classes)], axis=1)
     return Placed(X, list(range(classes)), np.arange(classes), codes)
@@ -283,7 +283,7 @@ def _tiny(classes: int) -> Placed:
 def _told_steps(
     choice: Choice, made: Corrections, order: np.ndarray, placed: Placed, history: History
 ) -> dict[str, Any]:
-    """What the page needs to replay a training step by step."""
+    """What the page needs to replay a run step by step."""
     return {
         "keep": choice.values["keep"],
         "order": order.tolist(),
@@ -299,7 +299,7 @@ def _told_steps(
 
 
 def _limited(choice: Choice, placed: Placed) -> dict[str, Any]:
-    """The parameters of a learner that goes step by step, if there are not too many steps."""
+    """The parameters of a learner that is replayed; raises an error if it takes too many steps."""
     params = choice.params
     steps = params["epochs"] * len(placed.X)
     if steps > MOST_STEPS:
@@ -320,7 +320,7 @@ def _limit_kernel(placed: Placed) -> None:
 
 
 def _alpha(alpha: np.ndarray | None) -> list[float]:
-    """The dual value of every example; of several problems, the largest."""
+    """The dual value of every example; with several problems, the largest."""
     if alpha is None:
         return []
     return np.abs(alpha if alpha.ndim == 1 else alpha.max(axis=1)).tolist()

@@ -1,4 +1,4 @@
-"""What `certify` says about the points, as the page draws it."""
+"""The verdict of `certify` on the points, as JSON for the page."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ def certified(
 ) -> Any:
     """The certificate of the points, or of every pair of classes; None for fewer than two.
 
-    To measure the margin takes several times as long as the verdict alone. After so many seconds
-    the certificate is "undecided".
+    Measuring the margin takes several times as long as the verdict alone. After `seconds` the
+    certificate is "undecided".
     """
     if len(placed.present) < 2:
         return None
@@ -34,7 +34,7 @@ def certified(
 
 
 def compile_certify() -> None:
-    """Let `certify` compile what it needs, on points that can be separated and on others."""
+    """Make `certify` compile its loops, on points that are separable and on others."""
     X = np.array([[-1.0, 2.0], [1.0, 0.0], [1.0, 1.0], [-1.0, 0.0], [-1.0, -2.0], [1.0, -1.0]])
     for y in ([0, 1, 1, 0, 0, 1], [0, 1, 0, 1, 0, 1]):
         for bias in (True, False):
@@ -42,7 +42,7 @@ def compile_certify() -> None:
 
 
 def verdict_of(found: Any, placed: Placed) -> dict[str, Any] | None:
-    """A certificate as JSON: what it says, and what is drawn of it."""
+    """A certificate as JSON: its verdict, and what the page draws."""
     if found is None:
         return None
     if isinstance(found, Certificate):
@@ -78,7 +78,7 @@ def _told(found: Certificate, rows: np.ndarray, classes: np.ndarray) -> dict[str
 
 
 def run_of(known: RunCertificate) -> dict[str, Any]:
-    """What is known about a training, as JSON."""
+    """The certificate of a training run, as JSON."""
     progress = known.progress
     return {
         "no_bound": known.no_bound,
@@ -93,10 +93,10 @@ def run_of(known: RunCertificate) -> dict[str, Any]:
 
 
 def bracket(found: Bracket | None) -> list[float | None] | None:
-    """Two bounds; one that is infinite is None."""
+    """Two bounds; infinite ones become None."""
     return None if found is None else [finite(found.low), finite(found.high)]
 
 
 def finite(value: float) -> float | None:
-    """A number that JSON can hold, or None."""
+    """A number for JSON; None if it is not finite."""
     return float(value) if math.isfinite(value) else None

@@ -1,4 +1,4 @@
-"""One piece of work at a time, stopped when nobody waits for it any more."""
+"""Run one task at a time, and stop it when its client has gone."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from typing import Any
 
 
 class BusyError(Exception):
-    """One is at work and one waits: this one is turned away."""
+    """One task is running and one is waiting, so this one is rejected."""
 
 
 class OneAtATime:
-    """Runs work in one thread; one more may wait, and further ones are turned away."""
+    """Runs tasks in one thread; one more may wait, and further ones are rejected."""
 
     def __init__(self) -> None:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="lab")
@@ -26,14 +26,14 @@ class OneAtATime:
     async def run(
         self, work: Callable[[threading.Event], Any], gone: Callable[[], Awaitable[None]]
     ) -> Any:
-        """Do a piece of work.
+        """Run a task.
 
         Parameters
         ----------
         work : callable
-            Called in the thread with an event, which is set when it shall stop.
+            Called in the thread with an event, which is set when the task should stop.
         gone : callable
-            Returns when the one who asked has gone.
+            Returns when the client has gone.
         """
         if self._inside >= 2:
             raise BusyError
@@ -54,7 +54,7 @@ class OneAtATime:
                 await leaving
 
     def close(self) -> None:
-        """Stop what is at work, and wait until it has ended."""
+        """Stop running tasks, and wait until they have ended."""
         for stop in self._stops:
             stop.set()
         self._thread.shutdown()

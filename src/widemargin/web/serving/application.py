@@ -1,4 +1,4 @@
-"""What is answered to which request."""
+"""The application: routing, admitting and answering requests."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from widemargin.web.serving.openapi import describe_api
 from widemargin.web.serving.page import PAGE
 from widemargin.web.serving.served import Served
 
-#: Larger bodies are read on the thread, as this many bytes of JSON take about a millisecond.
+#: Larger bodies are read on the thread; this many bytes of JSON take about a millisecond.
 _LARGE = 1 << 16
 #: Routes by path, and their methods.
 _ROUTES = {
@@ -46,20 +46,20 @@ class Application:
     models : sequence of Served
         The models.
     loop : event loop
-        Where everything but long computations runs.
+        The loop in which everything but long computations runs.
     gate, limits, counters, log
-        Who may ask, how much, and what is counted and logged.
+        Access control, limits, metrics and the request log.
     wait : float
-        Seconds that a question waits for others.
+        Seconds that a question waits for others to be answered with it.
     takeovers, workers : int
-        How often models were replaced, and how many processes answer, for the metrics.
+        The number of times models were replaced, and the number of workers, for the metrics.
 
     Attributes
     ----------
     under_way : int
-        Questions that were admitted and not answered yet.
+        The number of admitted requests that are not answered yet.
     draining : bool
-        Whether the process is about to end.
+        Whether the process is shutting down.
     """
 
     def __init__(
@@ -93,7 +93,7 @@ class Application:
     # Admission, before the body is read
 
     def admit(self, request: Request) -> None:
-        """Find the route of a request; raises Refused if it is not to be answered."""
+        """Find the route of a request; raises Refused if it must not be answered."""
         path = request.path
         route = _ASKED.get(path) or _ASKED.get(path[:8] if path[8:9] == b"/" else b"")
         if route is not None:
@@ -128,17 +128,17 @@ class Application:
         return None
 
     def failure(self, request: Request, error: BaseException) -> Answer:
-        """The answer to a request that went wrong. What went wrong inside is told to the log."""
+        """The answer to a request that failed. Details of internal errors go to the log only."""
         if isinstance(error, Refused):
             return refusal(error.status, str(error), request, **error.more)
         if isinstance(error, DataError):
             return self.failure(request, unreadable(error))
         told = "".join(traceback.format_exception(error))
         print(f"widemargin: request {request.id}: {told}", file=sys.stderr, flush=True)
-        return refusal(500, "something went wrong here; the server's log tells what", request)
+        return refusal(500, "internal error; see the server's log", request)
 
     def _plain(self, request: Request) -> Answer:
-        """What needs no model."""
+        """Answer a request that needs no model."""
         if request.route == "page":
             return PAGE[request.path]
         if request.route == "models":
@@ -150,7 +150,7 @@ class Application:
             text = self.counters.text(info, self._takeovers, self._workers)
             return Answer(200, text.encode(), b"text/plain; version=0.0.4; charset=utf-8")
         if request.route == "readyz" and self.draining:
-            return refusal(503, "this process is about to end", request)
+            return refusal(503, "this process is shutting down", request)
         return Answer(200, b'{"status":"ok"}')
 
     def _question(self, request: Request, respond: Respond) -> Question | None:
@@ -224,9 +224,9 @@ class Application:
         if not name:
             if len(self.models) == 1:
                 return next(iter(self.models.values()))
-            raise Refused(422, f"which model? /{request.route}/NAME, one of {self._names()}")
+            raise Refused(422, f"name a model: /{request.route}/NAME with one of {self._names()}")
         if name not in self.models:
-            raise Refused(404, f"there is no model {name[:80]!r}, but {self._names()}")
+            raise Refused(404, f"there is no model {name[:80]!r}, only {self._names()}")
         return self.models[name]
 
     def _names(self) -> str:
@@ -236,21 +236,22 @@ class Application:
 _NOTHING = Examples("", [], 0, False)
 
 
-#: The options in an address, by route. Others are refused: they would have no effect.
+#: The query options, by route. Others are refused, because they would have no effect.
 _OPTIONS = {"predict": ("model", "scores", "proba"), "explain": ("model", "top", "token")}
 
 
 @lru_cache(256)
 def _options(route: str, query: bytes) -> dict[str, str]:
-    """The options in an address."""
+    """Parse the query options."""
     try:
         found = parse_qs(query.decode("ascii"), keep_blank_values=True, max_num_fields=20)
     except ValueError:
-        raise Refused(422, "the options in the address cannot be read") from None
+        raise Refused(422, "the query string cannot be parsed") from None
     for name, values in found.items():
         if name not in _OPTIONS[route]:
             raise Refused(
-                422, f"{name[:40]!r} is no option of /{route}; use {', '.join(_OPTIONS[route])}"
+                422,
+                f"{name[:40]!r} is not an option of /{route}; use {', '.join(_OPTIONS[route])}",
             )
         if len(values) > 1:
             raise Refused(422, f"{name!r} is given {len(values)} times")
@@ -269,5 +270,5 @@ def _number(options: dict[str, str], name: str, default: int | None) -> int | No
     if given is None:
         return default
     if not given.isdecimal() or not 1 <= len(given) <= 6 or int(given) < 1:
-        raise Refused(422, f"{name}={given[:20]!r}: use a whole number from 1 on")
+        raise Refused(422, f"{name}={given[:20]!r}: use a whole number of at least 1")
     return int(given)

@@ -1,4 +1,4 @@
-"""A trained model as the server asks it, whatever kind it is."""
+"""The common interface of served models of all kinds."""
 
 from __future__ import annotations
 
@@ -22,24 +22,24 @@ from widemargin.web.serving.limits import Limits
 
 
 class Want(NamedTuple):
-    """What is to be told beside the prediction."""
+    """What to return besides the prediction."""
 
     scores: bool = False
     proba: bool = False
 
 
 def plain_json(value: Any) -> str:
-    """JSON without blanks; numbers have all their digits."""
+    """Compact JSON; numbers have all their digits."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
 
 def finite(value: float) -> float | None:
-    """A number as JSON has it: none that is infinite."""
+    """A number for JSON, which has no infinity; None if it is not finite."""
     return value if math.isfinite(value) else None
 
 
 class Askable(ABC):
-    """A model that reads bodies, predicts and explains.
+    """A model that reads request bodies, predicts and explains.
 
     Parameters
     ----------
@@ -49,12 +49,12 @@ class Askable(ABC):
     Attributes
     ----------
     kind : str
-        What an example is.
+        What its examples are.
     formats : tuple of str
-        The formats of bodies that it reads beside JSON.
+        The formats of bodies that it reads besides JSON.
     joins : bool
-        Whether examples of several requests can be answered together: then an answer has the same
-        bits whatever stands around it.
+        Whether examples of several requests can be answered together, because an answer is the
+        same, bit for bit, whatever examples are next to it.
     explains : bool
         Whether it can explain a prediction.
     """
@@ -70,7 +70,7 @@ class Askable(ABC):
     # Reading
 
     def read(self, body: bytes, format: str, limits: Limits) -> Examples:
-        """The examples of a body. Raises DataError, or Refused for a limit."""
+        """Read the examples of a body; raises DataError, or Refused if a limit is exceeded."""
         if format == "json":
             found = self.from_json(read_json(body, limits.depth))
         elif format not in self.formats:
@@ -84,12 +84,12 @@ class Askable(ABC):
             found = self.from_body(body, format)
         if found.n > limits.rows:
             raise Refused(
-                413, f"{found.n:,} examples in one request, of which at most {limits.rows:,} may be"
+                413, f"{found.n:,} examples in one request; at most {limits.rows:,} are allowed"
             )
         return found
 
     def from_lines(self, body: bytes, limits: Limits) -> Examples:
-        """Examples from JSON lines."""
+        """Read examples from JSON lines."""
         items: list[Any] = []
         form = ""
         for value in json_lines(body, limits.depth):
@@ -106,10 +106,10 @@ class Askable(ABC):
 
     @abstractmethod
     def from_json(self, value: Any) -> Examples:
-        """The examples that a JSON value holds."""
+        """Read the examples in a JSON value."""
 
     def from_body(self, body: bytes, format: str) -> Examples:
-        """The examples of a body of another format."""
+        """Read the examples of a body in another format."""
         raise AssertionError(f"nothing reads {format}")
 
     # Answering
@@ -129,7 +129,7 @@ class Askable(ABC):
         """An example as JSON, to try the model with."""
 
     def warm_up(self) -> None:
-        """Ask once in every way, so that the first request need not wait for anything."""
+        """Predict and explain a sample in every format, so that the first request is fast."""
         sample, limits = self.sample(), Limits()
         bodies = {"json": plain_json(sample).encode(), **self.other_samples()}
         for format, body in bodies.items():
@@ -141,11 +141,11 @@ class Askable(ABC):
             self.explain(examples, 1, None)
 
     def other_samples(self) -> dict[str, bytes]:
-        """Bodies of other formats to try the model with, by format."""
+        """Bodies in other formats to try the model with, by format."""
         return {}
 
     def describe(self) -> dict[str, Any]:
-        """What a client has to know."""
+        """Describe the model for clients."""
         return {
             "kind": self.kind,
             "learner": self.model.learner,
@@ -155,19 +155,19 @@ class Askable(ABC):
         }
 
     def check(self, want: Want) -> None:
-        """Refuse what this model cannot tell."""
+        """Refuse requests for what this model does not provide."""
         if want.proba and not getattr(self.model, "has_probabilities", False):
             raise Refused(422, "this model has no probabilities; ask for scores instead")
 
 
 def only_one(examples: Examples) -> None:
-    """Refuse several examples where one is explained."""
+    """Refuse several examples, because only one can be explained."""
     if examples.n != 1:
         raise DataError(f"{SOURCE}: explain takes one example, found {examples.n}")
 
 
 def only_chunk(chunks: list[Chunk]) -> Any:
-    """The examples of a body that a reader has read in one piece."""
+    """The chunk of a body that a reader has read in one piece."""
     if not chunks:
         raise DataError(f"{SOURCE}: there are no examples")
     (chunk,) = chunks

@@ -1,9 +1,9 @@
-"""Questions of several requests answered together, so that compiled code sees blocks.
+"""Batching: the questions of several requests are answered together, in one call of compiled code.
 
-Nobody waits for a block to fill: a block is what arrived while the last one was answered, or within
-one round of the event loop. On a busy server that is many questions; on an idle one a question is
-answered at once. What takes longer than a moment is answered on a thread, so that the event loop
-goes on reading, refusing and answering other models' questions.
+No question waits for a block to fill: a block is what arrived while the last one was answered, or
+within one iteration of the event loop. On a busy server that is many questions; on an idle one a
+question is answered at once. Longer work is done on a thread, so that the event loop can continue
+to read, refuse and answer questions to other models.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ from widemargin.web.serving.bodies import Examples, unreadable
 from widemargin.web.serving.metrics import Counters
 from widemargin.web.serving.served import Served
 
-#: Seconds of answering after which the event loop looks at its connections again. A question that
-#: is expected to take longer goes to the thread, whose start and end cost about 0.1 ms.
+#: Seconds of answering after which the event loop serves its connections again. A question that is
+#: expected to take longer goes to the thread, which costs about 0.1 ms.
 MOMENT = 0.002
-#: Most bytes of bodies in one block, so that a block ends soon: a linear model reads 100 MB of text
-#: a second.
+#: The largest size of a block in bytes of bodies, to keep blocks short: a linear model reads 100 MB
+#: of text per second.
 BLOCK = 1 << 18
-#: How much a block that took longer than expected adds to what is expected of the next; one that
-#: took less is believed at once. So what is fast is not sent to the thread because of one delay.
+#: The weight of a block that took longer than expected in the expectation for the next; one that
+#: took less counts fully. So one delay does not send fast questions to the thread.
 _RECENT = 0.2
 
 
 class Question:
-    """Examples and what is to be told of them.
+    """Examples to predict, and what to return for them.
 
     Parameters
     ----------
@@ -41,11 +41,11 @@ class Question:
     examples : Examples
         The examples.
     want : Want
-        What to tell.
+        What to return.
     size : int
-        Bytes of the body they came from.
+        The size of the request body in bytes.
     done : callable
-        Called in the event loop with a prediction per example, or with what was wrong.
+        Called in the event loop with a prediction per example, or with an exception.
     """
 
     __slots__ = ("done", "dropped", "examples", "served", "size", "want")
@@ -64,7 +64,7 @@ class Question:
 
     @property
     def block(self) -> Any:
-        """Questions with equal blocks can be answered together."""
+        """A key: questions with equal keys can be answered together."""
         if not self.examples.form or not self.served.asked.joins:
             return self
         return self.served.name, self.served.digest, self.examples.form, self.want
@@ -76,11 +76,11 @@ class Answering:
     Parameters
     ----------
     loop : event loop
-        Where questions come from and answers go.
+        The loop that asks questions and receives answers.
     counters : Counters
         Counts blocks and examples.
     wait : float
-        Seconds that the first question of a block waits for others.
+        Seconds that the first question of a block waits for others to join it.
     """
 
     def __init__(
@@ -107,12 +107,12 @@ class Answering:
                 self._loop.call_soon(self._answer)
 
     def apart(self, work: Callable[[], Any], done: Callable[[Any | BaseException], None]) -> None:
-        """Do other work on the thread, such as reading a large body."""
+        """Run other work on the thread, such as reading a large body."""
         future = self._loop.run_in_executor(self._thread, _attempt, work)
         future.add_done_callback(lambda found: done(found.result()))
 
     def _answer(self) -> None:
-        """Answer what is waiting, for a moment."""
+        """Answer waiting questions, for at most `MOMENT` seconds or so."""
         self._scheduled = False
         blocks: dict[Any, list[Question]] = {}
         for question in self._waiting:
@@ -140,7 +140,7 @@ class Answering:
         return pace * sum(question.size for question in block)
 
     def _begin_large(self) -> None:
-        """Give the thread the next block that takes longer, if it is idle."""
+        """Give the thread the next large block, if it is idle."""
         while self._large and not self._busy:
             block = [question for question in self._large.pop(0) if not question.dropped]
             if not block:
@@ -158,7 +158,7 @@ class Answering:
     def _deliver(
         self, block: list[Question], found: list[list[str] | BaseException], seconds: float
     ) -> None:
-        """Hand out the answers of a block, and learn how long such questions take."""
+        """Deliver the answers of a block, and update the expected time of such questions."""
         pace = seconds / max(1, sum(question.size for question in block))
         before = self._pace.get(_key(block), pace)
         self._pace[_key(block)] = min(pace, before + _RECENT * (pace - before))
@@ -171,7 +171,7 @@ class Answering:
                 question.done(answer)
 
     def close(self) -> None:
-        """End the thread."""
+        """Shut down the thread."""
         self._thread.shutdown(wait=False, cancel_futures=True)
 
 
@@ -180,7 +180,7 @@ def _key(block: list[Question]) -> tuple[str, str]:
 
 
 def _cut(questions: list[Question]) -> list[list[Question]]:
-    """Questions that can be answered together, in blocks of bounded size."""
+    """Cut questions that can be answered together into blocks of bounded size."""
     blocks, size = list[list[Question]](), 0
     for question in questions:
         if not blocks or size + question.size > BLOCK:
@@ -193,15 +193,15 @@ def _cut(questions: list[Question]) -> list[list[Question]]:
 
 
 def _attempt(work: Callable[[], Any]) -> Any:
-    """What some work returns, or raises."""
+    """Run some work, and return its result or the exception that it raises."""
     try:
         return work()
-    except BaseException as error:  # told to whoever asked
+    except BaseException as error:  # passed on to the caller
         return error
 
 
 def timed_answers(block: list[Question]) -> tuple[list[list[str] | BaseException], float]:
-    """The predictions for each question of a block, and the seconds of work that they took."""
+    """The predictions for each question of a block, and the CPU seconds they took."""
     began = time.thread_time()
     return answers_of(block), time.thread_time() - began
 
@@ -209,8 +209,7 @@ def timed_answers(block: list[Question]) -> tuple[list[list[str] | BaseException
 def answers_of(block: list[Question]) -> list[list[str] | BaseException]:
     """The predictions for each question of a block.
 
-    If one of them cannot be answered, each is asked alone, so that it is told what is wrong with it
-    and the others are answered.
+    If one of them fails, each is answered alone, so that only the faulty one gets an error.
     """
     first = block[0]
     items = [item for question in block for item in question.examples.items]

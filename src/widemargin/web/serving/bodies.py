@@ -1,4 +1,4 @@
-"""What a request's body holds, by its content type, and what to say if it cannot be read."""
+"""Reading request bodies by their content type, and errors for those that cannot be read."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from widemargin.data.readers.formats import TABLES
 from widemargin.errors import DataError
 
-#: The name of a body in error messages, where readers of files name the file.
+#: The name of a body in error messages, in place of a file name.
 SOURCE = "body"
 #: Formats by content type.
 CONTENT_TYPES = {
@@ -32,7 +32,7 @@ _PLACE = re.compile(rf"{SOURCE}:(\d+)(?::(\d+))?: ")
 
 
 class Refused(Exception):  # noqa: N818 - the client's error, or the server's state; not a fault
-    """A request that is not answered: a status and one line that says why.
+    """A refused request, with a status and a one-line reason.
 
     Attributes
     ----------
@@ -64,13 +64,13 @@ class Examples(NamedTuple):
     ----------
     form : str
         How they are given; requests of the same form can be answered together. Empty if they
-        stand alone.
+        cannot be joined with others.
     items : list
-        One item per example; or, if they stand alone, all of them as one item.
+        One item per example; or, if they cannot be joined, all of them as one item.
     n : int
-        How many there are.
+        The number of examples.
     one : bool
-        Whether a single example was given, and not a list.
+        Whether a single example was given, not a list.
     """
 
     form: str
@@ -89,11 +89,11 @@ def format_of_type(content_type: str) -> str:
     found = CONTENT_TYPES.get(kind.strip().lower())
     if found is None:
         given = (
-            f"the Content-Type {kind.strip()[:80]!r} is" if kind.strip() else "no Content-Type is"
+            f"the Content-Type {kind.strip()[:80]!r} is not understood"
+            if kind.strip()
+            else "the Content-Type is missing"
         )
-        raise Refused(
-            415, f"{given} not understood; give one of {', '.join(dict.fromkeys(CONTENT_TYPES))}"
-        )
+        raise Refused(415, f"{given}; give one of {', '.join(dict.fromkeys(CONTENT_TYPES))}")
     charset = re.search(r"charset\s*=\s*\"?([^\s;\"]+)", rest, re.IGNORECASE)
     if charset is not None and charset[1].lower() not in ("utf-8", "utf8", "us-ascii"):
         raise Refused(415, f"the charset {charset[1][:40]!r} is not UTF-8; convert the body")
@@ -117,16 +117,16 @@ _DECODER = json.JSONDecoder(parse_constant=_refuse_constant, object_pairs_hook=_
 
 
 def read_json(body: bytes, depth: int, line: int = 1) -> Any:
-    """A JSON value; an error names line and column.
+    """Read a JSON value; errors name line and column.
 
     Parameters
     ----------
     body : bytes
         The text.
     depth : int
-        How deep lists and objects may be nested.
+        The deepest allowed nesting of lists and objects.
     line : int
-        The number of its first line.
+        The line number of its first line.
     """
     text = decoded(body, line)
     if body.count(b"[") + body.count(b"{") > depth:
@@ -139,11 +139,11 @@ def read_json(body: bytes, depth: int, line: int = 1) -> Any:
     except DataError:
         raise
     except (ValueError, RecursionError):  # more digits than Python converts
-        raise DataError(f"{SOURCE}:{line}: a number of too many digits") from None
+        raise DataError(f"{SOURCE}:{line}: a number has too many digits") from None
 
 
 def decoded(body: bytes, line: int = 1) -> str:
-    """A body as text."""
+    """Decode a body."""
     try:
         return body.decode()
     except UnicodeDecodeError as error:
@@ -173,7 +173,7 @@ def _check_depth(text: str, depth: int, line: int) -> None:
 
 
 def json_lines(body: bytes, depth: int) -> Iterator[Any]:
-    """The values of a body of one JSON value per line, blank lines left out."""
+    """Yield the values of a body with one JSON value per line; blank lines are skipped."""
     for number, line in enumerate(body.split(b"\n"), 1):
         if line.strip():
             yield read_json(line, depth, number)
@@ -185,5 +185,5 @@ def accepted_types(formats: tuple[str, ...]) -> list[str]:
 
 
 def is_table(format: str) -> bool:
-    """Whether a format is that of a table with named columns."""
+    """Whether a format is a table with named columns."""
     return format in TABLES

@@ -1,4 +1,4 @@
-"""Whether a request may be answered at all, decided before its body is read."""
+"""Access control of requests, before their bodies are read."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from widemargin.web.security import Hosts, Tokens, bearer
 from widemargin.web.serving.bodies import Refused
 from widemargin.web.serving.messages import Request
 
-#: What can be had without a token: a page that holds nothing, and what tells that the server lives.
+#: Routes that need no token: a page without any data, and health checks.
 OPEN = ("page", "openapi", "healthz", "readyz")
 
 
@@ -16,9 +16,9 @@ class Gate:
     Parameters
     ----------
     hosts : Hosts or None
-        The names that requests may ask for; None for any, where only tokens protect.
+        The host names that requests may use; None for any, so that only tokens protect.
     tokens : Tokens
-        The tokens, if any are needed.
+        The accepted tokens, if tokens are required.
     """
 
     def __init__(self, hosts: Hosts | None, tokens: Tokens) -> None:
@@ -32,7 +32,7 @@ class Gate:
         if host not in self._known:
             if self._hosts is not None and not self._hosts.owns(host.decode("latin-1")):
                 raise Refused(
-                    403, "the Host of this request is not this server; --allow-host admits others"
+                    403, "the Host header does not name this server; --allow-host adds names"
                 )
             if len(self._known) < 64:
                 self._known.add(host)
@@ -44,6 +44,6 @@ class Gate:
         if self._tokens and request.route not in OPEN:
             token = bearer(headers.get(b"authorization", b""))
             if not token:
-                raise Refused(401, "a token is needed: Authorization: Bearer TOKEN")
+                raise Refused(401, "a token is required: Authorization: Bearer TOKEN")
             if not self._tokens.accept(token):
-                raise Refused(401, "the token is not known here")
+                raise Refused(401, "the token is not valid")

@@ -1,4 +1,4 @@
-"""Which parts of a text decided: the shares of its features, spread over the words they are of."""
+"""Highlighting the parts of a text that decided, by spreading feature shares over words."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def highlights(
     reasons : list of dict
         All features that it has, with their shares.
     options : dict
-        How the text was cut into features, as `TextEncoder` takes it.
+        The options of the `TextEncoder` that made the features.
 
     Examples
     --------
@@ -55,7 +55,7 @@ def highlights(
 
 
 def _by_words(text: str, weights: list[float]) -> list[tuple[str, float]]:
-    """Pieces that are words or what is between them."""
+    """Cut a text into words and what is between them."""
     pieces, end = [], 0
     for word in _WORD.finditer(text):
         if word.start() > end:
@@ -70,19 +70,19 @@ def _cut(text: str, run: list[int]) -> str:
 
 
 def _word_features(text: str, options: Mapping[str, Any]) -> Iterator[tuple[str, list[int]]]:
-    """The n-grams of words, and the places of their letters; a share is that of a whole word."""
+    """The word n-grams, each with the position of the first letter of every word."""
     words = [word for word in _WORD.finditer(text) if len(word[0]) >= options["min_length"]]
     names = [_lowered(word[0]) if options["lowercase"] else word[0] for word in words]
     low, high = options["ngrams"]
     for n in range(low, high + 1):
         for first in range(len(words) - n + 1):
-            # The first letter stands for the word, so that long words do not count more.
+            # One letter stands for the word, so that long words do not count more.
             letters = [word.start() for word in words[first : first + n]]
             yield " ".join(names[first : first + n]), letters
 
 
 def _character_features(text: str, options: Mapping[str, Any]) -> Iterator[tuple[str, list[int]]]:
-    """The n-grams of characters, and their places."""
+    """The character n-grams, and the positions of their characters."""
     plain = _lowered(text) if options["lowercase"] else text
     low, high = options["ngrams"]
     if options["analyzer"] == "char":
@@ -94,14 +94,14 @@ def _character_features(text: str, options: Mapping[str, Any]) -> Iterator[tuple
         ]
     for piece in pieces:
         for n in range(low, high + 1):
-            # A word that is shorter than n is a feature as a whole.
+            # A word shorter than n is a feature as a whole.
             for first in range(max(1, len(piece) - n + 1)):
                 part = piece[first : first + n]
                 yield "".join(letter for letter, _ in part), [at for _, at in part if at >= 0]
 
 
 def _squeezed(text: str) -> list[tuple[str, int]]:
-    """The characters of a text and their places, where blanks in a row are one."""
+    """The characters of a text and their positions, with runs of blanks joined into one."""
     spaces = {place.start(): place.end() for place in _BLANKS.finditer(text)}
     found, at = [], 0
     while at < len(text):
@@ -111,7 +111,7 @@ def _squeezed(text: str) -> list[tuple[str, int]]:
 
 
 def _lowered(text: str) -> str:
-    """In lower case, letter by letter, so that places stay the same."""
+    """Convert to lower case letter by letter, so that positions stay the same."""
     lower = text.lower()
     if len(lower) == len(text):
         return lower

@@ -1,8 +1,8 @@
-"""HTTP/1.1 over a connection: httptools parses, this limits, orders and writes.
+"""HTTP/1.1 over a connection: httptools parses; this module limits, orders and writes.
 
-One object per connection and no task per request, which is what an ASGI server spends most of its
-time on when answers take microseconds. Requests are answered in the order in which they came, and a
-connection is given a bounded time for each request, and for each answer to be taken.
+There is one object per connection and no task per request; tasks are what an ASGI server spends
+most of its time on when answers take microseconds. Requests are answered in the order in which they
+arrived, and there is a time limit for each request to arrive and for each answer to be read.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from widemargin.web.serving.batches import Question
 from widemargin.web.serving.bodies import Refused
 from widemargin.web.serving.messages import Answer, Request, refusal
 
-#: Most bytes of a request's headers and address. Browsers send at most about 8 kB.
+#: The largest size of a request's headers and URL. Browsers send at most about 8 kB.
 _HEADER_BYTES = 16_384
-#: Requests of one connection that are read before the first of them is answered.
+#: The largest number of requests to read from a connection before the first is answered.
 _AHEAD = 16
 #: Seconds that a connection may be idle.
 IDLE = 60.0
-#: Seconds for which what a refused client still sends is thrown away, so that it reads the answer.
+#: Seconds during which input of a refused client is discarded, so that it can read the answer.
 _LINGER = 2.0
 
 
@@ -36,9 +36,9 @@ class Connection(asyncio.Protocol):
     Parameters
     ----------
     app : Application
-        What answers.
+        The application that answers.
     connections : set
-        All connections; this one is among them while it is open.
+        All open connections; this one adds and removes itself.
     """
 
     def __init__(self, app: Application, connections: set[Connection]) -> None:
@@ -46,24 +46,24 @@ class Connection(asyncio.Protocol):
         self._transport: Any = None
         self._parser: Any = None
         self._client = ""
-        self._request: Request | None = None  # that is being read
+        self._request: Request | None = None  # being read
         self._refused: Answer | None = None
         self._waiting: deque[tuple[Request, Answer | None]] = deque()  # read, not answered
-        self._asked: tuple[Request, Question | None] | None = None  # that is being answered
+        self._asked: tuple[Request, Question | None] | None = None  # being answered
         self._keep = True
         self._ended = False  # nothing more is read
-        self._stuck = False  # the client does not take its answers
+        self._stuck = False  # the client does not read its answers
         self._body: list[bytes] = []
         self._size = 0
         self._url = b""
         self._headers: dict[bytes, bytes] = {}
         self._since = 0.0  # when the current state began
-        self._began = 0.0  # when the request that is being read began; 0 if none is
+        self._began = 0.0  # when the request being read began; 0 if there is none
 
     # What the event loop calls
 
     def connection_made(self, transport: Any) -> None:
-        """Begin, unless there are too many."""
+        """Start a connection, or refuse it if there are too many."""
         self._transport, self._since = transport, monotonic()
         peer = transport.get_extra_info("peername")
         self._client = str(peer[0]) if peer else ""
@@ -74,7 +74,7 @@ class Connection(asyncio.Protocol):
             self._end(refusal(503, f"{self._app.limits.connections} connections are open"))
 
     def connection_lost(self, error: Exception | None) -> None:
-        """Forget everything; what was asked is not answered."""
+        """Clean up; pending requests are not answered."""
         self._connections.discard(self)
         self._app.counters.add("connections", by=-1.0)
         if self._asked is not None:
@@ -91,7 +91,7 @@ class Connection(asyncio.Protocol):
         self._waiting.clear()
 
     def data_received(self, data: bytes) -> None:
-        """Parse what arrived."""
+        """Parse the data received."""
         if self._ended:
             return
         if not self._began:
@@ -99,10 +99,10 @@ class Connection(asyncio.Protocol):
         try:
             self._parser.feed_data(data)
         except (httptools.HttpParserError, httptools.HttpParserUpgrade):
-            self._end(refusal(400, "this is not HTTP/1.1"))  # unless it has ended already
+            self._end(refusal(400, "this is not HTTP/1.1"))  # no effect if it has already ended
 
     def eof_received(self) -> bool:
-        """The client sends no more: answer what it has asked, and end."""
+        """Handle the end of the client's input: answer its pending requests, and end."""
         if self._asked is None and not self._waiting:
             return False
         self._ended = True
@@ -110,29 +110,29 @@ class Connection(asyncio.Protocol):
         return True
 
     def pause_writing(self) -> None:
-        """The client does not take its answers: read no more of its questions."""
+        """Stop reading requests, because the client does not read its answers."""
         self._stuck, self._since = True, monotonic()
         self._transport.pause_reading()
 
     def resume_writing(self) -> None:
-        """Go on."""
+        """Resume reading."""
         self._stuck, self._since = False, monotonic()
         self._transport.resume_reading()
 
     # What the parser calls
 
     def on_message_begin(self) -> None:
-        """A request begins."""
+        """Start a request."""
         self._url, self._headers, self._body, self._size = b"", {}, [], 0
         self._began = self._began or monotonic()
 
     def on_url(self, url: bytes) -> None:
-        """A part of the address."""
+        """Add a part of the URL."""
         self._url += url
         self._count_header(len(url))
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """A header. One that comes twice, where that could be read in two ways, is refused."""
+        """Add a header; duplicates are refused where they would be ambiguous."""
         name = name.lower()
         self._count_header(len(name) + len(value))
         if name in self._headers:
@@ -147,10 +147,10 @@ class Connection(asyncio.Protocol):
             self._end(refusal(431, f"the headers are larger than {_HEADER_BYTES:,} bytes"))
 
     def on_headers_complete(self) -> None:
-        """Decide whether the request is to be answered, before its body is read."""
+        """Decide whether to answer the request, before its body is read."""
         self._size = 0
         if self._parser.should_upgrade():
-            self._end(refusal(400, "this server does not change protocols"))
+            self._end(refusal(400, "this server does not support protocol upgrades"))
         if self._ended:
             return
         path, _, query = self._url.partition(b"?")
@@ -176,7 +176,7 @@ class Connection(asyncio.Protocol):
             self._transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
 
     def on_body(self, body: bytes) -> None:
-        """A part of the body; of a refused request it is thrown away."""
+        """Add a part of the body; that of a refused request is discarded."""
         if self._ended or self._refused is not None:
             return
         self._size += len(body)
@@ -191,7 +191,7 @@ class Connection(asyncio.Protocol):
         self._body.append(body)
 
     def on_message_complete(self) -> None:
-        """The request is complete: answer it, or remember it until those before are answered."""
+        """Answer a complete request, or queue it until earlier ones are answered."""
         request = self._request
         if self._ended or request is None:
             return
@@ -222,9 +222,9 @@ class Connection(asyncio.Protocol):
                 self._asked = request, question
 
     def _respond(self, request: Request, answer: Answer, admitted: bool = True) -> None:
-        """Write the answer to the request that is being answered."""
+        """Write the answer to the current request."""
         if self._asked is None or self._asked[0] is not request:
-            return  # its time was over, or the client has gone
+            return  # it timed out, or the client has gone
         self._asked = None
         if admitted:
             self._release(request)
@@ -250,19 +250,19 @@ class Connection(asyncio.Protocol):
         self._app.log.add(request, answer.status, len(answer.body), seconds)
 
     def _release(self, request: Request) -> None:
-        """An admitted request is not under way any more."""
+        """Count an admitted request as finished."""
         self._app.under_way -= 1
         self._app.counters.add("under_way", by=-1.0)
 
     # Ending
 
     def _end(self, answer: Answer) -> None:
-        """Refuse what is being read, after the requests before it were answered, and end."""
+        """Refuse the request being read, after earlier ones are answered, and end."""
         if self._ended:
             return
         self._ended, self._keep = True, False
         if self._request is not None and self._refused is None:
-            self._release(self._request)  # it was admitted, and is refused after all
+            self._release(self._request)  # it was admitted, but is now refused
         request = self._request or Request("-", b"-", b"", {}, self._client, monotonic())
         self._request, self._began = None, 0.0
         self._waiting.append((request, answer))
@@ -270,21 +270,21 @@ class Connection(asyncio.Protocol):
             self._next()
 
     def _linger(self) -> None:
-        """Close once the client has had time to read: to close at once may destroy the answer."""
+        """Close after the client has had time to read: closing at once may lose the answer."""
         self._ended, self._since = True, monotonic()
         if self._transport.can_write_eof():
             self._transport.write_eof()
         self._app.loop.call_later(_LINGER, self._transport.close)
 
     def look(self, now: float, idle: float) -> None:
-        """End what takes too long. Called now and then.
+        """End what takes too long; called regularly.
 
         Parameters
         ----------
         now : float
-            The time.
+            The current time.
         idle : float
-            Seconds that a connection without a request may stay.
+            Seconds that a connection may stay open without a request.
         """
         seconds = self._app.limits.seconds
         if (self._ended and self._asked is None) or self._stuck:
@@ -306,7 +306,7 @@ class Connection(asyncio.Protocol):
 
     @property
     def idle(self) -> bool:
-        """Whether nothing is asked or answered on it."""
+        """Whether there is no request on the connection."""
         return self._asked is None and not self._began and not self._waiting
 
     def close(self) -> None:
@@ -314,5 +314,5 @@ class Connection(asyncio.Protocol):
         self._transport.close()
 
     def abort(self) -> None:
-        """Close whatever is under way."""
+        """Close the connection, even if requests are in progress."""
         self._transport.abort()

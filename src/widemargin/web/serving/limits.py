@@ -1,4 +1,4 @@
-"""How much a request may take."""
+"""The limits of requests."""
 
 from __future__ import annotations
 
@@ -7,22 +7,22 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Limits:
-    """What one request, and all of them together, may take. What is more is refused.
+    """Limits of one request and of all together; what exceeds them is refused.
 
     Attributes
     ----------
     body : int
         Bytes of a body (413). The default is below the 4 MB that readers parse at a time.
     depth : int
-        How deep JSON may be nested (422). Examples need 4 levels.
+        Nesting depth of JSON (422). Examples need 4 levels.
     rows : int
         Examples in one request (413).
     seconds : float
-        From the first byte of a request to its answer (408 if the request itself is not complete
-        by then, else 503).
+        Time from the first byte of a request to its answer (408 if the request itself is not
+        complete by then, else 503).
     concurrent : int
-        Requests under way in one process (429). At 5,000 requests per second, the last of 128 waits
-        for 26 ms.
+        Concurrent requests in one process (429). At 5,000 requests per second, the last of 128
+        waits for 26 ms.
     connections : int
         Connections to one process (503).
     """

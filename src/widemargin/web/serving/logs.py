@@ -1,4 +1,4 @@
-"""One line of JSON per request, written a round of the event loop at a time."""
+"""The request log: one line of JSON per request, written once per event-loop iteration."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import time
 
 from widemargin.web.serving.messages import Request
 
-#: Lines that are written at once: they stay below 4,096 bytes, up to which a pipe keeps apart what
-#: several processes write.
+#: The largest number of lines to write at once. They stay below 4,096 bytes, up to which writes of
+#: several processes to a pipe are not interleaved.
 _TOGETHER = 10
 
 
@@ -20,9 +20,9 @@ class RequestLog:
     Parameters
     ----------
     loop : event loop
-        Its next round writes what was logged in this one.
+        The event loop; its next iteration writes what was logged in this one.
     file : int or None
-        The file descriptor; None writes nothing.
+        The file descriptor; None to write nothing.
     """
 
     def __init__(self, loop: asyncio.AbstractEventLoop, file: int | None) -> None:
@@ -61,5 +61,5 @@ class RequestLog:
         if text and self._file is not None:
             try:
                 os.write(self._file, text.encode("utf-8", "replace"))
-            except OSError:  # nobody reads the log any more
+            except OSError:  # the reader of the log has gone
                 self._file = None

@@ -1,4 +1,4 @@
-"""Requests and answers, whatever carries them."""
+"""Requests and answers, independent of the transport."""
 
 from __future__ import annotations
 
@@ -15,43 +15,43 @@ _ID = re.compile(rb"[A-Za-z0-9_.:-]{1,64}")
 _HEADS = {
     status.value: f"HTTP/1.1 {status.value} {status.phrase}\r\n".encode() for status in HTTPStatus
 }
-#: On every answer: it is what it says it is, and no cache keeps it.
+#: Headers of every answer: browsers must not guess its type, and no cache may store it.
 _ALWAYS = b"x-content-type-options: nosniff\r\ncache-control: no-store\r\n"
 _numbers = itertools.count(1)
 _prefix = [secrets.token_hex(4)]
 
 
 def new_prefix() -> None:
-    """Make the request ids of this process differ from those of all others."""
+    """Make the request ids of this process different from those of all others."""
     _prefix[0] = secrets.token_hex(4)
 
 
 def request_id(given: bytes) -> str:
-    """The id of a request: the client's, if it is a plain one, or a new one."""
+    """The id of a request: the client's, if it is well-formed, else a new one."""
     if given and _ID.fullmatch(given):
         return given.decode()
     return f"{_prefix[0]}-{next(_numbers):x}"
 
 
 class Request:
-    """A request: complete, except that its body may still be arriving.
+    """A request, complete except that its body may still be arriving.
 
     Attributes
     ----------
     method : str
-        Such as POST.
+        The method, such as POST.
     path, query : bytes
-        The parts of its address.
+        The parts of the URL.
     headers : dict
-        The headers, by their names in small letters.
+        The headers, by lower-case name.
     body : bytes
         The body.
     client : str
-        The address of whoever asks.
+        The address of the client.
     began : float
-        When its first byte arrived, by the monotonic clock.
+        When the first byte arrived, by the monotonic clock.
     id : str
-        What its log line and its answer call it.
+        The id in the log line and in the answer.
     """
 
     __slots__ = (
@@ -75,7 +75,7 @@ class Request:
 
 
 class Answer:
-    """A status, a body, and the headers beside the usual ones."""
+    """A status, a body, and headers besides the usual ones."""
 
     __slots__ = ("body", "content_type", "headers", "status")
 
@@ -99,11 +99,11 @@ class Answer:
         Parameters
         ----------
         request : Request or None
-            What is answered, if that much is known.
+            The request, if it is known.
         close : bool
-            Whether the connection ends with it.
+            Whether the connection closes after the answer.
         head : bool
-            Whether only the headers are wanted.
+            Whether to send only the headers.
         """
         parts = [
             _HEADS[self.status],
@@ -120,7 +120,7 @@ class Answer:
 
 
 def refusal(status: int, message: str, request: Request | None = None, **more: Any) -> Answer:
-    """An answer that says in one line why there is no other."""
+    """An error answer, with the reason in one line."""
     told = {"error": message, **more}
     if request is not None:
         told["id"] = request.id

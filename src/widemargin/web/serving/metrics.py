@@ -1,4 +1,4 @@
-"""Counters of all processes, in memory that they share, and Prometheus' text of them."""
+"""Counters of all processes, in shared memory, and their Prometheus text format."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import mmap
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 
-#: What a request asked for.
+#: The routes of requests.
 ROUTES = (
     "predict",
     "explain",
@@ -20,8 +20,8 @@ ROUTES = (
 )
 #: The statuses that the server answers with.
 STATUSES = (200, 400, 401, 403, 404, 405, 408, 413, 415, 422, 429, 431, 500, 503)
-#: Upper edges of the histogram of seconds: in steps of about 2.5, from what the fastest answer
-#: takes to about the time limit.
+#: Upper edges of the histogram of seconds, in factors of about 2.5, from the time of the fastest
+#: answer to about the time limit.
 EDGES = (
     0.00025,
     0.0005,
@@ -41,26 +41,26 @@ EDGES = (
 )
 _PLAIN = ("batches", "batch_examples", "under_way", "connections", "seconds_sum")
 _HELP = {
-    "requests_total": ("counter", "Requests by what they asked for and the status of the answer."),
-    "examples_total": ("counter", "Examples that were predicted, by model."),
-    "batches_total": ("counter", "Blocks of examples that were given to compiled code."),
-    "batch_examples_total": ("counter", "Examples in these blocks."),
-    "requests_under_way": ("gauge", "Requests that are being read or answered."),
+    "requests_total": ("counter", "Requests by route and status of the answer."),
+    "examples_total": ("counter", "Examples predicted, by model."),
+    "batches_total": ("counter", "Batches of examples passed to compiled code."),
+    "batch_examples_total": ("counter", "Examples in these batches."),
+    "requests_under_way": ("gauge", "Requests being read or answered."),
     "connections": ("gauge", "Open connections."),
-    "request_seconds": ("histogram", "Seconds from the first byte of a question to its answer."),
-    "model_info": ("gauge", "The models that are served, and the digests of their files."),
-    "takeovers_total": ("counter", "How often models were replaced by those of new files."),
-    "workers": ("gauge", "Processes that answer."),
+    "request_seconds": ("histogram", "Seconds from the first byte of a request to its answer."),
+    "model_info": ("gauge", "The served models, and the digests of their files."),
+    "takeovers_total": ("counter", "Times that models were replaced because their files changed."),
+    "workers": ("gauge", "Worker processes."),
 }
 
 
 class Counters:
-    """Numbers that several processes add up, each in cells of its own.
+    """Counters of several processes, each of which writes to its own cells.
 
     Parameters
     ----------
     slots : int
-        How many processes there may be at a time.
+        The largest number of processes at a time.
     models : sequence of str
         The names of the models.
     """
@@ -86,17 +86,17 @@ class Counters:
         self._place[key] = len(self._place)
 
     def take_slot(self, number: int) -> None:
-        """Count in the cells of this process from now on; what is open is that of the last one."""
+        """Count in the cells of this process from now on, and reset the gauges left in them."""
         self._first = (number % self._slots) * self._width
         for name in ("under_way", "connections"):
             self._cells[self._first + self._place[name,]] = 0.0
 
     def add(self, *key: str, by: float = 1.0) -> None:
-        """Add to a number."""
+        """Add to a counter."""
         self._cells[self._first + self._place[key]] += by
 
     def answered(self, route: str, status: int, seconds: float) -> None:
-        """Count an answer, and how long a question took."""
+        """Count an answer, and the time of a prediction or explanation."""
         cells, first = self._cells, self._first
         cells[first + self._place["requests", route, str(status)]] += 1.0
         if route in ("predict", "explain"):
@@ -104,19 +104,19 @@ class Counters:
             cells[first + self._place["seconds_sum",]] += seconds
 
     def total(self, *key: str) -> float:
-        """A number, added up over all processes."""
+        """A counter, summed over all processes."""
         at = self._place[key]
         return sum(self._cells[slot * self._width + at] for slot in range(self._slots))
 
     def text(self, info: Iterable[tuple[str, str, str]], takeovers: int, workers: int) -> str:
-        """Everything in Prometheus' text format.
+        """All counters in Prometheus' text format.
 
         Parameters
         ----------
         info : iterable of (name, digest, learner)
-            The models that are served.
+            The served models.
         takeovers, workers : int
-            How often models were replaced; how many processes answer.
+            The number of times models were replaced, and the number of workers.
         """
         lines: list[str] = []
 
@@ -163,6 +163,6 @@ class Counters:
 
 
 def _quoted(name: str) -> str:
-    """A label's value, escaped as the format asks."""
+    """A label's value, escaped as the format requires."""
     escaped = name.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
     return f'"{escaped}"'

@@ -1,4 +1,4 @@
-"""The OpenAPI document: what can be asked, how, and what is answered."""
+"""The OpenAPI document, which describes requests and answers."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from widemargin import __version__
 from widemargin.web.serving.limits import Limits
 
 _ERRORS = {
-    "400": "This is not HTTP, or a header occurs twice.",
-    "401": "A token is needed, or is not known.",
+    "400": "The request is not HTTP, or a header occurs twice.",
+    "401": "A token is required, or the token is not valid.",
     "403": "The Host or Origin is not this server's.",
     "404": "There is no such model.",
     "408": "The request was not complete in time.",
-    "413": "The body is too large, or holds too many examples.",
+    "413": "The body is too large, or has too many examples.",
     "415": "The Content-Type is not one that the model reads.",
     "422": "The body cannot be read: line and column say where.",
-    "429": "Too many requests are under way. Try again.",
-    "503": "The server has no time for this, or is about to end. Try again.",
+    "429": "There are too many concurrent requests. Try again.",
+    "503": "The server is overloaded or shutting down. Try again.",
 }
 
 
@@ -25,13 +25,13 @@ def _option(name: str, kind: str, told: str) -> dict[str, Any]:
     return {"name": name, "in": "query", "description": told, "schema": {"type": kind}}
 
 
-#: What can be asked of a prediction, and of an explanation.
+#: The options of predictions and of explanations.
 _BESIDE = [
-    _option("scores", "boolean", "Tell the scores, or margins, too."),
-    _option("proba", "boolean", "Tell the probabilities, too."),
+    _option("scores", "boolean", "Whether to return the scores, or margins, too."),
+    _option("proba", "boolean", "Whether to return the probabilities, too."),
 ]
 _EXPLAINED = [
-    _option("top", "integer", "How many features to tell."),
+    _option("top", "integer", "Number of features to return."),
     _option("token", "integer", "Taggers and parsers: the word, counted from 1."),
 ]
 
@@ -42,9 +42,9 @@ def describe_api(models: list[dict[str, Any]], limits: Limits) -> dict[str, Any]
     Parameters
     ----------
     models : list of dict
-        What `Served.describe` says of each.
+        The result of `Served.describe` for each.
     limits : Limits
-        How much may be asked.
+        The limits of requests.
     """
     ask = (
         f"At most {limits.body:,} bytes and {limits.rows:,} examples; answered within"
@@ -52,8 +52,8 @@ def describe_api(models: list[dict[str, Any]], limits: Limits) -> dict[str, Any]
     )
     paths: dict[str, Any] = {
         "/models": _get("The models, their classes and what they read."),
-        "/healthz": _get("Whether the process lives."),
-        "/readyz": _get("Whether it takes requests."),
+        "/healthz": _get("Whether the process is alive."),
+        "/readyz": _get("Whether it accepts requests."),
         "/metrics": _get("Counters in Prometheus' text format.", "text/plain"),
     }
     for model in models:
@@ -88,7 +88,7 @@ def describe_api(models: list[dict[str, Any]], limits: Limits) -> dict[str, Any]
 
 
 def _named(*more: str) -> dict[str, Any]:
-    """The schema of an answer, which names the model and its digest."""
+    """The schema of an answer, which includes the model and its digest."""
     texts = {name: {"type": "string"} for name in ("model", "digest")}
     return {
         "type": "object",

@@ -1,4 +1,4 @@
-"""The page to try a model by hand. It loads nothing from elsewhere, and is the same for all."""
+"""The page for trying models by hand; it loads nothing from other hosts."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from importlib.resources import files
 
 from widemargin.web.serving.messages import Answer
 
-#: Scripts and styles from here only, no frames, no forms, nothing inline: even if a model's answer
-#: were taken for HTML by mistake, nothing in it would run.
+#: Scripts and styles from this server only, no frames, no forms, nothing inline: even if a model's
+#: answer were taken for HTML by mistake, nothing in it would run.
 _POLICY = (
     b"default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:;"
     b" base-uri 'none'; form-action 'none'; frame-ancestors 'none'"

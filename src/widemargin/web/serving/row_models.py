@@ -1,4 +1,4 @@
-"""What asks a model of rows, by what its examples are."""
+"""Choosing how a model of rows is served, by the kind of its examples."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from widemargin.web.serving.vector_models import NamedModel, VectorsModel
 
 
 def rows_model(path: str, model: Any) -> Askable:
-    """What asks a model of rows, by what its examples are."""
+    """Wrap a model of rows for serving, by the kind of its examples."""
     encoder: Any = model.encoder
     kernel = getattr(model, "kernel", None)
     if kernel is not None and kernel.on_objects:
         if kernel.function is None:
             raise DataError(
-                f"{path}: its kernel is the function {kernel.called!r}, which a file cannot hold:"
-                " it can be asked in Python only"
+                f"{path}: its kernel is the function {kernel.called!r}, which a file cannot store:"
+                " use the model in Python"
             )
         return StringsModel(model)
     if model.by_name:

@@ -1,4 +1,4 @@
-"""A linear or kernel model as the server asks it, whatever its examples are."""
+"""Serving linear and kernel models, whatever their examples are."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from widemargin.models.multilabel import MultilabelModel
 from widemargin.web.serving.askable import Askable, Want, only_chunk, only_one, plain_json, told
 from widemargin.web.serving.bodies import SOURCE, Examples
 
-#: More reasons than any text has; the strongest are told, all are needed to mark the text.
+#: More reasons than any text has: only the strongest are returned, but highlighting needs all.
 _ALL = 1 << 30
 
 
 class RowsModel(Askable):
-    """A linear or kernel model. Subclasses say what its examples are."""
+    """A linear or kernel model; subclasses read its examples."""
 
     def __init__(self, model: Any) -> None:
         super().__init__(model)
@@ -42,11 +42,11 @@ class RowsModel(Askable):
         raise NotImplementedError
 
     def encoder(self) -> Any:
-        """What makes rows of raw examples; None if they are rows."""
+        """The encoder of raw examples; None if they are rows."""
         return self.model.encoder
 
     def rows(self, raw: Any) -> Any:
-        """Raw examples as the model takes them."""
+        """Encode raw examples for the model."""
         encoder, model = self.encoder(), self.model
         if encoder is None or isinstance(raw, Rows):
             return raw
@@ -105,11 +105,11 @@ class RowsModel(Askable):
         return self.rows(raw)
 
     def marks(self, examples: Examples, reasons: list[dict[str, Any]]) -> dict[str, Any]:
-        """Which parts of the input decided, for a page to mark."""
+        """The parts of the input that decided, for highlighting."""
         return {}
 
     def describe(self) -> dict[str, Any]:
-        """What a client has to know."""
+        """Describe the model for clients."""
         model = self.model
         return {
             **super().describe(),
@@ -119,7 +119,7 @@ class RowsModel(Askable):
         }
 
     def _chunk(self, body: bytes, parse: Parse) -> Chunk:
-        """Lines of a body as a reader of files reads them."""
+        """Read the lines of a body with a file reader."""
         if body and not body.endswith(b"\n"):
             body += b"\n"
         blocks = lines_of(io.BytesIO(body), SOURCE, len(body) + 1)  # in one piece
@@ -132,7 +132,7 @@ def _packer(n: int) -> Any:
 
 
 def pack_numbers(row: list[Any], where: str) -> bytes:
-    """Numbers as bytes; an error names the first that is none."""
+    """Pack numbers as bytes; an error names the first value that is not a number."""
     try:
         return _packer(len(row))(*row)
     except (struct.error, OverflowError, TypeError):
@@ -145,7 +145,7 @@ def pack_numbers(row: list[Any], where: str) -> bytes:
 
 
 def say(value: Any) -> str:
-    """A JSON value in an error message."""
+    """Describe a JSON value for an error message."""
     kinds = {dict: "an object", list: "a list", type(None): "null", bool: "a boolean"}
     if type(value) in kinds:
         return kinds[type(value)]
@@ -153,13 +153,13 @@ def say(value: Any) -> str:
 
 
 def check_finite(values: np.ndarray) -> None:
-    """Refuse 1e999, which JSON allows and no model takes."""
+    """Refuse numbers such as 1e999, which JSON allows but no model takes."""
     if not np.isfinite(values).all():
         raise DataError(f"{SOURCE}: a number is too large for a float")
 
 
 def one_or_many(value: Any, is_one: Any, wanted: str) -> tuple[list[Any], bool]:
-    """Examples from a JSON value that is one of them, or a list of some."""
+    """Read examples from a JSON value that is one example or a list of them."""
     if is_one(value):
         return [value], True
     if not isinstance(value, list):

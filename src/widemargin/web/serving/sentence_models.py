@@ -1,4 +1,4 @@
-"""Taggers and parsers as the server asks them."""
+"""Serving taggers and parsers."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from widemargin.web.serving.bodies import SOURCE, Examples, Refused
 
 
 class SentenceModel(Askable):
-    """A model of sentences. A sentence is a dict of columns: the words, and what is beside them."""
+    """A model of sentences. A sentence is a dict of columns: the words, and further columns."""
 
     formats = ("jsonl", "text", "conll", "conllu")
 
     @property
     def beside(self) -> tuple[str, ...]:
-        """The columns that the model needs beside the words."""
+        """The columns that the model needs besides the words."""
         raise NotImplementedError
 
     @property
@@ -38,7 +38,7 @@ class SentenceModel(Askable):
         return bool(self.numbers) or any(name.endswith(":") for name in self.beside)
 
     def from_json(self, value: Any) -> Examples:
-        """A sentence: a string, a list of words, or an object of columns; or a list of such."""
+        """Read a sentence (string, list of words, or object of columns), or a list of them."""
         if self._is_one(value):
             return Examples("sentences", [self._columns(value, "")], 1, True)
         if not isinstance(value, list):
@@ -57,11 +57,11 @@ class SentenceModel(Askable):
         return isinstance(value, list) and all(isinstance(item, token) for item in value)
 
     def _columns(self, value: Any, where: str) -> Any:
-        """A sentence as columns, or as it came if its tokens are dicts of features."""
+        """A sentence as columns, or unchanged if its tokens are dicts of features."""
         if self._by_features:
             if isinstance(value, (dict, str)):
-                raise DataError(f"{SOURCE}: {where}a sentence is a list of objects of features")
-            feature_columns([value], self.beside, self.numbers)  # an error if it cannot be read
+                raise DataError(f"{SOURCE}: {where}a sentence must be a list of feature objects")
+            feature_columns([value], self.beside, self.numbers)  # raises if it cannot be read
             return value
         if isinstance(value, str):
             value = value.split()
@@ -77,20 +77,20 @@ class SentenceModel(Askable):
                 )
             found[name] = cells
         if len(set(map(len, found.values()))) > 1:
-            raise DataError(f"{SOURCE}: {where}the columns are not equally long")
+            raise DataError(f"{SOURCE}: {where}the columns have different lengths")
         for cells in found.values():
             _check_unicode(cells, where)
         return found
 
     def from_body(self, body: bytes, format: str) -> Examples:
-        """Sentences as the readers of files read them."""
+        """Read sentences with the file readers."""
         file = io.BytesIO(body)
         file.name = SOURCE
         corpus = read_conll(file, format=format)
         if not len(corpus):
             raise DataError(f"{SOURCE}: there are no sentences")
         for name in self.beside:
-            corpus.column(name)  # an error if there is none
+            corpus.column(name)  # raises if there is none
         return Examples("", [corpus], len(corpus), False)
 
     def corpus(self, form: str, items: list[Any]) -> Corpus:
@@ -110,7 +110,7 @@ class SentenceModel(Askable):
         return corpus
 
     def check(self, want: Want) -> None:
-        """Refuse what this model cannot tell."""
+        """Refuse requests for what this model does not provide."""
 
     def sample(self) -> Any:
         """A sentence."""
@@ -121,11 +121,11 @@ class SentenceModel(Askable):
         return {"word": words, **{name: ["_"] * len(words) for name in self.beside}}
 
     def describe(self) -> dict[str, Any]:
-        """What a client has to know."""
+        """Describe the model for clients."""
         return {**super().describe(), "columns": ["word", *self.beside]}
 
     def _place(self, size: int, token: int | None, margins: np.ndarray) -> int:
-        """The word to explain: the one asked for, counted from 1, or the least certain."""
+        """The word to explain: the requested one, counted from 1, or the least certain."""
         if token is None:
             return int(np.argmin(margins))
         if not 1 <= token <= size:
@@ -189,7 +189,7 @@ class TaggerAsked(SentenceModel):
         }
 
     def describe(self) -> dict[str, Any]:
-        """What a client has to know."""
+        """Describe the model for clients."""
         return {**super().describe(), "classes": self.model.shown_tags, "probabilities": True}
 
 
@@ -223,7 +223,7 @@ class ParserAsked(SentenceModel):
         ]
 
     def check(self, want: Want) -> None:
-        """Refuse what this model cannot tell."""
+        """Refuse requests for what this model does not provide."""
         if want.proba:
             raise Refused(422, "a parser has no probabilities; ask for scores instead")
 
@@ -245,5 +245,5 @@ class ParserAsked(SentenceModel):
         }
 
     def describe(self) -> dict[str, Any]:
-        """What a client has to know."""
+        """Describe the model for clients."""
         return {**super().describe(), "classes": self.model.labels, "probabilities": False}

@@ -1,4 +1,4 @@
-"""The models that are served: reading them from their files, and noticing new ones."""
+"""Served models: loading them from files, and detecting replaced files."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ _DIGEST_BYTES = 32
 
 @dataclass(frozen=True)
 class Served:
-    """A model that answers.
+    """A served model.
 
-    It never changes: a file that was replaced is another one of these.
+    It never changes: a replaced file becomes another object.
 
     Attributes
     ----------
     name : str
-        What clients call it: the name of its file without the ending.
+        The name for clients: that of the file without its extension.
     path : str
-        Its file.
+        The file.
     digest : str
-        The SHA-256 of its file's content, in hexadecimal digits, as the file itself has it.
+        The SHA-256 of the file's content in hexadecimal digits, as stored in the file itself.
     version : tuple
-        What tells whether the file was replaced.
+        The version of the file, to detect that it was replaced.
     asked : Askable
         The model.
     """
@@ -46,12 +46,12 @@ class Served:
     asked: Askable
 
     def describe(self) -> dict[str, Any]:
-        """What a client has to know."""
+        """Describe the model for clients."""
         return {"name": self.name, "digest": self.digest, **self.asked.describe()}
 
 
 def version_of(path: str) -> tuple[int, ...]:
-    """What changes when a file is replaced or written to; () if there is none."""
+    """A tuple that changes when a file is replaced or written to; () if there is no file."""
     try:
         found = os.stat(path)
     except OSError:
@@ -60,7 +60,7 @@ def version_of(path: str) -> tuple[int, ...]:
 
 
 def name_of(path: str) -> str:
-    """What clients call the model of a file.
+    """The name of the model of a file for clients.
 
     >>> name_of("models/spam.v2.wm")
     'spam.v2'
@@ -69,21 +69,21 @@ def name_of(path: str) -> str:
 
 
 def load_served(path: str, name: str) -> Served:
-    """Read a model, and ask it once, so that the first request need not wait for anything."""
+    """Load a model and warm it up, so that the first request is fast."""
     version = version_of(path)
     arrays, about = read_model_file(path)
     with open(path, "rb") as file:
         file.seek(-_DIGEST_BYTES, os.SEEK_END)
         digest = file.read().hex()
     if version_of(path) != version:
-        raise ModelFileError(f"{path}: was replaced while it was read; it is read again later")
+        raise ModelFileError(f"{path}: was replaced while it was read; it will be read again")
     served = Served(name, path, digest, version, askable(path, arrays, about))
     served.asked.warm_up()
     return served
 
 
 def askable(path: str, arrays: dict[str, Any], about: dict[str, Any]) -> Askable:
-    """The model in a file's content, as the server asks it."""
+    """Restore the model from a file's content and wrap it for serving."""
     learner = about.get("learner")
     if learner == "Tagger":
         from widemargin.structured.tagger.model import TaggerModel
@@ -103,15 +103,15 @@ def askable(path: str, arrays: dict[str, Any], about: dict[str, Any]) -> Askable
         return AnnotatorAsked(restore(path, arrays, about, AnnotatorModel.of))
     if learner in ("Lemmatizer", "Morphologizer"):
         raise DataError(
-            f"{path}: a {learner.lower()} is not served, because it needs tags: serve an annotator"
+            f"{path}: a {learner.lower()} cannot be served, as it needs tags: serve an annotator"
         )
     if learner == "StructuredPerceptron":
-        raise DataError(f"{path}: is a model of a task that is written in Python: load it there")
+        raise DataError(f"{path}: is a model of a task written in Python: load it in Python")
     return rows_model(path, model_of(path, arrays, about))
 
 
 def named_paths(paths: Sequence[str]) -> dict[str, str]:
-    """The files by what clients call their models; two of one name are refused."""
+    """The files by the names of their models; duplicate names are refused."""
     found: dict[str, str] = {}
     for path in paths:
         name = name_of(path)

@@ -1,8 +1,8 @@
-"""The process that reads models, starts the processes that answer, and replaces both.
+"""The process that loads models, starts workers, and replaces both.
 
-Workers are forked from it, so that they share the memory of the models, what was computed from them
-included. When a file changes, its model is read here, while the workers go on; new workers take
-over the listening socket, and the old ones answer what they have begun.
+Workers are forked from it, so that they share the memory of the models and of everything computed
+from them. When a file changes, its model is loaded here while the workers continue; new workers
+then take over the listening socket, and the old ones finish their requests.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ from widemargin.web.serving.metrics import Counters
 from widemargin.web.serving.served import Served, load_served, version_of
 from widemargin.web.serving.worker import RETIRE, STOP, ServeSettings, Worker
 
-#: Seconds between looks at the files.
+#: Seconds between checks of the files.
 _LOOK = 0.5
-#: Seconds that new workers have to begin.
+#: Seconds that new workers have to start.
 _BEGIN = 30.0
-#: A worker that ends sooner than this is not started again at once.
+#: A worker that ends within this many seconds is not restarted at once.
 _SHORT = 1.0
-#: Generations of workers that may overlap: a retired one ends within seconds.
+#: The number of generations of workers that may overlap; retired ones end within seconds.
 _GENERATIONS = 4
-#: What ends the server: a command, Ctrl-C, and a terminal that is closed.
+#: Signals that stop the server: from kill, Ctrl-C, and closing the terminal.
 _ENDS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 _SIGNALS = (*_ENDS, signal.SIGCHLD)
 
@@ -43,38 +43,38 @@ class Supervisor:
     Parameters
     ----------
     paths : dict
-        The files, by what clients call their models.
+        The files, by the names of their models.
     settings : ServeSettings
-        How to serve.
+        The settings of the server.
     """
 
     def __init__(self, paths: Mapping[str, str], settings: ServeSettings) -> None:
         self._settings = settings
         self._models = [load_served(path, name) for name, path in paths.items()]
         self._counters = Counters(_GENERATIONS * settings.workers, list(paths))
-        self._workers: dict[int, int] = {}  # their numbers, by process
+        self._workers: dict[int, int] = {}  # worker numbers, by process
         self._retired: set[int] = set()
         self._began: dict[int, float] = {}
         self._generation = 0
         self._bad: dict[str, tuple[int, ...]] = {}  # versions of files that could not be read
-        self._changed: dict[str, tuple[int, ...]] = {}  # versions that were seen once
+        self._changed: dict[str, tuple[int, ...]] = {}  # versions that were seen only once so far
 
     @property
     def models(self) -> list[Served]:
-        """The models that are served."""
+        """The served models."""
         return self._models
 
     def run(self, listening: socket.socket) -> int:
-        """Serve until a signal; returns it."""
+        """Serve until a signal, and return it."""
         before = signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
         try:
             gc.collect()
-            gc.freeze()  # so that looking for garbage does not copy what is shared
+            gc.freeze()  # so that garbage collection does not copy shared memory
             if not self._start_all(listening):
-                raise DataError("the processes that answer ended at once; see above")
+                raise DataError("the worker processes ended at once; see above")
             return self._watch(listening)
         finally:
-            listening.close()  # nobody else is accepted, so nobody waits in vain
+            listening.close()  # so that no new client waits in vain
             self._stop_all()
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
@@ -90,7 +90,7 @@ class Supervisor:
     # Workers
 
     def _start_all(self, listening: socket.socket) -> bool:
-        """Start a generation of workers; returns whether all of them began."""
+        """Start a generation of workers; return whether all of them started."""
         count = self._settings.workers
         base = (self._generation % _GENERATIONS) * count
         reads = dict(self._start(listening, base + number) for number in range(count))
@@ -99,7 +99,7 @@ class Supervisor:
         began = True
         while waiting and began and time.monotonic() < until:
             for end in select.select(list(waiting), [], [], _LOOK)[0]:
-                began = began and os.read(end, 1) == b"1"  # nothing, if it has ended
+                began = began and os.read(end, 1) == b"1"  # empty if the worker has ended
                 waiting.discard(end)
         for end in reads.values():
             os.close(end)
@@ -112,7 +112,7 @@ class Supervisor:
         return True
 
     def _start(self, listening: socket.socket, number: int) -> tuple[int, int]:
-        """Start a worker; returns its process, and where it tells that it has begun."""
+        """Start a worker; return its process, and the pipe on which it reports its start."""
         read, write = os.pipe()
         sys.stdout.flush()
         sys.stderr.flush()
@@ -125,7 +125,7 @@ class Supervisor:
         return process, read
 
     def _be_worker(self, listening: socket.socket, number: int, write: int) -> None:
-        """Serve in this process, which ends here."""
+        """Serve in this process; never returns."""
         code = 1
         try:
             signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
@@ -142,7 +142,7 @@ class Supervisor:
             os._exit(code)
 
     def _reap(self, listening: socket.socket) -> None:
-        """Replace workers that have ended without being told to."""
+        """Replace workers that ended unexpectedly."""
         while self._began:
             try:
                 process, status = os.waitpid(-1, os.WNOHANG)
@@ -164,7 +164,7 @@ class Supervisor:
             os.close(read)
 
     def _stop_all(self) -> None:
-        """Tell all workers to finish; end those that do not."""
+        """Tell all workers to finish, and kill those that do not."""
         processes = {*self._workers, *self._retired}
         for process in processes:
             _kill(process, STOP)
@@ -179,14 +179,14 @@ class Supervisor:
     # Files
 
     def _look_at_files(self, listening: socket.socket) -> None:
-        """Take over models whose files were replaced."""
+        """Load models whose files were replaced."""
         fresh = []
         for served in self._models:
             version = version_of(served.path)
             if version in ((), served.version, self._bad.get(served.path)):
                 continue
             if self._changed.get(served.path) != version:
-                self._changed[served.path] = version  # it may still be written to: look again
+                self._changed[served.path] = version  # may still be written to: check again
                 continue
             try:
                 fresh.append(load_served(served.path, served.name))
@@ -216,7 +216,7 @@ class Supervisor:
         self._tell(event="models taken over", models=told)
 
     def _tell(self, **told: Any) -> None:
-        """Log what happened."""
+        """Log an event."""
         if self._settings.log is not None:
             shown = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
             os.write(self._settings.log, (json.dumps({"time": shown, **told}) + "\n").encode())

@@ -1,4 +1,4 @@
-"""Models of tables as the server asks them."""
+"""Serving models of tables."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class TableModel(RowsModel):
         self._columns = [column.name for column in self._schema.columns]
 
     def from_json(self, value: Any) -> Examples:
-        """An object from column to cell, or a list of such; an absent cell is missing."""
+        """Read an object from column to cell, or a list of them; absent cells are missing."""
         items, one = one_or_many(
             value, lambda item: isinstance(item, dict), "an object from column to cell"
         )
@@ -53,11 +53,11 @@ class TableModel(RowsModel):
                 raise DataError(f"{SOURCE}: the cell of {name!r} is {say(cell)}")
 
     def from_lines(self, body: bytes, limits: Limits) -> Examples:
-        """Objects, as the reader of files reads them."""
+        """Read objects with the file reader."""
         return self.from_body(body, "jsonl")
 
     def from_body(self, body: bytes, format: str) -> Examples:
-        """A table, as the reader of files reads it."""
+        """Read a table with the file reader."""
         assert is_table(format)
         whole = len(body) + 1  # in one piece
         chunk = only_chunk(list(read_table(io.BytesIO(body), SOURCE, format, self._reading, whole)))
@@ -72,7 +72,7 @@ class TableModel(RowsModel):
         return chunk.raw
 
     def to_explain(self, raw: Any) -> Any:
-        """The table itself: names of words are found in it."""
+        """The table itself if it has texts, because the names of words are found in it."""
         return raw if self.model.encoder.text is not None else self.rows(raw)
 
     def marks(self, examples: Examples, reasons: list[dict[str, Any]]) -> dict[str, Any]:
@@ -87,7 +87,7 @@ class TableModel(RowsModel):
         return {"columns": shares}
 
     def describe(self) -> dict[str, Any]:
-        """What a client has to know."""
+        """Describe the model for clients."""
         columns = [{"name": column.name, "kind": column.kind} for column in self._schema.columns]
         return {**super().describe(), "columns": columns}
 

@@ -1,4 +1,4 @@
-"""Tokenizers and annotators as the server asks them."""
+"""Serving tokenizers and annotators."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class TokenizerAsked(Askable):
             raise DataError(f"{SOURCE}:{line}: the text is not UTF-8") from None
 
     def answer(self, form: str, items: list[Any], want: Want) -> list[str]:
-        """The sentences of each text: their words, tokens, and where these are in the text."""
+        """The sentences of each text: their words, and their tokens with positions in the text."""
         return [plain_json({"sentences": self._sentences(text)}) for text in items]
 
     def _sentences(self, text: str) -> list[dict[str, Any]]:
@@ -48,12 +48,12 @@ class TokenizerAsked(Askable):
         ]
 
     def check(self, want: Want) -> None:
-        """Refuse what this model cannot tell."""
+        """Refuse requests for what this model does not provide."""
         if want.proba or want.scores:
             raise Refused(422, f"{self.called} has neither scores nor probabilities")
 
     def explain(self, examples: Examples, top: int, token: int | None) -> dict[str, Any]:
-        """Nothing is explained."""
+        """Refuse to explain."""
         raise Refused(422, f"{self.called} does not explain its sentences")
 
     def sample(self) -> str:
@@ -62,7 +62,7 @@ class TokenizerAsked(Askable):
 
 
 class AnnotatorAsked(TokenizerAsked):
-    """An annotator. An example is a whole text; the answer is its sentences with everything."""
+    """An annotator. An example is a whole text; the answer is its annotated sentences."""
 
     kind = "texts to annotate"
     called = "an annotator"

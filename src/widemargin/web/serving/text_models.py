@@ -1,4 +1,4 @@
-"""Models of texts, of strings, and of Vowpal Wabbit's lines as the server asks them."""
+"""Serving models of texts, of strings, and of lines in Vowpal Wabbit's format."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class TextModel(RowsModel):
         return isinstance(item, str)
 
     def from_json(self, value: Any) -> Examples:
-        """A string, or an object with the member "text"; or a list of such."""
+        """Read a string or an object with the member "text", or a list of them."""
         items, one = one_or_many(value, self._is_text, 'a string, or an object with a "text"')
         texts = []
         for item in items:
@@ -62,7 +62,7 @@ class TextModel(RowsModel):
         return Texts(np.frombuffer(b"".join(items), np.uint8), starts, ends)
 
     def to_explain(self, raw: Any) -> Any:
-        """The text itself: the table of names may have had no room for all of its words."""
+        """The text itself, because the stored names may not include all of its words."""
         return raw
 
     def marks(self, examples: Examples, reasons: list[dict[str, Any]]) -> dict[str, Any]:
@@ -77,7 +77,7 @@ class TextModel(RowsModel):
 
     def sample(self) -> Any:
         """A few words."""
-        return {"text": "Write a text here and see what the model says of it."}
+        return {"text": "Write a text here and see what the model says about it."}
 
 
 class VwModel(RowsModel):
@@ -93,7 +93,7 @@ class VwModel(RowsModel):
         )
         for item in items:
             if "\n" in item:
-                raise DataError(f"{SOURCE}: a line of Vowpal Wabbit has a line end in it")
+                raise DataError(f"{SOURCE}: a line of Vowpal Wabbit contains a line break")
         lines = "\n".join(items).encode("utf-8", "replace")
         examples = self.from_body(lines, "vw")
         if examples.n != len(items):
@@ -156,7 +156,7 @@ class StringsModel(RowsModel):
         return list(items)
 
     def encoder(self) -> Any:
-        """Nothing is encoded."""
+        """None: strings are not encoded."""
         return
 
     def other_samples(self) -> dict[str, bytes]:

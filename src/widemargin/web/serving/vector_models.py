@@ -1,4 +1,4 @@
-"""Models of vectors and of named features as the server asks them."""
+"""Serving models of vectors and of named features."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from widemargin.web.serving.rows_asked import (
     say,
 )
 
-#: Columns of a sample vector that are not 0.
+#: The largest number of nonzero columns of a sample vector.
 _FEW = 20
 
 
@@ -43,11 +43,11 @@ class VectorsModel(RowsModel):
             self._columns = {str(name): column for column, name in enumerate(names)}
 
     def encoder(self) -> Any:
-        """Vectors of files are numbered as in the training file, those of arrays from 1."""
+        """The encoder: columns are numbered as in the training file, or from 1 for arrays."""
         return self._numbers
 
     def from_json(self, value: Any) -> Examples:
-        """A list of all numbers, or an object of those that are not zero by their names."""
+        """Read a list of all numbers, an object of the nonzero ones by name, or several."""
         wanted = "a list of numbers, or an object from feature to number,"
         if isinstance(value, dict):
             return self._by_name([value], True)
@@ -79,7 +79,7 @@ class VectorsModel(RowsModel):
             column = self._columns.get(name)
             if column is None:
                 known = ", ".join(list(self._columns)[:5])
-                raise DataError(f"{SOURCE}: there is no feature {name[:40]!r}, but {known}, ...")
+                raise DataError(f"{SOURCE}: there is no feature {name[:40]!r}, only {known}, ...")
             row[column] = value
         return pack_numbers(row, "")
 
@@ -90,7 +90,7 @@ class VectorsModel(RowsModel):
         except (ValueError, OverflowError, TypeError):
             raise DataError(
                 f"{SOURCE}: features are numbered here, as in svmlight files, and one of"
-                f" {', '.join(repr(name[:20]) for name in list(item)[:3])} is no number"
+                f" {', '.join(repr(name[:20]) for name in list(item)[:3])} is not a number"
             ) from None
         if len(indices) and not 0 <= indices[0] <= indices[-1] <= LARGEST_INDEX:
             raise DataError(f"{SOURCE}: an index is not from 0 to {LARGEST_INDEX}")
@@ -100,7 +100,7 @@ class VectorsModel(RowsModel):
         return indices.astype(np.uint32).tobytes(), values
 
     def from_body(self, body: bytes, format: str) -> Examples:
-        """Lines of svmlight, whose labels are not looked at."""
+        """Read lines of svmlight; their labels are ignored."""
         double = self.model.dtype == np.float64
         chunk = self._chunk(body, partial(parse_lines, dtype=np.float64 if double else np.float32))
         return Examples("", [chunk.raw], chunk.n, False)
@@ -154,7 +154,7 @@ class NamedModel(RowsModel):
         self._features = NamedFeatures(model.feature_names or ())
 
     def from_json(self, value: Any) -> Examples:
-        """An object from name to number or string, or a list of such."""
+        """Read an object from name to number or string, or a list of them."""
         items, one = one_or_many(
             value, lambda item: isinstance(item, dict), "an object from name to value"
         )

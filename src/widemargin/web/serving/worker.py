@@ -1,4 +1,4 @@
-"""A process that answers, until it is told to end."""
+"""A worker process, which answers requests until it is told to stop."""
 
 from __future__ import annotations
 
@@ -21,38 +21,39 @@ from widemargin.web.serving.messages import new_prefix
 from widemargin.web.serving.metrics import Counters
 from widemargin.web.serving.served import Served
 
-#: Told to stop: finish what was begun. Told to retire: as well, but leave connections the time to
-#: end by themselves, because others answer here from now on.
+#: STOP: finish the requests in progress. RETIRE: the same, but give connections time to close by
+#: themselves, because new workers have taken over.
 STOP, RETIRE = signal.SIGTERM, signal.SIGUSR1
-#: Seconds between looks at what takes too long.
+#: Seconds between checks for timeouts.
 _LOOK = 0.25
-#: Seconds in which what clients have sent before the end is still read.
+#: Seconds during which input sent before the shutdown is still read.
 _LAST_WORDS = 0.05
-#: Seconds that an idle connection of a retired process stays: its client may be about to ask.
+#: Seconds that an idle connection of a retired process stays open, as its client may be about to
+#: send a request.
 _RETIRED_IDLE = 2.0
-#: New Python objects after which garbage is looked for. Requests make no cycles, and a look at all
-#: objects takes as long as dozens of answers.
+#: The number of new objects that triggers garbage collection. Requests make no cycles, and scanning
+#: all objects takes as long as dozens of answers.
 _OBJECTS = 50_000
 
 
 @dataclass(frozen=True)
 class ServeSettings:
-    """How to serve.
+    """The settings of the server.
 
     Attributes
     ----------
     hosts : Hosts or None
-        The names that requests may ask for; None for any.
+        The host names that requests may use; None for any.
     tokens : Tokens
-        The tokens, if any are needed.
+        The accepted tokens, if tokens are required.
     limits : Limits
-        How much may be asked.
+        The limits of requests.
     workers : int
-        How many processes answer.
+        The number of worker processes.
     wait : float
-        Seconds that a question waits for others.
+        Seconds that a question waits for others to be answered with it.
     grace : float
-        Seconds that requests have to finish when the server ends.
+        Seconds that requests have to finish when the server stops.
     log : int or None
         The file descriptor of the log.
     """
@@ -74,11 +75,11 @@ class Worker:
     models : sequence of Served
         The models.
     settings : ServeSettings
-        How to serve.
+        The settings of the server.
     counters : Counters
-        Where to count.
+        The shared counters.
     takeovers : int
-        How often models were replaced before.
+        The number of times models were replaced before.
     """
 
     def __init__(
@@ -109,7 +110,7 @@ class Worker:
         loop, parent = asyncio.get_running_loop(), os.getppid()
         for told in (STOP, RETIRE):
             loop.add_signal_handler(told, self.tell, told)
-        signal.signal(signal.SIGINT, signal.SIG_IGN)  # the supervisor tells
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # the supervisor handles it
         serving = asyncio.ensure_future(self.serve(listening, ready))
         while not serving.done():
             await asyncio.wait([serving], timeout=_LOOK)
@@ -118,13 +119,13 @@ class Worker:
         serving.result()
 
     def tell(self, told: int) -> None:
-        """Begin to end."""
+        """Start to shut down."""
         if self._told != STOP:
             self._told = told
         self._end.set()
 
     async def serve(self, listening: socket.socket, ready: Callable[[], None]) -> None:
-        """Serve until told to end, and then until everything that was begun is answered."""
+        """Serve until told to stop, then until all requests in progress are answered."""
         loop, settings = asyncio.get_running_loop(), self._settings
         log = RequestLog(loop, settings.log)
         app = Application(
@@ -166,7 +167,7 @@ class Worker:
                 connection.look(time.monotonic(), idle)
 
     async def _drain(self) -> None:
-        """Wait until all connections have ended, as long as there is time."""
+        """Wait until all connections have closed, at most for the grace period."""
         until = time.monotonic() + self._settings.grace
         while self._connections and time.monotonic() < until:
             if self._told == STOP:

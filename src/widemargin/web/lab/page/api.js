@@ -1,11 +1,11 @@
-// Talking to the library behind the page. All addresses are relative, so that they carry the token.
+// Requests to the library behind the page. All URLs are relative, so that they include the token.
 
-/** Milliseconds after which the page says that it waits. */
+/** Milliseconds after which the page shows that it is waiting. */
 const SLOW = 1500;
 
 export class Refused extends Error {}
 
-/** Ask once; an answer that is no success becomes an error with the server's words. */
+/** Send a request; an unsuccessful answer becomes an error with the server's message. */
 export async function ask(path, body, signal = null) {
   const how = body === undefined ? {} : {
     signal,
@@ -17,7 +17,7 @@ export async function ask(path, body, signal = null) {
       answer = await fetch(path, how);
     } catch (error) {
       if (signal?.aborted) throw error;
-      throw new Refused("The lab does not answer: was it ended?");
+      throw new Refused("The lab does not answer: has it been stopped?");
     }
     if (answer.status === 429 && tries < 20) { // another page is being served
       await new Promise((done) => setTimeout(done, 100));
@@ -31,8 +31,8 @@ export async function ask(path, body, signal = null) {
 }
 
 /**
- * Asks for one thing at a time. Of what is wanted meanwhile, only the newest of each kind is kept,
- * and the kinds that were named first come first: what is under way gives way to them.
+ * Sends one request at a time. Of the requests that come in meanwhile, only the newest of each kind
+ * is kept; kinds listed first are sent first, and interrupt a running request of a later kind.
  */
 export class Desk {
   constructor(kinds, failed, slow) {
@@ -77,7 +77,7 @@ export class Desk {
   }
 }
 
-/** Arrays travel as base64, so that no bit is lost. */
+/** Decode an array, which is sent as base64 so that no bit is lost. */
 export function unpack({ shape, type, base64 }) {
   const bytes = Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0));
   const kinds = { float64: Float64Array, float32: Float32Array };

@@ -1,11 +1,11 @@
-// One learner on the page: its choice and settings, its plane, the step in words, figures, charts.
+// One learner on the page: its choice and settings, plane, caption, figures and charts.
 
 import { drawEpochs, drawGap, drawInequality, drawMistakes, drawVotes } from "./charts.js";
 import { element, makeFields } from "./controls.js";
 import { Plane } from "./plane.js";
 import { caption, facts, notices } from "./story.js";
 
-/** Many mistakes are thinned out for drawing: a chart has no more dots than this across. */
+/** The largest number of dots in a chart; more mistakes are thinned out for drawing. */
 const DOTS = 400;
 
 export class Card {
@@ -40,7 +40,7 @@ export class Card {
     if (held) this.fields.querySelector(`[data-field="${held}"]`)?.focus();
   }
 
-  /** A new training, or the reason why there is none. */
+  /** Show a new run, or the reason why there is none. */
   adopt(training, error) {
     this.training = training;
     const told = error ? [[error, ""]] : notices(training);
@@ -76,7 +76,7 @@ export class Card {
     this.#drawCharts(view);
   }
 
-  /** Tell the state in words. It comes after all drawing, which asks for sizes: words change them. */
+  /** Describe the state in words; called after all drawing, because words change the sizes it reads. */
   tell({ p, labels }) {
     const { training } = this;
     const parts = caption(training, p, labels);

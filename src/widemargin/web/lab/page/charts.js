@@ -1,8 +1,8 @@
-// Small charts beside the plane: the proof's inequalities, votes, mistakes, the gap of an SVM.
+// Small charts next to the plane: the proof's inequalities, votes, mistakes, the gap of an SVM.
 
 import { colours, drawText, faded, figure } from "./marks.js";
 
-/** A canvas of the right size, wiped, and its size. */
+/** Resize and clear a canvas, and return its context and size. */
 function begin(canvas) {
   const width = Math.max(60, canvas.clientWidth), height = Math.max(40, canvas.clientHeight);
   const ratio = Math.min(2, window.devicePixelRatio || 1);
@@ -14,7 +14,7 @@ function begin(canvas) {
   return { ctx, width, height, c: colours() };
 }
 
-/** A frame with scales: left and bottom axes, and functions from values to places. */
+/** Draw the left and bottom axes, and return functions from values to coordinates. */
 function axes({ ctx, width, height, c }, most, high, low = 0) {
   const left = 40, bottom = height - 18, top = 8, right = width - 8;
   ctx.strokeStyle = c.line;
@@ -64,7 +64,7 @@ export function drawInequality(canvas, progress, which, now) {
   }
 }
 
-/** Mistakes so far beside the most that the theorem allows. */
+/** Mistakes so far, next to the most that the theorem allows. */
 export function drawMistakes(canvas, made, total, bound, name) {
   const { ctx, width, c } = begin(canvas);
   const fits = bound <= 100 * Math.max(1, total);

@@ -1,4 +1,4 @@
-// The settings of a learner, made from what the server says about them.
+// The settings of a learner, built from the server's description.
 
 import { figure } from "./marks.js";
 
@@ -14,12 +14,12 @@ export function element(name, attributes = {}, ...children) {
   return made;
 }
 
-/** The values of all settings: those that were chosen, and the defaults of the others. */
+/** The values of all settings: the chosen ones, and the defaults of the others. */
 export function valuesOf(learner, chosen) {
   return Object.fromEntries(learner.fields.map((field) => [field.name, chosen?.[field.name] ?? field.default]));
 }
 
-/** Fields for all settings that have an effect; `changed(name, value, sliding)` hears of changes. */
+/** Fields for all settings that have an effect; `changed(name, value, sliding)` is called on changes. */
 export function makeFields(learner, values, changed) {
   const fields = learner.fields.filter(({ needs, name }) =>
     (!needs || values[needs[0]] === needs[1]) && !(name === "C" && values.rule === "pa"));
@@ -51,7 +51,7 @@ function number(field, value, changed) {
   return element("label", { class: "field" }, field.title, input);
 }
 
-/** A slider of powers of ten, in twentieths. */
+/** A logarithmic slider, in steps of a twentieth of a power of ten. */
 function slider(field, value, changed) {
   const shown = element("span", { class: "value" }, figure(value, 3));
   const input = element("input", {

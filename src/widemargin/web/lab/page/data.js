@@ -53,7 +53,7 @@ export function drawShown(lab) {
   }));
 }
 
-/** Two columns of the user's table to choose, or a projection. */
+/** Wire the choice of two columns of the user's table, or a projection. */
 export function wireTable(lab) {
   const { table } = lab.setup;
   by("table").hidden = !table;
@@ -65,7 +65,7 @@ export function wireTable(lab) {
     by(id).replaceChildren(...choices.map(([name, j]) => new Option(name, j)));
     by(id).value = table.names.length > 2 ? "" : String(place);
   }
-  // A projection is of both directions.
+  // A projection always applies to both axes.
   by("column-x").onchange = () => {
     if ((by("column-x").value === "") !== (by("column-y").value === "")) {
       by("column-y").value = by("column-x").value === "" ? "" : by("column-x").value === "1" ? "0" : "1";
@@ -88,7 +88,7 @@ export async function showSample(lab) {
   } catch (error) { lab.fail(error); }
 }
 
-/** What `certify` says, in words. */
+/** Show the verdict of `certify` in words. */
 export function tellVerdict(verdict, labels) {
   const badge = by("verdict"), more = by("verdict-more");
   if (!verdict) {

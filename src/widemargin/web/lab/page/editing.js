@@ -2,7 +2,7 @@
 
 import { markerSize } from "./marks.js";
 
-/** Let a card's plane be edited. `lab` has points, a tool, and hears of changes. */
+/** Make a card's plane editable. `lab` has the points and the tool, and is notified of changes. */
 export function makeEditable(card, lab) {
   const { canvas, plane } = card;
   let held = null;
@@ -21,7 +21,7 @@ export function makeEditable(card, lab) {
   };
   const reach = (event) => markerSize(lab.points.length) + (event.pointerType === "touch" ? 14 : 5);
   const rounded = ([x, y]) => {
-    // As many digits as the picture can show: one dot is some hundredths of a unit.
+    // As many digits as the picture can show: a pixel is some hundredths of a unit.
     const digits = Math.max(0, Math.ceil(-Math.log10((plane.frame[1] - plane.frame[0]) / 400)));
     return [+x.toFixed(digits), +y.toFixed(digits)];
   };
@@ -54,7 +54,7 @@ export function makeEditable(card, lab) {
 
   canvas.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey) return;
-    // A tenth of a unit on a plane of eight units; with Shift five times as far.
+    // A tenth of a unit on a plane of eight units; five times as far with Shift.
     const step = 10 ** Math.floor(Math.log10((plane.frame[1] - plane.frame[0]) / 40)) * (event.shiftKey ? 5 : 1);
     const moves = { ArrowLeft: [-step, 0], ArrowRight: [step, 0], ArrowUp: [0, step], ArrowDown: [0, -step] };
     const [l, r, b, t] = plane.frame;
@@ -80,7 +80,7 @@ export function makeEditable(card, lab) {
   });
   canvas.addEventListener("blur", () => { [lab.cursor, lab.picked] = [null, -1]; lab.redraw(); });
 
-  /** Put down what is held, pick up what is here, or place a point. */
+  /** Put down the held point, pick up the point here, or place a new one. */
   function act() {
     if (lab.picked >= 0) { lab.picked = -1; lab.say("put down"); return; }
     const i = nearest(plane.x(lab.cursor[0]), plane.y(lab.cursor[1]), 9);

@@ -1,4 +1,4 @@
-// Taking it with you: a link, Python, pictures, JSON.
+// Exports: a link, a Python program, pictures, JSON.
 
 import { ask } from "./api.js";
 import { element } from "./controls.js";
@@ -29,7 +29,7 @@ async function copy(text, button) {
   try {
     await navigator.clipboard.writeText(text);
     button.textContent = "Copied";
-  } catch { // a page that is not looked at may not copy
+  } catch { // a page without focus may not copy
     button.textContent = "Select and copy it";
   }
 }
@@ -65,14 +65,14 @@ export function jsonOf(lab) {
   return JSON.stringify({ state: snapshot(lab), verdict: lab.verdict, runs: lab.runs }, null, 1);
 }
 
-/** Let the buttons of the heading work. */
+/** Wire the buttons of the heading. */
 export function wireExports(lab) {
   by("link").onclick = () => {
     const address = `${location.origin}${location.pathname}#${toFragment(snapshot(lab))}`;
     history.replaceState(null, "", address);
     const text = element("textarea", { readonly: true, "aria-label": "Address" });
     text.value = address;
-    const words = "All of the state is behind the #. It opens in any lab: paste it under Save, Open.";
+    const words = "The whole state is after the #. It opens in any lab: paste it under Save, Open.";
     showDialog("Link", [element("p", {}, words), text], ["Copy", () => copy(address, by("dialog-more"))]);
     text.select();
   };

@@ -1,4 +1,4 @@
-// Lines, half-planes, grids and contours. Nothing here learns.
+// Lines, half-planes, grids and contours.
 
 /** Where the line a x + b y + c = 0 enters and leaves a frame; null if it does not cross it. */
 export function lineEnds([left, right, bottom, top], a, b, c) {
@@ -65,7 +65,7 @@ export function regionBorders(frame, weights) {
   return found;
 }
 
-/** The places of a grid over a frame, as the server numbers them: row by row from the top. */
+/** The positions of a grid over a frame, in the server's order: row by row from the top. */
 export function gridPlaces([left, right, bottom, top], side) {
   const places = new Float64Array(2 * side * side);
   for (let r = 0, at = 0; r < side; r++) for (let c = 0; c < side; c++) {
@@ -97,7 +97,7 @@ export function contour(values, side, [left, right, bottom, top]) {
   return found;
 }
 
-/** A frame that shows all points: about the origin if that is near, and square. */
+/** A square frame that shows all points, centred on the origin if that is near. */
 export function frameAround(points) {
   if (!points.length) return [-4, 4, -4, 4];
   const xs = points.map((p) => p[0]), ys = points.map((p) => p[1]);

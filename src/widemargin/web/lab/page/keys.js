@@ -1,4 +1,4 @@
-// Keys for the whole page; the plane has some of its own.
+// Keys for the whole page; the plane has its own in addition.
 
 import { element } from "./controls.js";
 
@@ -35,7 +35,7 @@ export function wireKeys(lab, showDialog) {
       return;
     }
     if (event.ctrlKey || event.metaKey || event.altKey) return;
-    // Fields and menus have their own use for keys.
+    // Fields and menus handle these keys themselves.
     if (target.matches("input[type=number], input[type=file], textarea, select")) return;
     if (target.matches("input[type=range]") && /^(Arrow|Home|End|Page)/.test(event.key)) return;
     const digit = /^[0-8]$/.test(event.key) ? Number(event.key) : null;

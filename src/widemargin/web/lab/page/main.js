@@ -1,4 +1,4 @@
-// The lab: what is shown, who hears of changes, and the loop that draws.
+// The lab: its state, its reactions to changes, and the drawing loop.
 
 import { ask, Desk } from "./api.js";
 import { Card } from "./card.js";
@@ -14,9 +14,9 @@ import { trainingOf } from "./replay.js";
 import { fromFragment, snapshot } from "./state.js";
 
 const by = (id) => document.getElementById(id);
-/** Settings that say in which order examples come. */
+/** Settings that determine the order of the examples. */
 const ORDER = ["shuffle", "random_state"];
-/** Milliseconds without a movement after which learners are trained again. */
+/** Milliseconds without movement after which learners are retrained. */
 const REST = 30;
 /** Milliseconds that drawing waits for the verdict. */
 const PATIENCE = 12;
@@ -37,7 +37,7 @@ class Lab {
       verdict: { path: "verdict", then: (told, body, since) => this.#judged(told, body, since) },
       margin: { path: "verdict", then: (told, body) => this.#measured(told, body) },
       learn: { path: "learn", then: (told, body) => this.#learned(told, body) },
-    }, (error) => this.fail(error), () => this.fail(new Error("Working. At the first use of a learner its loops are compiled, which takes some seconds.")));
+    }, (error) => this.fail(error), () => this.fail(new Error("Working. The first use of a learner compiles its loops, which takes some seconds.")));
     this.player = new Player(this);
     this.runId = 0;
   }
@@ -116,13 +116,13 @@ class Lab {
     this.choose(this.labels.length - 1);
   }
 
-  /** Points have changed: ask for the verdict at once, and for trainings when they rest. */
+  /** Points have changed: request the verdict at once, and training when they stop moving. */
   changed(dragging = false) {
     this.version++;
     this.#ask();
     this.#learnSoon(dragging ? REST : 0);
-    // The verdict is usually here before the next frame is due: both are then drawn together, and
-    // drawing does not delay it.
+    // The verdict usually arrives before the next frame is due: both are then drawn together, and
+    // drawing does not delay the verdict.
     clearTimeout(this.drawSoon);
     this.drawSoon = setTimeout(() => this.redraw(), PATIENCE);
   }
@@ -134,7 +134,7 @@ class Lab {
     this.desk.want("verdict", { points: [...this.points], classes: this.labels, bias, margin: false });
   }
 
-  /** A verdict; its margin is measured next, and the last one stays drawn until then. */
+  /** Handle a verdict; its margin is measured next, and the last margin stays drawn until then. */
   #judged({ verdict }, body, since) {
     if (verdict?.verdict !== this.verdict?.verdict || verdict?.verdict !== "separable") this.#show(verdict, body.points);
     this.#note("verdicts", performance.now() - since);

@@ -1,8 +1,8 @@
-// Colours and markers: every class has both, so that nobody needs to see colours.
+// Colours and markers: every class has both, so that colour vision is not needed.
 
 let cached = null;
 
-/** The colours of the current theme, as the style sheet says. */
+/** The colours of the current theme, from the style sheet. */
 export function colours() {
   if (cached) return cached;
   const style = getComputedStyle(document.documentElement);
@@ -56,12 +56,12 @@ export function drawMarker(ctx, code, x, y, r, colour) {
   ctx.stroke();
 }
 
-/** The radius of a marker: small ones for many points. */
+/** The radius of a marker: smaller for many points. */
 export function markerSize(count) {
   return count <= 40 ? 7 : count <= 120 ? 5.5 : count <= 300 ? 4.2 : 3.2;
 }
 
-/** Text with a pale edge, readable on anything. */
+/** Draw text with a pale outline, readable on any background. */
 export function drawText(ctx, words, x, y, colour, { size = 12, align = "left", bold = false } = {}) {
   ctx.font = `${bold ? "600 " : ""}${size}px system-ui, sans-serif`;
   ctx.textAlign = align;
@@ -92,7 +92,7 @@ export function drawArrow(ctx, x, y, x2, y2, colour, width = 2) {
   ctx.fill();
 }
 
-/** A number as people write it: six digits at most, and a real minus sign. */
+/** Format a number with this many significant digits and a real minus sign. */
 export function figure(value, digits = 4) {
   if (value === null || value === undefined) return "∞";
   if (value === 0) return "0";

@@ -1,10 +1,10 @@
-// The plane of one learner: regions, hypotheses, points, the step, and what is proved.
+// The plane of one learner: regions, hypotheses, points, the current step, and the certificate.
 
 import { contour, corners, cutPolygon, lineEnds, regionBorders, ticks } from "./geometry.js";
 import { drawCertificate } from "./proofs.js";
 import { colours, drawArrow, drawMarker, drawText, faded, figure, markerSize, parts } from "./marks.js";
 
-/** More contours than this are not drawn at once behind a kernel's boundary. */
+/** The largest number of contours to draw behind a kernel's boundary. */
 const MOST_CONTOURS = 60;
 
 export class Plane {
@@ -34,7 +34,7 @@ export class Plane {
     return [l + px / this.size * (r - l), t - py / this.size * (t - b)];
   }
 
-  /** Draw everything; `view` says what. */
+  /** Draw everything in `view`. */
   draw(view, target = null) {
     this.frame = view.frame;
     const ctx = target ?? this.context, c = colours();
@@ -108,7 +108,7 @@ export class Plane {
     ctx.fill();
   }
 
-  /** Scores on a grid as a small picture, which the canvas enlarges smoothly. */
+  /** Draw scores on a grid as a small image, which the canvas enlarges smoothly. */
   #image(ctx, field, of) {
     const { side, values, vectors, frame } = field, size = side * side;
     this.image.width = this.image.height = side;
@@ -153,7 +153,7 @@ export class Plane {
     return ends ? [ends] : [];
   }
 
-  /** All earlier hypotheses, faint, on a layer of their own that only grows. */
+  /** Draw all earlier hypotheses faintly, on a separate layer to which lines are only added. */
   #trail(ctx, training, p, alone) {
     const k = training.at(p), c = colours();
     const key = [training.run.id, this.frame, this.size, this.ratio, c.ink].join();
@@ -182,18 +182,18 @@ export class Plane {
     ctx.drawImage(this.trail, 0, 0, this.size, this.size);
   }
 
-  /** Lines that were drawn before, as in a cycle, are not drawn again: they would get darker. */
+  /** Skip lines that are already drawn, as in a cycle: drawn again, they would get darker. */
   #newLines(segments) {
     const [left, right, bottom] = this.frame, unit = 4000 / (right - left);
     return segments.filter(([p, q]) => {
-      // The four coordinates in quarters of a dot, as one whole number.
+      // The four coordinates, rounded to a 4000th of the frame, as one whole number.
       let key = 0;
       for (const [x, y] of [p, q]) key = (key * 4001 + Math.round((x - left) * unit)) * 4001 + Math.round((y - bottom) * unit);
       return !this.drawn.has(key) && this.drawn.add(key);
     });
   }
 
-  /** Of several classes, the line between the two that a correction was about. */
+  /** With several classes, the line between the two that a correction changed. */
   #oldLines(training, j) {
     const weights = training.hypothesis(j);
     if (weights.length === 1 || training.solved) return this.#lines(weights);
@@ -243,7 +243,7 @@ export class Plane {
     for (const i of training.support(p)) ring(ctx, this.x(points[i][0]), this.y(points[i][1]), r);
   }
 
-  /** The example that was looked at, and whether it was a mistake. */
+  /** Mark the current example, and whether it was a mistake. */
   #looked(ctx, training, p, points, c) {
     const i = training.example(p);
     if (i < 0) return;
@@ -276,7 +276,7 @@ export class Plane {
     if (!alone) ctx.drawImage(this.dots, 0, 0, this.size, this.size);
   }
 
-  /** The weights as arrows from the origin, and the correction that was added to them. */
+  /** Draw the weights as arrows from the origin, and the last correction. */
   #arrows(ctx, training, p, view, c) {
     const k = training.at(p), before = training.at(p - 1), now = training.hypothesis(k);
     const changed = p > 0 && k > before ? new Set(training.corrections(k).map((one) => one.label)) : new Set();

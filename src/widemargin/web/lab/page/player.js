@@ -1,4 +1,4 @@
-// Step, play, pause, back, jump to mistake k, speed.
+// The player: step, play, pause, back, jump to mistake k, speed.
 
 const by = (id) => document.getElementById(id);
 const SPEEDS = [1, 2, 5, 10, 20, 50, 200, 1000];
@@ -26,7 +26,7 @@ export class Player {
     this.speeds.value = speed;
   }
 
-  /** Whose mistakes are counted: those of the first learner that makes any. */
+  /** The run whose mistakes are counted: the first that has any. */
   get training() {
     const all = this.lab.cards.map((card) => card.training);
     return all.find((one) => one?.run.mistakes) ?? null;
@@ -39,7 +39,7 @@ export class Player {
     if (!playing) this.lab.sayStep();
   }
 
-  /** To the step of mistake k, counted from 1; 0 is the start. */
+  /** Go to the step of mistake k, counted from 1; 0 is the start. */
   toMistake(k) {
     const mistakes = this.training?.mistakes ?? [];
     const to = Math.max(0, Math.min(mistakes.length, Math.round(k) || 0));
@@ -78,7 +78,7 @@ export class Player {
     this.lab.sayStep();
   }
 
-  /** Called for every frame: as many steps as the time that passed is worth. */
+  /** Called for every frame: take as many steps as the elapsed time and the speed require. */
   tick(now) {
     if (!this.playing) return;
     this.owed += Math.min(250, now - this.since) * this.speed / 1000;
@@ -89,7 +89,7 @@ export class Player {
     if (this.lab.position >= this.lab.length) this.pause(); else this.lab.redraw();
   }
 
-  /** Bring the controls up to date. */
+  /** Update the controls. */
   show() {
     const { lab, training } = this, steps = lab.cards.map((card) => card.training).find((one) => one?.run.order);
     by("play").querySelector("path").setAttribute("d", this.playing ? "M6 5h4v14H6zM14 5h4v14h-4z" : "M7 4v16l13-8z");

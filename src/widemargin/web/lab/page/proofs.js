@@ -6,7 +6,7 @@ import { colours, drawText, faded, figure } from "./marks.js";
 /** Draw the certificate of the points, and the figures of the mistake bound. */
 export function drawCertificate(ctx, plane, view) {
   const { verdict, shown, judged: points } = view;
-  // It is about lines; of a kernel's feature space there is nothing to draw on the plane.
+  // The certificate is about lines; nothing of a kernel's feature space can be drawn on the plane.
   if (!verdict || (view.training && !view.training.linear)) return;
   for (const one of verdict.parts ?? [verdict]) {
     if (one.verdict === "separable") {
@@ -21,7 +21,7 @@ export function drawCertificate(ctx, plane, view) {
   }
 }
 
-/** A line with a band of equal distance on both sides. */
+/** Draw a line with a band of equal width on both sides. */
 function drawBand(ctx, plane, [a, b, d], distance, colour) {
   const length = Math.hypot(a, b);
   const at = (shift) => lineEnds(plane.frame, a, b, d + shift * length);
@@ -39,7 +39,7 @@ function drawBand(ctx, plane, [a, b, d], distance, colour) {
   return { a: a / length, b: b / length, d: d / length };
 }
 
-/** The arrow that shows how wide a band is, near one end of its line. */
+/** Draw the width of a band, near one end of its line. */
 function drawWidth(ctx, plane, unit, distance, words, colour, along) {
   const ends = lineEnds(plane.frame, unit.a, unit.b, unit.d);
   if (!ends) return;
@@ -62,7 +62,7 @@ function drawSeparator(ctx, plane, one) {
   drawWidth(ctx, plane, unit, one.margin[0], `margin ${figure(one.margin[0], 3)}`, colour, 0.1);
 }
 
-/** R as a circle about the origin, gamma as the distance that the best separator keeps. */
+/** Draw R as a circle about the origin, and gamma as the margin of the best separator. */
 function drawBound(ctx, plane, bound) {
   const c = colours();
   const radius = Math.sqrt(Math.max(0, bound.R ** 2 - bound.constant ** 2));
@@ -89,7 +89,7 @@ function drawBound(ctx, plane, bound) {
   drawWidth(ctx, plane, drawn, -long, "γ", c.accent, 0.9);
 }
 
-/** The convex combination of examples of both classes that meets in one point. */
+/** Draw the convex combinations of examples of both classes, which meet in one point. */
 function drawMeeting(ctx, plane, one, points) {
   const c = colours(), sums = new Map();
   one.examples.forEach((i, e) => {

@@ -1,10 +1,10 @@
-// A training as the library told it, and what was true after each of its steps.
-// The weights, their sums, the orders and the mistakes are given; here they are looked up.
+// A training run as sent by the library, and its state after each step.
+// The weights, their sums, the orders and the mistakes are given; here they are only looked up.
 
 import { unpack } from "./api.js";
 import { gridPlaces } from "./geometry.js";
 
-/** Places along the sides of grids. */
+/** The numbers of points per side of grids. */
 const SIDES = [201, 141, 101, 71, 41];
 
 /** The number of entries of an ascending list that are at most a value. */
@@ -17,7 +17,7 @@ function upTo(list, value, from = 0) {
   return low - from;
 }
 
-/** What all trainings share. A position p is the number of steps that have been taken. */
+/** Base of all runs. A position p is the number of steps taken. */
 class Training {
   constructor(run, points) {
     this.run = run;
@@ -27,7 +27,7 @@ class Training {
     this.vectors = this.two ? 1 : run.classes.length;
   }
 
-  /** The class that scores stand for: the sign of one, or the largest of several. */
+  /** The predicted class: by the sign of one score, or the largest of several. */
   best(scores) {
     if (this.two) return this.classes[scores[0] >= 0 ? 1 : 0];
     let best = 0;
@@ -35,7 +35,7 @@ class Training {
     return this.classes[best];
   }
 
-  /** How many points are on their right side after p steps; null if that is not at hand. */
+  /** The number of points classified correctly after p steps; null if unknown. */
   rightAt(p) {
     const scores = this.pointScores(p);
     if (!scores) return null;
@@ -61,7 +61,7 @@ class Training {
   mistakesAt() { return 0; }
 }
 
-/** One that looks at examples one after the other. */
+/** A run that takes one example after the other. */
 class Steps extends Training {
   constructor(run, points) {
     super(run, points);
@@ -101,7 +101,7 @@ class Steps extends Training {
     return (j < k ? this.born[j + 1] : Math.min(p, this.length) + 1) - this.born[j];
   }
 
-  /** The votes of hypotheses 0 ... k - 1 at some places, remembered while k grows. */
+  /** The votes of hypotheses 0 ... k - 1 at some positions, cached while k grows. */
   votesBefore(k, places, key) {
     const size = places.length / 2, kept = this.voted;
     if (kept.key !== key || kept.k > k || kept.k < 0) {
@@ -195,7 +195,7 @@ export class LinearSteps extends Steps {
     };
   }
 
-  /** The votes on a grid, the finer the fewer hypotheses vote: about two million votes in all. */
+  /** The votes on a grid, which is finer if there are fewer hypotheses: at most two million votes. */
   field(p, frame) {
     if (this.keep !== "vote") return null;
     const side = SIDES.find((one) => one * one * (this.at(p) + 1) * this.vectors <= 2e6) ?? SIDES.at(-1);
@@ -238,7 +238,7 @@ export class KernelSteps extends Steps {
     return out;
   }
 
-  /** Walks over hypotheses 0, 1, 2, ... and gives the scores of each on the grid. */
+  /** A function that returns the scores of hypotheses 0, 1, 2, ... on the grid. */
   walk() {
     const out = new Float64Array(this.size * this.vectors);
     let now = 0;
@@ -312,7 +312,7 @@ export class Solved extends Training {
   field() { return { frame: this.run.frame, side: this.run.grid, values: this.G, vectors: this.vectors }; }
 }
 
-/** The training that the server told. */
+/** Make the run that the server described. */
 export function trainingOf(run, points) {
   if (!run || run.error) return null;
   const kinds = { online: LinearSteps, kernel: KernelSteps, svm: Passes, "kernel svm": Solved };

@@ -1,4 +1,4 @@
-// All of the page's state as text, for a link or a file, and back again.
+// The state of the page as text, for a link or a file, and back again.
 
 const FORMAT = 1;
 
@@ -30,7 +30,7 @@ export function readState(text) {
   return fromFragment(words.slice(words.indexOf("#") + 1));
 }
 
-/** Refuse what is no state; the server checks everything else. */
+/** Reject what is not a state; the server checks everything else. */
 function checked(state) {
   const list = (value) => Array.isArray(value);
   const number = (value) => typeof value === "number" && Number.isFinite(value);
@@ -41,6 +41,6 @@ function checked(state) {
     && state.learners.every((one) => typeof one?.learner === "string")
     && list(state.frame) && state.frame.length === 4 && state.frame.every(number)
     && state.frame[0] < state.frame[1] && state.frame[2] < state.frame[3];
-  if (!fine) throw new Error("this is no state of the lab");
+  if (!fine) throw new Error("this is not a state of the lab");
   return state;
 }

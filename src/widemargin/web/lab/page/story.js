@@ -1,4 +1,4 @@
-// What happened in a step, in words: for the caption, and for those who listen.
+// What happened in a step, in words: for the caption, and for screen readers.
 
 import { figure, pair } from "./marks.js";
 
@@ -6,16 +6,16 @@ const bold = (words, kind) => ({ words, kind });
 const STOPPED = {
   "no mistakes": "an epoch without a mistake",
   "small change": "the weights hardly moved any more",
-  epochs: "as many epochs as were allowed",
-  deadline: "time was up",
+  epochs: "all allowed epochs were used",
+  deadline: "the time limit was reached",
   "gap reached": "the duality gap is closed",
-  converged: "no example violates the conditions of the optimum any more",
+  converged: "no example violates the optimality conditions any more",
   "not separable": "no line separates the classes",
   "no progress": "floating point allows no further progress",
 };
 export const whyStopped = (reason) => STOPPED[reason] ?? reason;
 
-/** The caption after p steps: strings, and words that are emphasised. */
+/** The caption after p steps: strings, and emphasised words. */
 export function caption(training, p, labels) {
   if (!training) return ["Place points of two classes to begin."];
   if (training.run.kind === "svm") return ofPass(training, p);
@@ -40,7 +40,7 @@ function ofStart(training) {
 
 const bias = (training, w) => training.run.constant ? `, b = ${figure(w[2])}` : "";
 
-/** How the example was scored, and whether that was right. */
+/** The score of the example, and whether it was right. */
 function judged(training, scores, code, labels, wrong) {
   const verdict = wrong ? bold("✗ A mistake", "wrong") : bold("✓ Right", "right");
   if (!training.two) {
@@ -85,7 +85,7 @@ function ofPass(training, p) {
   return parts;
 }
 
-/** The objective, and how far from the optimum it can be at most. */
+/** The objective, and its largest possible distance from the optimum. */
 function worth({ primal, gap }) {
   if (primal === null) return "no separator yet.";
   return `objective ${figure(primal, 5)}, at most ${figure(100 * gap, 2)} % above the optimum.`;
@@ -127,14 +127,14 @@ export function facts(training, p, labels) {
   return found;
 }
 
-/** What deserves a word of warning. */
+/** Warnings about a run. */
 export function notices(training) {
   if (!training) return [];
   const { run } = training, found = [];
   if (run.cycle) {
     const [first, last, proof] = run.cycle;
     const where = first === 0 ? "at the start" : `after epoch ${first}`;
-    found.push([`A cycle: the weights after epoch ${last} are those ${where}, so it repeats forever.` +
+    found.push([`A cycle: the weights after epoch ${last} are the same as ${where}, so it repeats forever.` +
       (proof ? " As every sum was exact, this proves that no line separates the classes." : ""), ""]);
   }
   if (run.advice) found.push([run.advice[0].toUpperCase() + run.advice.slice(1), "mild"]);

@@ -1,4 +1,4 @@
-// A canvas context that writes SVG: the few calls that the plane makes.
+// A canvas context that writes SVG, with only the calls that the plane makes.
 
 export class SvgContext {
   constructor(size) {

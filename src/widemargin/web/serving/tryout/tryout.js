@@ -1,5 +1,5 @@
 "use strict";
-// Everything that comes from a model or a client is put on the page as text, never as HTML.
+// Everything that comes from a model or a client is inserted as text, never as HTML.
 
 const at = (id) => document.getElementById(id);
 let models = [];
@@ -103,7 +103,7 @@ function show(told) {
   at("reasons").tBodies[0].replaceChildren(...told.reasons.map((reason) => row(reason, most)));
 }
 
-// What a model that explains nothing says.
+// Show the prediction of a model that does not explain.
 function showPlain(told) {
   at("answer").hidden = false;
   at("label").textContent = "";
@@ -135,7 +135,7 @@ function marks(told) {
   return [];
 }
 
-// What speaks for the prediction is blue and underlined, what speaks against it orange and dashed.
+// Parts for the prediction are blue and underlined, parts against it orange and dashed.
 function pieces(found) {
   const most = Math.max(1e-300, ...found.map(([, share]) => Math.abs(share)));
   return found.map(([text, share]) => {
