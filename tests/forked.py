@@ -16,7 +16,7 @@ import socket
 import subprocess
 import sys
 
-#: Modules that commands share. They are imported but not run, because threads do not survive a fork.
+#: Modules that commands share, imported but not run, because threads do not survive a fork.
 MODULES = ("numpy", "scipy.sparse", "pyarrow.csv", "pyarrow.json", "widemargin.models.linear")
 #: On Linux, orphaned processes are adopted by the nearest ancestor that set this option.
 ADOPT_CHILDREN = 36
