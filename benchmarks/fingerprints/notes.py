@@ -61,7 +61,7 @@ class Notes:
 
 
 def as_array(value: Any) -> np.ndarray:
-    """Anything as an array that a file can hold without pickle: None is an empty one."""
+    """Any value as an array that can be stored without pickle; None becomes an empty one."""
     if value is None:
         return np.empty(0)
     if isinstance(value, (Fraction, str)):
@@ -73,7 +73,7 @@ def as_array(value: Any) -> np.ndarray:
 
 
 def put_matrix(put: Put, name: str, matrix: Any) -> None:
-    """A matrix; of a sparse or mostly empty one the values that are not zero, and their places."""
+    """A matrix or, if it is sparse or mostly zero, its nonzero values and their places."""
     if sp.issparse(matrix):
         matrix = matrix.tocsr()
         for part in ("data", "indices", "indptr"):
@@ -91,7 +91,7 @@ def put_matrix(put: Put, name: str, matrix: Any) -> None:
 
 
 def put_history(put: Put, history: Any) -> None:
-    """What happened in every epoch, but for the time it took."""
+    """The history of every epoch, except for its time."""
     for column in HISTORY:
         put(f"history.{column}", history[column])
     put("history.best", history.best)
@@ -129,7 +129,7 @@ def _put_parts(put: Put, parts: Sequence[Any], name: str) -> None:
 
 
 def put_linear(put: Put, model: Any, X: Any, probabilities: bool = False) -> None:
-    """What a linear learner has learned, and its answers."""
+    """What a linear learner has learned, and its predictions."""
     put("classes", model.classes_)
     put_matrix(put, "coef", model.coef_)
     put("intercept", model.intercept_)
@@ -141,7 +141,7 @@ def put_linear(put: Put, model: Any, X: Any, probabilities: bool = False) -> Non
 
 
 def put_kernel(put: Put, model: Any, X: Any) -> None:
-    """What a kernel learner has learned, and its answers."""
+    """What a kernel learner has learned, and its predictions."""
     put("classes", model.classes_)
     put("support", model.support_)
     put("dual_coef", model.dual_coef_)

@@ -20,7 +20,7 @@ _BLOCK = 512
 
 
 def begin_kernel_run(model: KernelModel) -> RunCertificate:
-    """Return what is known without looking at any example."""
+    """Return what is known without any examples."""
     history = model.history
     return RunCertificate(history.mistakes, len(history), no_bound=_why_no_bound(model), R=model.R)
 

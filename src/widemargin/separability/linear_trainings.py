@@ -52,7 +52,7 @@ def why_no_bound(model: LinearModel) -> str:
 
 
 def begin_run(model: LinearModel) -> RunCertificate:
-    """Return what is known without looking at any example."""
+    """Return what is known without any examples."""
     history, why = model.history, why_no_bound(model)
     weighted = None
     if model.mixture is not None and not why:

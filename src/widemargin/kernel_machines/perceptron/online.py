@@ -34,7 +34,7 @@ from widemargin.modelfile import check_places, check_shape
 from widemargin.models.kernel import BLOCK_BYTES, combine
 from widemargin.online.mistake_log import NO_LOG, log_buffer, read_log
 
-#: Examples per block, and per block if every kernel value is a call of a user's function.
+#: Examples per block; the second is for kernels whose every value is a call of a user's function.
 _BLOCK, _ASKED = 512, 16
 #: With at least this many epochs, and enough memory, the whole matrix is computed once.
 _MANY = 3
