@@ -71,8 +71,7 @@ class Certificate(ShownAsLines):
     Attributes
     ----------
     verdict : {"separable", "not separable", "undecided"}
-        With `asked`, this says whether a hyperplane separates the classes with at least that
-        margin.
+        With `asked`, whether some hyperplane separates the classes with at least that margin.
     classes : array
         The labels; the last is on the positive side of the hyperplane.
     w, b

@@ -186,7 +186,8 @@ def measure_binary(
     alpha : array
         The dual values.
     weights : array, optional
-        The weights to certify; by default those given by the dual values. The costs must be finite.
+        The weights to certify; by default those given by the dual values. If weights are given, the
+        costs must be finite.
     """
     made = weights_of(problem.rows, alpha * problem.y)
     w = made if weights is None else weights
