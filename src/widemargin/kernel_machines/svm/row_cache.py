@@ -105,7 +105,7 @@ class RowCache:
         old = old[np.argsort(self._used[old], kind="stable")][: count - fresh]
         fresh = count - len(old)
         if self._filled + fresh > self.capacity:
-            raise MemoryError("max_memory is too small for the kernel rows needed at once; raise it")
+            raise MemoryError("max_memory is too small to hold all kernel rows needed; raise it")
         self._slot[self._owner[old]] = -1
         new = np.arange(self._filled, self._filled + fresh)
         self._filled += fresh
