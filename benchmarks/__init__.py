@@ -1,1 +1,1 @@
-"""Comparisons with the peers: the same data, the same run. `python -m benchmarks` runs them."""
+"""Comparisons with other libraries on the same data, in the same run: `python -m benchmarks`."""

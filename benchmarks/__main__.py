@@ -1,7 +1,7 @@
 """`python -m benchmarks [names...] [--toy] [--repeats N]`, from the root of the repository.
 
-A long benchmark has cases, which are run and kept one by one: `python -m benchmarks NAME --case
-TEXT` runs those whose names contain the text, and leaves the results of the others as they are.
+A long benchmark has cases, which are run and saved one by one: `python -m benchmarks NAME --case
+TEXT` runs those whose names contain the text, and leaves the results of the others unchanged.
 """
 
 from __future__ import annotations
@@ -55,12 +55,12 @@ BENCHMARKS = (
 
 
 def main() -> None:
-    """Run the benchmarks that were named, or all."""
+    """Run the named benchmarks, or all of them."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="name", help=", ".join(BENCHMARKS))
-    parser.add_argument("--toy", action="store_true", help="tiny, once, nothing written")
-    parser.add_argument("--repeats", type=int, help="runs of every side (5; toy: 1)")
-    parser.add_argument("--case", default="", help="only cases whose names contain this")
+    parser.add_argument("--toy", action="store_true", help="Run once on tiny data; save nothing.")
+    parser.add_argument("--repeats", type=int, help="Runs per side (5; toy: 1).")
+    parser.add_argument("--case", default="", help="Run only cases whose names contain this.")
     asked = parser.parse_args()
     unknown = [name for name in asked.names if name not in BENCHMARKS]
     if unknown:
@@ -68,7 +68,7 @@ def main() -> None:
     repeats = asked.repeats if asked.repeats is not None else (1 if asked.toy else 5)
     if repeats < 1:
         parser.error("--repeats must be at least 1")
-    print(machine() + (": toy size, the figures mean nothing" if asked.toy else ""))
+    print(machine() + (": toy size, figures are meaningless" if asked.toy else ""))
     for name in asked.names or BENCHMARKS:
         module = importlib.import_module(f"benchmarks.{name}")
         if not hasattr(module, "cases"):
@@ -86,13 +86,13 @@ def run(
     toy: bool,
     repeats: int,
 ) -> None:
-    """Run one benchmark or a case of it, keep its tables unless it is a toy, and show them."""
+    """Run one benchmark or a case of it, print its tables, and save them except at toy size."""
     told = name if case is None else f"{name}, {case}"
     with tempfile.TemporaryDirectory() as scratch:
         try:
             comparison = compare(toy, pathlib.Path(scratch))
         except LeftOut as reason:
-            print(f"\n{told}: left out: {reason}")
+            print(f"\n{told}: skipped: {reason}")
             return
         repeats = 1 if comparison.once else repeats
         clock = processor_seconds if comparison.processor else time.perf_counter

@@ -1,12 +1,11 @@
-"""The speed of two installed versions side by side, so that noise hits both alike.
+"""Compare the speed of two installed versions, interleaved so that noise affects both alike.
 
     python -m benchmarks.before_after --before OLD/bin/python --after NEW/bin/python --repeats 7
 
 Each version has one process that stays warm; only one of them works at a time, in the order before,
-after, after, before. Where a process happens to lie in memory makes it a few percent faster or
-slower for all its life, so both are started anew in every round. The best time of each counts. The
-last column tells whether both gave the same result, bit for bit. Only public names of widemargin
-are used.
+after, after, before. The memory layout of a process makes it a few percent faster or slower for its
+whole lifetime, so both are restarted in every round. The best time of each counts. The last column
+shows whether both gave the same result, bit for bit. Only public names of widemargin are used.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ import scipy.sparse as sp
 HERE = pathlib.Path(__file__).resolve().parent
 #: The public data sets beside the repository.
 DATA = HERE.parents[1] / "shared" / "data"
-#: How a chunker of P7 and the parsers of P10 are trained.
+#: Settings for the chunker of P7 and the parsers of P10.
 CHUNKER: dict[str, Any] = {"epochs": 5, "committee": 2}
 PARSER: dict[str, Any] = {"epochs": 3, "tags": "gold", "random_state": 0}
 
@@ -40,7 +39,7 @@ PARSER: dict[str, Any] = {"epochs": 3, "tags": "gold", "random_state": 0}
 
 
 def prepare_data(folder: pathlib.Path, data: pathlib.Path) -> None:
-    """Write what the tasks need as arrays and paths into a folder."""
+    """Write the arrays and paths that the tasks need into a folder."""
     zipf_text = runpy.run_path(str(HERE / "zipf.py"))["zipf_text"]
     for rows in (200_000, 100_000):
         X, y = zipf_text(rows, 262_144, 66, seed=0)
@@ -88,11 +87,11 @@ def _grey(images: np.ndarray) -> np.ndarray:
 
 
 def public(folder: pathlib.Path, name: str) -> pathlib.Path:
-    """Where a public data set is."""
+    """The folder of a public data set."""
     return pathlib.Path((folder / "data.txt").read_text()) / name
 
 
-# The work. Each function gets things ready and returns what is timed.
+# The work. Each function prepares the data and returns the function to time.
 
 Work = Callable[[], Any]
 
@@ -139,7 +138,7 @@ def rbf_fit(folder: pathlib.Path) -> Work:
 
 
 def rbf_predict(folder: pathlib.Path) -> Work:
-    """P5: its answers on the test images."""
+    """P5: its predictions for the test images."""
     model, test = _fitted_digits(folder), mnist(folder)[2]
     return lambda: model.predict(test)
 
@@ -198,7 +197,7 @@ def chunker_bulk(folder: pathlib.Path, jobs: int) -> Work:
 
 
 def chunker_single(folder: pathlib.Path) -> Work:
-    """P7: one sentence a call."""
+    """P7: one sentence per call."""
     tagger, columns = _chunker(folder), _chunk_columns(folder)
     pairs = list(zip(columns["word"][-2012:], columns["pos"][-2012:], strict=True))
     return lambda: _flat(tagger.tag(words, pos=tags) for words, tags in pairs)
@@ -232,7 +231,7 @@ def parser_parse(folder: pathlib.Path, beam: int) -> Work:
     return lambda: parser.predict(test).heads
 
 
-#: Names, what makes them ready, and the threads of BLAS.
+#: Tasks by name: the function that prepares each, and its BLAS threads.
 TASKS: dict[str, tuple[Callable[[pathlib.Path], Work], int]] = {
     "P2 epoch, rows": (lambda folder: epoch(folder, "rows"), 1),
     "P2 epoch, as shipped": (lambda folder: epoch(folder, True), 1),
@@ -258,13 +257,13 @@ TASKS: dict[str, tuple[Callable[[pathlib.Path], Work], int]] = {
 
 
 def work(folder: pathlib.Path) -> None:
-    """Do the tasks whose names come over standard input; the first time of each is not timed."""
+    """Run the tasks named on standard input; the first run of each is not timed."""
     import warnings
 
     from threadpoolctl import threadpool_limits
 
     warnings.simplefilter("ignore")
-    answers, sys.stdout = sys.stdout, sys.stderr  # what is printed by others is no answer
+    answers, sys.stdout = sys.stdout, sys.stderr  # so that other output is not taken for an answer
     ready: dict[str, Work] = {}
     for line in sys.stdin:
         name = line.rstrip("\n")
@@ -282,7 +281,7 @@ def work(folder: pathlib.Path) -> None:
 
 
 def _digest(result: Any) -> str:
-    """A few letters that tell results apart."""
+    """A short digest of a result."""
     found = np.ascontiguousarray(result)
     return hashlib.sha256(found.tobytes()).hexdigest()[:12]
 
@@ -358,14 +357,14 @@ def compare(given: argparse.Namespace) -> None:
 
 
 def main() -> None:
-    """Compare two versions, or be the worker of one."""
+    """Compare two versions, or run as the worker of one."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
-    parser.add_argument("--before", default=sys.executable, help="the Python of the old version")
-    parser.add_argument("--after", default=sys.executable, help="the Python of the new version")
-    parser.add_argument("--repeats", type=int, default=7, help="runs of each side per round (7)")
-    parser.add_argument("--rounds", type=int, default=3, help="how often processes start anew (3)")
-    parser.add_argument("--only", action="append", help="only tasks with this in their names")
-    parser.add_argument("--data", type=pathlib.Path, default=DATA, help="the public data sets")
+    parser.add_argument("--before", default=sys.executable, help="Python of the old version.")
+    parser.add_argument("--after", default=sys.executable, help="Python of the new version.")
+    parser.add_argument("--repeats", type=int, default=7, help="Runs per side and round (7).")
+    parser.add_argument("--rounds", type=int, default=3, help="Rounds of fresh processes (3).")
+    parser.add_argument("--only", action="append", help="Only tasks whose names contain this.")
+    parser.add_argument("--data", type=pathlib.Path, default=DATA, help="Public data sets.")
     parser.add_argument("--work", type=pathlib.Path, help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.work is not None:

@@ -1,7 +1,7 @@
-"""`python -m benchmarks.cluster_kills [N]`: N workers killed at random moments, and what it costs.
+"""`python -m benchmarks.cluster_kills [N]`: kill N workers at random moments during training.
 
 Workers of a cluster on this machine are killed with SIGKILL while it trains, one training after
-another, until N kills are spent. What comes out must be, to the bit, what one process computes.
+another, until N kills are spent. The results must be bit for bit those of a single process.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from widemargin.distribute.clusters import patient_with_workers
 from widemargin.distribute.engine import SerialEngine
 
 _PARTITIONS = 6
-#: Seconds between kills: long enough for a new worker to begin, short enough to hit its first task.
+#: Seconds between kills: long enough for a new worker to start, short enough to hit its first task.
 _BETWEEN = (0.5, 6.0)
 
 
 def trainings(path: str) -> list[tuple[Any, tuple[Any, ...]]]:
-    """The kinds of training that are disturbed, and what they learn from."""
+    """The kinds of training to disturb, and their data."""
     return [
         (Perceptron(epochs=40, random_state=0, validation=0.1, patience=None), (path,)),
         (PassiveAggressive(epochs=40, random_state=1, keep="last"), (path,)),
@@ -40,7 +40,7 @@ def trainings(path: str) -> list[tuple[Any, tuple[Any, ...]]]:
 
 
 def _sentences(count: int) -> tuple[list[list[str]], list[list[str]]]:
-    """Random words, whose tags depend on them and on the word before."""
+    """Random words whose tags depend on them and on the previous word."""
     rng = np.random.default_rng(0)
     words = [rng.integers(500, size=rng.integers(3, 30)) for _ in range(count)]
     tags = [(one + np.r_[0, one[:-1]] // 7) % 9 for one in words]
@@ -55,7 +55,7 @@ def _arrays(made: Any) -> list[np.ndarray]:
 
 
 class Killer(threading.Thread):
-    """Kills a random worker now and then, while it may."""
+    """Kills a random worker now and then, while kills are left."""
 
     def __init__(self, client: Any, kills: int, chance: random.Random) -> None:
         super().__init__(daemon=True)
@@ -63,7 +63,7 @@ class Killer(threading.Thread):
         self.kills, self.over = 0, threading.Event()
 
     def run(self) -> None:
-        """Kill until told to stop."""
+        """Kill workers until stopped."""
         while self.left and not self.over.wait(self.chance.uniform(*_BETWEEN)):
             workers = self.client.run(os.getpid, on_error="ignore")
             if workers and not self.over.is_set():
@@ -72,8 +72,8 @@ class Killer(threading.Thread):
 
 
 def main() -> None:
-    """Kill until nothing is left to kill for."""
-    warnings.simplefilter("ignore")  # the SVM is broken off after 40 rounds
+    """Train and kill until all kills are spent."""
+    warnings.simplefilter("ignore")  # the SVM stops after 40 rounds without converging
     from distributed import Client, LocalCluster
 
     wanted = int(sys.argv[1]) if len(sys.argv) > 1 else 50

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pathlib
 import re
 
-#: Vowpal Wabbit as a command, with nothing but its library to load.
+#: Vowpal Wabbit as a command that loads only its library.
 VW_COMMAND = """
 import sys, pylibvw
 workspace = pylibvw.vw(sys.argv[1:])
@@ -15,7 +15,7 @@ workspace.finish()
 
 
 def run_command(arguments: list[str]) -> None:
-    """`widemargin ARGUMENTS`, in this process."""
+    """Run `widemargin ARGUMENTS` in this process."""
     from widemargin.cli.main import main
 
     try:
@@ -26,7 +26,7 @@ def run_command(arguments: list[str]) -> None:
 
 
 def vw_train(options: str) -> None:
-    """Let Vowpal Wabbit read its data and save its model, in this process."""
+    """Run Vowpal Wabbit in this process: read the data, train, and save the model."""
     from vowpalwabbit import Workspace
 
     workspace = Workspace(f"{options} --quiet")
@@ -35,7 +35,7 @@ def vw_train(options: str) -> None:
 
 
 def vw_lines(svmlight: pathlib.Path, vw: pathlib.Path) -> None:
-    """The rows of an svmlight file in Vowpal Wabbit's format."""
+    """Write the rows of an svmlight file in Vowpal Wabbit's format."""
     with open(svmlight) as lines, open(vw, "w") as out:
         for line in lines:
             label, _, features = line.partition(" ")
@@ -43,7 +43,7 @@ def vw_lines(svmlight: pathlib.Path, vw: pathlib.Path) -> None:
 
 
 def vw_texts(documents: list[tuple[str, str]], positive: str, vw: pathlib.Path) -> None:
-    """Labelled documents, as words in lower case, in Vowpal Wabbit's format."""
+    """Write labelled documents as lower-case words in Vowpal Wabbit's format."""
     with open(vw, "w") as out:
         for label, text in documents:
             words = re.findall(r"(?u)\b\w\w+\b", text.lower())

@@ -1,4 +1,4 @@
-"""The folder of public data sets beside the repository, which may not be there."""
+"""The folder of public data sets beside the repository, which may be absent."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _DATA = pathlib.Path(__file__).resolve().parents[2] / "shared" / "data"
 
 
 def folder(name: str) -> pathlib.Path:
-    """Where a data set is, or why its benchmark is left out."""
+    """The folder of a data set; raises LeftOut if it is absent."""
     found = _DATA / name
     if not found.is_dir():
         raise LeftOut(f"the data set ../shared/data/{name} is absent")

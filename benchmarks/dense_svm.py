@@ -1,4 +1,4 @@
-"""P4b: linear SVMs, each class against the rest, on rows with all their few features."""
+"""P4b: linear SVMs, each class against the rest, on dense rows with few features."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from benchmarks.harness import Comparison, LeftOut, Side, Target, faster, shorte
 from widemargin import LinearSVM
 
 LOSSES = ("hinge", "squared_hinge")
-#: LinearSVC's tolerance: what ours has to reach is its objective.
+#: LinearSVC's tolerance; ours must reach the objective that it gives.
 TOLERANCE = 0.1
-#: Ours, from loose to tight: the first whose objective is no higher.
+#: Our tolerances, from loose to tight; the first whose objective is no higher is used.
 GAPS = (0.5, 0.3, 0.1, 0.03, 0.01, 1e-3, 1e-4, 1e-6)
 
 
@@ -33,7 +33,7 @@ class Task(NamedTuple):
 
 
 def tasks(toy: bool) -> Iterator[Task]:
-    """Yield the data sets, scaled and as they are."""
+    """Yield the data sets, scaled and unscaled."""
     X, y = load_digits(return_X_y=True)
     if toy:
         yield Task("digits / 16", X[:300] / 16.0, y[:300], 1.0)

@@ -28,7 +28,7 @@ def averaged_sgd(seed: int) -> SGDClassifier:
 
 
 def compare(toy: bool, scratch: pathlib.Path) -> Comparison:
-    """Fit once, from CSR float32 to a model; the held-out rows only tell the accuracy."""
+    """Fit one epoch, from CSR float32 to a model; the held-out rows only measure accuracy."""
     rows, held, width = (2_000, 500, 4_096) if toy else (200_000, 50_000, 262_144)
     X, y = zipf_text(rows + held, width, 66, seed=0)
     learned, labels = X[:rows], y[:rows]

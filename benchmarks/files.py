@@ -17,7 +17,7 @@ _SHOWN = "widemargin train FILE --epochs 1 --shuffle no --model MODEL"
 
 
 def write_rows(toy: bool, scratch: pathlib.Path) -> tuple[pathlib.Path, pathlib.Path, str]:
-    """Write the same rows for us and for Vowpal Wabbit; also what they are."""
+    """Write the same rows for us and for Vowpal Wabbit; also return a description."""
     rows, width = (1_000, 4_096) if toy else (100_000, 262_144)
     X, y = zipf_text(rows, width, 66, seed=0)
     text, vw = scratch / "rows.svm", scratch / "rows.vw"
@@ -34,7 +34,7 @@ def our_arguments(text: pathlib.Path) -> list[str]:
 
 
 def whole_commands(text: pathlib.Path, vw: pathlib.Path) -> tuple[Side, Side]:
-    """Our command and Vowpal Wabbit's, with their starts."""
+    """Our command and Vowpal Wabbit's, including their startup."""
     peer = ["-d", str(vw), "--loss_function", "hinge", "-f", str(vw.parent / "vw.model")]
 
     def ours(repeat: int) -> None:
@@ -52,7 +52,7 @@ def whole_commands(text: pathlib.Path, vw: pathlib.Path) -> tuple[Side, Side]:
 
 
 def compare(toy: bool, scratch: pathlib.Path) -> Comparison:
-    """Read a file that is in the page cache, learn once from every row, save the model."""
+    """Read a file from the page cache, learn once from every row, and save the model."""
     text, vw, data = write_rows(toy, scratch)
     ours, theirs = whole_commands(text, vw)
 
@@ -62,7 +62,7 @@ def compare(toy: bool, scratch: pathlib.Path) -> Comparison:
         from benchmarks.epoch import averaged_sgd
 
         X, y = load_svmlight_file(str(text))
-        # SGDClassifier takes only what it calls small indices.
+        # SGDClassifier accepts only 32-bit indices.
         X.indices, X.indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)
         return averaged_sgd(repeat).fit(X, y)
 

@@ -1,8 +1,8 @@
 """P6: the voted-perceptron table of 1999 on MNIST: (1 + x.z)^d, one class against the rest.
 
-Freund and Schapire trained ten perceptrons, each digit against the rest, and gave the test error of
-what the last, the averaged and the voted perceptron predict after T epochs. Here one training a
-degree serves all T and all three: each is a running sum over its log of mistakes.
+Freund and Schapire trained ten perceptrons, each digit against the rest, and reported the test
+errors of the last, the averaged and the voted perceptron after T epochs. Here one training per
+degree covers all T and all three variants: each is a running sum over its log of mistakes.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ from widemargin.online.scores import best_class
 DEGREES = (1, 2, 3, 4, 5, 6)
 EPOCHS = (0.1, 1, 2, 3, 4, 10)
 KEEPS = ("vote", "average", "last")
-#: Test errors of the paper in percent, as remembered and not rechecked: degree 4, voted.
+#: The paper's test errors in percent, quoted from memory and not rechecked: degree 4, voted.
 PUBLISHED = {(4, 0.1, "vote"): 5.4, (4, 1, "vote"): 2.2, (4, 10, "vote"): 1.6}
-#: How far from those ours may be.
+#: How far above those ours may be.
 CLOSE = 0.2
 
 
 class Cell(NamedTuple):
-    """One degree after so many epochs."""
+    """The results of one degree after some number of epochs."""
 
-    errors: dict[str, float]  # in percent, by what answers
+    errors: dict[str, float]  # in percent, by variant
     mistakes: int
     support: int
 
@@ -68,7 +68,7 @@ def compare(toy: bool, scratch: Path) -> Comparison:
 
 
 def _table(digits: Digits, degree: int) -> Callable[[int], dict[float, Cell]]:
-    """What a side does: train, and answer for every number of epochs."""
+    """The work of a side: train, and predict for every number of epochs."""
 
     def work(seed: int) -> dict[float, Cell]:
         learner = KernelPerceptron(
@@ -86,7 +86,7 @@ def _table(digits: Digits, degree: int) -> Callable[[int], dict[float, Cell]]:
         cells, before = {}, 0
         for epochs in EPOCHS:
             count = 1.0 + round(epochs * len(digits.y))
-            # A correction at clock c was made by the example after c - 1 others.
+            # A correction at clock c was made by the example that follows c - 1 others.
             end = int(np.searchsorted(model.log.count, count))
             entries = Log(*(column[before:end] for column in model.log))
             which, example = np.unique(entries.example, return_inverse=True)
@@ -108,7 +108,7 @@ def _table(digits: Digits, degree: int) -> Callable[[int], dict[float, Cell]]:
 
 
 def _figures(cells: dict[float, Cell]) -> dict[str, float]:
-    """Every cell by name, as the harness keeps them."""
+    """Every cell by name, as the harness stores them."""
     figures = {}
     for epochs, cell in cells.items():
         figures |= {f"{keep} {epochs:g}": error for keep, error in cell.errors.items()}
@@ -118,7 +118,7 @@ def _figures(cells: dict[float, Cell]) -> dict[str, float]:
 
 
 def _close(side: str, epochs: float, keep: str, figure: float) -> Target:
-    """Promise an error within 0.2 points of the published one, or below it."""
+    """Require an error at most 0.2 points above the published one."""
 
     def found(mine: Outcome) -> tuple[str, bool]:
         value = mine.mean(f"{keep} {epochs:g}")
@@ -130,7 +130,7 @@ def _close(side: str, epochs: float, keep: str, figure: float) -> Target:
 
 
 def _appendix(outcomes: Outcomes, published: Mapping[tuple, float]) -> str:
-    """The table as the paper prints it, with its own figures in brackets as far as remembered."""
+    """The table as in the paper, with the paper's figures in brackets as far as remembered."""
     head = ["degree", "", *(f"T = {epochs:g}" for epochs in EPOCHS)]
     lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
     for name, outcome in outcomes.items():
@@ -146,7 +146,7 @@ def _appendix(outcomes: Outcomes, published: Mapping[tuple, float]) -> str:
             lines.append("| " + " | ".join([f"{degree}", row, *cells]) + " |")
     lines.append("")
     lines.append(
-        "Test errors in percent; in brackets the figures of the paper, as remembered and not"
-        " rechecked. Mistakes are those of all ten perceptrons, support counts each image once."
+        "Test errors in percent; in brackets the paper's figures, quoted from memory and not"
+        " rechecked. Mistakes are those of all ten perceptrons; support counts each image once."
     )
     return "\n".join(lines)

@@ -1,4 +1,4 @@
-"""P12: time for each value as files grow, from the file to a model, streaming."""
+"""P12: time per value as files grow, from file to model, streaming."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from benchmarks.zipf import write_svmlight, zipf_text
 
 
 def compare(toy: bool, scratch: pathlib.Path) -> Comparison:
-    """Learn once from files of 1, 10 and 100 million values, in a warm process.
+    """Train for one epoch on files of 1, 10 and 100 million values, in a warm process.
 
-    The longer files repeat the rows of the shortest, which changes nothing for a reader.
+    The longer files repeat the rows of the shortest, which makes no difference to a reader.
     """
     rows, width, times = (500, 4_096, (1, 2)) if toy else (15_200, 262_144, (1, 10, 100))
     X, y = zipf_text(rows, width, 66, seed=0)
@@ -49,9 +49,9 @@ def compare(toy: bool, scratch: pathlib.Path) -> Comparison:
 
 
 def _steady(sides: Sequence[str], most: float) -> Target:
-    """Promise that a value costs the same in all sides, once what every run costs is taken off.
+    """Require the same cost per value on all sides, after subtracting the fixed cost of a run.
 
-    The cost of a run without values follows from the two smallest.
+    The fixed cost is computed from the two smallest sides.
     """
 
     def found(*outcomes: Outcome) -> tuple[str, bool]:

@@ -1,4 +1,4 @@
-"""Run the sides of one comparison in turn, and keep the best time of each."""
+"""Run the sides of one comparison in turn, and record the best time of each."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ class Side:
     Parameters
     ----------
     name, settings : str
-        What the table calls it; exactly what is run.
+        Its name in the table, and exactly what is run.
     work : callable
         Takes what `prepare` returned and returns what `figures` measures.
     figures : callable
-        The figures beside the time, by name.
+        Returns other figures besides the time, by name.
     package : str
         The distribution whose version is shown; the side is absent if it is not installed.
     threads : int or None
-        Threads it may use; the BLAS and OpenMP pools are held to it. None: what is usual, as for
-        a command, whose pools are out of reach.
+        Threads it may use, which also limits the BLAS and OpenMP pools. None means no limit, as for
+        a separate command, whose pools cannot be limited.
     prepare : callable
-        Takes the number of the repeat, which also is the seed of all that is random.
+        Takes the number of the repeat, which is also the random seed.
     """
 
     name: str
@@ -54,7 +54,7 @@ class Side:
 
     @property
     def version(self) -> str | None:
-        """The version of what is measured; None if it is not installed."""
+        """The version of the measured package; None if it is not installed."""
         try:
             return version(self.package)
         except PackageNotFoundError:
@@ -63,7 +63,7 @@ class Side:
 
 @dataclass
 class Outcome:
-    """What one side did: a time and figures for every repeat."""
+    """The results of one side: a time and figures for every repeat."""
 
     side: Side
     seconds: list[float] = field(default_factory=list)
@@ -81,7 +81,7 @@ class Outcome:
 
     @property
     def spread(self) -> float:
-        """How much longer the longest time was, as a fraction of the best."""
+        """How much the longest time exceeds the best, as a fraction of the best."""
         return max(self.seconds) / self.best - 1.0
 
     def mean(self, figure: str) -> float | None:
@@ -95,14 +95,14 @@ Outcomes = Mapping[str, Outcome]
 
 @dataclass(frozen=True)
 class Target:
-    """What is promised of some sides; `found` tells the figure, and whether it is enough."""
+    """A benchmark target for some sides; `found` returns the figure and whether it is met."""
 
     text: str
     sides: Sequence[str]
     found: Callable[..., tuple[str, bool]]
 
     def judge(self, outcomes: Outcomes) -> tuple[str, str]:
-        """The figure that was found, and "met", "not met" or why it was not judged."""
+        """The measured figure, and "met", "not met", or why it was not judged."""
         chosen = [outcomes[name] for name in self.sides]
         absent = [outcome.side.package for outcome in chosen if not outcome.present]
         if absent:
@@ -113,12 +113,12 @@ class Target:
 
 @dataclass(frozen=True)
 class Comparison:
-    """The same work done by several sides on the same data, and what is promised of it.
+    """The same work done by several sides on the same data, and its benchmark targets.
 
-    With `once` it is too long to be repeated, and with `processor` so long that no machine is kept
-    idle for it: times are those of the processor. `appendix` writes what the tables cannot show,
-    and then they show no figures. Without `ratios`, no side is put beside every peer: they do
-    different work, and the targets tell what belongs together.
+    With `once` the work is too long to be repeated. With `processor` it is so long that the machine
+    cannot be kept otherwise idle, so processor time is measured. `appendix` writes what the tables
+    cannot show, and the tables then show no figures. Without `ratios`, sides are not compared with
+    every peer, because they do different work; the targets show which belong together.
     """
 
     title: str
@@ -132,7 +132,7 @@ class Comparison:
 
 
 class KeptFigures(dict[str, float]):
-    """Figures that remember the findings that they come from, for tables of every one."""
+    """Figures that keep the findings they were computed from, for detailed tables."""
 
     def __init__(self, named: dict[str, float], findings: Sequence[Any]) -> None:
         super().__init__(named)
@@ -140,12 +140,12 @@ class KeptFigures(dict[str, float]):
 
 
 def findings_of(outcome: Outcome) -> list[Any]:
-    """What the figures of a side's first repeat come from."""
+    """The findings behind the figures of a side's first repeat."""
     return list(outcome.figures[0].findings)  # type: ignore[attr-defined]
 
 
 def shortest(work: Callable[[], Any], times: int) -> float:
-    """The shortest time that some work takes, done so many times."""
+    """The shortest time that some work takes in this many runs."""
     found = []
     for _ in range(times):
         began = time.perf_counter()
@@ -155,7 +155,7 @@ def shortest(work: Callable[[], Any], times: int) -> float:
 
 
 def faster(ours: str, peer: str, times: float) -> Target:
-    """Promise that one side is so many times as fast as another."""
+    """Require one side to be at least this many times as fast as another."""
 
     def found(mine: Outcome, other: Outcome) -> tuple[str, bool]:
         ratio = other.best / mine.best
@@ -165,7 +165,7 @@ def faster(ours: str, peer: str, times: float) -> Target:
 
 
 def within(side: str, seconds: float) -> Target:
-    """Promise that a side takes less than so many seconds."""
+    """Require a side to take less than this many seconds."""
 
     def found(mine: Outcome) -> tuple[str, bool]:
         return f"{mine.best:.3f} s", mine.best < seconds
@@ -174,7 +174,7 @@ def within(side: str, seconds: float) -> Target:
 
 
 def at_least(side: str, figure: str, floor: float) -> Target:
-    """Promise a figure of so much."""
+    """Require a figure of at least this much."""
 
     def found(mine: Outcome) -> tuple[str, bool]:
         value = mine.mean(figure)
@@ -184,9 +184,9 @@ def at_least(side: str, figure: str, floor: float) -> Target:
 
 
 def no_worse(ours: str, peer: str, figure: str, noise: float) -> Target:
-    """Promise that one side's figure, as a mean of the repeats, is not below another's.
+    """Require one side's figure, averaged over the repeats, to be no lower than another's.
 
-    Differences smaller than `noise`, the standard error of one measurement, do not count.
+    Differences smaller than `noise`, the standard error of one measurement, are ignored.
     """
 
     def found(mine: Outcome, other: Outcome) -> tuple[str, bool]:
@@ -203,7 +203,7 @@ def measure(
     warm_up: bool,
     clock: Callable[[], float] = time.perf_counter,
 ) -> dict[str, Outcome]:
-    """Run all sides that are installed, interleaved: noise that comes and goes hits all alike."""
+    """Run all installed sides, interleaved so that temporary noise affects all alike."""
     outcomes = {side.name: Outcome(side) for side in sides}
     here = [side for side in sides if side.version is not None]
     if warm_up:
@@ -218,7 +218,7 @@ def measure(
 
 
 def _time(side: Side, repeat: int, clock: Callable[[], float]) -> tuple[float, Any]:
-    """One run, on a clean heap and with no more threads than it declares."""
+    """Time one run, on a clean heap and with no more threads than it declares."""
     prepared = side.prepare(repeat)
     gc.collect()
     with threadpool_limits(side.threads):

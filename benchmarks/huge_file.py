@@ -1,7 +1,7 @@
 """`python -m benchmarks.huge_file [GIGABYTES [FOLDER]]`: a file beyond 4 GB and 2^31 values, once.
 
-The file repeats a block of svmlight text, and is removed afterwards. It is streamed with 256 MB of
-memory; the model must have seen every row, and an error in the last line must name that line.
+The file repeats a block of svmlight text and is removed afterwards. It is streamed with 256 MB of
+memory; the model must see every row, and an error in the last line must name that line.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from widemargin.errors import DataError
 from widemargin.modelfile import read_model_file
 from widemargin.online.state import State
 
-#: Values of a row, and rows of a block.
+#: Values per row, and rows per block.
 _VALUES, _ROWS = 90, 40_000
-#: An offset and a count that do not fit 32 bits.
+#: An offset and a count that exceed 32-bit integers.
 _FAR, _MANY = 1 << 32, 1 << 31
 
 
@@ -42,7 +42,7 @@ def block() -> bytes:
 
 
 def write(path: pathlib.Path, part: bytes, times: int) -> None:
-    """The block so many times, and a line that cannot be read."""
+    """Write the block this many times, and then a line that cannot be read."""
     with open(path, "wb") as file:
         for _ in range(times):
             file.write(part)
@@ -50,7 +50,7 @@ def write(path: pathlib.Path, part: bytes, times: int) -> None:
 
 
 def last_error(path: pathlib.Path) -> str:
-    """What is said about the last line, which is read alone."""
+    """The error message about the last line."""
     size = path.stat().st_size
     files = Files(str(path), ReadOptions(format="svmlight"))
     try:
@@ -61,7 +61,7 @@ def last_error(path: pathlib.Path) -> str:
 
 
 def main(gigabytes: float = 11.0, folder: str | None = None) -> None:
-    """Write the file, learn from it, and look at what was learned."""
+    """Write the file, train on it, and check the result."""
     part = block()
     times = int(gigabytes * 1e9) // len(part) + 1
     rows, values = times * _ROWS, times * _ROWS * _VALUES

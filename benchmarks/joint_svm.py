@@ -1,4 +1,4 @@
-"""P23: linear SVMs of all classes together, beside LIBLINEAR's solver of Crammer and Singer's."""
+"""P23: linear SVMs of all classes together, compared with LIBLINEAR's Crammer-Singer solver."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ from benchmarks.limits import processor_seconds, within
 from widemargin import LinearSVM
 
 ABOVE = "above the least, at most"
-#: LIBLINEAR's limit of passes.
+#: LIBLINEAR's limit on passes.
 PASSES = 20_000
-#: Where it is not close after this many times what is promised, it is stopped.
+#: Where it does not get close, it is stopped after this times the targeted ratio times our time.
 TIMES = 1.5
 #: Its tolerances were chosen from these: the loosest with which it comes within about 1e-3 of the
-#: least objective; if none does, the last. On raw pendigits even the first takes minutes.
-#: 20 newsgroups have the same with C = 100 as with C = 1; with 1 it ends at four times the least.
+#: lowest objective or, if none does, the last. On raw pendigits even the first takes minutes.
+#: 20 newsgroups have the same with C = 100 as with C = 1; with 1 it ends at four times the lowest.
 TOLERANCES = (1.0, 0.3, 0.1, 0.03, 0.01, 0.003, 0.001)
 
 
 class Task(NamedTuple):
-    """One data set with a C, LIBLINEAR's tolerance, and how many times as fast ours is to be.
+    """One data set with a C, LIBLINEAR's tolerance, and how many times as fast ours should be.
 
-    With `limited`, LIBLINEAR is stopped.
+    With `limited`, LIBLINEAR is stopped at a time limit.
     """
 
     load: Callable[[], tuple[Any, np.ndarray]]
@@ -103,14 +103,14 @@ def compare(case: str, toy: bool, scratch: pathlib.Path) -> Comparison:
 
 
 def _sides(task: Task, X: Any, y: np.ndarray) -> tuple[Side, Side]:
-    """Ours, and LIBLINEAR, if need be with a limit."""
+    """Ours, and LIBLINEAR, with a time limit if necessary."""
     _, C, tol, target, limited = task
     each, codes = np.arange(len(y)), np.unique(y, return_inverse=True)[1]
     bounds: list[float] = []
     seconds: list[float] = []
 
     def above(model: Any) -> float:
-        """How far above what no objective is below."""
+        """How far the objective is above a lower bound on all objectives."""
         slopes = np.asarray(X @ model.coef_.T) + model.intercept_ + 1.0
         slopes[each, codes] -= 1.0
         primal = 0.5 * float(np.sum(model.coef_**2) + np.sum(model.intercept_**2))

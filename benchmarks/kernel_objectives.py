@@ -1,7 +1,7 @@
-"""Objectives of KernelSVM beside LIBSVM's: `python -m benchmarks.kernel_objectives`.
+"""Compare KernelSVM's objectives with LIBSVM's: `python -m benchmarks.kernel_objectives`.
 
-Both sides solve the same problem to the same violation. Both dual objectives are worked out from
-their dual values by plain numpy, in float64.
+Both sides solve the same problem to the same violation. Both dual objectives are computed from
+their dual values in plain numpy, in float64.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from sklearn.svm import SVC
 from benchmarks.svm_objectives import sets
 from widemargin import KernelSVM
 
-#: More rows than this are not looked at: numpy holds the whole matrix.
+#: Sets with more rows are skipped, because numpy holds the whole matrix.
 MOST = 3_000
-#: The L1 form is not looked at for more features: scikit-learn's takes minutes.
+#: The L1 form is skipped for more features, because scikit-learn's takes minutes.
 WIDEST = 2_000
 KERNELS: dict[str, dict[str, Any]] = {
     "rbf": {"kernel": "rbf"},
@@ -54,18 +54,18 @@ def dual(K: np.ndarray, model: Any) -> float:
 
 
 def problems(asked: str) -> Iterator[tuple[str, Callable[[], tuple[Any, np.ndarray]]]]:
-    """The sets whose names contain what was asked for."""
+    """The sets whose names contain the given text."""
     for name, load in sets():
         if asked in name:
             yield name, load
 
 
 def main() -> None:
-    """Compare, and say which agree."""
+    """Compare the objectives, and print which agree."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.kernel_objectives")
-    parser.add_argument("--sets", default="", help="only sets whose names contain this")
-    parser.add_argument("--rows", type=int, default=MOST, help="so many rows at the most")
-    parser.add_argument("--tol", type=float, default=1e-4, help="the violation of both sides")
+    parser.add_argument("--sets", default="", help="Only sets whose names contain this.")
+    parser.add_argument("--rows", type=int, default=MOST, help="Largest number of rows.")
+    parser.add_argument("--tol", type=float, default=1e-4, help="Violation for both sides.")
     asked = parser.parse_args()
     warnings.simplefilter("ignore")
     print("set, kernel, C: dual of ours, its gap, s | LIBSVM (theirs - ours) / ours, s | scores")

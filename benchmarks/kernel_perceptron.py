@@ -1,4 +1,4 @@
-"""P6: one online epoch in feature space against its kernel products alone; and budgets."""
+"""P6: one online epoch in feature space, compared with its kernel products alone; and budgets."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from benchmarks.harness import Comparison, LeftOut, Outcome, Side, Target, faste
 from benchmarks.mnist import read_mnist
 from widemargin import KernelPerceptron
 
-#: Examples that may be stored, and the kernels' gamma: usual values, the same for all sides.
+#: The number of examples that may be stored, and the kernels' gamma: usual values, shared by all
+#: sides.
 BUDGET = 200
 GAMMA = {"ijcnn1": 2.0, "a9a": 0.05}
 
@@ -34,7 +35,7 @@ def compare(toy: bool, scratch: pathlib.Path) -> Comparison:
             random_state=seed,
         ).fit(digits.X, digits.y)
 
-    # Every example needs its kernel with those that were stored before its turn.
+    # Every example needs its kernel values with those stored before it.
     model = learn(0).model_
     first = np.full(model.support.n, np.inf)
     np.minimum.at(first, model.log.example.astype(np.int64), model.log.count)
@@ -82,7 +83,7 @@ WAYS = ("projectron", "forgetron", "random")
 
 
 def _binary(name: str, toy: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Two classes, dense; at toy size a part of them."""
+    """Dense data of two classes; at toy size, a part of it."""
     files = {"ijcnn1": ("ijcnn1.trn.bz2", "ijcnn1.tst.bz2"), "a9a": ("a9a.gz", "a9a.t.gz")}[name]
     width = {"ijcnn1": 22, "a9a": 123}[name]
     parts: list[np.ndarray] = []
@@ -127,7 +128,7 @@ def _within(
 
 
 def _better(one: str, other: str) -> Target:
-    """Promise fewer mistakes while learning and a better accuracy after."""
+    """Require fewer mistakes during training and a better accuracy afterwards."""
 
     def found(mine: Outcome, theirs: Outcome) -> tuple[str, bool]:
         gain = mine.mean("accuracy") - theirs.mean("accuracy")

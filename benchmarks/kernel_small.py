@@ -1,4 +1,4 @@
-"""Kernel machines on small sets: fits and probabilities beside LIBSVM's, and joint votes."""
+"""Kernel machines on small sets: fits and probabilities compared with LIBSVM's, and joint votes."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from widemargin import KernelPerceptron, KernelSVM
 
 #: Chosen by hand: smaller differences of a mean log-likelihood come from the choice of folds.
 _SEEDS = 1e-3
-#: Rows that the voted perceptron answers.
+#: Number of rows for which the voted perceptron predicts.
 ASKED = 5_000
 
 
 class _Parts(NamedTuple):
-    """Rows to learn from and rows to be tested on, in float64."""
+    """Training and test rows, in float64."""
 
     X: np.ndarray
     y: np.ndarray
@@ -97,7 +97,7 @@ def _fit(who: Callable[..., Any], name: str, C: float, parts: _Parts) -> Side:
 
 
 def _probabilities(who: Callable[..., Any], name: str, parts: _Parts) -> Side:
-    """A fit with probabilities, and what they are worth."""
+    """A fit with probabilities, and their log-likelihood."""
     called = f"{who.__name__}(C=10, probability=True, random_state=repeat)"
 
     def likelihood(svm: Any) -> dict[str, float]:
@@ -113,7 +113,7 @@ def _probabilities(who: Callable[..., Any], name: str, parts: _Parts) -> Side:
 
 
 def _vote(name: str, parts: _Parts, asked: int) -> Side:
-    """The answers of a perceptron whose classes were learned together, by a vote."""
+    """Voted predictions of a perceptron whose classes were learned together."""
     rows = np.resize(parts.test, (asked, parts.test.shape[1]))
     learner = KernelPerceptron(keep="vote", epochs=5, random_state=0)
     return Side(

@@ -22,9 +22,9 @@ BINARY = {
     "w8a": ("w8a.gz", 10.0, 0.05),
     "ijcnn1": ("ijcnn1.trn.bz2", 10.0, 1.0),
 }
-#: Growth is measured at so many rows.
+#: The numbers of rows at which growth is measured.
 ROWS = (5_000, 10_000, 20_000, 40_000)
-#: LIBSVM is measured at so many.
+#: The number of rows at which LIBSVM is measured.
 LIBSVM_ROWS = 10_000
 _THREADS = 2
 
@@ -84,7 +84,7 @@ _SETTINGS = {
 def _digit_sides(
     digits: Digits, rows: int | Sequence[int], makers: dict[str, Callable[..., Any]]
 ) -> list[Side]:
-    """Fit and predict sides; of several numbers of rows, fits only."""
+    """Sides that fit and predict, or only fit if there are several numbers of rows."""
     how = {"C": 10.0, "gamma": 0.02}
     sides = []
     for who, make in makers.items():
@@ -127,7 +127,7 @@ def _digit_sides(
 
 
 def _binary_sides(name: str, toy: bool) -> tuple[list[Side], str]:
-    """Fits of a large two-class set, and what to say of the data."""
+    """Fits of a large two-class set, and a description of the data."""
     file, C, gamma = BINARY[name]
     if toy:
         X, y = make_classification(400, 20, random_state=0)
@@ -154,7 +154,7 @@ def _binary_sides(name: str, toy: bool) -> tuple[list[Side], str]:
 
 
 def _growth(sides: Sequence[str], most: float) -> Target:
-    """Promise that time grows with no more than a power of the rows, from the first to the last."""
+    """Require that time grows at most with this power of the rows, from the first to the last."""
 
     def found(*outcomes: Outcome) -> tuple[str, bool]:
         rows = [int(one.side.name.split()[-1]) for one in outcomes]

@@ -1,10 +1,9 @@
-"""`python -m benchmarks.kills [N [ROWS]]`: N kills at random moments, and what checkpoints cost.
+"""`python -m benchmarks.kills [N [ROWS]]`: N kills at random moments, and the cost of checkpoints.
 
 Trainings of every kind are killed and resumed until N kills are spent: in memory, from files, with
-the log of mistakes kept, with a kernel, of a tagger and of a parser. What comes out must be the
-model of a training that nobody disturbed. Between them, commands that write files are killed:
-training with a cache, converting, updating a model. What stands there afterwards must be whole: the
-old file or the new one.
+the mistake log, with a kernel, of a tagger and of a parser. The result must be the model of an
+undisturbed training. In between, commands that write files are killed: training with a cache,
+converting, updating a model. The file must then be complete: either the old one or the new one.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ from benchmarks.zipf import write_svmlight, zipf_text
 
 PROGRAM = [sys.executable, "-m", "widemargin"]
 _TESTS = pathlib.Path(__file__).parent.parent / "tests"
-#: So large a part of the labels is wrong, so that no training ends early.
+#: The fraction of wrong labels, which keep any training from ending early.
 _WRONG = 0.1
 WAYS = {
     "in memory": ("--epochs", "120"),
@@ -37,12 +36,12 @@ WAYS = {
     "tagger": ("--learner", "tagger", "--column", "upos", "--epochs", "40"),
     "parser": ("--learner", "parser", "--epochs", "4"),
 }
-#: Ways that read sentences.
+#: Kinds of training that read sentences.
 _SENTENCES = ("tagger", "parser")
 
 
 def start(command: list[str]) -> subprocess.Popen[bytes]:
-    """Start a command, forked from a process that is warm: to start Python takes longer."""
+    """Start a command by forking a warm process, which is faster than starting Python."""
     if str(_TESTS) not in sys.path:
         sys.path.append(str(_TESTS))
     from forked import Forked
@@ -51,13 +50,13 @@ def start(command: list[str]) -> subprocess.Popen[bytes]:
 
 
 def run(command: list[str]) -> None:
-    """Run a command to its end."""
+    """Run a command to completion."""
     if start(command).wait():
         raise RuntimeError(f"{' '.join(command)} failed")
 
 
 class Outcome(NamedTuple):
-    """How often a training was killed and went on from a checkpoint, and whether that mattered."""
+    """How often a training was killed and resumed, and whether the result was the same."""
 
     kills: int
     resumed: int
@@ -65,14 +64,14 @@ class Outcome(NamedTuple):
 
 
 def write_examples(path: pathlib.Path, rows: int, seed: int = 0) -> None:
-    """Rows that no hyperplane separates, as svmlight text."""
+    """Write rows that no hyperplane separates, as svmlight text."""
     X, y = zipf_text(rows, 4096, 30, seed)
     wrong = np.random.default_rng(seed).random(rows) < _WRONG
     write_svmlight(path, X, np.where(wrong, -y, y))
 
 
 def write_sentences(path: pathlib.Path, sentences: int, seed: int = 0) -> None:
-    """CoNLL-U whose tags, heads and labels follow no rule, so that mistakes never end."""
+    """Write CoNLL-U whose tags, heads and labels are random, so that mistakes never end."""
     chance, lines = random.Random(seed), []
     for _ in range(sentences):
         for i in range(1, chance.randint(3, 10)):
@@ -84,7 +83,7 @@ def write_sentences(path: pathlib.Path, sentences: int, seed: int = 0) -> None:
 
 
 def content(model: pathlib.Path) -> tuple[dict[str, bytes], str]:
-    """All that a model file says, except for seconds."""
+    """Everything in a model file except for times."""
     from widemargin.modelfile import read_model_file
     from widemargin.training.history import Epoch
 
@@ -97,12 +96,12 @@ def content(model: pathlib.Path) -> tuple[dict[str, bytes], str]:
 
 
 def train(text: pathlib.Path, model: pathlib.Path, *options: str) -> list[str]:
-    """The command."""
+    """The training command."""
     return [*PROGRAM, "train", str(text), "--quiet", "--model", str(model), *options]
 
 
 def disturb(text: pathlib.Path, way: tuple[str, ...], kills: int, chance: random.Random) -> Outcome:
-    """Kill and resume a training so many times, let it finish, and compare it."""
+    """Kill and resume a training this many times, let it finish, and compare the result."""
     folder = pathlib.Path(tempfile.mkdtemp(dir=text.parent))
     alone, disturbed = folder / "alone.wm", folder / "disturbed.wm"
     began = time.monotonic()
@@ -115,7 +114,7 @@ def disturb(text: pathlib.Path, way: tuple[str, ...], kills: int, chance: random
         resumed += any((folder / "points").glob("*.wm"))
         process = start(command)
         try:
-            process.wait(chance.uniform(0.2, 1.0) * whole)  # it starts meanwhile
+            process.wait(chance.uniform(0.2, 1.0) * whole)  # includes its startup
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
@@ -129,7 +128,7 @@ def disturb(text: pathlib.Path, way: tuple[str, ...], kills: int, chance: random
 
 
 def interrupt(folder: pathlib.Path, kills: int, chance: random.Random) -> Outcome:
-    """Kill commands that write files; what they leave must be whole, and at last the new file."""
+    """Kill commands that write files; each must leave a complete file, and finally the new one."""
     rows, whole = folder / "rows.svm", folder / "whole"
     model = folder / "updated.wm"
     commands: dict[str, tuple[list[str], pathlib.Path]] = {
@@ -166,14 +165,14 @@ def interrupt(folder: pathlib.Path, kills: int, chance: random.Random) -> Outcom
 
 
 def _alike(one: pathlib.Path, other: pathlib.Path) -> bool:
-    """Whether two files that commands wrote hold the same, except for seconds."""
+    """Whether two files written by commands are the same, except for times."""
     if one.suffix == ".wm":
         return content(one) == content(other)
     return one.read_bytes() == other.read_bytes()
 
 
 def cost(text: pathlib.Path, way: tuple[str, ...], repeats: int = 3) -> float:
-    """How many times as long a training takes with a checkpoint every half second."""
+    """The factor by which a checkpoint every half second slows training down."""
     points = ("--checkpoint", str(text.parent / "cost"), "--checkpoint-every", "0.5")
     model, best = text.parent / "cost.wm", {(): np.inf, points: np.inf}
     for _ in range(repeats):
@@ -185,7 +184,7 @@ def cost(text: pathlib.Path, way: tuple[str, ...], repeats: int = 3) -> float:
 
 
 def main(kills: int, rows: int = 40_000, seed: int = 0) -> None:
-    """Spend the kills on one way after the other, and print what came of each."""
+    """Spend the kills on one kind of training after the other, and print the results."""
     chance = random.Random(seed)
     outcomes: dict[str, list[Outcome]] = {name: [] for name in (*WAYS, "writing")}
 

@@ -1,10 +1,10 @@
 """How fast the lab's page is, in a headless Chromium: `python -m benchmarks.lab_page`.
 
-Two figures, both measured in the page itself: the milliseconds from a moved point to the new
+Two figures are measured in the page itself: the milliseconds from moving a point to the new
 verdict, with 200 points, and the milliseconds of script per frame, with 500 points and 1,000
-hypotheses, while a training is played and when it jumps to its thousandth hypothesis; beside them
-the processor time of scripts per frame, of the browser's own profile. Headless drawing is done by
-the processor, so nothing else should run meanwhile.
+hypotheses, while a training is played and when it jumps to its thousandth hypothesis. The browser's
+profile adds the processor time of scripts per frame. Headless drawing uses the processor, so
+nothing else should run at the same time.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import sys
 import time
 from typing import Any
 
-#: Points and moves for verdicts; points and hypotheses for frames.
+#: Numbers of points and moves for verdicts, and of points and hypotheses for frames.
 VERDICT_POINTS, MOVES, FRAME_POINTS, HYPOTHESES = 200, 30, 500, 1000
 
 #: Random points: separable by a line with a gap, or not at all.
@@ -116,20 +116,20 @@ def main() -> int:
 
 
 def _told(values: list[float]) -> str:
-    """The middle and the end of a list of milliseconds."""
+    """The median and the 95th percentile of a list of milliseconds, as text."""
     ordered = sorted(values)
     middle, late = ordered[len(ordered) // 2], ordered[int(0.95 * len(ordered))]
     return f"median {middle:.1f} ms, 95th percentile {late:.1f} ms ({len(ordered)} measured)"
 
 
 def _script_seconds(browser: Any) -> float:
-    """Processor time that scripts of the page have taken so far, as the browser's profile says."""
+    """The processor time used by the page's scripts so far, from the browser's profile."""
     found = browser.execute_cdp_cmd("Performance.getMetrics", {})["metrics"]
     return next(one["value"] for one in found if one["name"] == "ScriptDuration")
 
 
 def _browser() -> Any:
-    """A browser without a window, 1,400 dots wide."""
+    """A headless browser, 1,400 pixels wide."""
     from selenium import webdriver
 
     options = webdriver.ChromeOptions()

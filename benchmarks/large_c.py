@@ -1,4 +1,4 @@
-"""Linear SVMs with C from 1e-3 to 1e6 on every set with two classes, scaled and as it is."""
+"""Linear SVMs with C from 1e-3 to 1e6 on every set with two classes, scaled and unscaled."""
 
 from __future__ import annotations
 
@@ -28,20 +28,20 @@ from benchmarks.svm_objectives import objective, sets
 from widemargin import LinearSVM
 
 COSTS = (1e-3, 1.0, 1e2, 1e4, 1e6)
-#: LinearSVC's solvers and tolerances, of which the fastest that comes close counts.
+#: LinearSVC's solvers and tolerances; the fastest one that is close enough counts.
 SETTINGS = {
     "hinge": [(True, tol) for tol in (1.0, 0.1, 0.01)],
     "squared_hinge": [(False, 0.1), (False, 1e-2), (False, 1e-4), (True, 0.1), (True, 0.01)],
 }
-#: How far from the least objective a side may be.
+#: How far a side may be from the lowest objective.
 CLOSE = 1e-3
-#: The longest fit of ours.
+#: The time limit for our fits.
 SECONDS = 250.0
-#: A fit of LinearSVC is stopped after this many times the time of ours, and so much more: what is
-#: slower than that need not be known.
+#: A fit of LinearSVC is stopped after this many times our time, plus this many seconds: how much
+#: slower it is does not matter.
 TIMES, MORE = 1.2, 0.02
-#: Fits are repeated for ENOUGH seconds. Beside one of ours that takes longer than LONG, only one
-#: setting is tried, the second.
+#: Fits are repeated for ENOUGH seconds. If ours takes longer than LONG, only one setting of
+#: LinearSVC is tried, the second.
 ENOUGH, LONG = 0.05, 5.0
 
 
@@ -130,7 +130,7 @@ def _ours(task: Task, loss: str, C: float) -> Fit:
 
 
 def _theirs(task: Task, ours: Fit) -> Fit:
-    """The fastest fit that comes close, or one without a time."""
+    """The fastest fit that is close enough, or one without a time."""
     best = ours._replace(seconds=np.inf, gap=np.inf)
     limit = TIMES * ours.seconds + MORE
     settings = SETTINGS[ours.loss]
@@ -155,7 +155,7 @@ def _timed(svm: LinearSVC, task: Task, ours: Fit) -> tuple[float, float]:
 
 
 def _best(work: Callable[[], Any]) -> float:
-    """The shortest time of some work of one thread, which is repeated if it is short."""
+    """The shortest time of some single-threaded work, which is repeated if it is short."""
     best, total = math.inf, 0.0
     while total < ENOUGH:
         began = time.thread_time()
@@ -193,7 +193,7 @@ def _faster_everywhere() -> Target:
 
 
 def _table(outcomes: Outcomes) -> str:
-    """One row per set and loss, one column per C: seconds, and the gap where it is too large."""
+    """A table of seconds, with a row per set and loss and a column per C; also gaps too large."""
     fits = _fits(outcomes["LinearSVM"])
     peers = _fits(outcomes["LinearSVC"]) if outcomes["LinearSVC"].present else fits
     head = ["set, loss", *(f"C = {C:g}" for C in COSTS)]

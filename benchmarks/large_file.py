@@ -1,4 +1,4 @@
-"""P1b: from an svmlight file of a gigabyte to a model, command against command."""
+"""P1b: from a one-gigabyte svmlight file to a model, comparing whole commands."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ import shutil
 from benchmarks.files import OURS, PEER, whole_commands, write_rows
 from benchmarks.harness import Comparison, faster
 
-#: The rows of `files` this many times over.
+#: How often the rows of `files` are repeated.
 _TIMES = 10
 
 
 def compare(toy: bool, scratch: pathlib.Path) -> Comparison:
-    """Read a file that is in the page cache, learn once from every row, save the model."""
+    """Read a file from the page cache, learn once from every row, and save the model."""
     *files, data = write_rows(toy, scratch)
     text, vw = (_repeat(file) for file in files)
     return Comparison(
@@ -25,7 +25,7 @@ def compare(toy: bool, scratch: pathlib.Path) -> Comparison:
 
 
 def _repeat(file: pathlib.Path) -> pathlib.Path:
-    """A file with the content of another many times over."""
+    """A file with the content of another, repeated many times."""
     large = file.with_stem("large")
     with open(large, "wb") as out:
         for _ in range(_TIMES):

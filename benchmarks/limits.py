@@ -1,4 +1,4 @@
-"""Work that is stopped when it takes too long: a peer may need hours for what is compared."""
+"""Stop work that takes too long, because a peer may need hours for a comparison."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from typing import Any
 
 
 def within(limit: float, work: Callable[[], Any]) -> Any:
-    """What some work returns, done by a process of its own; None if it takes too long.
+    """Run some work in a separate process; return its result, or None if it takes too long.
 
-    The limit is one of processor seconds, which do not depend on what else the machine does. The
-    time that counts is for the work to measure.
+    The limit is in processor seconds, which do not depend on what else the machine is doing. The
+    work measures its own time.
     """
     context = multiprocessing.get_context("fork")
     here, there = context.Pipe(duplex=False)
@@ -36,6 +36,6 @@ def within(limit: float, work: Callable[[], Any]) -> Any:
 
 
 def processor_seconds() -> float:
-    """What this process and those that it began and that have ended have taken of a processor."""
+    """The processor time used by this process and its finished child processes."""
     ended = resource.getrusage(resource.RUSAGE_CHILDREN)
     return time.process_time() + ended.ru_utime + ended.ru_stime

@@ -16,9 +16,9 @@ from benchmarks.harness import Comparison, LeftOut, Side, faster
 from benchmarks.zipf import zipf_text
 from widemargin import LinearSVM
 
-#: How far from the best known objective a side may be.
+#: How far a side may be from the best known objective.
 CLOSE = 1e-3
-#: Settings of the peers from loose to tight; the first that comes close is the fastest.
+#: Settings of the peers from loose to tight; the first that is close enough is the fastest.
 THEIR_TOLERANCES = (1.0, 0.5, 0.3, 0.2, 0.1, 0.05, 0.02, 0.01)
 SNAP_EPOCHS = (5, 10, 15, 20, 30, 40, 60, 80, 120, 200)
 
@@ -53,7 +53,7 @@ def _a9a(toy: bool) -> tuple[Any, np.ndarray]:
 
 
 def _sides(name: str, X: Any, y: np.ndarray, loss: str, snap: bool) -> list[Side]:
-    """Ours, LinearSVC at its fastest setting that comes close, and Snap ML likewise."""
+    """Ours, and LinearSVC and Snap ML at their fastest settings that are close enough."""
     squared = loss != "hinge"
     exact = X.astype(np.float64)
     best = LinearSVM(loss=loss, fit_intercept=False, tol=1e-5, random_state=0).fit(X, y)
@@ -108,7 +108,7 @@ def _sides(name: str, X: Any, y: np.ndarray, loss: str, snap: bool) -> list[Side
 
 
 def _snap_sides(side: Callable[..., Side], close: Callable) -> list[Side]:
-    """Snap ML with one thread and with two; sides that say so if it is absent."""
+    """Snap ML with one thread and with two; marked as absent if it is not installed."""
     try:
         from snapml import SupportVectorMachine
     except ImportError:

@@ -1,4 +1,4 @@
-"""A client that asks over many connections at once, and measures. Sockets and nothing else."""
+"""A load-testing client that sends requests over many connections at once, using plain sockets."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-#: Bytes that are read at a time; answers are smaller.
+#: Number of bytes read at a time; answers are smaller.
 _READ = 1 << 16
 
 
 @dataclass
 class Load:
-    """What came of some requests.
+    """The results of some requests.
 
     Attributes
     ----------
     seconds : float
         From the first request to the last answer.
     statuses : dict
-        How many answers had each status.
+        The number of answers with each status.
     accepted, refused : list of float
-        The seconds that answers with status 200 took, and those with others.
+        The seconds taken by answers with status 200, and by those with other statuses.
     lost : int
-        Requests without an answer.
+        The number of requests without an answer.
     """
 
     seconds: float = 0.0
@@ -64,7 +64,7 @@ class _Link:
         self.socket.sendall(request)
 
     def receive(self) -> int | None:
-        """Read; the status of the answer, once it is whole."""
+        """Read; return the status of the answer once it is complete."""
         data = self.socket.recv(_READ)
         if not data:
             raise ConnectionResetError
@@ -82,16 +82,16 @@ class _Link:
 
 
 def ask_in_turn(port: int, requests: Sequence[bytes], connections: int, core: int | None) -> Load:
-    """Ask over some connections, each of which waits for its answer before it asks again."""
+    """Send requests over some connections, each of which waits for its answer before the next."""
     return _ask(port, requests, connections, core, None)
 
 
 def ask_at_rate(
     port: int, requests: Sequence[bytes], connections: int, core: int | None, rate: float
 ) -> Load:
-    """Ask so many times a second, whether there were answers or not.
+    """Send requests at this rate per second, whether or not earlier ones were answered.
 
-    A request whose time has come waits for a free connection; its time counts from then on.
+    A request that is due waits for a free connection; its time counts from when it was due.
     """
     return _ask(port, requests, connections, core, rate)
 

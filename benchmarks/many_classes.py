@@ -1,4 +1,4 @@
-"""P15: texts of many classes: what a model costs goes by the columns that occur."""
+"""P15: texts of many classes: the cost of a model depends on the columns that occur."""
 
 from __future__ import annotations
 
@@ -19,10 +19,11 @@ _PEER = "TfidfVectorizer(ngram_range=(1, 2), sublinear_tf=True), LinearSVC()"
 
 
 def compare(toy: bool, scratch: pathlib.Path) -> Comparison:
-    """Make models of short texts, words and bigrams; the documents are strings in memory.
+    """Train models of short texts with words and bigrams; the documents are strings in memory.
 
     The labels of the sentences are random, which is the hardest case: every word is in every class.
-    The documents of 1,000 classes are pieces of reviews, four of five with a word for their class.
+    The documents of 1,000 classes are pieces of reviews, four in five with a word that names the
+    class.
     """
     sentences, intents = _sentences(200 if toy else 5452, 50), _intents(200 if toy else None)
     many = _topics(*((300, 100) if toy else (100_000, 1000)))
@@ -89,7 +90,7 @@ def _train_peer(texts: Texts, seed: int) -> Any:
 
 
 def _peak_megabytes(train: Callable[[Texts, int], Any], texts: Texts) -> float:
-    """How much more memory a process of its own takes at most when it trains."""
+    """The additional peak memory of a separate process while it trains."""
     with multiprocessing.get_context("spawn").Pool(1) as pool:
         return pool.apply(_measure, (train, texts))
 
@@ -102,7 +103,7 @@ def _measure(train: Callable[[Texts, int], Any], texts: Texts) -> float:
 
 
 def _at_most(side: str, figure: str, most: float) -> Target:
-    """Promise a figure of no more than so much."""
+    """Require a figure of at most this much."""
 
     def found(mine: Outcome) -> tuple[str, bool]:
         value = mine.mean(figure) or 0.0
@@ -125,7 +126,7 @@ def _sentences(n: int, classes: int) -> Texts:
 
 
 def _intents(most: int | None) -> Texts:
-    """The questions of ATIS and what they are about."""
+    """The questions of ATIS and their intents."""
     found: list[list[str]] = []
     for kind in ("seq.in", "label"):
         lines: list[str] = []
@@ -137,7 +138,7 @@ def _intents(most: int | None) -> Texts:
 
 
 def _topics(n: int, classes: int, length: int = 20) -> Texts:
-    """Pieces of reviews; a word tells the class of most of them."""
+    """Pieces of reviews; in most of them, a word names the class."""
     reviews = read_reviews(folder("imdb") / "train.jsonl.xz", max(10, n // 10))
     words = " ".join(text for _, text in reviews).split()
     chance, texts, labels = random.Random(0), [], []

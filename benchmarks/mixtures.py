@@ -1,9 +1,9 @@
-"""`python -m benchmarks.mixtures [imdb|zipf] [--toy]`: what many partitions do to what is learned.
+"""`python -m benchmarks.mixtures [imdb|zipf] [--toy]`: how the number of partitions affects models.
 
-Iterative parameter mixing with 1, 10, 100 and 1,000 partitions, computed in this process: what is
-learned does not depend on the cluster. IMDB's 25,000 reviews are cut into ever smaller partitions;
-the Zipf set grows with the partitions, each of which has 1,000 rows, and is learned from as one
-partition, too.
+Iterative parameter mixing with 1, 10, 100 and 1,000 partitions, computed in this process, because
+the model does not depend on the cluster. IMDB's 25,000 reviews are cut into ever smaller
+partitions; the Zipf set grows with the number of partitions, each of which has 1,000 rows, and is
+also learned as a single partition.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def imdb(scratch: pathlib.Path, toy: bool) -> None:
         path = scratch / f"{part}.tsv"
         path.write_text("".join(lines[i] for i in order), encoding="utf-8")
         paths.append(str(path))
-    # In one process, the tables of all partitions are in memory together: 2^18 columns, not 2^22.
+    # One process holds the tables of all partitions at once, so 2^18 columns rather than 2^22.
     how = {"format": "labelled-text", "header": False, "ngrams": 2, "bits": 18}
     X, y = widemargin.read(paths[1], **how)
     for partitions in (1, 10, 100, 1_000):
@@ -45,7 +45,7 @@ def imdb(scratch: pathlib.Path, toy: bool) -> None:
 
 
 def zipf(scratch: pathlib.Path, toy: bool) -> None:
-    """Rows of a language with ever more words, as many as there are partitions times 1,000."""
+    """Rows of a language whose vocabulary grows, 1,000 rows per partition."""
     counts = (1, 10) if toy else (1, 10, 100, 1_000)
     rows = 50 if toy else _ROWS
     X, y = zipf_text(rows * counts[-1] + 10_000, 1 << 18, 30, seed=0)
@@ -78,14 +78,14 @@ def _learn(name: str, path: str, partitions: int, X: Any, y: Any, **how: Any) ->
 
 
 def _answers(model: Any, X: Any) -> np.ndarray:
-    """The answers to rows that are encoded already."""
+    """Predictions for rows that are already encoded."""
     from widemargin.data.rows import Rows
 
     return model.predict(Rows.of(X, bias=model.bias, dtype=model.dtype))
 
 
 def main() -> None:
-    """Run what was asked for."""
+    """Run the requested experiments."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.mixtures", description=__doc__)
     parser.add_argument("names", nargs="*", default=["imdb", "zipf"])
     parser.add_argument("--toy", action="store_true")

@@ -10,7 +10,7 @@ from sklearn.datasets import load_digits
 from benchmarks.data import folder, read_idx
 from benchmarks.harness import LeftOut
 
-#: A toy learns from so many images.
+#: Number of training images at toy size.
 _FEW = 1000
 
 
@@ -22,11 +22,11 @@ class Digits(NamedTuple):
     y: np.ndarray
     test: np.ndarray
     test_y: np.ndarray
-    made: bool  # not the real data: figures mean nothing
+    made: bool  # not the real data, so figures are meaningless
 
 
 def read_mnist(toy: bool) -> Digits:
-    """All of MNIST; a little of it, or of scikit-learn's digits, at toy size."""
+    """All of MNIST or, at toy size, a part of it or of scikit-learn's digits."""
     try:
         where = folder("mnist")
     except LeftOut:

@@ -1,4 +1,4 @@
-"""P22: all pairs of MNIST's classes, decided with a proof, beside linear programs without one."""
+"""P22: separability of all pairs of MNIST's classes, with a proof; linear programs give none."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from benchmarks.limits import processor_seconds, within
 from benchmarks.separability import toy_sets, turned
 from widemargin import certify
 
-#: HiGHS is stopped after this many times the time of ours for the same pair, and so much more, and
-#: then counts as that slow.
+#: HiGHS is stopped after this many times our time for the same pair, plus this many seconds, which
+#: then count as its time.
 TIMES, MORE = 3.1, 0.2
-#: Its methods, and whether they look for weights with z.w >= 1 for all z = y (x, 1), or for a
-#: combination of them that is zero.
+#: Its methods, and whether they search for weights with z.w >= 1 for all z = y (x, 1), or for a
+#: combination of the z that is zero.
 METHODS = {
     "dual simplex for a combination": ("highs-ds", False),
     "interior point for a combination": ("highs-ipm", False),
@@ -29,7 +29,7 @@ METHODS = {
 
 
 class Verdict(NamedTuple):
-    """What was found about one pair, and in what time."""
+    """The verdict on one pair, and its time."""
 
     pair: str
     separable: bool | None
@@ -38,12 +38,12 @@ class Verdict(NamedTuple):
 
 
 def cases(toy: bool) -> Sequence[str]:
-    """Name the classes: a case has the pairs of one with all larger ones."""
+    """Name the cases: each has the pairs of one class with all larger ones."""
     return [f"class {first}" for first in range(1 if toy else 9)]
 
 
 def compare(case: str, toy: bool, scratch: pathlib.Path) -> Comparison:
-    """From examples in memory to verdicts: proved on our side, claimed on HiGHS's."""
+    """Go from examples in memory to verdicts: proved by ours, unproved by HiGHS."""
     sets = toy_sets() if toy else _pairs(int(case.split()[-1]))
     found: list[Verdict] = []
 
@@ -98,7 +98,7 @@ def _certified(name: str, X: np.ndarray, y: np.ndarray) -> Verdict:
 
 
 def _claimed(ours: Verdict, X: np.ndarray, y: np.ndarray) -> Verdict:
-    """The fastest of HiGHS' methods; without a verdict if none ends in time."""
+    """The fastest of HiGHS's methods; without a verdict if none finishes in time."""
     Z = turned(X, y)
     limit = TIMES * ours.seconds + MORE
     best = Verdict(ours.pair, None, limit)

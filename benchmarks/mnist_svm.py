@@ -1,4 +1,4 @@
-"""P21: linear SVMs on all of MNIST, every class against the rest, both losses, C small to large."""
+"""P21: linear SVMs on all of MNIST, every class against the rest, both losses, small to large C."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from widemargin import LinearSVM
 
 COSTS = (0.01, 1.0, 100.0)
 LOSSES = ("hinge", "squared_hinge")
-#: LinearSVC's solver and tolerance: the fastest found that comes within about 1e-3 of the least
+#: LinearSVC's solver and tolerance: the fastest found that comes within about 1e-3 of the lowest
 #: objective (C = 0.01: 5.3 s for the hinge, 6.7 s for its square; C = 1: 53 s for the square), or
-#: closest to it (C = 1, hinge: 47 s, 1.5e-3; its limit of 1,000 passes ends it). For C = 100 it is
-#: that of C = 1.
+#: closest to it (C = 1, hinge: 47 s, 1.5e-3, ended by its limit of 1,000 passes). For C = 100 the
+#: settings are those of C = 1.
 SETTINGS = {"hinge": (True, 0.1), "squared_hinge": (False, 1e-3)}
 SMALL_COST, AT_SMALL_COST = 0.01, (True, 0.1)
-#: LinearSVC is stopped after this many times the time of ours, and then counts as that slow.
+#: LinearSVC is stopped after this many times our time, which then counts as its time.
 TIMES = 3.2
 
 
 class Task(NamedTuple):
-    """A loss and a C, and what ours found with them."""
+    """A loss and a C, and our results with them."""
 
     loss: str
     C: float

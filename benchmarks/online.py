@@ -20,17 +20,17 @@ from benchmarks.harness import OURS, Comparison, Outcome, Side, Target, faster
 from widemargin import PassiveAggressive, Perceptron
 
 _WIDTH = 20
-#: Words of which some are in a dict.
+#: Size of the vocabulary from which the words of a dict are drawn.
 _VOCABULARY = 20_000
 _NAMES = [f"feature {j}" for j in range(_WIDTH)]
-#: Rows in a call that has several.
+#: Rows per call with several rows.
 _BATCH = 100
-#: How often all rows are learned from in such calls: once takes too little time to be measured.
+#: How often such calls learn from all rows: a single time is too short to be measured.
 _AGAIN = 20
 
 
 def compare(toy: bool, scratch: pathlib.Path) -> Comparison:
-    """River learns from dicts, scikit-learn from rows; both are asked for single examples too."""
+    """Compare with River on dicts and with scikit-learn on rows, including single predictions."""
     n = 200 if toy else 20_000
     sides: list[Side] = []
     targets: list[Target] = []
@@ -80,7 +80,7 @@ def _river(learner: str, classes: int) -> Any:
 def _add_dicts(
     sides: list[Side], targets: list[Target], X: np.ndarray, y: np.ndarray, classes: int
 ) -> None:
-    """Learn from all examples and then ask about all."""
+    """Learn from all examples and then predict all of them."""
     dicts = [dict(zip(_NAMES, row, strict=True)) for row in X.tolist()]
     labels = [bool(label) for label in y] if classes == 2 else y.tolist()
     river = "{}()" if classes == 2 else "OneVsRestClassifier({}())"
@@ -128,7 +128,7 @@ def _add_dicts(
 
 
 def _add_changing_names(sides: list[Side], targets: list[Target], n: int) -> None:
-    """Dicts that have other names each time: drawn by Zipf's law, or never seen before."""
+    """Dicts with different names each time: drawn by Zipf's law, or never seen before."""
     X, y = _examples(n, 2)
     ranks = np.exp(np.random.default_rng(1).random((n, _WIDTH)) * np.log(_VOCABULARY)).astype(int)
     kinds = {
@@ -178,7 +178,7 @@ def _add_changing_names(sides: list[Side], targets: list[Target], n: int) -> Non
 def _add_rows(
     sides: list[Side], targets: list[Target], X: np.ndarray, y: np.ndarray, classes: int
 ) -> None:
-    """Learn from rows, one or a hundred in a call, and ask about single rows."""
+    """Learn from rows, one or a hundred per call, and predict single rows."""
     learners: dict[str, tuple[str, str, Callable[[], Any]]] = {
         "Perceptron": (OURS, "Perceptron()", Perceptron),
         "scikit-learn's Perceptron": ("scikit-learn", "Perceptron()", ScikitPerceptron),
@@ -224,11 +224,11 @@ def _add_rows(
             targets.append(faster(f"Perceptron.{after}", f"{peer}.{after}", times))
 
 
-# However long it runs
+# Long streams
 
 
 def _long_stream(toy: bool) -> Side:
-    """Learn from many examples; what the first and the last thousand calls took, and memory."""
+    """Learn from many examples; compare the first and last thousand calls, and measure memory."""
     X, y = _examples(1_000, 10)
     dicts = [dict(zip(_NAMES, row, strict=True)) for row in X.tolist()]
     labels = y.tolist()
@@ -245,7 +245,7 @@ def _long_stream(toy: bool) -> Side:
 
     def figures(result: tuple[list[float], float]) -> dict[str, float]:
         seconds, grown = result
-        # The least of twenty thousands, as others use the machine too.
+        # The best of twenty groups of a thousand, because other work also uses the machine.
         first, last = min(seconds[:20]), min(seconds[-20:])
         return {"last / first": last / first, "MB grown": grown}
 
@@ -265,7 +265,7 @@ def _megabytes() -> float:
 
 
 def _figure_at_most(side: str, figure: str, most: float) -> Target:
-    """Promise a figure of no more than this."""
+    """Require a figure of at most this much."""
 
     def found(mine: Outcome) -> tuple[str, bool]:
         value = mine.mean(figure)
@@ -279,7 +279,7 @@ def _figure_at_most(side: str, figure: str, most: float) -> Target:
 
 
 def _pipes(scratch: pathlib.Path, lines: int) -> Iterator[Side]:
-    """Send short lines through a pipe into `predict` and `update`; a start is not counted."""
+    """Send short lines through a pipe into `predict` and `update`; startup is not counted."""
     for kind, (suffix, header, line) in _KINDS.items():
         rng = np.random.default_rng(0)
         text = b"".join(line(rng) for _ in range(min(lines, 10_000)))
@@ -296,7 +296,7 @@ def _pipes(scratch: pathlib.Path, lines: int) -> Iterator[Side]:
 
 
 def _pipe(kind: str, command: Sequence[str], header: bytes, text: bytes, times: int) -> Side:
-    """Send lines again and again into a command."""
+    """Send lines repeatedly into a command."""
 
     def send(process: subprocess.Popen[bytes]) -> float:
         used = _processor_seconds(process.pid)
@@ -330,7 +330,7 @@ def _started(command: Sequence[str], first: bytes) -> subprocess.Popen[bytes]:
     process.stdin.write(first)
     process.stdin.flush()
     process.stdout.readline()
-    # Nobody reads the other answers: a full pipe would hold the process up.
+    # Discard the other answers, because a full pipe would block the process.
     subprocess.Popen(["cat"], stdin=process.stdout, stdout=subprocess.DEVNULL)
     return process
 
@@ -342,7 +342,7 @@ def _processor_seconds(pid: int) -> float:
 
 
 def _lines_per_second(side: str, least: float) -> Target:
-    """Promise so many lines per second."""
+    """Require this many lines per second."""
 
     def found(mine: Outcome) -> tuple[str, bool]:
         rates = [figures["lines per CPU second"] for figures in mine.figures]
@@ -385,7 +385,7 @@ def _json_lines(rng: np.random.Generator) -> bytes:
     ).encode()
 
 
-#: The kinds of lines: the end of a file's name, its header, and a random line.
+#: The kinds of lines: the file extension, its header, and a function that makes a random line.
 _KINDS: dict[str, tuple[str, bytes, Callable[[np.random.Generator], bytes]]] = {
     "svmlight": ("svm", b"", _svmlight),
     "VW": ("vw", b"", _vw),

@@ -1,4 +1,4 @@
-"""A pipe larger than memory: `python -m benchmarks.pipe [GIGABYTES]` tells time and peak memory."""
+"""Time and peak memory for a pipe larger than memory: `python -m benchmarks.pipe [GIGABYTES]`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from benchmarks.zipf import write_svmlight, zipf_text
 
 
 def main(gigabytes: float = 10.0) -> None:
-    """Send svmlight text through a pipe into `widemargin train -` and watch the memory."""
+    """Send svmlight text through a pipe into `widemargin train -` and measure memory."""
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder, "rows.svm")
         X, y = zipf_text(20_000, 262_144, 66, seed=0)

@@ -1,4 +1,4 @@
-"""P17: raw text to trees, with UDPipe 1 beside, on one core."""
+"""P17: raw text to trees, compared with UDPipe 1, on one core."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ from widemargin.structured.annotator.measures import MEASURES, compare_document
 from widemargin.structured.tokenizer.measures import measure_text
 from widemargin.structured.tokenizer.treebank import read_paragraphs
 
-#: How UDPipe is trained where its defaults (20 iterations of the tagger, 10 of the parser) take too
-#: long here: one stage of them takes more than ten minutes of processor time. Its tagger of Turkish
-#: was best on the dev part after six iterations, of twelve that were tried.
+#: UDPipe's settings where its defaults (20 iterations of the tagger, 10 of the parser) take too
+#: long: more than ten minutes of processor time for one stage. Its Turkish tagger was best on the
+#: dev part after six of the twelve iterations tried.
 OPTIONS = {
     "English": Options(tagger=f"{TAGGER};iterations=3", parser="iterations=2"),
     "Turkish": Options(tagger=f"{TAGGER};iterations=6", parser="iterations=6"),
     "Greek": Options(parser="iterations=6"),
     "Chinese": Options(),
 }
-#: What a tagger without a parser leaves out.
+#: The measures that need a parser.
 _OF_TREES = ("UAS", "LAS", "CLAS", "MLAS", "BLEX")
-#: What must be better than UDPipe's on three treebanks of four.
+#: The measures that must be better than UDPipe's on three of four treebanks.
 _BETTER = ("Tokens", "Sentences", "UPOS", "Lemmas", "LAS")
 
 
 def compare(toy: bool, scratch: pathlib.Path) -> Comparison:
-    """Learn from the training part, stop early on the dev part, measure on the test part."""
+    """Train on the training part, stop early on the dev part, and measure on the test part."""
     sides: list[Side] = []
     languages = list(TREEBANKS)[:1] if toy else list(TREEBANKS)
     for language in languages:
@@ -120,7 +120,7 @@ def _our_sides(language: str, train: Corpus, dev: Corpus, test: Corpus) -> Itera
 def _udpipe_sides(
     language: str, train: Corpus, dev: Corpus, test: Corpus, toy: bool
 ) -> Iterator[Side]:
-    """UDPipe 1; its models are kept between runs, with the processor time of their training."""
+    """UDPipe 1; its models are cached between runs, with the processor time of their training."""
     kept: list[UDPipe] = []
     text, words = _text(test), test.tokens
     toys = Options("epochs=1", "iterations=1", "iterations=1")
@@ -151,7 +151,7 @@ def _udpipe_sides(
 
 
 def _figures_of(udpipe: UDPipe, test: Corpus) -> dict[str, float]:
-    """What UDPipe's stages can be measured by; without a tagger, tokens and sentences."""
+    """The figures that UDPipe's stages allow; without a tagger, only tokens and sentences."""
     if "tagger" not in udpipe.stages:
         found = measure_text(read_paragraphs(test), udpipe.paragraphs)
         return {name.capitalize(): 100.0 * one.f1 for name, one in found._asdict().items()}
@@ -164,7 +164,7 @@ def _figures_of(udpipe: UDPipe, test: Corpus) -> dict[str, float]:
 
 
 def _document(udpipe: UDPipe, text: str) -> Document:
-    """What UDPipe finds in a text, in our terms."""
+    """UDPipe's annotation of a text, in our form."""
     corpus = read_conll(io.StringIO(udpipe.conllu(text)), format="conllu")
     tokens = [
         one for paragraph in udpipe.paragraphs(text) for s in paragraph.sentences for one in s
@@ -189,12 +189,12 @@ def _pace(outcome: Outcome) -> float:
 
 
 def _seconds(outcome: Outcome) -> float:
-    """How much processor time a training took, perhaps in an earlier run."""
+    """The processor time of a training, possibly from an earlier run."""
     return outcome.mean("seconds") or outcome.best
 
 
 def _better_on(figure: str, languages: list[str], least: int) -> Target:
-    """Promise a figure above UDPipe's on so many treebanks."""
+    """Require a figure above UDPipe's on this many treebanks."""
     names = [f"{who}, training {language}" for language in languages for who in ("ours", "UDPipe")]
 
     def found(*outcomes: Outcome) -> tuple[str, bool]:

@@ -1,4 +1,4 @@
-"""Outcomes as a table, and the tables as a file."""
+"""Format outcomes as tables, and write the tables to the results file."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ repeats, and `/ ours` the peer's best time divided by the row's.
 
 
 def tables(comparison: Comparison, outcomes: Outcomes) -> str:
-    """What was measured, and what was promised."""
+    """The tables of measurements and targets."""
     shown = comparison.appendix is None
     parts = [_outcome_table(list(outcomes.values()), shown, comparison.ratios)]
     if comparison.targets:
@@ -43,7 +43,7 @@ def section(
     repeats: int,
     case: str | None = None,
 ) -> str:
-    """The part of the results file of a benchmark, or of one of its cases."""
+    """The section of the results file for a benchmark, or for one of its cases."""
     head = f"## {name}: {comparison.title}" if case is None else f"### {case}"
     how = "once" if comparison.once else f"{repeats} repeats after a warm-up"
     clock = ", processor seconds" if comparison.processor else ""
@@ -62,7 +62,7 @@ def section(
 
 
 def update(name: str, text: str, order: Sequence[str], path: pathlib.Path = RESULTS) -> None:
-    """Replace one section of the results file and leave the others as they are."""
+    """Replace one section of the results file and leave the others unchanged."""
     sections = _sections(path)
     sections[name] = text
     ordered = sorted(sections, key=lambda one: (one not in order, _place(one, order)))
@@ -95,7 +95,7 @@ def _sections(path: pathlib.Path) -> dict[str, str]:
 
 
 def machine() -> str:
-    """The processor and how many cores of it may be used."""
+    """The processor and the number of usable cores."""
     model = platform.processor() or platform.machine()
     try:
         with open("/proc/cpuinfo", encoding="utf-8") as file:
@@ -108,7 +108,7 @@ def machine() -> str:
 
 
 def _versions(outcomes: Outcomes) -> str:
-    """The versions of everything that has a part in the times."""
+    """The versions of everything that affects the times."""
     packages = {outcome.side.package: outcome.side.version for outcome in outcomes.values()}
     packages |= {name: version(name) for name in ("numpy", "scipy", "numba")}
     named = [f"{name} {number}" for name, number in packages.items() if number is not None]

@@ -1,7 +1,7 @@
-"""P18: what a cluster costs and brings: no cluster, one worker, two workers, and dask-ml.
+"""P18: the cost and benefit of a cluster: no cluster, one worker, two workers, and dask-ml.
 
-The clusters are running before the clock starts, as clusters do. All sides read the same files,
-learn for the same number of epochs, and use one thread per worker.
+The clusters are already running when the clock starts, as clusters do. All sides read the same
+files, train for the same number of epochs, and use one thread per worker.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _PLAIN, _ONE, _TWO, _PEER = "no cluster", "Dask, 1 worker", "Dask, 2 workers", "
 
 
 def compare(toy: bool, scratch: pathlib.Path) -> Comparison:
-    """Learn from files of 100 million values; eight partitions, about one per file."""
+    """Train on files of 100 million values, with eight partitions, about one per file."""
     try:
         clients = start_clusters(toy, (1, 2))
     except ImportError:
@@ -83,12 +83,12 @@ def compare(toy: bool, scratch: pathlib.Path) -> Comparison:
 
 
 def told_of(X: Any) -> str:
-    """What the files hold that `write_parts` writes."""
+    """A description of the files that `write_parts` writes."""
     return f"Zipf-like rows of 66 values, {X.nnz / 1e6:.0f} M values in 8 files"
 
 
 def start_clusters(toy: bool, sizes: tuple[int, ...]) -> dict[int, Any]:
-    """Clients of clusters with so many workers of one thread, by their sizes."""
+    """Clients of clusters with these numbers of one-thread workers, by size."""
     from distributed import Client, LocalCluster
 
     how: dict[str, Any] = {"threads_per_worker": 1, "dashboard_address": ":0"}
@@ -107,7 +107,7 @@ def write_parts(scratch: pathlib.Path, X: Any, y: np.ndarray) -> list[str]:
 
 
 def _peak() -> float:
-    """The most memory that this process has taken, in megabytes."""
+    """The peak memory of this process, in megabytes."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
@@ -134,7 +134,7 @@ def read_blocks(client: Any, paths: list[str], width: int) -> tuple[Any, Any]:
 
 
 def _incremental(client: Any, paths: list[str]) -> Any:
-    """dask-ml's way: scikit-learn's SGDClassifier passes from block to block."""
+    """dask-ml's method: scikit-learn's SGDClassifier is passed from block to block."""
     from dask_ml.wrappers import Incremental
     from sklearn.linear_model import SGDClassifier
 

@@ -1,8 +1,8 @@
 """P18: a linear SVM on a cluster: ours, Spark's LinearSVC and dask-ml, on the same files.
 
-Every side runs with two workers of one thread, or two threads of the JVM, which are running before
-the clock starts. All of them have the same objective, the mean hinge loss and lambda / 2 |w|^2 with
-the bias as the weight of a constant feature, and it is computed by the same code for all.
+Every side runs with two workers of one thread, or two threads of the JVM, which are already running
+when the clock starts. All minimise the same objective, the mean hinge loss plus lambda / 2 |w|^2
+with the bias as the weight of a constant feature, which the same code computes for all.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from benchmarks.scale import read_blocks, start_clusters, told_of, write_parts
 from benchmarks.zipf import zipf_text
 
 _WIDTH, _PASSES, _LAMBDA = 262_144, 10, 1e-5
-#: What a relative gap of 1e-3 allows, of an objective of 0.38.
+#: What a relative gap of 1e-3 allows for an objective of 0.38.
 _SLACK = 0.0004
 _OURS, _SPARK, _DASK_ML = "Dask, 2 workers", "Spark, 2 threads", "dask-ml, 2 workers"
 
 
 def compare(toy: bool, scratch: pathlib.Path) -> Comparison:
-    """Learn from eight files of 20 million values."""
+    """Train on eight files of 20 million values."""
     try:
         clients = start_clusters(toy, (2,))
     except ImportError:
@@ -92,7 +92,7 @@ def compare(toy: bool, scratch: pathlib.Path) -> Comparison:
 
 
 def _spark_session() -> Any:
-    """Spark in this machine's JVM; None if it is not installed."""
+    """A Spark session in this machine's JVM; None if Spark is not installed."""
     try:
         from pyspark.sql import SparkSession
     except ImportError:
@@ -105,7 +105,7 @@ def _spark_session() -> Any:
 
 
 def _spark(session: Any, folder: pathlib.Path) -> tuple[np.ndarray, float]:
-    """Spark's way: its LinearSVC wants labels 0 and 1, and shrinks the bias not at all."""
+    """Spark's method: its LinearSVC takes labels 0 and 1, and does not regularise the bias."""
     from pyspark.ml.classification import LinearSVC
     from pyspark.sql.functions import col, when
 
@@ -119,7 +119,7 @@ def _spark(session: Any, folder: pathlib.Path) -> tuple[np.ndarray, float]:
 
 
 def _dask_ml(client: Any, paths: list[str]) -> tuple[np.ndarray, float]:
-    """dask-ml's way: scikit-learn's SGDClassifier passes from block to block."""
+    """dask-ml's method: scikit-learn's SGDClassifier is passed from block to block."""
     from dask_ml.wrappers import Incremental
     from sklearn.linear_model import SGDClassifier
 

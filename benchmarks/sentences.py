@@ -1,4 +1,4 @@
-"""Sentences for the benchmarks of taggers: from files, or made; and the peers' features."""
+"""Sentences for the tagger benchmarks, from files or generated; and the peers' features."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from benchmarks.harness import Outcome, Target
 
 
 def made_conll(path: pathlib.Path, sentences: int, seed: int) -> pathlib.Path:
-    """Write made sentences in the columns of CoNLL-2000, for toy runs."""
+    """Write generated sentences in the columns of CoNLL-2000, for toy runs."""
     rng = np.random.default_rng(seed)
     lines: list[str] = []
     for _ in range(sentences):
@@ -30,7 +30,7 @@ def made_conll(path: pathlib.Path, sentences: int, seed: int) -> pathlib.Path:
 
 
 def made_conllu(path: pathlib.Path, sentences: int, seed: int) -> pathlib.Path:
-    """Write made sentences in CoNLL-U, for toy runs."""
+    """Write generated sentences in CoNLL-U, for toy runs."""
     rng = np.random.default_rng(seed)
     lines: list[str] = []
     for _ in range(sentences):
@@ -51,7 +51,7 @@ def read_columns(path: pathlib.Path) -> list[list[list[str]]]:
 
 
 def crf_features(words: Sequence[str], tags: Sequence[str]) -> Iterator[list[str]]:
-    """The features of every token, as in the templates that come with CRF++ for chunks."""
+    """The features of every token, as in CRF++'s templates for chunking."""
     w = ["__B2__", "__B1__", *words, "__E1__", "__E2__"]
     p = ["__B2__", "__B1__", *tags, "__E1__", "__E2__"]
     for i in range(2, len(w) - 2):
@@ -79,7 +79,7 @@ def crf_features(words: Sequence[str], tags: Sequence[str]) -> Iterator[list[str
 
 
 def train_crf(path: pathlib.Path, model: pathlib.Path, epochs: int) -> Any:
-    """CRFsuite's averaged perceptron from a column file to a model, which is opened."""
+    """Train CRFsuite's averaged perceptron on a column file, and return the opened model."""
     import pycrfsuite
 
     trainer = pycrfsuite.Trainer(algorithm="ap", verbose=False)
@@ -94,7 +94,7 @@ def train_crf(path: pathlib.Path, model: pathlib.Path, epochs: int) -> Any:
 
 
 def tokens_a_second(side: str, tokens: int, floor: float) -> Target:
-    """Promise that a side reaches this number of tokens per second."""
+    """Require a side to reach this number of tokens per second."""
 
     def found(mine: Outcome) -> tuple[str, bool]:
         speed = tokens / mine.best

@@ -1,4 +1,4 @@
-"""P13: separability decided with a proof, beside a linear program without one."""
+"""P13: separability decided with a proof, compared with a linear program without one."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ from benchmarks.harness import Comparison, Outcome, Side, Target
 from benchmarks.svm_objectives import spam, tomatoes
 from widemargin import certify
 
-#: A linear program is stopped after so many seconds; it then counts as that slow.
+#: A linear program is stopped after this many seconds, which then count as its time.
 LIMIT = 20.0
-#: What the margins of one set may take.
+#: Seconds that measuring the margins of one set may take.
 SECONDS = 5.0
-#: The sets on which a multiple is promised; on the others only to be no slower.
+#: The sets with a fivefold speed target; on the others the target is to be no slower.
 FIVEFOLD = ("a9a", "w8a", "mushrooms", "MNIST 0-1", "MNIST 4-9")
 
 
 class Answer(NamedTuple):
-    """What a side says of one set, and the best time that it took for it."""
+    """A side's verdict on one set, and its best time."""
 
     separable: bool | None
     seconds: float
@@ -42,7 +42,7 @@ Answers = dict[str, Answer]
 
 
 def compare(toy: bool, scratch: pathlib.Path) -> Comparison:
-    """From examples in memory to verdicts: proved on our side, claimed on HiGHS's."""
+    """Go from examples in memory to verdicts: proved by ours, unproved by HiGHS."""
     sets = toy_sets() if toy else {name: read() for name, read in SETS.items()}
     systems = {name: turned(X, y) for name, (X, y) in sets.items()}
 
@@ -89,7 +89,7 @@ def compare(toy: bool, scratch: pathlib.Path) -> Comparison:
 
 
 def timed(work: Callable[[], Any]) -> tuple[Any, float]:
-    """What the work returns, and its best time: short work is repeated."""
+    """What the work returns, and its best time; short work is repeated."""
     best, total = math.inf, 0.0
     while total < 0.2:
         began = time.perf_counter()
@@ -107,13 +107,13 @@ def answer_of(work: Callable[[], Any], X: Any, y: np.ndarray) -> Answer:
 
 
 def figures(answers: Answers) -> dict[str, float]:
-    """The seconds for every set, and how many have a proof; what targets need goes with them."""
+    """The seconds for every set, and how many have a proof, with the answers that targets need."""
     named = {name: answer.seconds for name, answer in answers.items()}
     return Figures(named | {"proved": float(sum(a.proved for a in answers.values()))}, answers)
 
 
 class Figures(dict[str, float]):
-    """Figures that remember the answers that they come from."""
+    """Figures that keep the answers they were computed from."""
 
     def __init__(self, named: dict[str, float], answers: Answers) -> None:
         super().__init__(named)
@@ -121,7 +121,7 @@ class Figures(dict[str, float]):
 
 
 def turned(X: Any, y: np.ndarray) -> Any:
-    """The rows z = y (x, 1), as both linear programs take them."""
+    """The rows z = y (x, 1), as used by both linear programs."""
     signs = np.where(y == np.unique(y)[-1], 1.0, -1.0)
     extended = scipy.sparse.hstack([scipy.sparse.csr_matrix(X), np.ones((X.shape[0], 1))])
     return scipy.sparse.csr_matrix(scipy.sparse.diags(signs) @ extended)
@@ -158,7 +158,7 @@ def best(outcome: Outcome, name: str) -> float:
 
 
 def faster_than_both(name: str, times: float) -> Target:
-    """Promise so many times the speed of the faster form of the linear program."""
+    """Require this many times the speed of the faster form of the linear program."""
 
     def found(mine: Outcome, primal: Outcome, dual: Outcome) -> tuple[str, bool]:
         ratio = min(best(primal, name), best(dual, name)) / best(mine, name)
@@ -169,7 +169,7 @@ def faster_than_both(name: str, times: float) -> Target:
 
 
 def proved(name: str) -> Target:
-    """Promise a verdict with a proof that was rechecked."""
+    """Require a verdict with a proof that was rechecked."""
 
     def found(mine: Outcome) -> tuple[str, bool]:
         answers = [figures.answers[name] for figures in mine.figures]  # type: ignore[attr-defined]

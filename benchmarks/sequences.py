@@ -1,8 +1,8 @@
 """Taggers on other sequences: names, parts of speech in Turkish and Greek, letters from pixels.
 
-Nothing here is a target; the figures tell what to expect. Parts of speech are learned with the
-settings of English, names and letters with settings that were not tuned at all; letters stop early,
-by a tenth of the training words.
+There are no targets here; the figures show what to expect. Parts of speech are learned with the
+settings for English, names and letters with settings that were not tuned at all; letters use early
+stopping on a tenth of the training words.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _HEIGHT, _BYTE = 16, 8
 
 
 def compare(toy: bool, scratch: pathlib.Path) -> Comparison:
-    """Train and test on every set that is there."""
+    """Train and test on every set that is available."""
     sides: list[Side] = []
     absent = []
     for add in (_names, _turkish, _greek, _letters):
@@ -62,7 +62,7 @@ def _side(
 
 
 def _names(toy: bool, scratch: pathlib.Path) -> list[Side]:
-    """CoNLL-2003, with CRFsuite's averaged perceptron beside."""
+    """CoNLL-2003, compared with CRFsuite's averaged perceptron."""
     if toy:
         train, test = (read_conll(made_conll(scratch / f"n{k}.txt", 60, k)) for k in range(2))
         column = "chunk"
@@ -115,7 +115,7 @@ def _greek(toy: bool, scratch: pathlib.Path) -> list[Side]:
 def _parts_of_speech(
     name: str, place: str, stem: str, toy: bool, scratch: pathlib.Path
 ) -> list[Side]:
-    """UPOS, with NLTK's tagger beside."""
+    """UPOS, compared with NLTK's tagger."""
     if toy:
         paths = [made_conllu(scratch / f"{stem}{k}.conllu", 60, k) for k in range(2)]
     else:
@@ -149,7 +149,7 @@ def _parts_of_speech(
 
 
 def _letters(toy: bool, scratch: pathlib.Path) -> list[Side]:
-    """Words of letters from pixels: error on each fold after training on all others."""
+    """Words of letters from pixels: the error on each fold after training on the others."""
     if toy:
         raise LeftOut("the letters are left out at toy size")
     corpus, folds = _read_letters(folder("ocr-letters") / "letters.tsv.gz")
@@ -178,7 +178,7 @@ def _letters(toy: bool, scratch: pathlib.Path) -> list[Side]:
 
 
 def _read_letters(path: pathlib.Path) -> tuple[Corpus, np.ndarray]:
-    """Words whose letters have 128 columns of pixels; and the fold of each word."""
+    """Words whose letters have 128 columns of pixels, and the fold of each word."""
     with gzip.open(path, "rt") as file:
         rows = [line.rstrip("\n").split("\t") for line in file][1:]
     words, _, folds, letters, images = zip(*rows, strict=True)

@@ -1,4 +1,4 @@
-"""P19: a server of models, beside what people write: FastAPI and scikit-learn's pipeline."""
+"""P19: our model server, compared with what people write: FastAPI with a scikit-learn pipeline."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from benchmarks.load import Load, ask_at_rate, ask_in_turn, post
 from benchmarks.text import read_reviews
 from widemargin.web.serving.limits import Limits
 
-#: The peer: an asynchronous function, which FastAPI calls faster than a plain one, uvloop and
-#: httptools, and no line of log per request (ours writes one, as it always does).
+#: The peer: an asynchronous function, which FastAPI calls faster than a plain one, with uvloop and
+#: httptools, and without a log line per request (ours writes one, as always).
 _PEER = """
 import joblib
 from fastapi import FastAPI
@@ -45,20 +45,20 @@ async def healthz():
 async def predict(example: Example):
     return {{"label": pipeline.predict([example.x])[0].item()}}
 """
-#: Connections of the client.
+#: Numbers of client connections.
 _CONNECTIONS = (1, 8, 64)
 #: The server and the client have a core each.
 _CORES = sorted(os.sched_getaffinity(0))
 _SERVER_CORE, _CLIENT_CORE = (_CORES[0], _CORES[1]) if len(_CORES) > 1 else (None, None)
-#: In the overload: connections, and how many times the capacity is asked.
+#: For the overload: the number of connections, and the load as a multiple of the capacity.
 _CROWD, _TIMES = 512, 2.0
-#: An accepted request waits for those that were admitted before it, and between them about as many
-#: others are refused, twice in a row at worst; the client's own delays count, too.
+#: An accepted request waits for those admitted before it, and between them about as many others are
+#: refused, twice in a row at worst; the client's own delays are included.
 _BOUND = 5.0
 
 
 def compare(toy: bool, scratch: pathlib.Path) -> Comparison:
-    """Ask both servers the same questions, one example each, over 1, 8 and 64 connections."""
+    """Send both servers the same requests, one example each, over 1, 8 and 64 connections."""
     for package in ("httptools", "uvloop"):
         try:
             __import__(package)
@@ -88,13 +88,13 @@ def compare(toy: bool, scratch: pathlib.Path) -> Comparison:
 
 @dataclass(frozen=True)
 class _Task:
-    """A model, the commands that serve it, and questions."""
+    """A model, the commands that serve it, and requests."""
 
     name: str
     data: str
     ours: list[str]
     peer: list[str]
-    bodies: dict[str, list[bytes]]  # by package: of ours and of the peer
+    bodies: dict[str, list[bytes]]  # by package: ours and the peer's
 
 
 def _texts(toy: bool, scratch: pathlib.Path) -> _Task:
@@ -224,7 +224,7 @@ _servers: dict[tuple[str, str], _Running] = {}
 
 
 def _server(task: _Task, package: str) -> _Running:
-    """The server of a task, which stays until all is measured: idle, it disturbs nobody."""
+    """The server of a task, which runs until everything is measured; idle, it disturbs nothing."""
     key = task.ours[-1], package
     if key not in _servers:
         command = task.ours if package == "widemargin" else task.peer
@@ -234,7 +234,7 @@ def _server(task: _Task, package: str) -> _Running:
 
 
 def _side(name: str, task: _Task, connections: int, package: str = "widemargin") -> Side:
-    """All questions, over some connections; only asking is timed."""
+    """Send all requests over some connections; only this is timed."""
 
     def work(server: _Running) -> Load:
         return ask_in_turn(server.port, server.requests, connections, _CLIENT_CORE)
@@ -250,7 +250,7 @@ def _side(name: str, task: _Task, connections: int, package: str = "widemargin")
 
 
 def _crowd(name: str, task: _Task) -> Side:
-    """Twice as many questions a second as can be answered."""
+    """Send twice as many requests per second as the server can answer."""
 
     def prepare(repeat: int) -> tuple[_Running, float]:
         server = _server(task, "widemargin")

@@ -1,9 +1,9 @@
-"""`python -m benchmarks.soak`: hours of everything at random, with memory and handles watched.
+"""`python -m benchmarks.soak`: run everything at random for hours, watching memory and handles.
 
-One process learns, answers, reads, streams, saves and loads in a random order, and asks a server
-that it has started. Answers are compared on the way: what was saved must load to the same
-predictions, and the server must say what the model says. Models are bounded: the same classes and
-names come again and again, so that memory that grows is lost memory.
+One process trains, predicts, reads, streams, saves and loads in a random order, and sends requests
+to a server that it has started. Results are compared on the way: a saved model must give the same
+predictions when loaded, and the server must answer as the model does. Models are bounded: the same
+classes and names recur, so that growing memory means a leak.
 """
 
 from __future__ import annotations
@@ -31,23 +31,23 @@ import numpy as np
 
 import widemargin
 
-#: A run is no longer than this.
+#: The longest run, in minutes.
 _LONGEST = 100.0
-#: Shorter runs still warm up, and tell only whether answers were right.
+#: Shorter runs are still warming up, and only check that answers are right.
 _SHORTEST = 20.0
-#: This part of a run warms up: imports, machine code, work arrays, the allocator's free lists.
+#: The fraction of a run that warms up: imports, machine code, work arrays, allocator free lists.
 _WARM = 0.2
-#: More than this is growth: what the allocator's fragments did to runs in which nothing was lost
-#: stayed below half of it.
+#: More than this counts as growth: in runs without leaks, fragmentation in the allocator stayed
+#: below half of it.
 _MOST_MEGABYTES, _MOST_HANDLES = 32.0, 2
 _WIDTH, _CLASSES, _ROWS = 40, 4, 200
 _WORDS = [f"word{k}" for k in range(500)]
-#: A model that was updated so many times is trained anew: its history has a row per update.
+#: A model is retrained after this many updates, because its history has a row per update.
 _UPDATES = 100
 
 
 class Reading(NamedTuple):
-    """What the processes hold at a moment."""
+    """The memory, handles and threads of the processes at one moment."""
 
     minutes: float
     megabytes: float
@@ -58,7 +58,7 @@ class Reading(NamedTuple):
 
 
 class Soak:
-    """The objects that live through a run."""
+    """The objects that live throughout a run."""
 
     def __init__(self, folder: pathlib.Path, seed: int) -> None:
         self.folder, self.rng = folder, np.random.default_rng(seed)
@@ -80,7 +80,7 @@ class Soak:
         self.served = widemargin.Perceptron(random_state=0).fit(X, y)
         self.served.save(folder / "served.wm")
         self.server, self.port = _start_server(folder / "served.wm")
-        # Long, because a machine that measures something else may stop both sides for minutes.
+        # A long timeout, because other work on the machine may stall both sides for minutes.
         self.connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=900)
         self.steps: dict[str, Callable[[], None]] = {
             name.removeprefix("do_"): getattr(self, name)
@@ -91,7 +91,7 @@ class Soak:
     # Data
 
     def examples(self, n: int = _ROWS) -> tuple[np.ndarray, np.ndarray]:
-        """Rows with classes that are noisily linear."""
+        """Rows with noisy linear classes."""
         X = self.rng.normal(size=(n, _WIDTH))
         return X, np.argmax(X @ self.truth + self.rng.normal(size=(n, _CLASSES)), axis=1)
 
@@ -121,38 +121,38 @@ class Soak:
     # Steps
 
     def any_learner(self) -> Any:
-        """One of those that learn rows."""
+        """A random learner of rows."""
         return self.learners[self.rng.integers(len(self.learners))]
 
     def do_partial_fit(self) -> None:
-        """Some rows at once, dense or sparse."""
+        """Learn from some rows at once, dense or sparse."""
         import scipy.sparse
 
         X, y = self.examples(int(self.rng.integers(1, _ROWS)))
         self.any_learner().partial_fit(scipy.sparse.csr_matrix(X) if len(y) % 2 else X, y)
 
     def do_predict(self) -> None:
-        """Answers, and that the best score wins."""
+        """Predict, and check that the best score wins."""
         X, _ = self.examples(int(self.rng.integers(1, _ROWS)))
         learner = self.any_learner()
         scores = learner.decision_function(X)
         assert np.array_equal(learner.predict(X), np.argmax(scores, axis=1))
 
     def do_learn_one(self) -> None:
-        """Dicts, one by one."""
+        """Learn from dicts, one by one."""
         for _ in range(50):
             x = self.dict_of()
             self.named.learn_one(x, "much" if sum(x.values()) > 0 else "little")
             assert self.named.predict_one(x) in ("much", "little")
 
     def do_text(self) -> None:
-        """Texts, some of them new words."""
+        """Learn from texts, and predict for some with new words."""
         texts, labels = self.texts()
         self.text.partial_fit(texts, labels)
         self.text.predict([*texts, "unheard of"])
 
     def do_save_and_load(self) -> None:
-        """A file must give the same answers."""
+        """Check that a saved model gives the same answers when loaded."""
         X, _ = self.examples()
         learner = self.any_learner()
         path = self.folder / "saved.wm"
@@ -160,14 +160,14 @@ class Soak:
         assert np.array_equal(widemargin.load(path).predict(X), learner.predict(X))
 
     def do_stream(self) -> None:
-        """A file in chunks."""
+        """Stream a file in chunks."""
         path = self.svmlight(self.folder / "stream.svm", 1000)
         learner = self.any_learner()
         for X, y in widemargin.stream(path, n_features=_WIDTH, block=20_000):
             learner.partial_fit(X, y)
 
     def do_read(self) -> None:
-        """A file of each format, and one that is wrong."""
+        """Read a file of each format, and an invalid one."""
         X, y = self.examples(50)
         texts, labels = self.texts(50)
         pairs = list(zip(labels, texts, strict=True))
@@ -193,20 +193,20 @@ class Soak:
                     raise
 
     def do_fit(self) -> None:
-        """Learners that see all examples at once."""
+        """Fit learners that need all examples at once."""
         X, y = self.examples()
         kinds = (widemargin.LinearSVM, widemargin.KernelSVM, widemargin.KernelPerceptron)
         learner: Any = kinds[self.rng.integers(len(kinds))](random_state=0)
         learner.fit(X, y).predict(X)
 
     def do_tag(self) -> None:
-        """A tagger is trained, and tags."""
+        """Train a tagger, and tag."""
         words = [list(self.rng.choice(_WORDS, 6)) for _ in range(20)]
         tags = [[word[-1] for word in sentence] for sentence in words]
         widemargin.Tagger(epochs=1, random_state=0).fit(words, tags).predict(words)
 
     def do_lemmatize(self) -> None:
-        """A lemmatizer is trained; its file must give the same lemmas."""
+        """Train a lemmatizer, and check that its file gives the same lemmas."""
         words = [[f"{word}s" for word in self.rng.choice(_WORDS, 6)] for _ in range(20)]
         lemmas = [[word[:-1] for word in sentence] for sentence in words]
         given = {"word": words, "lemma": lemmas, "upos": [["NOUN"] * 6] * 20}
@@ -216,12 +216,12 @@ class Soak:
         assert found == learner.predict(given) == lemmas
 
     def train_anew(self) -> None:
-        """The model that the shell updates."""
+        """Retrain the model that the shell updates."""
         rows = self.svmlight(self.folder / "update.svm")
         _shell("train", rows, "--model", self.folder / "updated.wm", "--quiet", "--force")
 
     def do_update(self) -> None:
-        """The shell's model goes on learning, and answers."""
+        """Update the shell's model, and predict with it."""
         rows, model = self.svmlight(self.folder / "update.svm"), self.folder / "updated.wm"
         self.updates += 1
         if self.updates % _UPDATES == 0:
@@ -230,7 +230,7 @@ class Soak:
         _shell("predict", model, rows)
 
     def do_ask(self) -> None:
-        """Questions over one connection; the answers must be the model's."""
+        """Send requests over one connection, and check that the answers are the model's."""
         for _ in range(10):
             X, _ = self.examples(int(self.rng.integers(1, 20)))
             status, found = self.post(json.dumps(X.tolist()).encode())
@@ -239,7 +239,7 @@ class Soak:
             assert told == self.served.predict(X).tolist()
 
     def do_ask_badly(self) -> None:
-        """Bodies that cannot be read, half requests, clients that go away."""
+        """Send unreadable bodies and half requests, and disconnect early."""
         for body in (b"[", b"\xff", b"[[1]]", b'{"a": 1e999}', b"[" * 3000):
             status, found = self.post(body)
             assert status in (413, 422), (status, found)
@@ -248,7 +248,7 @@ class Soak:
                 line.sendall(data)
 
     def do_replace_served(self) -> None:
-        """Once in a while the server gets another model."""
+        """Once in a while, give the server another model."""
         if self.rng.random() > 0.02:
             return
         self.served = widemargin.Perceptron(random_state=0).fit(*self.examples())
@@ -261,10 +261,10 @@ class Soak:
             time.sleep(0.2)
         else:
             raise AssertionError("the server still has the old model")
-        self.connection.close()  # which leads to a process that has the old model
+        self.connection.close()  # it may lead to a process with the old model
 
     def post(self, body: bytes) -> tuple[int, Any]:
-        """Ask the server; a connection that was closed is opened again."""
+        """Send a request to the server, reconnecting if the connection was closed."""
         about = {"Content-Type": "application/json"}
         for again in (False, True):
             try:
@@ -281,13 +281,13 @@ class Soak:
         raise AssertionError
 
     def step(self) -> None:
-        """One of them."""
+        """Run one random step."""
         name = str(self.rng.choice(list(self.steps)))
         self.steps[name]()
         self.done[name] += 1
 
     def look(self, began: float) -> Reading:
-        """What this process and the server hold."""
+        """Read the memory and handles of this process and the server."""
         gc.collect()
         mine, theirs = [os.getpid()], _family(self.server.pid)
         return Reading(
@@ -307,7 +307,7 @@ class Soak:
 
 
 def _shell(*words: Any) -> None:
-    """The shell program, in this process."""
+    """Run the shell program in this process."""
     from click.testing import CliRunner
 
     from widemargin.cli.main import main
@@ -321,7 +321,7 @@ def _digest_of(path: pathlib.Path) -> str:
 
 
 def _start_server(model: pathlib.Path) -> tuple[subprocess.Popen[str], int]:
-    """A server of a model, and its port."""
+    """Start a server for a model; return the process and its port."""
     with socket.create_server(("127.0.0.1", 0)) as line:
         port = line.getsockname()[1]
     words = ["serve", str(model), "--port", str(port), "--quiet"]
@@ -349,7 +349,7 @@ def _family(pid: int) -> list[int]:
 
 
 def _megabytes(pids: list[int]) -> float:
-    """Memory that is in use and not shared with other processes or files: Pss, without files."""
+    """Memory in use that is not shared with other processes or files: Pss, without files."""
     total = 0
     for pid in pids:
         with contextlib.suppress(OSError):
@@ -367,7 +367,7 @@ def _handles(pids: list[int]) -> int:
 
 
 def growth(readings: list[Reading], field: str) -> float:
-    """The median of the last quarter minus that of the first one after warming up."""
+    """The median of the last quarter minus that of the first quarter after warm-up."""
     values = [float(getattr(reading, field)) for reading in readings]
     warm = values[int(len(values) * _WARM) :]
     quarter = max(len(warm) // 4, 1)
@@ -375,13 +375,13 @@ def growth(readings: list[Reading], field: str) -> float:
 
 
 def run(minutes: float, seed: int, pause: float, log: Any) -> bool:
-    """Soak for so long; whether nothing grew."""
+    """Soak for this many minutes; return whether nothing grew."""
     readings: list[Reading] = []
     with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         soak = Soak(pathlib.Path(folder), seed)
         began = time.monotonic()
-        between = min(60.0, minutes * 60 / 40)  # a short run has readings, too
+        between = min(60.0, minutes * 60 / 40)  # short runs also need readings
         try:
             due = began
             while time.monotonic() - began < 60 * minutes:
@@ -416,9 +416,9 @@ def run(minutes: float, seed: int, pause: float, log: Any) -> bool:
 def main() -> None:
     """Parse the options and soak."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--minutes", type=float, default=10.0, help=f"at most {_LONGEST:g}")
+    parser.add_argument("--minutes", type=float, default=10.0, help=f"At most {_LONGEST:g}.")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--pause", type=float, default=0.0, help="seconds between steps")
+    parser.add_argument("--pause", type=float, default=0.0, help="Seconds between steps.")
     given = parser.parse_args()
     if not 0 < given.minutes <= _LONGEST:
         parser.error(f"--minutes must be above 0 and at most {_LONGEST:g}, got {given.minutes:g}")

@@ -1,4 +1,4 @@
-"""P11: how long it takes until something happens, as whole commands."""
+"""P11: startup time of whole commands, from launch to first result."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _ROWS = (
     "X = rng.normal(size=(200, 5))\n"
     "y = (X[:, 0] + X[:, 1] > 0).astype(int)\n"
 )
-#: The first lines of a user, by what they use.
+#: A user's first lines, by the learner or function they use.
 FIRST_CALLS = {
     "Perceptron": _ROWS + "from widemargin import Perceptron\nPerceptron().fit(X, y).predict(X)",
     "LinearSVM": _ROWS + "from widemargin import LinearSVM\nLinearSVM().fit(X, y).predict(X)",
@@ -51,7 +51,7 @@ FIRST_CALLS = {
 
 
 def note_loops(program: str) -> list[tuple[str, str, str]]:
-    """Run a program here; the loops that it calls, in order, and the kinds of their arguments."""
+    """Run a program here; return the loops it calls, in order, and the types of their arguments."""
     from widemargin.loops.direct import Loop, name_kinds
 
     found: dict[tuple[str, str, str], None] = {}
@@ -69,13 +69,13 @@ def note_loops(program: str) -> list[tuple[str, str, str]]:
     return list(found)
 
 
-#: How long a first call may take, and how much longer than a later one if the package has brought
-#: its machine code along.
+#: How long a first call may take, and how much longer than a later one if the package ships its
+#: machine code.
 _FROM_SOURCE, _FROM_RELEASE = 6.0, 0.3
 
 
 def compare(toy: bool, scratch: pathlib.Path) -> Comparison:
-    """Start a fresh Python for every run; a cold run finds an empty folder of compiled loops."""
+    """Start a fresh Python for every run; a cold run has an empty cache of compiled loops."""
     model, line = str(scratch / "digits.wm"), scratch / "line.svm"
     line.write_text("3 5:7 10:16 20:9\n")
     train = ["-m", "widemargin", "train", "--quiet", "--model", model]
@@ -130,7 +130,7 @@ def compare(toy: bool, scratch: pathlib.Path) -> Comparison:
 
 
 def python(scratch: pathlib.Path, *arguments: str, cache: str | None = None) -> float:
-    """Run a fresh Python; the seconds that it and its children kept the processor busy."""
+    """Run a fresh Python; return the processor seconds used by it and its children."""
     where = {} if cache is None else {"WIDEMARGIN_CACHE": cache}
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     subprocess.run(
@@ -150,7 +150,7 @@ def _busy(seconds: float) -> Mapping[str, float]:
 
 
 def _brings_code() -> bool:
-    """Whether the widemargin that is installed has brought machine code along."""
+    """Whether the installed widemargin ships machine code."""
     import widemargin
 
     return (pathlib.Path(widemargin.__file__).parent / "loops" / "compiled").is_dir()
@@ -162,7 +162,7 @@ def _installed() -> str:
 
 
 def _starts_soon(name: str) -> Target:
-    """Promise how long a first call takes, or what it costs over a later one."""
+    """Limit how long a first call takes, or how much more than a later one."""
     if not _brings_code():
 
         def waited(cold: Outcome) -> tuple[str, bool]:

@@ -1,7 +1,7 @@
-"""Hinge beside squared hinge on training data held out in turn: `python -m benchmarks.svm_losses`.
+"""Compare the hinge and the squared hinge by cross-validation: `python -m benchmarks.svm_losses`.
 
-Accuracies of LinearSVM with its other settings as they are by default. Test files are not read.
-The standard error of a difference is that of Nadeau and Bengio (2003, Inference for the
+Accuracies of LinearSVM with otherwise default settings, on held-out training data. Test files are
+not read. The standard error of a difference is that of Nadeau and Bengio (2003, Inference for the
 generalization error), as training parts overlap.
 """
 
@@ -25,16 +25,17 @@ from benchmarks.data import folder, read_idx
 from benchmarks.svm_objectives import sets
 from widemargin import LinearSVM
 
-#: Larger sets are cut into parts once, two of which are held out; of images so many are used.
+#: Larger sets than the first are split once, and two parts are held out; of image sets, the second
+#: number of rows is used.
 LARGE, ROWS = 20_000, 8_000
-#: The parts, and how often other sets are cut into them.
+#: The number of parts, and how often other sets are split.
 PARTS, REPEATS = 5, 4
-#: Differences in points that count.
+#: Smaller differences, in points, are ignored.
 NOISE = 0.05
 
 
 def several_classes() -> Iterator[tuple[str, Callable[[], tuple[Any, np.ndarray]]]]:
-    """Name the sets with more than two classes, and how to load them."""
+    """Yield the names and loaders of the sets with more than two classes."""
     yield "iris", lambda: _table("iris.data", -1)
     yield "wine", lambda: _table("wine.csv", 0)
     yield "digits", lambda: load_digits(return_X_y=True)
@@ -89,7 +90,7 @@ def _texts(name: str) -> tuple[Any, np.ndarray]:
 
 
 def accuracies(X: Any, y: np.ndarray) -> np.ndarray:
-    """The accuracies of both losses on parts that were held out in turn, in percent."""
+    """The accuracies of both losses on held-out parts, in percent."""
     large, found = len(y) > LARGE, []
     for repeat in range(1 if large else REPEATS):
         cut = StratifiedKFold(PARTS, shuffle=True, random_state=repeat)
@@ -108,7 +109,7 @@ def standard_error(gains: np.ndarray) -> float:
 def main() -> None:
     """Compare the losses on every set."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.svm_losses")
-    parser.add_argument("--sets", default="", help="only sets whose names match this")
+    parser.add_argument("--sets", default="", help="Only sets whose names match this.")
     asked = parser.parse_args()
     warnings.simplefilter("ignore")
     gains, errors = [], []

@@ -1,7 +1,7 @@
-"""Objectives of LinearSVM beside LIBLINEAR's on real data: `python -m benchmarks.svm_objectives`.
+"""Compare LinearSVM's objectives with LIBLINEAR's: `python -m benchmarks.svm_objectives`.
 
-Both sides solve the same problem (regularised bias, feature 1). Ours says how far it can be from
-the optimum; LIBLINEAR's objective is worked out from its weights by plain numpy.
+Both sides solve the same problem (regularised bias, feature 1) on real data. Ours reports how far
+it can be from the optimum; LIBLINEAR's objective is computed from its weights in plain numpy.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from benchmarks.data import folder, read_idx
 from widemargin import LinearSVM
 
 TOL = 1e-6
-#: Objectives that differ by less than so much of them are called equal.
+#: Objectives whose relative difference is below this count as equal.
 CLOSE = 1e-6
 
 
 def sets() -> Iterator[tuple[str, Callable[[], tuple[Any, np.ndarray]]]]:
-    """Name every set with two classes, or made so, and how to load it."""
+    """Yield the name and loader of every set with two classes, or reduced to two."""
     for name in (
         "australian",
         "breast-cancer_scale",
@@ -108,11 +108,11 @@ def objective(model: Any, X: Any, y: np.ndarray, C: float, squared: bool) -> flo
 
 
 def main() -> None:
-    """Compare, and say which sets agree."""
+    """Compare the objectives, and print which sets agree."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.svm_objectives")
-    parser.add_argument("--sets", default="", help="only sets whose names match this")
-    parser.add_argument("--seconds", type=float, default=60.0, help="for each fit of ours")
-    parser.add_argument("--theirs", type=int, default=20_000, help="LIBLINEAR's max_iter")
+    parser.add_argument("--sets", default="", help="Only sets whose names match this.")
+    parser.add_argument("--seconds", type=float, default=60.0, help="Time limit per fit of ours.")
+    parser.add_argument("--theirs", type=int, default=20_000, help="LIBLINEAR's max_iter.")
     asked = parser.parse_args()
     warnings.simplefilter("ignore")
     print("set, loss, C: ours, its gap, epochs, s | LIBLINEAR (theirs - ours) / ours, s")
@@ -128,7 +128,7 @@ def main() -> None:
                 ours = LinearSVM(**how, epochs=100_000, max_seconds=asked.seconds).fit(X, y)
                 took = time.perf_counter() - clock
                 clock = time.perf_counter()
-                # the squared hinge in the primal, which converges where the dual creeps
+                # The squared hinge in the primal, which converges where the dual is slow.
                 how |= {"tol": 1e-9, "dual": loss == "hinge", "max_iter": asked.theirs}
                 theirs = LinearSVC(**how).fit(X, y) if asked.theirs else ours
                 their_time = time.perf_counter() - clock

@@ -1,4 +1,4 @@
-"""P8: from texts to a model, words and bigrams, five epochs."""
+"""P8: from texts to a model with words and bigrams, in five epochs."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ _POSITIVE = "pos"
 
 
 def compare(toy: bool, scratch: pathlib.Path) -> Comparison:
-    """Read labelled texts from a file, learn, save the model; the test part only tells accuracy.
+    """Read labelled texts from a file, train, and save the model; the test part measures accuracy.
 
     The learner and the encoding of our sides were chosen on held-out training reviews; 18 bits are
-    for speed, and cost 0.4 points there against 20.
+    for speed, and cost 0.4 points there compared with 20.
     """
     imdb = folder("imdb")
     most = 500 if toy else None
@@ -119,7 +119,7 @@ def compare(toy: bool, scratch: pathlib.Path) -> Comparison:
 
 
 def _speed(side: str, megabytes: float, least: float) -> Target:
-    """Promise so many megabytes a second."""
+    """Require this many megabytes per second."""
 
     def found(mine: Outcome) -> tuple[str, bool]:
         return f"{megabytes / mine.best:.0f} MB/s", megabytes / mine.best >= least
@@ -128,7 +128,7 @@ def _speed(side: str, megabytes: float, least: float) -> Target:
 
 
 def read_reviews(path: pathlib.Path, most: int | None) -> list[tuple[str, str]]:
-    """Label and text of every review, in random order, without line ends."""
+    """The label and text of every review, in random order, without line breaks."""
     with lzma.open(path, "rt") as lines:
         found = [json.loads(line) for line in lines]
     random.Random(0).shuffle(found)

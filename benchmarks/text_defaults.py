@@ -1,4 +1,4 @@
-"""P16: the defaults for texts against sublinear tf-idf bigrams with LinearSVC."""
+"""P16: the defaults for texts, compared with sublinear tf-idf bigrams and LinearSVC."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from benchmarks.harness import Comparison, Outcome, Outcomes, Side, Target
 
 #: A document and its label.
 Example = tuple[str, str]
-#: The training and the test part of sets by name.
+#: The training and test parts of sets, by name.
 Sets = dict[str, tuple[list[Example], list[Example]]]
 _RELIGION = ("alt.atheism", "soc.religion.christian", "talk.religion.misc")
-#: Points of accuracy that the defaults may be below the peer, and how much faster they must be.
+#: How many points of accuracy the defaults may be below the peer, and how much faster they must be.
 _POINTS, _TIMES = 0.3, 2.0
 _PEER = "TfidfVectorizer(sublinear_tf=True, ngram_range=(1, 2)), LinearSVC()"
 
 
 def compare(toy: bool, scratch: pathlib.Path) -> Comparison:
-    """Learn from the training part of each set, and measure on the test part.
+    """Train on the training part of each set, and measure on the test part.
 
     The defaults were chosen on held-out training documents (`choose` shows how); the test parts
-    were only used for the figures here.
+    were used only for the figures here.
     """
     sets = text_sets()
     if toy:
@@ -66,7 +66,7 @@ def _peer(repeat: int) -> Any:
 
 
 def _learn_all(sets: Sets, make: Callable[[], Any]) -> dict[str, float]:
-    """The accuracy on every set, and the seconds that learning took."""
+    """The accuracy on every set, and the training time in seconds."""
     figures = {}
     for name, (train, test) in sets.items():
         model, columns = make(), _columns(train)
@@ -102,7 +102,7 @@ def _seconds(outcome: Outcome, name: str) -> float:
 
 
 def _set_by_set(sets: Sets, outcomes: Outcomes) -> str:
-    """A line for each set: sizes, accuracies in percent, seconds to learn."""
+    """A line for each set: sizes, accuracies in percent, seconds of training."""
     lines = [
         "| set | learned | tested | classes | ours, % | peer, % | ours, s | peer, s |",
         "|---|---|---|---|---|---|---|---|",
@@ -116,7 +116,7 @@ def _set_by_set(sets: Sets, outcomes: Outcomes) -> str:
 
 
 def text_sets() -> Sets:
-    """The training and the test part of every set of texts."""
+    """The training and test parts of every set of texts."""
     posts = [_json_lines(folder("20newsgroups") / f"{part}.jsonl.xz") for part in _PARTS]
 
     def groups(belongs: Callable[[str], bool]) -> tuple[list[Example], list[Example]]:
@@ -157,7 +157,7 @@ def _body(post: str) -> str:
 
 
 def _rotten_tomatoes() -> tuple[list[Example], list[Example]]:
-    """Every tenth sentence is for testing."""
+    """Rotten Tomatoes, with every tenth sentence for testing."""
     train, test = list[Example](), list[Example]()
     for label in ("pos", "neg"):
         path = folder("rotten-tomatoes") / f"rt-polarity.{label}.gz"
@@ -167,7 +167,7 @@ def _rotten_tomatoes() -> tuple[list[Example], list[Example]]:
 
 
 def _sms() -> tuple[list[Example], list[Example]]:
-    """The last 1000 messages are for testing."""
+    """SMS spam, with the last 1000 messages for testing."""
     rows = [line.split("\t", 1) for line in _lines(folder("sms-spam") / "SMSSpamCollection.gz")]
     found = [(text, label) for label, text in rows]
     return found[:-1000], found[-1000:]
@@ -190,7 +190,7 @@ def _lines(path: pathlib.Path) -> Iterable[str]:
 
 
 def _some(examples: list[Example], most: int) -> list[Example]:
-    """A few of them, of several classes."""
+    """A few of the examples, from several classes."""
     return random.Random(0).sample(examples, min(most, len(examples)))
 
 
@@ -199,7 +199,7 @@ def _columns(examples: list[Example]) -> tuple[list[str], list[str]]:
 
 
 def choose(most: int = 6250) -> None:
-    """Print the held-out accuracy of candidates: a fifth of at most so many training documents."""
+    """Print the accuracy of candidates on a held-out fifth of at most `most` training documents."""
     from sklearn.feature_extraction.text import TfidfVectorizer
     from sklearn.pipeline import make_pipeline
     from sklearn.svm import LinearSVC

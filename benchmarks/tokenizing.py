@@ -1,4 +1,4 @@
-"""P17, its first stage: raw text to sentences and words, with UDPipe 1 beside, on one core."""
+"""P17, first stage: raw text to sentences and words, compared with UDPipe 1, on one core."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ TREEBANKS = {
     "Greek": "ud-greek-gdt/el_gdt",
     "Chinese": "ud-chinese-gsdsimp/zh_gsdsimp",
 }
-#: Of the dev part of a treebank without a training part, this many sentences are learned from.
+#: For a treebank without a training part, this many sentences of the dev part are used to train.
 LEARNED = 400
-#: UDPipe 1 learns with its defaults: up to 100 epochs, stopped early on the dev part.
+#: UDPipe 1 is trained with its defaults: up to 100 epochs, with early stopping on the dev part.
 
 
 def compare(toy: bool, scratch: pathlib.Path) -> Comparison:
-    """Learn from the training part, stop early on the dev part, measure on the test part."""
+    """Train on the training part, stop early on the dev part, and measure on the test part."""
     sides: list[Side] = []
     targets: list[Target] = []
     for language in TREEBANKS:
@@ -51,18 +51,18 @@ def compare(toy: bool, scratch: pathlib.Path) -> Comparison:
 def compared(
     title: str, toy: bool, sides: Sequence[Side], targets: Sequence[Target], **more: Any
 ) -> Comparison:
-    """A comparison on the treebanks; `more` is as `Comparison` has it."""
+    """A comparison on the treebanks; `more` holds further arguments of `Comparison`."""
     data = "made sentences (toy size)" if toy else "the four treebanks, see the README of the data"
     return Comparison(title, data, tuple(sides), tuple(targets), once=True, ratios=False, **more)
 
 
 def _toy_parts() -> tuple[Corpus, Corpus, Corpus]:
-    """Sentences of no meaning."""
+    """Generated sentences for toy runs."""
     return _made(60), _made(12), _made(12)
 
 
 def parts_of(language: str) -> tuple[Corpus, Corpus, Corpus]:
-    """What to learn from, what to stop on, and what to measure on."""
+    """The training, dev and test parts."""
     where, start = TREEBANKS[language].split("/")
     folder_of = folder(where)
 
@@ -117,7 +117,7 @@ def _udpipe_sides(
     options = Options("epochs=1" if toy else "", tagger=None, parser=None)
 
     def learn(_: Any) -> UDPipe:
-        with tempfile.TemporaryDirectory() as empty:  # what is timed is not read from a cache
+        with tempfile.TemporaryDirectory() as empty:  # time training, not reading the cache
             kept[:] = [UDPipe(train, dev, options, pathlib.Path(empty))]
         return kept[0]
 

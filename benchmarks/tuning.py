@@ -1,8 +1,8 @@
-"""Search for C on five folds: `tune` beside scikit-learn's GridSearchCV, and beside one fit.
+"""Search for C on five folds: `tune` compared with scikit-learn's GridSearchCV and with one fit.
 
 Both search the same values of C on stratified folds, and train the best on all rows. `tune` also
-holds out a tenth of the rows first, and measures the choice on it. A second search of ours is the
-one that users get: it finds the values of C itself.
+holds out a tenth of the rows first, and measures the choice on it. A second search of ours is what
+users get by default: it chooses the values of C itself.
 """
 
 from __future__ import annotations

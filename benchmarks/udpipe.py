@@ -1,4 +1,4 @@
-"""UDPipe 1 as a peer: trained on the same treebanks, and asked for the same sentences."""
+"""UDPipe 1 as a peer: trained on the same treebanks, and run on the same sentences."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from widemargin.structured import Corpus, write_conll
 from widemargin.structured.tokenizer.treebank import Paragraph, Token
 
 PACKAGE = "ufal.udpipe"
-#: The published models learn tags and lemmas apart; all else is as UDPipe's manual has it by
-#: default, and stops early on the dev part.
+#: The published models learn tags and lemmas separately; everything else is as by default in
+#: UDPipe's manual, with early stopping on the dev part.
 TAGGER = "models=2"
-#: Trained models are kept here, a file for each stage, because training takes most of an hour.
+#: Trained models are cached here, a file for each stage, because training takes most of an hour.
 CACHE = (
     pathlib.Path(os.environ.get("XDG_CACHE_HOME", "~/.cache")).expanduser()
     / "widemargin-benchmarks"
 )
 
 
-#: With this in the environment, stages that are not kept yet are left out instead of trained.
+#: If this environment variable is set, stages that are not cached are skipped instead of trained.
 KEPT_ONLY = "WIDEMARGIN_KEPT_PEERS"
 
 
@@ -38,14 +38,14 @@ class Options(NamedTuple):
     parser: str | None = ""
 
     def up_to(self, stage: str) -> Options:
-        """What the model of a stage depends on: a parser learns from the tags of its tagger."""
+        """The options that a stage's model depends on: a parser learns from its tagger's tags."""
         if stage == "tokenizer":
             return Options(self.tokenizer, None, None)
         return Options(None, self.tagger, self.parser if stage == "parser" else None)
 
 
 class UDPipe:
-    """UDPipe 1, trained on a treebank in `stages`: their processor time, the size of the model."""
+    """UDPipe 1, trained on a treebank in `stages`, with their processor time and model size."""
 
     def __init__(
         self, train: Corpus, dev: Corpus, options: Options, cache: pathlib.Path = CACHE
@@ -64,7 +64,7 @@ class UDPipe:
                 kept[stage] = path
                 self.seconds += json.loads(path.with_suffix(".json").read_text())["seconds"]
         if not kept:
-            raise LeftOut("no stage of UDPipe is kept")
+            raise LeftOut("no stage of UDPipe is cached")
         self.stages = list(kept)
         kept["tagger"] = kept.get("parser", kept.get("tagger", kept["tokenizer"]))  # in one file
         kept.pop("parser", None)
@@ -81,7 +81,7 @@ class UDPipe:
         cache: pathlib.Path,
         kept: dict[str, pathlib.Path],
     ) -> pathlib.Path | None:
-        """The file of a stage, trained now if it is not there yet."""
+        """The file of a stage, which is trained now if it does not exist."""
         path = model_file(train, dev, options, cache)
         if path.exists():
             return path
@@ -113,7 +113,7 @@ class UDPipe:
             found.append(sentence)
 
     def cut(self, text: str) -> list[list[Any]]:
-        """The sentences of each paragraph of a text, as UDPipe gives them."""
+        """The sentences of each paragraph of a text, in UDPipe's form."""
         return [list(self._cut_paragraph(part)) for part in text.split("\n\n")]
 
     def _cut_paragraph(self, text: str) -> Iterator[Any]:
@@ -126,7 +126,7 @@ class UDPipe:
             yield sentence
 
     def paragraphs(self, text: str) -> list[Paragraph]:
-        """The paragraphs of a text, as ours gives them."""
+        """The paragraphs of a text, in our form."""
         found, begin = [], 0
         for part, sentences in zip(text.split("\n\n"), self.cut(text), strict=True):
             tokens = [list(_tokens(sentence, begin)) for sentence in sentences]
@@ -135,7 +135,7 @@ class UDPipe:
         return found
 
     def conllu(self, text: str) -> str:
-        """A text with everything, as CoNLL-U; the places of tokens count from their paragraph."""
+        """A fully annotated text as CoNLL-U; token offsets count from their paragraph."""
         writer = self.udpipe.OutputFormat.newConlluOutputFormat()
         written = []
         for part in text.split("\n\n"):
@@ -149,13 +149,13 @@ class UDPipe:
 
 
 def model_file(train: str, dev: str, options: Options, cache: pathlib.Path = CACHE) -> pathlib.Path:
-    """Where a stage is kept that was trained on these treebanks, written as CoNLL-U."""
+    """The cache file of a stage trained on these treebanks, given as CoNLL-U."""
     key = hashlib.sha256("\n".join([train, dev, repr(options)]).encode()).hexdigest()[:16]
     return cache / f"udpipe-{key}.model"
 
 
 def udpipe_side(what: str, how: str, work: Callable[[Any], Any], **more: Any) -> Side:
-    """UDPipe as a side of a comparison, named by what it does."""
+    """UDPipe as a side of a comparison, named after its task."""
     return Side(f"UDPipe, {what}", how, work=work, package=PACKAGE, **more)
 
 
@@ -167,7 +167,7 @@ def _written(corpus: Corpus) -> str:
 
 
 def _tokens(sentence: Any, begin: int) -> Iterator[Token]:
-    """The tokens of a sentence of UDPipe's."""
+    """The tokens of a UDPipe sentence."""
     words: Sequence[Any] = list(sentence.words)[1:]
     several = {token.idFirst: token for token in sentence.multiwordTokens}
     at = 0

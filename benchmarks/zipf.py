@@ -1,4 +1,4 @@
-"""Sparse rows that look like text: a few words in every row, most words in almost none."""
+"""Sparse rows that look like text: a few words per row, and most words in almost no row."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import scipy.sparse as sp
 
-#: The hidden model weighs so many of the most frequent features.
+#: The number of most frequent features to which the hidden model gives weights.
 _TELLING = 20_000
 #: Noise on the hidden model's scores, in units of their deviation.
 _NOISE = 0.05
 
 
 def zipf_text(rows: int, width: int, per_row: float, seed: int) -> tuple[sp.csr_matrix, np.ndarray]:
-    """Make rows of word counts, and labels -1/+1, as many of each, from a hidden linear model.
+    """Make rows of word counts, and balanced labels -1/+1 from a hidden linear model.
 
-    A word's rank is the whole part of width ** u, u uniform, so rank r has probability
+    A word's rank is the integer part of width ** u, u uniform, so rank r has probability
     ln(1 + 1/r) / ln(width). A word drawn c times counts 1 + log(c); rows have norm 1.
 
     Parameters
@@ -26,7 +26,7 @@ def zipf_text(rows: int, width: int, per_row: float, seed: int) -> tuple[sp.csr_
     rows, width : int
         The shape.
     per_row : float
-        How many different words a row holds on average.
+        The mean number of different words per row.
     seed : int
         The same seed makes the same data.
 
@@ -62,7 +62,7 @@ def zipf_text(rows: int, width: int, per_row: float, seed: int) -> tuple[sp.csr_
 
 
 def write_svmlight(path: str | os.PathLike[str], X: sp.csr_matrix, y: np.ndarray, digits: int = 4):
-    """Write rows as svmlight text: label, then index:value from index 1, to so many digits."""
+    """Write rows as svmlight text: label, then index:value from index 1, to this many digits."""
     with open(path, "wb") as file:
         for start in range(0, X.shape[0], 20_000):
             part = slice(start, start + 20_000)
@@ -72,7 +72,7 @@ def write_svmlight(path: str | os.PathLike[str], X: sp.csr_matrix, y: np.ndarray
 def _draw(
     rows: int, width: int, per_row: float, id_of: np.ndarray, rng: np.random.Generator
 ) -> np.ndarray:
-    """One row of words for each row, with repeats; the id `width` stands for no word."""
+    """The words of each row, with repeats; the id `width` stands for no word."""
     draws = _draws_for(per_row, width)
     most = int(np.ceil(draws))
     rank = np.exp(rng.random((rows, most)) * np.log(width)).astype(np.int32) - 1
@@ -99,7 +99,7 @@ def _draws_for(per_row: float, width: int) -> float:
 
 
 def _hidden_model(id_of: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Random weights for the most frequent features; the rest say nothing."""
+    """Random weights for the most frequent features, and zero for the rest."""
     telling = id_of[:_TELLING]
     w = np.zeros(len(id_of))
     w[telling] = rng.standard_normal(len(telling))
@@ -107,14 +107,14 @@ def _hidden_model(id_of: np.ndarray, rng: np.random.Generator) -> np.ndarray:
 
 
 def _label(X: sp.csr_matrix, w: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """The side of the hidden plane that each row is on, half of them on each, a few misjudged."""
+    """Label each row by its side of the hidden plane, half on each side, with a few errors."""
     score = X @ w
     score += _NOISE * score.std() * rng.standard_normal(len(score))
     return np.where(score > np.median(score), 1, -1)
 
 
 def _lines(X: sp.csr_matrix, y: np.ndarray, digits: int) -> bytes:
-    """Some rows as text, put together by Arrow: Python would need a second for a million values."""
+    """Some rows as text, built by Arrow because Python would need a second per million values."""
     values = X.data.astype(np.float64)
     size = np.floor(np.log10(np.abs(values), where=values != 0.0, out=np.zeros(len(values))))
     scale = 10.0 ** (digits - 1 - size)

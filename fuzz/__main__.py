@@ -1,7 +1,7 @@
-"""`python -m fuzz TARGET --seconds N --seed S`: one target; `--all`: every target in every mode.
+"""`python -m fuzz TARGET --seconds N --seed S` fuzzes one target; `--all` all of them in all modes.
 
-Every run is a process of its own (fuzz/child.py). What mutation finds worth keeping is kept in a
-corpus, which later runs begin with, and what was done is a line of a log, so that runs add up:
+Every run is a separate process (fuzz/child.py). Interesting inputs are saved in a corpus, from
+which later runs start, and every run adds a line to a log, so that runs add up:
 `python -m fuzz --summary LOG` prints the table of docs/reliability.md.
 """
 
@@ -24,8 +24,8 @@ from typing import Any
 from fuzz.targets import MODES, TARGETS
 
 HERE = pathlib.Path(__file__).parent.parent
-#: Variables of a mode. Code with bounds checks must not be taken for other code: it has a folder of
-#: its own.
+#: Environment variables of a mode. Code with bounds checks must not be mixed with other code, so it
+#: has its own folder.
 _VARIABLES = {
     "interpreted": {"NUMBA_DISABLE_JIT": "1"},
     "lines": {"NUMBA_DISABLE_JIT": "1"},
@@ -33,12 +33,12 @@ _VARIABLES = {
     "guarded": {},
     "compiled": {},
 }
-#: Inputs are no longer than this: a rare case needs no long file.
+#: The longest input: rare cases do not need long files.
 _LONGEST = 2000
 
 
 def prepare(work: pathlib.Path) -> None:
-    """Train the models that are forged and asked, once."""
+    """Train the models that targets forge and run, once."""
     if not (work / "models").exists():
         program = "import pathlib, sys; from fuzz.forged import save_models as save;"
         program += " save(pathlib.Path(sys.argv[1]))"
@@ -50,7 +50,7 @@ def prepare(work: pathlib.Path) -> None:
 
 
 def environment(mode: str, work: pathlib.Path) -> dict[str, str]:
-    """The variables of a process in this mode."""
+    """The environment variables of a process in this mode."""
     paths = [str(HERE), str(HERE / "src"), os.environ.get("PYTHONPATH", "")]
     found = {**os.environ, **_VARIABLES[mode], "PYTHONPATH": os.pathsep.join(filter(None, paths))}
     found["FUZZ_MODELS"] = str(work / "models")
@@ -60,7 +60,7 @@ def environment(mode: str, work: pathlib.Path) -> dict[str, str]:
 
 
 def run(name: str, mode: str, seconds: float, seed: int, work: pathlib.Path) -> dict[str, Any]:
-    """Fuzz a target for so long; what was done."""
+    """Fuzz a target for this many seconds; return a record of the run."""
     target, corpus = TARGETS[name], work / "corpus" / name
     corpus.mkdir(parents=True, exist_ok=True)
     findings = work / "findings"
@@ -74,7 +74,7 @@ def run(name: str, mode: str, seconds: float, seed: int, work: pathlib.Path) -> 
         f"-artifact_prefix={findings}/{name}-{mode}-",
         f"-max_len={_LONGEST}",
         "-rss_limit_mb=4096",
-        "-timeout=600",  # of the clock: a machine that measures something else may stop for minutes
+        "-timeout=600",  # wall clock: other work on the machine may stall it for minutes
         "-print_final_stats=1",
         "-verbosity=1",
     ]
@@ -105,7 +105,7 @@ def run(name: str, mode: str, seconds: float, seed: int, work: pathlib.Path) -> 
 
 
 def lines_reached(name: str, work: pathlib.Path) -> dict[str, Any]:
-    """Replay the corpus of a target, and count the lines that it reaches."""
+    """Replay the corpus of a target and count the lines it reaches."""
     done = subprocess.run(
         [sys.executable, "-m", "fuzz.child", name, "lines", "0", str(work / "corpus" / name)],
         env=environment("lines", work),
@@ -119,7 +119,7 @@ def lines_reached(name: str, work: pathlib.Path) -> dict[str, Any]:
 
 
 def summarize(logs: list[str]) -> None:
-    """Print what all runs in some logs did, by target."""
+    """Print a summary of all runs in some logs, by target."""
     sums: dict[str, Any] = defaultdict(lambda: defaultdict(float))
     for log in logs:
         for line in pathlib.Path(log).read_text().splitlines():
@@ -151,23 +151,23 @@ def _row(name: str, row: Any) -> str:
 
 
 def main() -> int:
-    """Parse the options and fuzz; the exit code is 1 if something was found."""
+    """Parse the options and fuzz; return exit code 1 if something was found."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("target", nargs="*", help=f"of {', '.join(TARGETS)}")
-    parser.add_argument("--all", action="store_true", help="every target in every mode")
-    parser.add_argument("--mode", choices=MODES, help="only this mode")
-    parser.add_argument("--seconds", type=float, default=60.0, help="for all runs together")
+    parser.add_argument("target", nargs="*", help=f"Targets: {', '.join(TARGETS)}.")
+    parser.add_argument("--all", action="store_true", help="Run every target in every mode.")
+    parser.add_argument("--mode", choices=MODES, help="Run only this mode.")
+    parser.add_argument("--seconds", type=float, default=60.0, help="Time for all runs together.")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--work", type=pathlib.Path, help="folder of corpus, findings and log")
-    parser.add_argument("--lines", action="store_true", help="count the lines reached, too")
-    parser.add_argument("--summary", nargs="+", metavar="LOG", help="only print what logs say")
+    parser.add_argument("--work", type=pathlib.Path, help="Folder of corpus, findings and log.")
+    parser.add_argument("--lines", action="store_true", help="Also count the lines reached.")
+    parser.add_argument("--summary", nargs="+", metavar="LOG", help="Only summarise these logs.")
     given = parser.parse_args()
     if given.summary:
         summarize(given.summary)
         return 0
     unknown = set(given.target) - set(TARGETS)
     if unknown or bool(given.target) == given.all:
-        parser.error(f"give --all, or some of {', '.join(TARGETS)}")
+        parser.error(f"give --all, or one or more of {', '.join(TARGETS)}")
     work = given.work or pathlib.Path(tempfile.mkdtemp(prefix="fuzz"))
     work.mkdir(parents=True, exist_ok=True)
     names = given.target or list(TARGETS)

@@ -1,7 +1,7 @@
-"""One run of one target in a process of its own: `python -m fuzz.child TARGET MODE RUN OPTIONS`.
+"""Run one target in a separate process: `python -m fuzz.child TARGET MODE RUN OPTIONS`.
 
-The options are libFuzzer's. With the mode "lines", the files of a corpus are run once each, and the
-lines of the target's modules that they reach are counted.
+The options are libFuzzer's. In the mode "lines", each file of a corpus is run once, and the lines
+reached in the target's modules are counted.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from fuzz.targets import TARGETS, Target
 
 
 def main(name: str, mode: str, run: int, options: list[str]) -> None:
-    """Fuzz until libFuzzer's options say to end."""
+    """Fuzz until libFuzzer's options end the run."""
     target = TARGETS[name]
     warnings.simplefilter("ignore")
     if mode == "lines":
@@ -29,7 +29,7 @@ def main(name: str, mode: str, run: int, options: list[str]) -> None:
         return
     import atheris
 
-    # What compiled loops are made of must stay as it was written.
+    # The source of compiled loops must not be instrumented.
     excluded = [] if mode == "interpreted" else list(loops())
     with atheris.instrument_imports(include=["widemargin"], exclude=excluded):
         function = target.function()
@@ -37,7 +37,7 @@ def main(name: str, mode: str, run: int, options: list[str]) -> None:
             from fuzz.guarded import guard
 
             guard(run)
-        for seed in target.seeds:  # whatever is imported later is imported now
+        for seed in target.seeds:  # so that late imports happen now
             function(seed)
 
     def once(data: bytes) -> None:
@@ -56,7 +56,7 @@ def loops() -> Iterator[str]:
 
 
 def reached_lines(target: Target, folders: list[str]) -> dict[str, Any]:
-    """How many lines of functions are reached by the files of a corpus, and how many there are."""
+    """How many lines of functions the files of a corpus reach, and how many there are."""
     reached: dict[str, set[int]] = {}
 
     def trace(frame: types.FrameType, event: str, _: Any) -> Any:
@@ -104,7 +104,7 @@ def executable_lines(source: str) -> set[int]:
             found.update(line for _, _, line in code.co_lines() if line is not None)
         for constant in code.co_consts:
             if isinstance(constant, types.CodeType):
-                # The body of a class runs when it is imported.
+                # The body of a class runs at import.
                 gather(constant, bool(constant.co_flags & 0x2))
 
     gather(code, False)

@@ -1,7 +1,8 @@
-"""Model files, caches and checkpoints whose digests are right and whose content is not.
+"""Model files, caches and checkpoints with correct digests and corrupt content.
 
-A few bytes say what is changed in a good file: numbers in its arrays, their shapes and types, and
-values of its description. What loads must answer; what does not load must say so in one line.
+A few bytes decide what is changed in a valid file: numbers in its arrays, their shapes and types,
+and values of its description. A file that loads must predict; one that does not must be refused
+with a one-line error.
 """
 
 from __future__ import annotations
@@ -32,18 +33,18 @@ _ODD: list[Any] = [
 ]
 
 
-#: What a model whose numbers are nonsense may say; an index beyond an array is a finding.
+#: Errors that a model with corrupt numbers may raise; an out-of-bounds index is a finding.
 _NONSENSE = (ValueError, TypeError, KeyError, AttributeError, ZeroDivisionError)
 
 
 class Script:
-    """Bytes that decide: small numbers are taken from the front, and 0 when there are no more."""
+    """Bytes that drive decisions: small numbers from the front, then zeros once they run out."""
 
     def __init__(self, data: bytes) -> None:
         self.data, self.at = data, 0
 
     def take(self, below: int) -> int:
-        """A number from 0 on and below another."""
+        """A number from 0 to `below` - 1."""
         if below <= 1 or self.at >= len(self.data):
             return 0
         wide = 1 if below <= 256 else 4
@@ -57,7 +58,7 @@ class Script:
 
     @property
     def over(self) -> bool:
-        """Whether all is decided."""
+        """Whether all bytes are used up."""
         return self.at >= len(self.data)
 
 
@@ -75,7 +76,7 @@ def read_parts(content: bytes, inside: str) -> tuple[dict[str, np.ndarray], Any]
 
 
 def write_parts(arrays: dict[str, np.ndarray], about: Any, inside: str, sealed: bool) -> bytes:
-    """Undo `read_parts`, with a right digest."""
+    """Undo `read_parts`, with a correct digest."""
     header: dict[str, Any] = {"__metadata__": {inside: json.dumps(about)}}
     body = b""
     given = {**arrays, "sha256": np.zeros(32, np.uint8)} if sealed else arrays
@@ -91,7 +92,7 @@ def write_parts(arrays: dict[str, np.ndarray], about: Any, inside: str, sealed: 
 
 
 def change(arrays: dict[str, np.ndarray], about: Any, script: Script) -> tuple[dict, Any]:
-    """Make the changes that a script asks for, one to four of them."""
+    """Make the one to four changes that a script selects."""
     arrays = dict(arrays)
     about = json.loads(json.dumps(about))
     for _ in range(1 + script.take(4)):
@@ -108,7 +109,7 @@ def change(arrays: dict[str, np.ndarray], about: Any, script: Script) -> tuple[d
 
 
 def _changed(array: np.ndarray, script: Script) -> np.ndarray:
-    """An array with another number, shape, length or type."""
+    """An array with a changed number, shape, length or type."""
     way = script.take(6)
     if way <= 2 and array.size:
         array = array.copy()
@@ -131,7 +132,7 @@ def _changed(array: np.ndarray, script: Script) -> np.ndarray:
 
 
 def _change_description(about: Any, script: Script) -> None:
-    """Another value somewhere in a description."""
+    """Change a value somewhere in a description."""
     here = about
     for _ in range(6):
         keys = sorted(here) if isinstance(here, dict) else list(range(len(here)))
@@ -151,7 +152,7 @@ def _change_description(about: Any, script: Script) -> None:
 
 
 def save_models(where: pathlib.Path) -> None:
-    """Write models of every kind, made by the tests' own recipes."""
+    """Write models of every kind, made by helpers of the tests."""
     for name in ("", "web", "structured"):
         sys.path.append(str(TESTS / name))
     from annotated_language import annotated_corpus  # type: ignore[import-not-found]
@@ -176,14 +177,14 @@ _UNSERVED = ("lemmas", "feats", "small")
 
 
 def model_files(served: bool = False) -> list[pathlib.Path]:
-    """Models of every kind: made before, because to train them without the compiler is slow."""
+    """Files of models of every kind, trained beforehand because the interpreter is slow."""
     found = sorted(pathlib.Path(os.environ["FUZZ_MODELS"]).glob("*.wm"))
     return [path for path in found if not served or path.stem not in _UNSERVED]
 
 
 @functools.cache
 def good_models() -> list[tuple[str, dict[str, np.ndarray], Any]]:
-    """The names of the models, and what their files hold."""
+    """The names of the models, and the contents of their files."""
     return [(path.stem, *read_parts(path.read_bytes(), "model")) for path in model_files()]
 
 
@@ -203,7 +204,7 @@ _QUESTIONS: dict[str, Any] = {
 
 
 def model(data: bytes) -> None:
-    """A model file: it loads and answers, or is refused in one line."""
+    """A model file loads and predicts, or is refused with one line."""
     import widemargin
     from widemargin.errors import ModelFileError
 
@@ -220,7 +221,7 @@ def model(data: bytes) -> None:
 
 
 def _ask(learner: Any, name: str) -> None:
-    """Ask a model. Its numbers may be nonsense, and say so; it must not read beyond its arrays."""
+    """Predict with a model. It may reject corrupt numbers, but must not read out of bounds."""
     question = _QUESTIONS.get(name)
     if question is None:
         kind = type(learner).__name__
@@ -264,7 +265,7 @@ def _good_caches() -> list[tuple[dict[str, np.ndarray], Any]]:
 
 
 def cache(data: bytes) -> None:
-    """A cache of examples: it is learned from, or refused in one line."""
+    """A cache of examples is learned from, or refused with one line."""
     from widemargin.data.cache import is_cache, read_cache
     from widemargin.errors import DataError
 
@@ -308,7 +309,7 @@ class _StopError(Exception):
 
 @functools.cache
 def _good_checkpoints() -> list[tuple[Any, dict[str, np.ndarray], Any]]:
-    """Trainings that were stopped: how to go on, and what the checkpoint holds."""
+    """Stopped trainings: how to resume each, and the contents of its checkpoint."""
     import widemargin
     from widemargin.training.checkpoints import Checkpoints
 
@@ -349,7 +350,7 @@ def _good_checkpoints() -> list[tuple[Any, dict[str, np.ndarray], Any]]:
 
 
 def checkpoint(data: bytes) -> None:
-    """A checkpoint: the training goes on, or it is refused in one line."""
+    """A checkpoint lets the training resume, or is refused with one line."""
     script = Script(data)
     (go_on, path), arrays, about = script.any_of(_good_checkpoints())
     shutil.rmtree(path.parent, ignore_errors=True)

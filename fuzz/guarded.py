@@ -1,8 +1,8 @@
-"""Arrays that end where memory ends: a byte too far and the process dies, which is a finding.
+"""Arrays next to protected pages: an out-of-bounds access kills the process, which is a finding.
 
-The LLVM that is written by hand checks nothing, and numba's bounds checks do not see it. So the
-arrays that readers and encoders make are laid right before (or, every other run, right behind) a
-page that may be neither read nor written.
+Hand-written LLVM checks nothing, and numba's bounds checks do not cover it. So the arrays that
+readers and encoders create are placed right before (or, every other run, right after) a page that
+may be neither read nor written.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _behind = True
 
 
 def place(shape: Any, kind: Any = np.float64) -> np.ndarray:
-    """An array that ends at a page which must not be touched, or begins behind one."""
+    """An array that ends at a protected page, or begins right after one."""
     shape = tuple(shape) if isinstance(shape, (tuple, list)) else (int(shape),)
     kind = np.dtype(kind)
     size = math.prod(shape) * kind.itemsize
@@ -43,7 +43,7 @@ def place(shape: Any, kind: Any = np.float64) -> np.ndarray:
 
 
 def moved(array: Any) -> np.ndarray:
-    """A copy of an array in such a place."""
+    """A copy of an array next to a protected page."""
     array = np.asarray(array)
     found = place(array.shape, array.dtype)
     found[...] = array
@@ -51,13 +51,13 @@ def moved(array: Any) -> np.ndarray:
 
 
 class Numpy:
-    """numpy, whose new arrays are placed so."""
+    """numpy with new arrays placed next to protected pages."""
 
     def __getattr__(self, name: str) -> Any:
         return getattr(np, name)
 
     def empty(self, shape: Any, dtype: Any = np.float64) -> np.ndarray:
-        """Filled with ones: nothing may depend on what is there."""
+        """Like numpy's, but filled with ones, because nothing may depend on the content."""
         found = place(shape, dtype)
         found.reshape(-1).view(np.uint8)[:] = 0xA5
         return found
@@ -84,7 +84,7 @@ class Numpy:
 
 
 def guard(run: int = 0) -> None:
-    """Have readers and encoders use such arrays from now on."""
+    """Make readers and encoders use such arrays from now on."""
     global _behind
     _behind = run % 2 == 0
     for name in MODULES:
@@ -98,7 +98,7 @@ def guard(run: int = 0) -> None:
 
 
 def vectors(data: bytes) -> None:
-    """Rows of weights by LLVM that is written by hand: their sums, and the best path."""
+    """Hand-written LLVM on rows of weights: their sums, and the best path."""
     from widemargin.loops.jit import jit
     from widemargin.loops.lowlevel.vectors import add_rows, fetch_rows, max_plus
 

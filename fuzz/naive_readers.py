@@ -1,4 +1,4 @@
-"""Readers of lines in plain Python, written from the description of each format: slow and obvious.
+"""Slow and obvious line readers in plain Python, written from the description of each format.
 
 Each takes the bytes of whole lines and returns the examples, (line, label, weight, example), and
 the numbers of the lines that cannot be read. Nothing is imported from the package.
@@ -20,7 +20,7 @@ _LARGEST_INDEX = 2**31 - 2
 
 
 class Found(NamedTuple):
-    """What a file holds."""
+    """The contents of a file."""
 
     examples: list[Any]
     bad: list[int]
@@ -45,7 +45,7 @@ def read_lines(text: bytes, read: Any) -> Found:
 
 
 def number_of(token: bytes) -> float:
-    """The number that a token is."""
+    """Parse a token as a number."""
     if not NUMBER.fullmatch(token):
         raise BadLineError
     return float(token)
@@ -59,7 +59,7 @@ def class_of(number: float) -> int:
 
 
 def narrowed(value: float, small: bool) -> float:
-    """A value as the type that keeps it; an error if it is too large for that."""
+    """A value rounded to its storage type; raises an error if it is too large."""
     if not abs(value) < math.inf:
         raise BadLineError
     if not small:
@@ -96,7 +96,7 @@ def vw_line(line: bytes, small: bool = False) -> Any:
     if not bar:
         raise BadLineError
     if words and head[-1:] not in (b" ", b"\t", b"\r"):
-        words.pop()  # a tag stands right before the bar
+        words.pop()  # a tag comes right before the bar
     numbers = [number_of(word) for word in words if not word.startswith(b"'")]
     if len(numbers) > 3 or (len(numbers) > 1 and not 0.0 <= numbers[1] < math.inf):
         raise BadLineError
@@ -151,7 +151,7 @@ def _text(line: bytes) -> bytes:
 
 
 def _blocks_of_lines(text: str, left_out: str) -> list[list[str]]:
-    """The lines of every sentence; those that begin with a mark are left out."""
+    """The lines of every sentence, without those that begin with a mark."""
     sentences, tokens = list[list[str]](), list[str]()
     lines = [line.strip(" \r") for line in text.removeprefix("\ufeff").split("\n")]
     for line in [*lines, ""]:
@@ -170,7 +170,7 @@ def conll_sentences(text: str) -> list[list[list[str]]] | None:
     first = sentences[0][0] if sentences else ""
     if "\t" in first:
         found = [[token.split("\t") for token in sentence] for sentence in sentences]
-    else:  # any number of blanks and tabs, also at the ends
+    else:  # any number of spaces and tabs, also at the ends
         found = [
             [re.split("[ \t]+", token.strip(" \t")) for token in sentence] for sentence in sentences
         ]

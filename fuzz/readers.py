@@ -1,4 +1,4 @@
-"""Readers of files, each beside a slow twin: the same rows, or both refuse."""
+"""File readers, each compared with a slow reference: both return the same rows, or both refuse."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _ALL = 1 << 30
 
 
 def as_text(data: bytes) -> np.ndarray:
-    """Lines as a reader gets them: the last has its line end."""
+    """Lines as a reader gets them, with a line break after the last."""
     whole = data if data.endswith(b"\n") else data + b"\n"
     return np.frombuffer(whole, np.uint8)
 
@@ -51,7 +51,7 @@ def compare(found: Found, expected: Found) -> None:
 
 
 def svmlight(data: bytes) -> None:
-    """The compiled reader of svmlight beside the naive one, as doubles and as float32."""
+    """Compare the compiled svmlight reader with the naive one, as doubles and as float32."""
     from widemargin.data.readers.svmlight import parse_lines
 
     small = len(data) % 2 == 1
@@ -65,7 +65,7 @@ def svmlight(data: bytes) -> None:
 
 
 def vw(data: bytes) -> None:
-    """The compiled reader of Vowpal Wabbit's lines beside the naive one."""
+    """Compare the compiled reader of Vowpal Wabbit's format with the naive one."""
     from widemargin.data.encode.hashed import HashedEncoder
     from widemargin.data.readers.vw import parse_vw_lines
 
@@ -90,14 +90,14 @@ def vw(data: bytes) -> None:
 
 
 def fasttext(data: bytes) -> None:
-    """FastText's lines."""
+    """Compare the readers of fastText's format."""
     from widemargin.data.readers.labelled import parse_fasttext
 
     _documents(data, parse_fasttext, fasttext_line)
 
 
 def labelled(data: bytes) -> None:
-    """Label, tab and text."""
+    """Compare the readers of lines with label, tab and text."""
     from widemargin.data.readers.labelled import parse_labelled
 
     _documents(data, parse_labelled, labelled_line)
@@ -114,7 +114,7 @@ def _documents(data: bytes, parse: Any, naive: Any) -> None:
 
 
 def _encode(raw: Any) -> None:
-    """Texts as hashed words and characters: nothing to compare with, but nothing may go wrong."""
+    """Encode texts as hashed words and characters: there is no reference, but nothing may fail."""
     from widemargin.data.encode.text import TextEncoder
 
     if not len(raw.starts):
@@ -128,19 +128,19 @@ def _encode(raw: Any) -> None:
 
 
 def text(data: bytes) -> None:
-    """Texts of any bytes, replaced where they are not UTF-8."""
+    """Encode texts of any bytes, replaced where they are not UTF-8."""
     from widemargin.data.encode.text import texts_of
 
     _encode(texts_of([part.decode("utf-8", "replace") for part in data.split(b"\n")]))
 
 
 def conll(data: bytes) -> None:
-    """Columns of CoNLL beside the naive reader; written back, they are the same bytes."""
+    """Compare CoNLL columns with the naive reader; written back, they are the same bytes."""
     _sentences(data, "conll", conll_sentences)
 
 
 def conllu(data: bytes) -> None:
-    """CoNLL-U beside the naive reader."""
+    """Compare CoNLL-U with the naive reader."""
     _sentences(data, "conllu", conllu_sentences)
 
 
@@ -166,13 +166,13 @@ def _sentences(data: bytes, form: str, naive: Any) -> None:
     assert found == [[token[first:] for token in sentence] for sentence in expected]
 
 
-# Tables: Arrow reads blocks, and Python what Arrow refuses. However a file is cut, its rows are the
-# same.
+# Tables: Arrow reads blocks, and Python reads what Arrow refuses. The rows must be the same however
+# a file is split.
 
 
 @functools.cache
 def folder() -> pathlib.Path:
-    """A folder for files, in memory where that is possible."""
+    """A folder for files, in memory if possible."""
     memory = "/dev/shm"
     place = memory if os.access(memory, os.W_OK) else None
     kept = tempfile.TemporaryDirectory(dir=place, prefix="fuzz")
@@ -199,7 +199,7 @@ def _table(data: bytes, form: str) -> None:
     path = folder() / f"rows.{form}"
     path.write_bytes(data)
     whole, cut = (_table_rows(path, form, block) for block in (1 << 24, 48))
-    # The first block decides the types of columns, so one of them may refuse a later cell.
+    # The first block decides the column types, so one of the two may refuse a later cell.
     refused = any(found.startswith(str(path)) for found in (whole, cut))
     assert refused or whole == cut, f"\n{whole}\n{cut}"
 
@@ -226,7 +226,7 @@ def _table_rows(path: pathlib.Path, form: str, block: int) -> str:
 
 
 def liblinear(data: bytes) -> None:
-    """A model of LIBLINEAR: refused, or written and read again the same."""
+    """A LIBLINEAR model is refused, or written and read back unchanged."""
     from widemargin.errors import DataError, ModelFileError
     from widemargin.models.liblinear import read_liblinear, write_liblinear
 
@@ -237,7 +237,7 @@ def liblinear(data: bytes) -> None:
     except ModelFileError as error:
         assert "\n" not in str(error)
         return
-    with contextlib.suppress(DataError):  # a score that is no float
+    with contextlib.suppress(DataError):  # a score too large for a float
         model.predict(np.zeros((2, model.width)))
     with contextlib.suppress(DataError):
         write_liblinear(model, path)

@@ -1,4 +1,4 @@
-"""Requests to the server: answered, or refused with one line of JSON."""
+"""Requests to the server, which must be answered or refused with one line of JSON."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _TYPES = [
 
 @functools.cache
 def _server() -> tuple[Any, list[str], Any]:
-    """A server of models of every kind, without a socket."""
+    """A server with models of every kind, without a socket."""
     sys.path.append(str(TESTS / "web"))
     from talking import Server, request  # type: ignore[import-not-found]
 
@@ -29,7 +29,7 @@ def _server() -> tuple[Any, list[str], Any]:
 
 
 def body(data: bytes) -> None:
-    """A body of any kind for any model."""
+    """Send any body to any model."""
     server, names, request = _server()
     if len(data) < 3:
         return
@@ -43,15 +43,15 @@ def body(data: bytes) -> None:
 
 
 def raw(data: bytes) -> None:
-    """Anything at all over a connection."""
+    """Send arbitrary bytes over a connection."""
     server, _, _ = _server()
     connection, wire = server.connect()
     connection.data_received(data)
     server.turn()
-    if b"HEAD" not in data:  # its answers end where others have bodies
+    if b"HEAD" not in data:  # its answers have no bodies
         for status, headers, told in _answers(wire.sent):
             _check(status, headers, told)
-    connection.connection_lost(None)  # as an event loop does, whoever closed it
+    connection.connection_lost(None)  # as an event loop does, whichever side closed it
     server.turn()
     assert server.app.under_way == 0
 
@@ -63,7 +63,7 @@ def _answers(sent: bytes) -> Any:
 
 
 def _check(status: int, headers: dict[str, str], told: bytes) -> None:
-    """An error is one line of JSON, never a traceback; nothing is a fault of the server."""
+    """Check that an error is one line of JSON, never a traceback or a server error."""
     assert status < 500 or status == 503, (status, told)
     assert b"Traceback" not in told
     if status >= 400 and told:

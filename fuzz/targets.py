@@ -1,4 +1,4 @@
-"""What is fuzzed: every reader, every file that is loaded, and what a server is sent."""
+"""The fuzz targets: every reader, every kind of file that is loaded, and requests to a server."""
 
 from __future__ import annotations
 
@@ -7,24 +7,24 @@ from importlib import import_module
 from typing import NamedTuple
 
 #: How a target runs. "interpreted": loops as Python, whose lines count as coverage. "bounds":
-#: compiled, every index checked. "guarded": LLVM by hand, arrays between forbidden pages.
-#: "compiled": as users run it.
+#: compiled, with every index checked. "guarded": hand-written LLVM, with arrays next to protected
+#: pages. "compiled": as users run it.
 MODES = ("interpreted", "bounds", "guarded", "compiled")
 
 
 class Target(NamedTuple):
-    """A function of bytes that fails if something is wrong.
+    """A function of bytes that raises an error if something is wrong.
 
     Attributes
     ----------
     home : str
         The module and the function.
     seeds : list of bytes
-        Where mutation begins.
+        The inputs from which mutation starts.
     modules : tuple of str
-        The modules of the package whose lines are to be reached.
+        The modules of the package whose lines should be reached.
     modes : tuple of str
-        How it runs.
+        The modes it runs in.
     """
 
     home: str
@@ -33,7 +33,7 @@ class Target(NamedTuple):
     modes: tuple[str, ...] = ("interpreted", "bounds")
 
     def function(self) -> Callable[[bytes], None]:
-        """The function, imported when it is needed."""
+        """The function, imported when needed."""
         module, name = self.home.split(":")
         found: Callable[[bytes], None] = getattr(import_module(module), name)
         return found

@@ -1,4 +1,4 @@
-"""A treebank with every column: a few sentences, each several times."""
+"""A treebank with every column: a few sentences, each repeated several times."""
 
 import io
 

@@ -1,7 +1,7 @@
-"""Decimal numbers of every shape against `float`: `python tests/check_floats.py 10_000_000`.
+"""Compare decimal numbers of every shape with `float`: `python tests/check_floats.py 10_000_000`.
 
 Prints how many were compared, how many the loop read itself, how many it left to Python, and how
-many came out as another double. The families of strings are also those of `test_numbers.py`.
+many gave a different double. `test_numbers.py` uses the same families of strings.
 """
 
 import sys
@@ -17,7 +17,7 @@ _AT_ONCE = 100_000
 
 
 def read_numbers(strings):
-    """Numbers as the loop reads them: their doubles, and which of them are left to Python."""
+    """Read numbers with the loop; return their doubles, and which were left to Python."""
     n = len(strings)
     text = frozen(np.frombuffer("".join(f"0 0:{s}\n" for s in strings).encode(), np.uint8))
     out = Parsed(
@@ -50,7 +50,7 @@ def subnormal(rng, n):
 
 
 def measured(rng, n):
-    """As data files have them: a few digits, no exponent."""
+    """Numbers as in data files: a few digits, no exponent."""
     places = rng.integers(0, 9, n).tolist()
     return [f"{x:.{k}f}" for x, k in zip((rng.normal(size=n) * 100).tolist(), places, strict=True)]
 
@@ -62,7 +62,7 @@ def many_digits(rng, n):
 
 
 def too_many_digits(rng, n):
-    """20 to 60 digits, and some that come round to small numbers in 64 bits."""
+    """20 to 60 digits, and some that wrap around to small numbers in 64 bits."""
     found = []
     for size, small in zip(
         rng.integers(1, 6, n).tolist(), rng.integers(0, 5, n).tolist(), strict=True
@@ -109,7 +109,7 @@ def whole_ties(rng, n):
 
 
 def odd_shapes(rng, n):
-    """Signs, points and zeros wherever they may stand."""
+    """Signs, points and zeros wherever they may occur."""
     found = []
     for i, (a, b, p) in enumerate(rng.integers(0, 10**5, (n, 3)).tolist()):
         found.append(
@@ -143,7 +143,7 @@ FAMILIES = (
 
 
 def differences(strings):
-    """Those that are read as another double than Python's, and how many were left to Python."""
+    """The strings read differently from Python, and how many were left to Python."""
     found, slow = read_numbers(strings)
     expected = np.array([float(s) for s in strings])
     wrong = (found.view(np.uint64) != expected.view(np.uint64)) & ~slow

@@ -1,7 +1,7 @@
-"""`python tests/check_random_sets.py COUNT [SEED]`: test_random_small_sets, for as long as asked.
+"""`python tests/check_random_sets.py COUNT [SEED]`: test_random_small_sets on more sets.
 
-Every second set is sparse, so that there is something to peel. Not part of the test command: a
-hundred thousand sets take half an hour on one core.
+Every second set is sparse, so that there is something to peel. Not part of the test command,
+because a hundred thousand sets take half an hour on one core.
 """
 
 import sys
@@ -16,7 +16,7 @@ from widemargin import certify
 
 
 def random_sparse_set(rng):
-    """A few examples with few values that are not zero, and their labels."""
+    """A few examples with few nonzero values, and their labels."""
     n, d = int(rng.integers(4, 9)), int(rng.integers(2, 5))
     X = sparse_matrix(rng, n, d, rng.uniform(0.1, 0.4))
     X = X[np.any(X != 0.0, axis=1)] if np.any(X) else X
@@ -27,7 +27,7 @@ def random_sparse_set(rng):
 
 
 def main(count, seed=0):
-    """Compare verdicts with elimination in fractions; ends with an error if one is wrong."""
+    """Compare verdicts with elimination in fractions; exit with an error if one is wrong."""
     rng, found_by, wrong = np.random.default_rng(seed), Counter(), 0
     for turn in range(count):
         X, y = random_set(rng) if turn % 2 else random_sparse_set(rng)

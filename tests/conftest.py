@@ -6,7 +6,7 @@ import shutil
 import signal
 import sys
 
-# Two workers share the cores: threads of BLAS would wait for each other, spinning, and one fit of
+# Two workers share the cores: BLAS threads would spin waiting for each other, and one fit of
 # scikit-learn's logistic regression would take ten times as long. Set before numpy is imported.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
@@ -15,16 +15,16 @@ import pytest
 from hypothesis import settings
 from profiles import register_profiles
 
-# The suite starts many processes. Without bytecode each compiles the package again, and each worker
-# all test modules: some images of containers turn bytecode off.
+# The suite starts many processes. Without bytecode files, each would compile the package again, and
+# each worker all test modules; some container images turn bytecode off.
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
-# Hardly anything of what is imported and collected is garbage.
+# Importing and collecting creates hardly any garbage.
 gc.disable()
 
-# Large arrays come and go in most tests. Memory that goes back to the system in between comes back
-# as fresh pages, and clearing these took a seventh of all processor time.
+# Most tests allocate and free large arrays. Memory returned to the system in between comes back as
+# fresh pages, and clearing these took a seventh of all processor time.
 if sys.platform == "linux":
     M_TRIM_THRESHOLD, M_TOP_PAD, M_MMAP_THRESHOLD = -1, -2, -3
     libc = ctypes.CDLL(None)
@@ -33,8 +33,7 @@ if sys.platform == "linux":
         libc.mallopt(M_TRIM_THRESHOLD, (1 << 31) - 1)
         libc.mallopt(M_TOP_PAD, 1 << 26)
 
-# A shell starts what runs in its background deaf to Ctrl-C; tests that press it would wait
-# for ever.
+# Background jobs of a shell ignore Ctrl-C; tests that send it would wait forever.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
@@ -59,13 +58,13 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fixed"))
 
 @pytest.fixture(autouse=True, scope="module")
 def _old_objects_set_aside():
-    """Leave what earlier modules made out of garbage collections: some tests make many."""
+    """Exclude objects of earlier modules from garbage collections, which some tests run often."""
     gc.freeze()
 
 
 @pytest.fixture(scope="session")
 def chromium():
-    """A browser for all pages that a process of the tests opens: starting one takes seconds."""
+    """One browser for all pages in a test process, because starting one takes seconds."""
     webdriver = pytest.importorskip("selenium.webdriver", reason="pages are opened with selenium")
     binary, driver = shutil.which("chromium"), shutil.which("chromedriver")
     if not (binary and driver):
@@ -89,7 +88,7 @@ def chromium():
 
 @pytest.fixture
 def browser(chromium):
-    """The browser as if it had just been started."""
+    """The browser, reset as if it had just been started."""
     chromium.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
     chromium.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
     chromium.get("about:blank")
@@ -99,11 +98,11 @@ def browser(chromium):
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items):
-    """Let tests with a browser come first: one worker has them all, and starts the only one."""
+    """Run browser tests first, so that one worker gets them all and starts the only browser."""
     items.sort(key=lambda item: "chromium" not in getattr(item, "fixturenames", ()))
 
 
 def pytest_collection_finish():
-    """Set aside all that was imported and collected: nobody looks through it again."""
+    """Exclude everything imported and collected so far from garbage collections."""
     gc.freeze()
     gc.enable()

@@ -1,4 +1,4 @@
-"""Files of every format with little in them, and what they hold."""
+"""Small files of every format, and their contents."""
 
 from dataclasses import replace
 
@@ -14,7 +14,7 @@ from widemargin.data.readers.files import Files, ReadOptions
 
 
 def vectors(n=60, classes=3, seed=0, width=8):
-    """Lines of svmlight, every class among the first of them."""
+    """Lines of svmlight, with every class among the first ones."""
     rng = np.random.default_rng(seed)
     lines = []
     for i in range(n):
@@ -63,7 +63,7 @@ each_file = pytest.mark.parametrize("name", FILES)
 
 
 def prepared(folder, name, **reading):
-    """One of those files, written: how to read and how to encode it."""
+    """Write one of those files; return how to read and how to encode it."""
     content, columns, encoding = FILES[name]
     path = folder / name
     path.write_text(content)
@@ -77,7 +77,7 @@ def loaded(files, encoding=EncodeOptions()):
 
 
 def trained(files, encoding, job, learner="perceptron", **options):
-    """What the shell learns from files that are read and encoded as given."""
+    """Train as the shell does, from files that are read and encoded as given."""
     trainer = LinearTrainer(learner, options, replace(job, files=tuple(files.paths)))
     trainer.reading, trainer.encoding = files.options, encoding
     assert run(trainer) == 0

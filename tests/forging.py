@@ -1,4 +1,4 @@
-"""Files in the layout of models and caches that lie, with digests that are right."""
+"""Forged model and cache files: false contents with correct digests."""
 
 import hashlib
 import json
@@ -24,7 +24,7 @@ def header_of(arrays, metadata, sealed=True):
 
 
 def sealed_file(header, body):
-    """The bytes of a model file with a right digest; the header is a dict or JSON."""
+    """The bytes of a model file with a correct digest; the header is a dict or JSON."""
     text = header if isinstance(header, str) else json.dumps(header)
     start = text.encode("utf-8", "surrogatepass")
     content = len(start).to_bytes(8, "little") + start + body

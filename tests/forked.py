@@ -1,6 +1,6 @@
-"""Processes with pipes, signals and an environment of their own, forked from one that is warm.
+"""Processes with their own pipes, signals and environment, forked from a warm process.
 
-To start Python and to import what a program needs takes longer than most programs of the tests.
+Starting Python and importing what a program needs takes longer than most programs in the tests.
 """
 
 import ctypes
@@ -16,19 +16,19 @@ import socket
 import subprocess
 import sys
 
-#: What commands have in common; it is imported, and nothing is run: threads are not forked.
+#: Modules that commands share, imported but not run, because threads do not survive a fork.
 MODULES = ("numpy", "scipy.sparse", "pyarrow.csv", "pyarrow.json", "widemargin.models.linear")
-#: Linux gives processes whose parent has ended to the nearest ancestor that has asked for it.
+#: On Linux, orphaned processes are adopted by the nearest ancestor that set this option.
 ADOPT_CHILDREN = 36
 
 
 class Forked(subprocess.Popen):
-    """A process with the options of `subprocess.Popen`; with `preexec_fn`, it is a new one.
+    """A forked process with the options of `subprocess.Popen`; `preexec_fn` starts a new one.
 
     Parameters
     ----------
     command : list of str
-        What Python would be started with: `-m widemargin` and its words, or `-c` and a program.
+        The arguments of Python: `-m widemargin` and its arguments, or `-c` and a program.
     """
 
     def __init__(self, *command, **options):
@@ -54,7 +54,7 @@ class Forked(subprocess.Popen):
 
 
 def run_forked(*command, **options):
-    """What a process ends with, as of `subprocess.run` with texts captured."""
+    """Run a process to completion, like `subprocess.run` with output captured as text."""
     pipes = dict.fromkeys(("stdout", "stderr"), subprocess.PIPE)
     text = options.pop("input", None)
     if text is not None:
@@ -66,21 +66,21 @@ def run_forked(*command, **options):
 
 @functools.cache
 def server(kind):
-    """The connection to the process that forks; it ends when this process does."""
+    """The connection to the process that forks, which ends when this process does."""
     ctypes.CDLL(None).prctl(ADOPT_CHILDREN, 1, 0, 0, 0)
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     subprocess.Popen(
         [sys.executable, __file__, str(theirs.fileno()), kind],
         stdin=subprocess.DEVNULL,
         pass_fds=[theirs.fileno()],
-        start_new_session=True,  # Ctrl-C is for the tests
+        start_new_session=True,  # so that Ctrl-C reaches only the tests
     )
     theirs.close()
     return ours
 
 
 class Kept:
-    """Modules that are imported, but not to be seen before a program imports them itself."""
+    """Modules that are already imported, but hidden until a program imports them itself."""
 
     def __init__(self, *packages):
         for package in packages:
@@ -105,11 +105,11 @@ class Kept:
 
     def exec_module(self, module):
         module.__spec__ = self.specs[module.__name__]
-        sys.modules["numba"].core.config.reload_config()  # the environment is another one now
+        sys.modules["numba"].core.config.reload_config()  # the environment has changed
 
 
 def serve(connection, kind):
-    """Fork a process for every request. Returns in each of them, and at the end."""
+    """Fork a process for every request; return the request in the child."""
     if kind == "-m":
         import widemargin.cli
 
@@ -120,10 +120,10 @@ def serve(connection, kind):
     else:
         import numba
 
-        # The first function that numba compiles takes it ten times as long as the next.
+        # The first function that numba compiles takes ten times as long as the next.
         numba.njit(lambda x: x)(0)
         for context in ("_toplevel_typing_context", "_toplevel_target_context"):
-            # They are for this processor; a program may ask for another.
+            # They are for this processor; a program may request another.
             vars(numba.core.registry.cpu_target).pop(context, None)
         Kept("numba", "llvmlite")
     gc.collect()
@@ -150,7 +150,7 @@ def serve(connection, kind):
 
 
 def run_here(command, folder, environment):
-    """Do what Python would do in this folder and environment."""
+    """Run a command in this process as Python would in this folder and environment."""
     os.chdir(folder)
     for path in filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep)):
         sys.path.remove(path)

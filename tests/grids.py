@@ -6,9 +6,9 @@ import pytest
 
 
 def covering(first, *others):
-    """All combinations of values; those beyond a covering selection are exhaustive.
+    """All combinations of values; those outside a covering selection are marked exhaustive.
 
-    The selection has every value of the first axis, and every combination of the others, once.
+    The selection covers every value of the first axis and every combination of the others.
     """
     values = [list(axis) for axis in (first, *others)]
     rest = list(itertools.product(*map(range, map(len, values[1:]))))

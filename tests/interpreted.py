@@ -1,4 +1,4 @@
-"""Programs that run with the compiler off, to be compared with the same programs compiled."""
+"""Run programs with the compiler off, to compare them with the same programs compiled."""
 
 import contextlib
 import functools
@@ -14,7 +14,7 @@ import numpy as np
 
 HERE = pathlib.Path(__file__).parent
 
-#: Runs scripts one after another: a line of JSON for each, and one for each answer.
+#: Runs scripts one after another: each script and each answer is a line of JSON.
 SERVER = """
 import json, sys, traceback
 from interpreted import told_here
@@ -28,7 +28,7 @@ for line in sys.stdin:
 
 
 def environment(interpreted):
-    """The variables of a child process that finds the modules of the tests."""
+    """The environment of a child process that finds the modules of the tests."""
     folders = [HERE, *(path for path in HERE.iterdir() if path.is_dir())]
     paths = [*map(str, folders), *filter(None, [os.environ.get("PYTHONPATH")])]
     return {
@@ -39,7 +39,7 @@ def environment(interpreted):
 
 
 def run_python(*command, interpreted=True):
-    """What Python prints, called with these arguments in the folder of the tests."""
+    """The output of Python, called with these arguments in the tests folder."""
     done = subprocess.run(
         [sys.executable, "-W", "ignore", *map(str, command)],
         env=environment(interpreted),
@@ -53,7 +53,7 @@ def run_python(*command, interpreted=True):
 
 @functools.cache
 def interpreter():
-    """A process without the compiler, started once; it ends when this process does."""
+    """A process without the compiler, started once, which ends when this process does."""
     return subprocess.Popen(
         [sys.executable, "-W", "ignore", "-c", SERVER],
         env=environment(interpreted=True),
@@ -74,7 +74,7 @@ def told_interpreted(script):
 
 
 def told_here(script):
-    """What a script prints in this process: compiled, unless the compiler is off here, too."""
+    """What a script prints in this process: compiled, unless the compiler is off here too."""
     said = io.StringIO()
     with contextlib.redirect_stdout(said), warnings.catch_warnings():
         warnings.simplefilter("ignore")

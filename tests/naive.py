@@ -1,8 +1,8 @@
-"""Textbook twins of the learners: plain Python, slow and obvious. They import nothing of ours.
+"""Textbook versions of the learners in slow, obvious, plain Python, sharing no code with ours.
 
 x is a list of numbers; a bias is one more feature, the constant 1 (`extend`). Binary labels y are
--1 and +1, class labels 0 ... k - 1. A run remembers every hypothesis w_0 ... w_N it went through:
-w_0 is the start, w_t the weights after t examples. All answers are worked out from those.
+-1 and +1, class labels 0 ... k - 1. A run stores every hypothesis w_0 ... w_N: w_0 is the start,
+w_t the weights after t examples. All answers are computed from those.
 """
 
 import math
@@ -10,16 +10,16 @@ from typing import NamedTuple
 
 
 class Run(NamedTuple):
-    """What a learner went through."""
+    """The history of a learner."""
 
     hypotheses: list  # w_0 ... w_N; a class at a time, if there are several
-    mistakes: list  # the number of every example that was answered wrongly, in order
-    updates: int  # how many examples changed the weights
+    mistakes: list  # the index of every misclassified example, in order
+    updates: int  # number of examples that changed the weights
     loss: float  # summed over examples, each before it was learned from
 
 
 class How(NamedTuple):
-    """How to learn."""
+    """The settings of a learner."""
 
     rule: str = "perceptron"
     eta: float = 1.0
@@ -117,7 +117,7 @@ def predict_class(W, x):
 
 
 def online(X, y, how=How(), start=None, price=None):
-    """For each example: if y w.x <= 0, then w += eta y x (or as the rule says)."""
+    """For each example: if y w.x <= 0, then w += eta y x (or as the rule specifies)."""
     w = start or [0.0] * len(X[0])
     hypotheses, mistakes, updates, loss, t = [w], [], 0, 0.0, 0
     for _ in range(how.epochs):
@@ -212,7 +212,7 @@ def softmax(scores):
 
 
 def one_vs_rest(X, y, k, how=How(), start=None, price=None):
-    """A binary problem for every class: this one against all others. Returns a run for each."""
+    """A binary problem for every class against all others. Returns a run for each."""
     learn = online if how.batch == 1 else minibatch
     return [
         learn(X, [1 if label == c else -1 for label in y], how, start and start[c], price)
@@ -224,7 +224,7 @@ def one_vs_rest(X, y, k, how=How(), start=None, price=None):
 
 
 def average(hypotheses):
-    """The mean of w_0 ... w_N, the start included."""
+    """The mean of w_0 ... w_N, including the start."""
     return [math.fsum(column) / len(hypotheses) for column in zip(*hypotheses, strict=True)]
 
 
@@ -233,7 +233,7 @@ def average_classes(hypotheses):
 
 
 def vote(hypotheses, x):
-    """Every hypothesis votes once for each example after which it was current, as its sign says."""
+    """Every hypothesis votes with its sign, once for each example after which it was current."""
     return sum(predict(w, x) for w in hypotheses) / len(hypotheses)
 
 
@@ -247,7 +247,7 @@ def survivals(X, y, first=1):
     """One epoch of the perceptron as pairs (hypothesis, survival count).
 
     With first = 1 a new hypothesis counts as having survived the example that made it (Freund and
-    Schapire); with first = 0 only right answers count, as one lecture has it.
+    Schapire); with first = 0 only right answers count, as in one lecture.
     """
     w, c = [0.0] * len(X[0]), first
     pairs = []

@@ -1,4 +1,4 @@
-"""Textbook twins of the kernel machines, in plain Python: slow and obvious."""
+"""Textbook versions of the kernel machines in slow, obvious, plain Python."""
 
 import math
 
@@ -6,9 +6,9 @@ import numpy as np
 
 
 def kernel_perceptron(K, y, order, k, joint, when, how_far):
-    """The online perceptron by its dual form: every correction as (example, class, amount, clock).
+    """The online perceptron in dual form: every correction as (example, class, amount, clock).
 
-    when(m) says whether margin m is corrected, how_far(m, q) by how much.
+    when(m) returns whether margin m is corrected, how_far(m, q) by how much.
     """
     log = []
 
@@ -70,7 +70,7 @@ def forgetron(K, y, order, B):
 
         phi = 1.0
         if psi(1.0) + Q > 15 / 32 * M:
-            low, high = 0.0, 1.0  # psi grows from 0 up to where it is too much
+            low, high = 0.0, 1.0  # psi increases from 0 to where it is too large
             for _ in range(200):
                 middle = (low + high) / 2
                 low, high = (middle, high) if psi(middle) + Q <= 15 / 32 * M else (low, middle)
@@ -81,7 +81,7 @@ def forgetron(K, y, order, B):
 
 
 def projectron(K, y, order, B, eta):
-    """Projectron++ for signs y: the stored examples, their coefficients, and what each step gained.
+    """Projectron++ for signs y: the stored examples, their coefficients, and the gain per step.
 
     A gain is (tau, loss, distance to the span, |P x|^2, example); K(x, x) <= 1.
     """

@@ -1,10 +1,10 @@
-"""Textbook twins of the linear SVM, in plain numpy; they import nothing from the package."""
+"""Textbook versions of the linear SVM in plain numpy, importing nothing from the package."""
 
 import numpy as np
 
 
 def naive_pass(X, y, price, order, C, squared, b, alpha):
-    """One pass of dual coordinate descent (Hsieh et al. 2008, algorithm 1), and the gap it saw."""
+    """One pass of dual coordinate descent (Hsieh et al. 2008, algorithm 1), and the gap it sees."""
     w, gap = (alpha * y) @ X, 0.0
     for i in order:
         cap, soft = (np.inf, 0.5 / (C * price[i])) if squared else (C * price[i], 0.0)
@@ -23,7 +23,7 @@ def naive_pass(X, y, price, order, C, squared, b, alpha):
 
 
 def objectives(X, y, costs, squared, alpha, b=0.0):
-    """Primal (at the dual's own weights) and dual."""
+    """The primal (at the weights of the dual) and the dual."""
     w = (alpha * y) @ X
     short = np.maximum(0.0, 1.0 - y * (X @ w + b))
     primal = w @ w / 2 + costs @ (short**2 if squared else short)

@@ -1,4 +1,4 @@
-"""Separability decided by elimination in fractions: slow, obvious, and sharing nothing."""
+"""Decide separability by elimination in fractions: slow, obvious, sharing no code with ours."""
 
 from fractions import Fraction
 
@@ -6,10 +6,11 @@ from fractions import Fraction
 def separable(X, signs, bias):
     """Whether some w has y (w . x + b) > 0 for all examples, by Fourier and Motzkin.
 
-    Every example is an inequality z . w > 0. To get rid of the last unknown, each inequality in
+    Every example is an inequality z . w > 0. To eliminate the last unknown, each inequality in
     which it is positive is added to each in which it is negative. What is left at the end is
-    0 > 0, or nothing. An inequality that was made of more than k + 2 examples while k + 1 unknowns
-    went follows from others and is left out (Chernikov's rule), or there would soon be millions.
+    0 > 0, or nothing. An inequality made from more than k + 2 examples while k + 1 unknowns were
+    eliminated follows from others and is dropped (Chernikov's rule), or there would soon be
+    millions.
     """
     rows = set()
     for i, (x, sign) in enumerate(zip(X, signs, strict=True)):
@@ -32,6 +33,6 @@ def separable(X, signs, bias):
 
 
 def shortened(row):
-    """A positive multiple, the same for all positive multiples."""
+    """A positive multiple that is the same for all positive multiples."""
     size = max((abs(v) for v in row), default=0)
     return tuple(v / size for v in row) if size else tuple(row)

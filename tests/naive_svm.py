@@ -1,4 +1,4 @@
-"""Textbook twins of the kernel SVM, in plain numpy; they import nothing from the package."""
+"""Textbook versions of the kernel SVM in plain numpy, importing nothing from the package."""
 
 import numpy as np
 
@@ -16,7 +16,7 @@ def naive_gram(X, Z, kernel, gamma=1.0, coef0=0.0, degree=3):
 
 
 def naive_svm(K, y, cost, tol=1e-10, most=200_000):
-    """Dual values by SMO with the worst pair (Keerthi et al. 2001): alpha and the bias."""
+    """Dual values by SMO on the worst pair (Keerthi et al. 2001): alpha and the bias."""
     alpha = np.zeros(len(y))
     for _ in range(most):
         error = y - K @ (alpha * y)
@@ -37,7 +37,7 @@ def naive_svm(K, y, cost, tol=1e-10, most=200_000):
 
 
 def objectives(K, y, cost, alpha, b):
-    """Primal (of these dual values' own machine) and dual."""
+    """The primal (of the machine with these dual values) and the dual."""
     scores = K @ (alpha * y)
     length = (alpha * y) @ scores
     primal = length / 2 + cost @ np.maximum(0.0, 1.0 - y * (scores + b))

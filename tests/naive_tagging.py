@@ -1,7 +1,7 @@
-"""Textbook twins of the tagger: plain Python, slow and obvious. They import nothing of ours.
+"""Textbook versions of the tagger in slow, obvious, plain Python, sharing no code with ours.
 
-A sequence is scored by features with names; weights are a dict from (name, label). The best
-sequence is found by trying all. Of equal ones the first wins, read from the last token on.
+A sequence is scored by named features; weights are a dict from (name, label). The best sequence is
+found by trying all. Of equal ones the first wins, compared from the last token backwards.
 """
 
 import math
@@ -32,7 +32,7 @@ TEMPLATES = ["word[0]", "word[-1]|word[0]", "suffix2[0]", "bias"]
 
 
 def features_of(sentence, i):
-    """The features of a token by name, and how much of each it has."""
+    """The features of a token by name, and their values."""
     token = sentence[i]
     if isinstance(token, dict):
         return {"bias": 1} | spelled_out(token)
@@ -57,7 +57,7 @@ def spelled_out(token, prefix=""):
 
 
 def sequence_features(sentence, tags, order, whole=True):
-    """Counts of (feature, tag) of a tagged sentence (of its beginning, if it is not whole)."""
+    """Counts of (feature, tag) in a tagged sentence (or in a prefix, if it is not whole)."""
     counts = defaultdict(int)
     before, earlier = START, START
     for i, tag in enumerate(tags):
@@ -77,7 +77,7 @@ def value(weights, counts):
 
 
 def sequences(labels, length):
-    """All sequences, those first that win ties."""
+    """All sequences, with those that win ties first."""
     return [tuple(reversed(tags)) for tags in product(labels, repeat=length)]
 
 
@@ -108,7 +108,7 @@ def difference(one, other):
 def learn(sentences, tags, labels, order, epochs, rule="perceptron", C=1.0, leads=None):
     """The last weights, their average over w_0 ... w_N, mistakes per epoch, the largest norm.
 
-    Into a list of `leads` it puts by how much each decision was better than the second one.
+    If `leads` is a list, the lead of each best sequence over the second is appended to it.
     """
     w, sums, n = defaultdict(Fraction), defaultdict(Fraction), 1
     mistakes, longest = [], 0
@@ -117,7 +117,7 @@ def learn(sentences, tags, labels, order, epochs, rule="perceptron", C=1.0, lead
         for sentence, right in zip(sentences, tags, strict=True):
             if sentence:
                 found, lead = best_and_lead(w, sentence, labels, order)
-                if leads is not None and w:  # with zeros, all are equal in any arithmetic
+                if leads is not None and w:  # with zero weights, all are equal in any arithmetic
                     leads.append(lead)
                 d = difference(
                     sequence_features(sentence, right, order),
@@ -140,7 +140,7 @@ def learn(sentences, tags, labels, order, epochs, rule="perceptron", C=1.0, lead
 
 
 def beam_prefixes(weights, sentence, labels, size):
-    """For each beginning the best ways to tag it that a beam keeps, by last label (order 1)."""
+    """For each prefix, the best taggings that a beam keeps, by last label (order 1)."""
     kept, steps = {START: ()}, []
     for _ in sentence:
         grown = {}
@@ -157,7 +157,7 @@ def beam_prefixes(weights, sentence, labels, size):
 
 
 def learn_with_beam(sentences, tags, labels, size, update, epochs):
-    """The last weights of the perceptron with a beam of first order."""
+    """The last weights of the perceptron with a first-order beam."""
     w = defaultdict(int)
     for _ in range(epochs):
         for sentence, right in zip(sentences, tags, strict=True):
@@ -191,7 +191,7 @@ def learn_with_beam(sentences, tags, labels, size, update, epochs):
 
 
 def marginals(answers, labels, temperature):
-    """The probability of every label at every token, from all ways to tag, given with scores."""
+    """The probability of every label at every token, from all scored taggings."""
     top = max(score for _, score in answers)
     weights = [math.exp((score - top) / temperature) for _, score in answers]
     length = len(answers[0][0])
@@ -206,7 +206,7 @@ def marginals(answers, labels, temperature):
 
 
 def margins(answers):
-    """By how much the best way to tag leads before the best with another tag there, by token."""
+    """By token, the lead of the best tagging over the best one with another tag there."""
     best, top = max(answers, key=lambda answer: answer[1])
     return [
         top - max([score for tags, score in answers if tags[i] != tag], default=-math.inf)

@@ -1,4 +1,4 @@
-"""Dependency trees by brute force: slow, obvious, and sharing nothing with the package.
+"""Dependency trees by brute force: slow, obvious, and sharing no code with the package.
 
 Heads are tuples: heads[d - 1] is the head of word d, 0 the root.
 """
@@ -9,7 +9,7 @@ from itertools import product
 
 @cache
 def all_trees(n):
-    """Every tree over n words, any number of children of the root."""
+    """Every tree over n words, with any number of children of the root."""
     return [
         heads
         for heads in product(range(n + 1), repeat=n)
@@ -18,7 +18,7 @@ def all_trees(n):
 
 
 def reaches_root(heads, word):
-    """Whether the way from head to head ends at the root."""
+    """Whether following the heads leads to the root."""
     for _ in range(len(heads)):
         word = heads[word - 1]
         if word == 0:
@@ -28,7 +28,7 @@ def reaches_root(heads, word):
 
 @cache
 def projective_trees(n):
-    """Every tree none of whose arcs cross, the root standing before the first word."""
+    """Every tree without crossing arcs, with the root before the first word."""
     return [heads for heads in all_trees(n) if not crosses(heads)]
 
 
@@ -58,7 +58,7 @@ def first_state():
 
 
 def steps(state, n):
-    """The transitions that are possible, with the states that they lead to."""
+    """The possible transitions, with the states that they lead to."""
     stack, b, arcs = state
     found = {}
     if b <= n:
@@ -71,7 +71,7 @@ def steps(state, n):
 
 
 def most_right(state, n, heads):
-    """The most right arcs that any way from this state to the end leaves."""
+    """The largest number of correct arcs that any path from this state to the end gives."""
     memory = {}
 
     def most(state):
@@ -90,7 +90,7 @@ def most_right(state, n, heads):
 
 
 def reachable_arcs(state, n, heads):
-    """The words whose right arc is there, or can still be made if nothing else matters."""
+    """The words whose correct arc exists, or can still be made if nothing else matters."""
     return {
         word
         for word in range(1, n + 1)

@@ -1,4 +1,4 @@
-"""Files of examples that no learner gets right, so that mistakes never end."""
+"""Files of random examples that no learner gets right, so that mistakes never end."""
 
 import pathlib
 import random
@@ -7,7 +7,7 @@ import numpy as np
 
 
 def noisy_treebank(sentences, seed=0):
-    """CoNLL-U whose tags, heads and labels follow no rule, so that mistakes never end."""
+    """CoNLL-U whose tags, heads and labels are random."""
     chance, lines = random.Random(seed), []
     for _ in range(sentences):
         length = chance.randint(2, 9)
@@ -30,6 +30,6 @@ def noisy_vectors(rows, seed=0):
 
 
 def write_noisy_files(folder, rows, sentences):
-    """Files of both kinds, f.svm and f.conllu."""
+    """Write files of both kinds, f.svm and f.conllu."""
     (pathlib.Path(folder) / "f.svm").write_text(noisy_vectors(rows))
     (pathlib.Path(folder) / "f.conllu").write_text(noisy_treebank(sentences))

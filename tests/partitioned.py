@@ -1,4 +1,4 @@
-"""Fits on partitions in this process, on engines that copy what they send or break off."""
+"""Fits on partitions in this process, with engines that copy what they send or are interrupted."""
 
 import pickle
 
@@ -9,14 +9,14 @@ from widemargin.distribute.engine import SerialEngine
 
 
 class SendingEngine(SerialEngine):
-    """Sends everything as a cluster would: each call has copies of its own, which are read-only."""
+    """Sends everything as a cluster would: each call gets its own read-only copies."""
 
     def submit(self, name, function, *arguments):
         return super().submit(name, _sent, pickle.dumps(function), *arguments)
 
 
 class BreakingEngine(SerialEngine):
-    """Is interrupted after so many tasks whose names begin like this."""
+    """Is interrupted after a number of tasks whose names start with a prefix."""
 
     def __init__(self, start, left):
         self.start, self.left = start, left

@@ -1,4 +1,4 @@
-"""What files hold, as plain values that can be compared and printed."""
+"""The contents of files as plain values that can be compared and printed."""
 
 from itertools import pairwise
 
@@ -7,7 +7,7 @@ from widemargin.data.readers.files import Files, ReadOptions
 
 
 def examples_of(paths, **options):
-    """All that files hold, as (line, label, weight, example), and the files."""
+    """All examples in files, as (line, label, weight, example), and the files."""
     files = Files(paths, ReadOptions(**options))
     return [example for chunk in files.chunks() for example in plain(chunk)], files
 

@@ -1,13 +1,13 @@
-"""How many examples property tests try: few in the plain run, more where there is time."""
+"""Hypothesis profiles: few examples per property test in the plain run, more in CI."""
 
 from hypothesis import HealthCheck, Phase, settings
 
-#: How many examples a property test that does not say otherwise tries in the plain run.
+#: Default number of examples per property test in the plain run.
 PLAIN_EXAMPLES = 3
 
 
 def register_profiles():
-    """Name the profiles: `fixed` is the plain run, `many` that of CI, `random` for new examples."""
+    """Register the profiles: `fixed` for plain runs, `many` for CI, `random` for new examples."""
     settings.register_profile(
         "fixed",
         deadline=None,
@@ -25,5 +25,5 @@ def register_profiles():
 
 
 def tries(count):
-    """Settings of a property test: as many examples in the plain run, in other profiles more."""
+    """Settings of a property test: `count` examples in the plain run, more in other profiles."""
     return settings(max_examples=count * settings.default.max_examples // PLAIN_EXAMPLES)

@@ -1,10 +1,10 @@
-"""Small random sets of examples, for questions of separability."""
+"""Small random sets of examples, for tests of separability."""
 
 import numpy as np
 
 
 def random_set(rng):
-    """A few points of some kind, degenerate kinds included, and their labels."""
+    """A few points of some kind, including degenerate ones, and their labels."""
     d = int(rng.integers(1, 4))
     n = int(rng.integers(1, 9))
     whole = rng.integers(-3, 4, (n, d)).astype(float)
@@ -30,12 +30,12 @@ def random_set(rng):
 
 
 def signs_of(y):
-    """The last of the sorted labels is positive."""
+    """Signs of labels; the last of the sorted labels is positive."""
     return np.where(np.asarray(y) == max(y), 1, -1).tolist()
 
 
 def sparse_matrix(rng, n, d, density):
-    """Whole or rounded numbers, each there with a probability of `density`, else zero."""
+    """Integers or rounded numbers, each present with probability `density`, else zero."""
     values = (
         rng.integers(-2, 3, (n, d)) if rng.integers(2) else np.round(rng.normal(size=(n, d)), 1)
     )

@@ -1,4 +1,4 @@
-"""Pages as a careful reader sees them: well-formed, small, and without scripts or requests."""
+"""Checks of HTML pages: well-formed, small, and without scripts or requests."""
 
 import html.parser
 
@@ -6,7 +6,7 @@ EVIL = '<script>document.title="broken in"</script>'
 
 
 class Page(html.parser.HTMLParser):
-    """The elements of a page, and whether they are closed as they were opened."""
+    """The elements of a page, and whether they are properly closed."""
 
     EMPTY = frozenset({"meta", "link", "img", "br", "input"})
 

@@ -1,4 +1,4 @@
-"""scikit-learn's checks of estimators, and the failures that are expected, with reasons."""
+"""scikit-learn's estimator checks, and the expected failures with reasons."""
 
 import pytest
 from sklearn.utils.estimator_checks import estimator_checks_generator
@@ -10,14 +10,14 @@ WEIGHTS = "check_sample_weight_equivalence_on_{}_data"
 
 
 def unequal(reason, *kinds):
-    """A weight of 2 is not the same as two examples."""
+    """Expected failures of checks that a weight of 2 equals two examples."""
     return {WEIGHTS.format(kind): reason for kind in kinds or ("dense", "sparse")}
 
 
 def scikit_learn_checks(*pairs):
-    """Run all checks on estimators, each of which is paired with the failures that it must have.
+    """Run all checks on estimators, each paired with its expected failures.
 
-    Of the estimators of one class only the first is for the plain run.
+    Of the estimators of one class, only the first is in the plain run.
     """
     found, seen = [], set()
     for estimator, expected in pairs:

@@ -1,4 +1,4 @@
-"""The shell program, called in this process: starting Python takes longer than most commands."""
+"""Call the shell program in this process, as starting Python takes longer than most commands."""
 
 import contextlib
 
@@ -8,13 +8,13 @@ from widemargin.cli.main import main
 
 
 def run(*words, code=0):
-    """What the program prints in the current folder; it must end with this exit code."""
+    """The program's output in the current folder; it must exit with this code."""
     ran = CliRunner().invoke(main, [str(word) for word in words], prog_name="widemargin")
     assert ran.exit_code == code, ran.output
     return ran
 
 
 def run_shell(folder, *words, code=0):
-    """What the program prints in this folder; it must end with this exit code."""
+    """The program's output in this folder; it must exit with this code."""
     with contextlib.chdir(folder):
         return run(*words, code=code)

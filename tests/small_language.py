@@ -1,4 +1,4 @@
-"""A treebank that is made up: sentences of a small language with their trees."""
+"""A generated treebank: sentences of a small language with their trees."""
 
 import random
 

@@ -5,8 +5,8 @@ from hypothesis import strategies as st
 
 import widemargin as wm
 
-#: Every learner, by name, unshuffled: a law that wants chance asks for it. The steps of the
-#: logistic ones are short enough for rounding errors to shrink from one example to the next.
+#: Every learner by name, unshuffled unless a law sets it. The steps of the logistic ones are short
+#: enough for rounding errors to shrink from one example to the next.
 LEARNERS = {
     "perceptron": lambda **how: wm.Perceptron(**{"shuffle": False, **how}),
     "margin": lambda **how: wm.Perceptron(**{"rule": "margin", "shuffle": False, **how}),
@@ -22,7 +22,7 @@ LEARNERS = {
         **{"eta": (0.05, 0.5), "l2": 0.01, "shuffle": False, **how}
     ),
 }
-#: One of each kind, for laws that take long; the others are repetitions.
+#: One of each kind, for slow laws; the others are similar.
 KINDS = ("perceptron", "pa1", "logistic-l2")
 #: Those whose sums are exact on whole numbers, so that "equal" means the same bits.
 EXACT = ("perceptron", "margin")
@@ -30,7 +30,7 @@ EXACT = ("perceptron", "margin")
 SCALE_FREE = ("perceptron", "perceptron-pa", "pa")
 
 _POLYNOMIAL = {"kernel": "poly", "degree": 2, "gamma": 1.0, "coef0": 1.0, "random_state": 0}
-#: Learners that solve a problem or see examples through a kernel, which is exact on whole numbers.
+#: Learners that solve an optimisation problem or use a kernel, which is exact on whole numbers.
 MACHINES = {
     "kernel-perceptron": lambda **how: wm.KernelPerceptron(
         **{**_POLYNOMIAL, "shuffle": False, "epochs": 3, **how}
@@ -51,13 +51,13 @@ KEEPS = ("last", "average", "vote")
 
 
 def keeps(name):
-    """What a learner can keep: a penalty forbids the vote."""
+    """The values of `keep` that a learner allows: a penalty rules out the vote."""
     return st.sampled_from(KEEPS[:2] if name == "logistic-l2" else KEEPS)
 
 
 @st.composite
 def settings_for(draw, name, **more):
-    """What to tell a learner: any keep, joint or one-vs-rest, with or without bias."""
+    """Settings for a learner: any keep, joint or one-vs-rest, with or without bias."""
     return {
         "keep": draw(keeps(name)),
         "multiclass": draw(st.sampled_from(("joint", "ovr"))),
@@ -69,7 +69,7 @@ def settings_for(draw, name, **more):
 
 @st.composite
 def labels(draw, n, classes):
-    """Labels of n examples, every class among them."""
+    """Labels of n examples, with every class present."""
     rest = draw(st.lists(st.integers(0, classes - 1), min_size=n - classes, max_size=n - classes))
     return np.array(draw(st.permutations([*range(classes), *rest])))
 

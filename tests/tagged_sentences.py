@@ -1,4 +1,4 @@
-"""Sentences with tags: a few by hand, and many by chance."""
+"""Sentences with tags: a few written by hand, and many random ones."""
 
 import numpy as np
 
@@ -13,7 +13,7 @@ TAGS = [["D", "N", "V"], ["N", "V"], ["D", "N", "V", "A"], ["V"], ["A", "N", "V"
 
 
 def made_sentences(seed, count=40, words=30, tags="ABC", longest=9):
-    """Sentences whose tags depend on the words and on the tag before, not always."""
+    """Sentences whose tags mostly depend on the words and on the previous tag."""
     rng = np.random.default_rng(seed)
     sentences, answers = [], []
     for _ in range(count):

@@ -1,4 +1,4 @@
-"""Bad input: the right answer, or one clear error, at once."""
+"""Bad input gives the right answer or one clear error, immediately."""
 
 import numpy as np
 import pytest

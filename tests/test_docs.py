@@ -1,4 +1,4 @@
-"""README and docs/ tell the truth: their examples are run, and their links lead somewhere."""
+"""README and docs/ are correct: their examples run, and their links resolve."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ PAGES = [
     *sorted(page for page in DOCS.rglob("*.md") if not MADE & set(page.parts)),
 ]
 FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
-#: The last column of a history's table, which no two runs have in common.
+#: The last column of a history's table, the seconds, which differ from run to run.
 SECONDS = re.compile(r"^(\s*\d+ .*\s)\d+\.\d\d$", re.MULTILINE)
 
 each_page = pytest.mark.parametrize(
@@ -33,7 +33,7 @@ each_page = pytest.mark.parametrize(
 
 
 class Checker(doctest.OutputChecker):
-    """Compares all but the seconds."""
+    """Compares output except for the seconds."""
 
     def check_output(self, want, got, optionflags):
         want, got = (SECONDS.sub(r"\1-", text) for text in (want, got))
@@ -41,7 +41,7 @@ class Checker(doctest.OutputChecker):
 
 
 def blocks(page, language):
-    """The page with every line blank that is not in a block of this language."""
+    """The page with every line outside blocks of this language blanked."""
     inside, lines = None, []
     for line in page.read_text(encoding="utf-8").splitlines():
         fence = re.match(r"```(\w*)", line)
@@ -56,7 +56,7 @@ SAMPLES = {"conllu": "train.conllu", "csv": "pets.csv"}
 
 
 def write_sample(page, folder):
-    """The files that a page shows, where its examples look for them."""
+    """Write the files that a page shows to where its examples expect them."""
     for language, name in SAMPLES.items():
         block = rf"^```{language}\n(.*?)^```"
         shown = re.search(block, page.read_text(encoding="utf-8"), re.M | re.S)
@@ -115,7 +115,7 @@ def test_shell_examples(page, tmp_path):
 
 @each_page
 def test_no_example_is_hidden_from_the_tests(page):
-    """Blocks in lists are indented, and so are not run."""
+    """Blocks in lists are indented, so they would not be run."""
     assert not re.search(r"^[ \t]+```(python|console)", page.read_text(encoding="utf-8"), re.M)
 
 
@@ -125,7 +125,7 @@ def test_links(page):
         assert (page.parent / target).exists(), f"{page.name} links to {target}"
 
 
-#: Pages of the guide that are about promises and programs, not about a way to learn.
+#: Pages of the guide about guarantees and programs rather than a learner.
 OTHER_GUIDES = {"index", "trust", "lab", "serving", "cluster"}
 GUIDE = [page for page in PAGES if page.parent.name == "guide" and page.stem not in OTHER_GUIDES]
 

@@ -1,4 +1,4 @@
-"""The scripts in examples/ run, and what the site adds to the pages is what there is."""
+"""The scripts in examples/ run, and the site's generated parts match the package."""
 
 import importlib.util
 import pathlib
@@ -20,13 +20,13 @@ needs_matplotlib = pytest.mark.skipif(
 
 @pytest.fixture
 def site(monkeypatch):
-    """Let `docs` be imported, which is not installed."""
+    """Make `docs` importable, which is not installed."""
     monkeypatch.syspath_prepend(str(ROOT))
     for name in [name for name in sys.modules if name.split(".")[0] == "docs"]:
         monkeypatch.delitem(sys.modules, name)
 
 
-#: Those that the plain test command runs; building the site runs all of them, too.
+#: The examples that the plain test command runs; building the site runs all of them.
 QUICK = ("losses", "worked_example", "your_own_argmax")
 
 
@@ -106,7 +106,7 @@ def test_every_command_is_in_the_reference():
 
 
 def used(directive):
-    """The arguments that pages give to a directive."""
+    """The arguments that pages pass to a directive."""
     found = set()
     for page in PAGES:
         text = page.read_text("utf-8")

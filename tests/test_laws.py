@@ -1,7 +1,8 @@
-"""What every learner promises, whatever the data.
+"""Laws that every learner obeys, whatever the data.
 
-First the linear learners, which promise most, then kernel machines and SVMs. Those of structures
-(taggers, parsers) take other data: their laws on files, seeds and threads are in tests/structured.
+First the linear learners, which obey most of them, then kernel machines and SVMs. Structured
+learners (taggers, parsers) take other data: their laws on files, seeds and threads are in
+tests/structured.
 """
 
 import contextlib
@@ -43,7 +44,7 @@ from widemargin.training.history import History
 pytestmark = pytest.mark.filterwarnings("ignore::widemargin.NotSeparableWarning")
 
 every_learner = pytest.mark.parametrize("name", LEARNERS)
-#: For laws that take long: one learner of each kind in the plain run, and the others in CI.
+#: For slow laws: one learner of each kind in the plain run, and the others in CI.
 every_kind = pytest.mark.parametrize(
     "name",
     [
@@ -56,7 +57,7 @@ csr = scipy.sparse.csr_matrix
 
 
 def assert_same(one, other, X, other_X=None):
-    """The same bits: weights, mistakes in every epoch, scores and predictions."""
+    """Assert the same bits: weights, mistakes in every epoch, scores and predictions."""
     other_X = X if other_X is None else other_X
     assert one.classes_.tolist() == other.classes_.tolist()
     np.testing.assert_array_equal(one.coef_, other.coef_)
@@ -67,7 +68,7 @@ def assert_same(one, other, X, other_X=None):
 
 
 def assert_close_scores(one, other, X, other_X, tolerance=1e-10):
-    """Scores that agree, measured against the largest that these weights could give."""
+    """Assert that scores agree, relative to the largest that these weights could give."""
     found, expected = one.decision_function(X), other.decision_function(other_X)
     size = np.max(np.abs(expected), initial=1.0)
     np.testing.assert_allclose(found, expected, rtol=0, atol=tolerance * size)
@@ -481,9 +482,9 @@ def test_from_a_zero_start_eta_only_scales_the_weights(data):
     np.testing.assert_array_equal(plain.coef_ * eta, scaled.coef_)
 
 
-#: Powers of two near 1e-300 ... 1e300, and near the places where squares of numbers give out.
+#: Powers of two near 1e-300 ... 1e300, and near where squares overflow or underflow.
 SCALES = [-996, -540, -520, -510, -300, 300, 505, 511, 530, 996]
-#: The plain command runs these: numbers whose squares give out, and ones whose squares do not.
+#: The plain command runs these: numbers whose squares overflow or underflow, and others.
 ENDS = (-996, -510, -300, 505, 996)
 
 
@@ -503,7 +504,7 @@ def test_any_scale_gives_the_same_predictions_or_an_error(name, keep, power, dat
     try:
         found = LEARNERS[name](**how).fit(huge, y).predict(huge)
     except DataError:
-        assert abs(power) > 400  # squares of smaller and larger numbers than these are numbers
+        assert abs(power) > 400  # squares of numbers closer to 1 do not overflow or underflow
         return
     np.testing.assert_array_equal(found, expected)
 
@@ -674,7 +675,7 @@ def test_a_new_label_leaves_the_odds_of_the_old_ones_unchanged(multiclass, keep,
     X, y = data.draw(real_numbers(classes=2))
     learner = OnlineLogistic(multiclass=multiclass, keep=keep, shuffle=False).partial_fit(X, y)
     before = learner.predict_proba(X)
-    # The state at the moment at which the third label has been made room for.
+    # The state just after room has been made for the third label.
     spread = 0.5 if multiclass == "joint" else 1.0
     state = learner.model_.state.copy()
     state.rearrange(3, np.array([0, 2]), spread)
@@ -718,7 +719,7 @@ def test_growing_features_are_features_that_were_zero(name, data):
         assert growing.coef_.shape == wide.coef_.shape
         if form is csr:
             assert_same(wide, growing, form(X))
-        else:  # vector instructions add up shorter rows in another order
+        else:  # vector instructions sum shorter rows in another order
             assert_close_scores(wide, growing, form(X), form(X))
 
 
@@ -793,7 +794,7 @@ def test_a_few_rows_without_the_driver_are_an_epoch_with_it(name, data):
     batch, tol = data.draw(st.sampled_from((1, 3, "full"))), data.draw(st.sampled_from((0.0, 1.0)))
     few, driven = (
         LEARNERS[name](**how, batch=batch, tol=tol, max_seconds=seconds)
-        for seconds in (None, 1e9)  # a deadline needs the driver, which watches the clock
+        for seconds in (None, 1e9)  # a deadline needs the driver, which checks the clock
     )
     for rows in (X, X[::-1], X):
         few.partial_fit(rows, y)
@@ -899,7 +900,7 @@ def test_a_class_weight_is_the_weight_of_its_examples(name, data):
     assert_same(by_class, by_row, X)
 
 
-# Going on
+# Continued training
 
 
 @every_kind
@@ -927,7 +928,7 @@ def test_a_fit_that_fails_leaves_the_learner_as_it_was(name, data):
     bad = X.copy()
     bad[-1, 0] = np.nan
     with pytest.raises(DataError):
-        learner.fit(bad, np.arange(len(y)) % 3)  # with a new class, too
+        learner.fit(bad, np.arange(len(y)) % 3)  # also with a new class
     np.testing.assert_array_equal(learner.classes_, [0, 1])
     np.testing.assert_array_equal(learner.decision_function(X), before)
 
@@ -982,14 +983,14 @@ two_or_three = pytest.mark.parametrize("classes", [2, 3])
 
 
 def few_examples(classes, n=24):
-    """Small whole numbers, some zero, and labels that no separator gets right."""
+    """Small whole numbers, some zero, and labels that no hyperplane separates."""
     rng = np.random.default_rng(classes)
     return rng.integers(-2, 3, (n, 3)).astype(float), rng.permutation(np.arange(n) % classes)
 
 
 def rounding_of(name):
-    """How far apart scores may be when sums are added up in another order."""
-    return 1e-4 if "svm" in name else 1e-10  # SVMs stop close to the best, each by its own way
+    """How far apart scores may be when sums are computed in another order."""
+    return 1e-4 if "svm" in name else 1e-10  # SVMs stop close to the optimum, each in its own way
 
 
 def assert_same_answers(one, other, X, other_X=None):
@@ -1079,7 +1080,7 @@ def test_machines_refuse_what_is_not_a_finite_number(name, form, bad):
     before = good.decision_function(form(X))
     wrong = X.copy()
     wrong[2, 1] = bad
-    # Kernel machines leave it to scikit-learn to look, which names no place.
+    # Kernel machines leave this check to scikit-learn, which does not name the place.
     told = "row 2, column 1" if name.startswith("linear") else "NaN|infinity"
     for attempt in (lambda: good.fit(form(wrong), y), lambda: good.predict(form(wrong))):
         with pytest.raises(ValueError, match=told):

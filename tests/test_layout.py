@@ -1,4 +1,4 @@
-"""The limits of the layout: small modules and functions, few modules at the top, one driver."""
+"""Limits on the layout: small modules and functions, few top-level modules, one driver."""
 
 import ast
 import functools
@@ -12,13 +12,13 @@ import widemargin
 PACKAGE = pathlib.Path(widemargin.__file__).parent
 MODULES = sorted(PACKAGE.rglob("*.py"))
 FOLDERS = sorted({path.parent.relative_to(PACKAGE).as_posix() for path in MODULES})
-#: Lines, docstrings not counted.
+#: The largest number of lines, not counting docstrings.
 MOST_OF_A_MODULE, MOST_OF_A_FUNCTION = 400, 60
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 def definitions(node):
-    """The classes and functions in something; expressions hold none, and are not looked at."""
+    """The classes and functions in a node; expressions hold none and are skipped."""
     for name in ("body", "orelse", "handlers", "finalbody", "cases"):
         for part in getattr(node, name, ()):
             if isinstance(part, (ast.ClassDef, *FUNCTIONS)):
@@ -33,7 +33,7 @@ def docstring_lines(tree):
 
 
 def lines_of(node, docstrings):
-    """How many lines something takes, without the docstrings in it."""
+    """The number of lines of a node, without docstrings."""
     last = node.body[-1].end_lineno if node.body else 0
     return len(set(range(getattr(node, "lineno", 1), last + 1)) - docstrings)
 
@@ -50,7 +50,7 @@ def test_modules_and_functions_are_small(folder):
         docstrings = docstring_lines(tree)
         assert lines_of(tree, docstrings) <= MOST_OF_A_MODULE, f"{place} is asking to be two ideas"
         if place.parts[0] == "loops":
-            continue  # a call costs more there than a long function
+            continue  # there, a call costs more than a long function
         for node in definitions(tree):
             if isinstance(node, FUNCTIONS):
                 assert lines_of(node, docstrings) <= MOST_OF_A_FUNCTION, f"{place}: {node.name}"
@@ -68,7 +68,7 @@ def test_few_modules_lie_at_the_top():
 
 
 def test_one_driver_runs_all_epochs():
-    """What a training does at the end of an epoch is asked for in one place."""
+    """The end of an epoch is handled in one place for all trainings."""
     callers, runs = set(), set()
     for path in MODULES:
         text = path.read_text(encoding="utf-8")

@@ -1,7 +1,7 @@
-"""What the lectures say, item by item, checked with the library as its users see it.
+"""Checks every item of the lectures with the public API of the library.
 
-Every test is named after its item. Data of whole numbers makes every sum exact, so most
-comparisons are for equality. `docs/lectures.md` lists the items.
+Every test is named after its item. Whole-number data makes every sum exact, so most comparisons
+are for equality. `docs/lectures.md` lists the items.
 """
 
 # ruff: noqa: N802 - tests carry the numbers of the items
@@ -48,7 +48,7 @@ def textbook(**params):
 
 
 def whole_numbers(seed, n=40, d=4, noise=0):
-    """Whole-number examples labelled by a hyperplane; the labels of the first `noise` flipped."""
+    """Whole-number examples labelled by a hyperplane, with the first `noise` labels flipped."""
     rng = np.random.default_rng(seed)
     X = rng.integers(-5, 6, (n, d)).astype(float)
     y = np.where(X @ rng.integers(1, 4, d) + 1 > 0, 1, -1)
@@ -68,7 +68,7 @@ def hypotheses(X, y, order, w=None, b=0.0, eta=1.0):
 
 
 def rows_learned_from(**params):
-    """The rows of ten in the order in which a learner meets them, epoch by epoch.
+    """The order in which a learner visits ten rows, epoch by epoch.
 
     The logistic rule corrects the weights after every example, so its log names all of them.
     """
@@ -195,7 +195,7 @@ def test_L03_subgradient_of_the_perceptron_loss():
     assert losses.perceptron_subgradient(w, [2.0, 1.0], -1).tolist() == [2, 1]
     assert losses.perceptron_subgradient(w, [-2.0, 1.0], 1).tolist() == [2, -1]
     assert losses.perceptron_subgradient(w, [1.0, -1.0], 1).tolist() == [-1, 1]  # the kink
-    # It supports the loss from below, everywhere, also at kinks.
+    # It supports the loss from below everywhere, including at kinks.
     points = [np.array(v, dtype=float) for v in itertools.product((-2, -1, 0, 1, 2), repeat=2)]
     for x, y in zip(SIX, SIX_LABELS, strict=True):
         for here, there in itertools.product(points, repeat=2):
@@ -236,7 +236,7 @@ def test_L04_online_step():
 
 
 def length_after(steps, X, y, **params):
-    """The length of the weights of a logistic regression after steps along the whole gradient."""
+    """The length of the weights of a logistic regression after full-gradient steps."""
     # An epoch over ten copies of the examples, in batches of one copy each, makes ten steps.
     p = OnlineLogistic(keep="last", shuffle=False, batch=len(X), eta=0.1, epochs=steps // 10)
     p.set_params(**params).fit(np.tile(X, (10, 1)), np.tile(y, 10))
@@ -246,7 +246,7 @@ def length_after(steps, X, y, **params):
 def test_L04_separable_weights_grow_without_bound_unless_penalised():
     lengths = [length_after(10**k, SIX, SIX_LABELS) for k in range(1, 6)]
     growth = np.diff(lengths)
-    assert np.all(growth > 1)  # like the logarithm of the steps: no end to it
+    assert np.all(growth > 1)  # without bound, like the logarithm of the steps
     assert np.allclose(growth[1:], growth[-1], rtol=0.25)
     penalised = [length_after(10**k, SIX, SIX_LABELS, l2=0.01) for k in (3, 4)]
     assert math.isclose(*penalised, rel_tol=1e-12)
@@ -599,8 +599,8 @@ def two_clouds(seed, n=200):
 
 
 def test_L12_order_matters():
-    # The positives, 51 ... 100, come first: one mistake, and then nothing but right answers.
-    # Then come the negatives, 1 ... 50, and the first few of them turn everything over.
+    # The positives, 51 ... 100, come first: one mistake, and then only correct predictions.
+    # Then come the negatives, 1 ... 50, and the first few of them reverse everything.
     X, y = np.r_[51.0:101.0, 1.0:51.0][:, None], np.repeat([1, -1], 50)
     p = Perceptron(keep="vote", shuffle=False, epochs=1).fit(X, y)
     assert [row for row, *_ in p.model_.state.log] == [0, *range(50, 60)]
@@ -642,7 +642,7 @@ def test_L13_early_stopping_gives_back_the_best():
         assert p.history_.stopped == "no improvement"
         assert p.history_.best == np.argmax(held_out) + 1
         assert p.n_iter_ == p.history_.best + 4
-        # After each epoch it measured the classifier that would be used ...
+        # After each epoch it measured the classifier that would be deployed ...
         for epochs in range(1, p.n_iter_ + 1):
             q = Perceptron(epochs=epochs, **params).fit(X[train], y[train])
             assert held_out[epochs - 1] == q.score(X[dev], y[dev])
@@ -686,7 +686,7 @@ def vote(found, X):
 
 
 def voted(seed):
-    """Noisy examples, and the order of three epochs over them."""
+    """Noisy examples, and the order of visits in three epochs."""
     X, y = whole_numbers(seed, noise=6)
     return X, y, list(range(len(X))) * 3
 
@@ -700,7 +700,7 @@ def test_L14_voted_perceptron(seed):
     assert votes == len(order) + 1  # one for the start, one after every example
     assert p.decision_function(X).tolist() == (vote(found, X) / votes).tolist()
     assert np.array_equal(p.predict(X), sign(vote(found, X)))
-    # Every hypothesis once for each moment that it was current.
+    # Every hypothesis votes once for each step at which it was current.
     one_by_one = sum(sign(X @ w + b) for w, b in hypotheses(X, y, order))
     assert one_by_one.tolist() == vote(found, X).tolist()
 
@@ -836,7 +836,7 @@ def test_L17_overfitting_shows_on_held_out_data():
         p.fit(X, y, X_val=X_val, y_val=y_val)
         held_out = p.history_["held_out"]
         curves[keep].append(np.append(held_out, [held_out[-1]] * (60 - len(held_out))))
-        # The training examples are learned ever better all the while.
+        # Meanwhile, training accuracy keeps improving.
         mistakes = p.history_["mistakes"]
         assert mistakes[:5].sum() > mistakes[5:10].sum() > mistakes[-5:].sum()
     for found in curves.values():
@@ -861,7 +861,7 @@ def test_L17_a_rare_feature_of_one_class_gets_a_large_weight():
         p = Perceptron(keep="vote", epochs=epochs, random_state=0).fit(X, y)
         last, average = p.using("last").coef_[0], p.using("average").coef_[0]
         grown.append(last[0])
-        # Nothing ever pulls it back: it counts the mistakes made on those examples.
+        # Nothing ever pulls its weight back, so it counts the mistakes made on those examples.
         assert last[0] == sum(row in rare for row, *_ in p.model_.state.log)
         assert average[0] < last[0]
     assert grown == sorted(set(grown))
@@ -936,7 +936,7 @@ def test_L22_separable_data_does_not_cycle(seed):
 
 
 def test_L22_a_cycle_of_rounded_numbers_proves_nothing():
-    # A step of 0.1 is rounded: the weights come back, but no sum was exact.
+    # A step of 0.1 is rounded: the weights repeat, but no sum was exact.
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
         p = textbook(epochs=1000, eta=0.1).fit(XOR, XOR_LABELS)
@@ -950,7 +950,7 @@ def test_L22_one_class_against_the_rest_says_nothing_of_all_classes_together():
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
         textbook(multiclass="ovr", epochs=50).fit(X, y)
-    # ... yet three weight vectors learned together tell all of them apart.
+    # ... yet three weight vectors learned together distinguish all of them.
     assert textbook(epochs=50).fit(X, y).history_.stopped == "no mistakes"
     claim = "the classes are not linearly separable"
     assert not any(claim in str(warning.message) for warning in told)
@@ -985,7 +985,7 @@ def test_L19_margin_of_a_hyperplane_and_of_a_set():
     run = certify(p, XOR, XOR_LABELS)
     assert run.margin == pytest.approx(min(XOR_LABELS * (XOR @ w + b)) / np.linalg.norm(w))
     assert run.margin < 0
-    assert run.strict_margin == -math.inf  # as another lecture has it
+    assert run.strict_margin == -math.inf  # as in another lecture
     p = textbook(fit_intercept=False).fit(SIX, SIX_LABELS)
     w = p.coef_[0]
     run = certify(p, SIX, SIX_LABELS)
@@ -1267,7 +1267,7 @@ def test_L32_the_dual_has_the_same_value_and_makes_the_weights():
     primal = svm.coef_[0] @ svm.coef_[0] / 2
     primal += 0.5 * losses.hinge(y * svm.decision_function(X)).sum()
     assert dual == pytest.approx(primal, rel=1e-8)
-    # classify by the support vectors alone
+    # Classify using only the support vectors.
     support = svm.certificate_.support
     assert np.all(alpha[support] > 0.0)
     assert len(support) < len(y)

@@ -1,4 +1,4 @@
-"""What learners say: errors that name the place, warnings that say what to do, short `repr`s."""
+"""Messages of learners: errors that name the place, warnings with advice, short `repr`s."""
 
 import re
 
@@ -65,7 +65,7 @@ def test_a_matrix_of_kernel_values_names_the_place():
 
 
 def things():
-    """Everything that a training or a picture leaves in the user's hands."""
+    """Every kind of object that training or plotting gives to the user."""
     voted = wm.Perceptron(keep="vote", random_state=0).fit(X, Y)
     named = wm.Perceptron().learn_one({"a": 1.0}, "x").learn_one({"b": 1.0}, "y")
     svm = wm.LinearSVM(random_state=0).fit(X, Y)

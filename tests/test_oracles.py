@@ -1,4 +1,4 @@
-"""Against scikit-learn, wherever the two can be compared exactly.
+"""Comparisons with scikit-learn, wherever the two can be compared exactly.
 
 Its SGDClassifier scales the step of the bias by 0.01 on sparse rows and does not penalise it, so
 those comparisons add the constant feature as a column of the data instead.
@@ -20,11 +20,11 @@ pytestmark = [
 EPOCHS = 7
 FORMS = pytest.mark.parametrize("form", [np.asarray, scipy.sparse.csr_matrix])
 CLASSES = pytest.mark.parametrize("classes", [2, 3])
-#: Ours, told to learn as theirs does: as given, one class against the rest, the last weights;
-#: with or without a bias, whose steps are those of a constant feature 1.
+#: Ours, set to learn as theirs does: in the given order, one class against the rest, the last
+#: weights; with or without a bias, whose steps are those of a constant feature 1.
 OURS = {"keep": "last", "shuffle": False, "multiclass": "ovr", "epochs": EPOCHS}
 WITH_BIAS = {**OURS, "fit_intercept": True}
-#: Theirs, told not to stop early, and to keep the step as it is.
+#: Theirs, without early stopping and with a constant step.
 THEIRS = {
     "penalty": None,
     "shuffle": False,
@@ -36,7 +36,7 @@ THEIRS = {
 
 
 def whole_numbers(classes, n=60, d=6):
-    """Inseparable, so that every epoch changes the weights; ties abound."""
+    """Inseparable examples with many ties, so that every epoch changes the weights."""
     rng = np.random.default_rng(classes)
     return rng.integers(-3, 4, (n, d)).astype(float), rng.integers(0, classes, n)
 
@@ -179,7 +179,7 @@ def test_sample_weights_are_theirs(classes):
 
 
 def test_class_weights_are_theirs_for_two_classes():
-    # For more, theirs weighs the positive class alone in every binary problem.
+    # With more classes, theirs weights only the positive class in every binary problem.
     X, y = whole_numbers(2)
     how = {"fit_intercept": False, "class_weight": {0: 2.0, 1: 4.0}}
     theirs = SGDClassifier(loss="perceptron", **THEIRS, **how).fit(X, y)

@@ -1,4 +1,4 @@
-"""What pyproject.toml declares is what CI tests."""
+"""CI tests the versions that pyproject.toml declares."""
 
 import pathlib
 import tomllib

@@ -1,4 +1,4 @@
-"""What a parameter may be, and how what it may not be is refused."""
+"""Valid parameter values, and the errors for invalid ones."""
 
 import copy
 import inspect
@@ -202,7 +202,7 @@ def test_what_was_given_explicitly_is_refused_even_if_it_is_the_default():
     assert said.startswith("C=1.0 has no effect")
 
 
-# What the learners refuse
+# Values that the learners refuse
 
 X = [[0.0, 1.0], [1.0, 0.0], [2.0, 1.0], [0.0, 3.0]]
 Y = [0, 1, 1, 0]

@@ -1,8 +1,8 @@
-"""The main path on a system that has nothing of POSIX but files."""
+"""The main path works on a system that has nothing of POSIX except files."""
 
 from interpreted import run_python
 
-#: Takes away what other systems lack, and then does what users do.
+#: Removes what other systems lack, and then does what users do.
 POOR = """
 import builtins, ctypes, os, pathlib, sys, tempfile
 

@@ -1,4 +1,4 @@
-"""The public names: listed once for people, once for type checkers, and loaded when first used."""
+"""Public names are listed once for people and once for type checkers, and loaded on first use."""
 
 import ast
 import importlib
@@ -50,7 +50,7 @@ def test_public_names_are_what_type_checkers_are_told(module):
 def test_only_the_public_lists_import_for_type_checkers():
     """Otherwise an import up the layers could hide there from the import rule.
 
-    The shell, which is the top layer, puts off what is heavy and what only some commands need.
+    The shell, which is the top layer, defers heavy imports and those that only some commands need.
     """
     with_them = {path for path in PACKAGE.rglob("*.py") if "TYPE_CHECKING" in path.read_text()}
     allowed = ("__init__.py", "structured/__init__.py")

@@ -1,4 +1,4 @@
-"""One vocabulary: the same names and defaults for every learner, in Python and in the shell."""
+"""Every learner has the same names and defaults, in Python and in the shell."""
 
 import inspect
 from dataclasses import fields
@@ -63,7 +63,7 @@ def test_a_run_without_examples_counts_its_mistakes():
 def test_labels_that_are_classes_are_called_classes():
     for learner in fitted():
         if isinstance(learner, (wm.Parser, StructuredPerceptron)):
-            assert not hasattr(learner, "classes_")  # trees and whole answers are no classes
+            assert not hasattr(learner, "classes_")  # trees and structures are not classes
         else:
             expected = ["DET", "NOUN"] if isinstance(learner, wm.Tagger) else ["no", "yes"]
             assert learner.classes_.tolist() == expected

@@ -1,4 +1,4 @@
-"""What a type checker must see of an installed widemargin; `.ci/run` gives this file to mypy."""
+"""Names that type checkers must see in an installed widemargin; `.ci/run` runs mypy on this."""
 
 from typing import assert_type
 
@@ -13,10 +13,10 @@ assert_type(structured.Tagger(), SameTagger)
 
 
 def draw(path: tuple[list[list[float]], list[int]]) -> None:
-    """Functions, too, have their types."""
+    """Functions have types too."""
     assert_type(widemargin.show.plot_path(Perceptron(), *path), PathDisplay)
 
 
 def misspell() -> None:
-    """A name that does not exist is an error, not something of any type."""
+    """A name that does not exist is an error rather than `Any`."""
     widemargin.Perceptrn()  # type: ignore[attr-defined]

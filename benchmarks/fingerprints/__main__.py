@@ -1,4 +1,4 @@
-"""What widemargin learns, as arrays to compare bit for bit: a guard for changes of the code.
+"""Store what widemargin learns as arrays, to check that a code change keeps it bit for bit.
 
     python -m benchmarks.fingerprints write before.npz --models before-models
     (change the code)
@@ -6,10 +6,10 @@
     python -m benchmarks.fingerprints compare before.npz after.npz
     python -m benchmarks.fingerprints models before-models
 
-`write` fits a wide set of learners with the widemargin that is installed and stores coefficients,
-predictions, counts and certificates. `compare` tells which of them differ. `models` loads model
-files that another version wrote and asks them the same questions. Only public names are used, and
-no times or wordings are stored.
+`write` fits a wide range of learners with the installed widemargin and stores coefficients,
+predictions, counts and certificates. `compare` lists which of them differ. `models` loads model
+files that another version wrote and repeats their predictions. Only public names are used, and no
+times or messages are stored.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from benchmarks.fingerprints.sections import SECTIONS, run_section
 
 
 def write(path: pathlib.Path, data: pathlib.Path, only: Sequence[str], jobs: int) -> None:
-    """Fit everything, in processes of their own, and store the arrays."""
+    """Fit everything in separate processes, and store the arrays."""
     arrays: Arrays = {}
     chosen = [name for name in SECTIONS if not only or name in only]
     began = time.perf_counter()
@@ -59,20 +59,20 @@ def read(path: pathlib.Path) -> Arrays:
 
 
 def main() -> int:
-    """Run a command; the exit code is 1 if something differs."""
+    """Run a command; return exit code 1 if something differs."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     commands = parser.add_subparsers(dest="command", required=True)
-    one = commands.add_parser("write", help="fit everything and store what came out")
+    one = commands.add_parser("write", help="Fit everything and store the results.")
     one.add_argument("path", type=pathlib.Path, metavar="OUT.npz")
-    one.add_argument("--models", type=pathlib.Path, help="a folder for one model of every kind")
-    one.add_argument("--data", type=pathlib.Path, default=DATA, help="the public data sets")
-    one.add_argument("--only", action="append", choices=SECTIONS, default=[], help="a section")
-    one.add_argument("--jobs", type=int, default=2, help="processes (2)")
-    two = commands.add_parser("compare", help="tell what differs between two files")
+    one.add_argument("--models", type=pathlib.Path, help="Folder for a model of every kind.")
+    one.add_argument("--data", type=pathlib.Path, default=DATA, help="Public data sets.")
+    one.add_argument("--only", action="append", choices=SECTIONS, default=[], help="A section.")
+    one.add_argument("--jobs", type=int, default=2, help="Processes (2).")
+    two = commands.add_parser("compare", help="List what differs between two files.")
     two.add_argument("before", type=pathlib.Path)
     two.add_argument("after", type=pathlib.Path)
-    two.add_argument("--all", action="store_true", help="also list what is equal")
-    three = commands.add_parser("models", help="ask the models that another version wrote")
+    two.add_argument("--all", action="store_true", help="Also list what is equal.")
+    three = commands.add_parser("models", help="Run models that another version wrote.")
     three.add_argument("folder", type=pathlib.Path)
     given = parser.parse_args()
     warnings.simplefilter("ignore")

@@ -1,4 +1,4 @@
-"""Data that is made, or that scikit-learn ships, or that lies beside the repository."""
+"""Data sets: generated, shipped with scikit-learn, or from the folder beside the repository."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def cancer() -> tuple[np.ndarray, np.ndarray]:
 
 
 def digits(n: int = 700) -> tuple[np.ndarray, np.ndarray]:
-    """Ten classes of small images with whole numbers from 0 to 16: all sums are exact."""
+    """Ten classes of small images with integer values from 0 to 16, so that all sums are exact."""
     from sklearn.datasets import load_digits
 
     X, y = load_digits(return_X_y=True)
@@ -44,7 +44,7 @@ def iris() -> tuple[np.ndarray, np.ndarray]:
 
 
 def moons(n: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    """Two half circles that a line cannot part."""
+    """Two half circles that no line separates."""
     from sklearn.datasets import make_moons
 
     return make_moons(n, noise=0.2, random_state=seed)
@@ -114,7 +114,7 @@ def made_chunks(n: int, seed: int) -> str:
 
 
 def made_texts(n: int, seed: int) -> tuple[list[str], list[str]]:
-    """Documents of three kinds, told apart by some of their words."""
+    """Documents of three kinds, which differ in some of their words."""
     rng = random.Random(seed)
     about = {
         "sport": ["goal", "team", "Match", "win", "keeper", "striker", "league"],
@@ -138,7 +138,7 @@ def first_sentences(path: pathlib.Path, n: int, skip: int = 0) -> str:
 
 
 def newsgroups(data: pathlib.Path, n: int) -> tuple[list[str], list[str]]:
-    """Every so-many-th of the 20 newsgroups' posts."""
+    """Evenly spaced posts of the 20 newsgroups."""
     with lzma.open(data / "20newsgroups" / "train.jsonl.xz", "rt", encoding="utf-8") as file:
         posts = [json.loads(line) for line in file]
     chosen = posts[:: max(1, len(posts) // n)][:n]

@@ -13,7 +13,7 @@ def is_same(a: np.ndarray, b: np.ndarray) -> bool:
 
 
 def difference(a: np.ndarray | None, b: np.ndarray | None) -> str:
-    """How two arrays differ, in few words; empty if they do not."""
+    """A short description of how two arrays differ; empty if they do not."""
     if a is None or b is None:
         return "missing before" if a is None else "missing after"
     if a.dtype.kind == b.dtype.kind == "U" and a.shape == b.shape:
@@ -35,7 +35,7 @@ def difference(a: np.ndarray | None, b: np.ndarray | None) -> str:
 
 
 def tell_differences(before: Arrays, after: Arrays, everything: bool = False) -> int:
-    """Print what differs; how many names that are."""
+    """Print what differs; return the number of names that differ."""
     names = sorted(set(before) | set(after))
     found = {name: difference(before.get(name), after.get(name)) for name in names}
     width = max([len(name) for name in names if found[name] or everything] + [4])

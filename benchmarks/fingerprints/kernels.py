@@ -1,4 +1,4 @@
-"""What kernel learners learn."""
+"""Fingerprints of kernel learners."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from benchmarks.fingerprints.notes import Notes, put_certificate, put_kernel
 
 
 def shared_letters(a: str, b: str) -> float:
-    """A kernel of strings: how many letters two words have in common, with counts."""
+    """A kernel on strings: the number of letters two words share, with multiplicity."""
     return float(sum(a.count(letter) * b.count(letter) for letter in "aeioulst"))
 
 
 def product_of(a: np.ndarray, b: np.ndarray) -> float:
-    """A kernel of vectors in Python."""
+    """A kernel on vectors, in Python."""
     return float((np.dot(a, b) + 1.0) ** 2)
 
 
@@ -53,7 +53,7 @@ def words_and_kinds(n: int) -> tuple[list[str], list[str]]:
 
 
 def kernel_perceptron(notes: Notes, data: pathlib.Path) -> None:
-    """KernelPerceptron: kernels, rules, keeps, budgets, going on."""
+    """KernelPerceptron: kernels, rules, keeps, budgets, continued training."""
     sets = two_sets()
     (X, y), (D, c) = sets.values()
     ways: dict[str, dict[str, Any]] = {

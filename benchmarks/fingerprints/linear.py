@@ -1,4 +1,4 @@
-"""What linear learners learn."""
+"""Fingerprints of linear learners."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ STORED: dict[str, Callable[[np.ndarray], Any]] = {
     "sparse64": sp.csr_matrix,
     "sparse32": lambda X: sp.csr_matrix(X.astype(np.float32)),
 }
-#: Ways to fit a Perceptron that suit two classes and more.
+#: Settings of a Perceptron for two or more classes.
 PERCEPTRONS: dict[str, dict[str, Any]] = {
     "as shipped": {},
     **{f"rule {rule}": {"rule": rule} for rule in ("margin", "pa", "pa1", "pa2", "logistic")},
@@ -111,7 +111,7 @@ def linear_others(notes: Notes, data: pathlib.Path) -> None:
 
 
 def linear_special(notes: Notes, data: pathlib.Path) -> None:
-    """Weights of examples, held-out examples, beginnings, large sparse sets, explanations."""
+    """Sample weights, held-out examples, initial weights, large sparse sets, explanations."""
     import widemargin as wm
 
     X, y = cancer()
@@ -151,7 +151,7 @@ def linear_special(notes: Notes, data: pathlib.Path) -> None:
 
 
 def _large_sparse(notes: Notes) -> None:
-    """Enough rows that their order is made of blocks, and that work is cut into pieces."""
+    """Enough rows that they are ordered in blocks and the work is split into pieces."""
     import widemargin as wm
 
     ways = {
@@ -179,7 +179,7 @@ def _large_sparse(notes: Notes) -> None:
 
 
 def _explanations(notes: Notes) -> None:
-    """What decided a prediction."""
+    """Explanations of predictions."""
     import widemargin as wm
 
     for what, (X, y) in {"cancer": cancer(), "digits": digits(300)}.items():
@@ -240,7 +240,7 @@ def linear_going_on(notes: Notes, data: pathlib.Path) -> None:
 
 
 def dicts(n: int) -> Iterator[tuple[dict[str, Any], str]]:
-    """Examples with names: numbers, strings and truths; new names and classes come in time."""
+    """Examples as dicts of numbers, strings and booleans; new names and classes appear later."""
     rng = random.Random(7)
     for i in range(n):
         label = rng.choice(("red", "blue", "green")[: 2 + (i > 50)])
@@ -250,7 +250,7 @@ def dicts(n: int) -> Iterator[tuple[dict[str, Any], str]]:
 
 
 def linear_svm(notes: Notes, data: pathlib.Path) -> None:
-    """LinearSVM in all its ways."""
+    """LinearSVM with all its options."""
     import widemargin as wm
 
     X, y = cancer()

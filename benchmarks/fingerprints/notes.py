@@ -1,4 +1,4 @@
-"""Notes: arrays under readable names."""
+"""Notes: a collection of arrays under readable names."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ import scipy.sparse as sp
 #: The public data sets beside the repository.
 DATA = pathlib.Path(__file__).resolve().parents[3] / "shared" / "data"
 PROGRAM = [sys.executable, "-m", "widemargin"]
-#: Columns of a history; the seconds are no fingerprint.
+#: Columns of a history, without the times, which differ from run to run.
 HISTORY = ("epoch", "mistakes", "updates", "loss", "change", "held_out", "examples", "gap")
 #: The figures of all kinds of certificates.
 FIGURES = (
@@ -40,9 +40,9 @@ class Notes:
 
     @contextlib.contextmanager
     def case(self, name: str) -> Iterator[Put]:
-        """One fit: what is put within gets the case's name before its own.
+        """One fit: the names of its arrays are prefixed with the case's name.
 
-        An error ends the case, not the program; that there was one is part of the fingerprint.
+        An error ends the case, not the program, and is recorded in the fingerprint.
         """
 
         def put(what: str, value: Any) -> None:
@@ -61,7 +61,7 @@ class Notes:
 
 
 def as_array(value: Any) -> np.ndarray:
-    """Anything as an array that a file can hold without pickle: None is an empty one."""
+    """Any value as an array that can be stored without pickle; None becomes an empty one."""
     if value is None:
         return np.empty(0)
     if isinstance(value, (Fraction, str)):
@@ -73,7 +73,7 @@ def as_array(value: Any) -> np.ndarray:
 
 
 def put_matrix(put: Put, name: str, matrix: Any) -> None:
-    """A matrix; of a sparse or mostly empty one the values that are not zero, and their places."""
+    """A matrix or, if it is sparse or mostly zero, its nonzero values and their places."""
     if sp.issparse(matrix):
         matrix = matrix.tocsr()
         for part in ("data", "indices", "indptr"):
@@ -91,7 +91,7 @@ def put_matrix(put: Put, name: str, matrix: Any) -> None:
 
 
 def put_history(put: Put, history: Any) -> None:
-    """What happened in every epoch, but for the time it took."""
+    """The history of every epoch, except for its time."""
     for column in HISTORY:
         put(f"history.{column}", history[column])
     put("history.best", history.best)
@@ -122,14 +122,14 @@ def put_certificate(put: Put, certificate: Any, name: str = "certificate") -> No
 
 
 def _put_parts(put: Put, parts: Sequence[Any], name: str) -> None:
-    """The figures of many small certificates, an array for each figure."""
+    """The figures of many small certificates, as an array per figure."""
     for figure in FIGURES:
         if parts and figure != "alpha" and hasattr(parts[0], figure):
             put(f"{name}.parts.{figure}", [repr(getattr(part, figure)) for part in parts])
 
 
 def put_linear(put: Put, model: Any, X: Any, probabilities: bool = False) -> None:
-    """What a linear learner has learned, and its answers."""
+    """What a linear learner has learned, and its predictions."""
     put("classes", model.classes_)
     put_matrix(put, "coef", model.coef_)
     put("intercept", model.intercept_)
@@ -141,7 +141,7 @@ def put_linear(put: Put, model: Any, X: Any, probabilities: bool = False) -> Non
 
 
 def put_kernel(put: Put, model: Any, X: Any) -> None:
-    """What a kernel learner has learned, and its answers."""
+    """What a kernel learner has learned, and its predictions."""
     put("classes", model.classes_)
     put("support", model.support_)
     put("dual_coef", model.dual_coef_)
@@ -152,7 +152,7 @@ def put_kernel(put: Put, model: Any, X: Any) -> None:
 
 
 def put_file(put: Put, path: Any) -> None:
-    """Every tensor of a model file, but for the checksum of the whole."""
+    """Every tensor of a model file, except for the checksum."""
     from safetensors.numpy import load_file
 
     for name, tensor in sorted(load_file(path).items()):
@@ -161,7 +161,7 @@ def put_file(put: Put, path: Any) -> None:
 
 
 def put_saved(put: Put, model: Any) -> None:
-    """The tensors that a model is saved as: its weights, whatever the code calls them."""
+    """The tensors of a saved model: its weights, whatever the code calls them."""
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder, "m.wm")
         model.save(path)

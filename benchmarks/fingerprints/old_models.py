@@ -1,4 +1,4 @@
-"""Model files that another version must read."""
+"""Model files that other versions must be able to read."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from benchmarks.fingerprints.structured import put_structured, structured_tasks
 
 
 def write_models(folder: pathlib.Path) -> None:
-    """One model file of every kind, and examples to ask them about."""
+    """Write one model file of every kind, and examples to predict."""
     import widemargin as wm
 
     folder.mkdir(parents=True, exist_ok=True)
@@ -73,7 +73,7 @@ def write_models(folder: pathlib.Path) -> None:
 
 
 def ask_models(folder: pathlib.Path) -> Arrays:
-    """The answers of all models in a folder, by way of Python and of the shell."""
+    """The predictions of all models in a folder, from Python and from the shell."""
     notes = Notes()
     for ask in (_ask_vectors, _ask_sentences, _ask_structured, _ask_shell):
         ask(notes, folder)

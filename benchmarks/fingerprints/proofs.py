@@ -1,4 +1,4 @@
-"""What is proved."""
+"""Fingerprints of proofs and of small functions."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def proofs(notes: Notes, data: pathlib.Path) -> None:
 
 
 def _runs(notes: Notes, X: np.ndarray, y: np.ndarray) -> None:
-    """What the mistakes of trainings are worth."""
+    """Run certificates of trainings."""
     import widemargin as wm
 
     D, c = digits(150)
@@ -114,7 +114,7 @@ def _runs(notes: Notes, X: np.ndarray, y: np.ndarray) -> None:
 
 
 def small_things(notes: Notes, data: pathlib.Path) -> None:
-    """compare, losses, networks, spans: what is neither learner nor proof."""
+    """compare, losses, networks and spans, which are neither learners nor proofs."""
     import widemargin as wm
 
     X, y = iris()
@@ -156,7 +156,7 @@ def small_things(notes: Notes, data: pathlib.Path) -> None:
 
 
 def _readings(notes: Notes) -> None:
-    """Files as matrices, all at once and in chunks, and tables with names as input."""
+    """Files read as matrices, at once and in chunks, and data frames as input."""
     import pandas as pd
 
     import widemargin as wm

@@ -1,4 +1,4 @@
-"""The work, in pieces of about the same length, each for a process of its own."""
+"""The work, in pieces of about the same length, each for a separate process."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ SECTIONS: dict[str, Callable[[Notes, pathlib.Path], None]] = {
 
 
 def run_section(name: str, data: pathlib.Path) -> tuple[str, Arrays, float, float]:
-    """What a section notes, and its seconds on the clock and on the processors."""
+    """The notes of a section, with its wall-clock and processor seconds."""
     warnings.simplefilter("ignore")
     notes, began, used = Notes(), time.perf_counter(), sum(os.times()[:4])
     SECTIONS[name](notes, data)

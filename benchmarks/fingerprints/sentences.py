@@ -1,4 +1,4 @@
-"""What taggers and parsers learn."""
+"""Fingerprints of taggers and parsers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from benchmarks.fingerprints.notes import Notes, Put, put_certificate, put_histo
 
 
 def corpora(data: pathlib.Path, folder: pathlib.Path) -> dict[str, tuple[Any, Any]]:
-    """Corpora of chunks to learn from and to ask, as files."""
+    """Training and test corpora of chunks, as files."""
     made = {"made": (made_chunks(60, 0), made_chunks(30, 1))}
     if data.is_dir():
         where = data / "conll2000"
@@ -23,7 +23,7 @@ def corpora(data: pathlib.Path, folder: pathlib.Path) -> dict[str, tuple[Any, An
 
 
 def treebanks(data: pathlib.Path, folder: pathlib.Path) -> dict[str, tuple[Any, Any]]:
-    """Treebanks to learn from and to ask, as files."""
+    """Training and test treebanks, as files."""
     made = {"made": (made_treebank(60, 0), made_treebank(30, 1))}
     if data.is_dir():
         where = data / "ud-english-ewt"
@@ -70,7 +70,7 @@ TAGGERS: dict[str, dict[str, Any]] = {
 
 
 def taggers(notes: Notes, data: pathlib.Path) -> None:
-    """Tagger in all its ways."""
+    """Tagger with all its options."""
     import widemargin as wm
 
     with tempfile.TemporaryDirectory() as folder:
@@ -98,12 +98,12 @@ def taggers(notes: Notes, data: pathlib.Path) -> None:
 
 
 def flat(sentences: Sequence[Sequence[str]]) -> list[str]:
-    """The tags of all sentences end to end."""
+    """The tags of all sentences, concatenated."""
     return [tag for sentence in sentences for tag in sentence]
 
 
 def put_tagger(put: Put, tagger: Any, asked: Any) -> None:
-    """What a tagger has learned, and its answers."""
+    """What a tagger has learned, and its predictions."""
     import widemargin as wm
 
     corpus = wm.structured.read_conll(asked)
@@ -140,7 +140,7 @@ PARSERS: dict[str, dict[str, Any]] = {
 
 
 def parsers(notes: Notes, data: pathlib.Path) -> None:
-    """Parser in all its ways."""
+    """Parser with all its options."""
     import widemargin as wm
 
     with tempfile.TemporaryDirectory() as folder:
@@ -160,7 +160,7 @@ def parsers(notes: Notes, data: pathlib.Path) -> None:
 
 
 def put_parser(put: Put, parser: Any, asked: Any) -> None:
-    """What a parser has learned, and its answers."""
+    """What a parser has learned, and its predictions."""
     put("labels", parser.labels_)
     for name, jobs in (("answers", None), ("two threads", 2)):
         trees = parser.predict(asked, n_jobs=jobs)
@@ -168,7 +168,7 @@ def put_parser(put: Put, parser: Any, asked: Any) -> None:
         put(f"{name}.labels", trees.labels)
     for column, tags in trees.tags.items():
         put(f"tags.{column}", tags)
-    # Before 0.2, `score` gave what `attachment` gives.
+    # Before 0.2, `score` returned what `attachment` returns now.
     score = getattr(parser, "attachment", parser.score)(asked)
     put("score", [float(score.uas.f1), float(score.las.f1)])
     put_history(put, parser.history_)

@@ -1,4 +1,4 @@
-"""What the shell program trains, and how it answers."""
+"""Fingerprints of the shell program's models and predictions."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from benchmarks.fingerprints.notes import PROGRAM, Notes, Put, put_file, put_his
 
 
 class Shell:
-    """The program in a folder of its own, with files to learn from."""
+    """The program in its own folder, with files to learn from."""
 
     def __init__(self, folder: pathlib.Path, data: pathlib.Path) -> None:
         self.folder, self.data = folder, data
 
     def run(self, *words: Any, given: bytes | None = None) -> str:
-        """Run a command and give what it prints."""
+        """Run a command and return its output."""
         done = subprocess.run(
             self.command(*words), input=given, cwd=self.folder, capture_output=True
         )
@@ -39,25 +39,25 @@ class Shell:
         return done.stdout.decode()
 
     def command(self, *words: Any) -> list[str]:
-        """The words of a process; `train` learns from all of its files."""
+        """The command line of a process; `train` learns from all rows of its files."""
         files = [word for word in words if word == "-" or self.path(str(word)).is_file()]
         whole = words[0] == "train" and files and "--valid" not in words and _holds_out()
         return [*PROGRAM, *map(str, words), *(["--no-holdout"] if whole else [])]
 
     def path(self, name: str) -> pathlib.Path:
-        """A file of the folder."""
+        """The path of a file in the folder."""
         return self.folder / name
 
 
 @cache
 def _holds_out() -> bool:
-    """Whether this version holds out a part of the files unless told otherwise."""
+    """Whether this version holds out a part of the files by default."""
     told = subprocess.run([*PROGRAM, "train", "--help"], capture_output=True, text=True)
     return "--no-holdout" in told.stdout
 
 
 def write_examples(folder: pathlib.Path, n: int = 1_500) -> None:
-    """Files of all formats: train.* to learn from, new.* to ask."""
+    """Write files of all formats: train.* to learn from, new.* to predict."""
     X, y = wordy(n + 300, 2_000, 2, seed=21)
     Z, z = wordy(n + 300, 2_000, 4, seed=22)
     docs, kinds = made_texts(500, 5)
@@ -105,9 +105,9 @@ def _vw(X: sp.csr_matrix, i: int, label: int) -> str:
     return f"{label} |a {words} |b {' '.join(f'x{j}' for j, _ in cells[10:])}"
 
 
-#: Which columns are texts and labels; what learns texts, whatever the default of a version is.
+#: Options that name the text and label columns, and the learner of texts, whatever the default is.
 TEXTS, WORDS = ("--text", "text", "--label", "label"), ("--learner", "perceptron")
-#: What is trained by name: the file, the options, and what to ask beside labels.
+#: Trainings by name: the file, the options, and what to predict besides labels.
 TRAININGS: dict[str, tuple[str, tuple[str, ...], str]] = {
     "svmlight": ("train.svm", (), "--scores"),
     "svmlight, double": ("train.svm", ("--double", "--shuffle", "rows"), "--scores"),
@@ -154,7 +154,7 @@ TRAININGS: dict[str, tuple[str, tuple[str, ...], str]] = {
     "vw": ("train.vw", ("--bits", "14"), "--scores"),
     "vw, small memory": ("train.vw", ("--bits", "14", "--memory", "100KB"), "--scores"),
 }
-#: What came from this file is asked with that one.
+#: The file to predict, by training file.
 NEW_FILES = {
     **{"train.svm": "new.svm", "train.many.svm": "new.many.svm", "train.vw": "new.vw"},
     **{"train.csv": "new.csv", "train.jsonl": "new.jsonl", "train.tsv": "new.tsv"},
@@ -162,7 +162,7 @@ NEW_FILES = {
 
 
 def shell_trainings(notes: Notes, data: pathlib.Path) -> None:
-    """Train from files of all formats, in memory and not; predict, test, and load in Python."""
+    """Train from files of all formats, in memory and streaming; predict, test, load in Python."""
     with tempfile.TemporaryDirectory() as folder:
         shell = Shell(pathlib.Path(folder), data)
         write_examples(shell.folder)
@@ -177,7 +177,7 @@ def shell_trainings(notes: Notes, data: pathlib.Path) -> None:
 
 
 def put_json(put: Put, name: str, told: str) -> None:
-    """The figures that a command told as JSON, but for times, paths and reasons."""
+    """The figures that a command printed as JSON, except for times, paths and reasons."""
     for key, value in json.loads(told).items():
         if key in ("seconds", "model", "stopped"):
             continue
@@ -187,7 +187,7 @@ def put_json(put: Put, name: str, told: str) -> None:
 
 
 def put_answers(put: Put, shell: Shell, model: str, file: str, asked: str) -> None:
-    """What a model of the shell answers, there and in Python, and its file."""
+    """The predictions of a model of the shell, there and in Python, and its file."""
     import widemargin as wm
 
     put("scores", shell.run("predict", model, file, asked).splitlines())
@@ -255,7 +255,7 @@ def _updates(notes: Notes, shell: Shell) -> None:
 
 
 def _kills(notes: Notes, shell: Shell) -> None:
-    """Trainings that are killed and go on from their checkpoints."""
+    """Trainings that are killed and resumed from their checkpoints."""
     for name, (options, how) in {
         "in memory": (("--epochs", "150"), signal.SIGKILL),
         "vote": (("--epochs", "60", "--keep", "vote"), signal.SIGKILL),
@@ -291,7 +291,7 @@ def _with_noise(shell: Shell) -> str:
 
 
 def _kill_once(shell: Shell, command: list[Any], checkpoint: pathlib.Path, how: int) -> None:
-    """Start a training and end it as soon as there is a checkpoint."""
+    """Start a training and kill it as soon as there is a checkpoint."""
     process = subprocess.Popen(shell.command(*command), cwd=shell.folder, stderr=subprocess.DEVNULL)
     while process.poll() is None and not checkpoint.exists():
         time.sleep(0.002)

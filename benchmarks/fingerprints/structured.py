@@ -1,4 +1,4 @@
-"""What structured perceptrons learn."""
+"""Fingerprints of structured perceptrons."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from benchmarks.fingerprints.notes import Notes, Put, put_certificate, put_histo
 
 
 def _sentences(text: str) -> tuple[list[list[str]], list[tuple[str, ...]]]:
-    """Words and parts of speech of made chunks."""
+    """Words and parts of speech of generated chunks."""
     blocks = [[line.split() for line in block.split("\n")] for block in text.strip().split("\n\n")]
     words = [[cells[0] for cells in block] for block in blocks]
     return words, [tuple(cells[1] for cells in block) for block in blocks]
 
 
 def structured_tasks() -> dict[str, tuple[Any, list[Any], list[Any]]]:
-    """A task of every kind with examples and right answers."""
+    """A task of every kind with examples and gold answers."""
     from widemargin.structured.tasks import Alignment, Constituents, Matching, Reranking, Tagging
 
     rng = random.Random(0)
@@ -50,7 +50,7 @@ def structured_tasks() -> dict[str, tuple[Any, list[Any], list[Any]]]:
 
 
 def _tree(words: list[str], high: bool) -> Any:
-    """Subject, verb, object and a prepositional phrase, which hangs high or low."""
+    """Subject, verb, object and a prepositional phrase, which is attached high or low."""
     subject, verb, *rest = words
     noun = ("NP", ("Det", rest[0]), ("N", rest[1]))
     end = ("NP", rest[3]) if len(rest) == 4 else ("NP", ("Det", rest[3]), ("N", rest[4]))
@@ -72,7 +72,7 @@ STRUCTURED: dict[str, dict[str, Any]] = {
     "validation": {"validation": 0.3, "patience": 2},
     "logged": {"log": True, "keep": "last"},
 }
-#: Only some tasks can look for costs, or have a beam.
+#: Options that only some tasks have: cost-augmented search and a beam.
 STRUCTURED_MORE: dict[str, dict[str, Any]] = {
     "augmented": {"augmented": True, "rule": "pa1", "C": 0.1},
     **{
@@ -106,7 +106,7 @@ def structured(notes: Notes, data: pathlib.Path) -> None:
 
 
 def put_structured(put: Put, model: Any, X: Sequence[Any]) -> None:
-    """What a model of a task has learned, and its answers."""
+    """What a model of a task has learned, and its predictions."""
     weights = sorted(model.weights_.items())
     put("names", [name for name, _ in weights])
     put("weights", [weight for _, weight in weights])

@@ -1,4 +1,4 @@
-"""What learners of text learn."""
+"""Fingerprints of text learners."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def texts(notes: Notes, data: pathlib.Path) -> None:
 
 
 def put_text(put: Put, model: Any, docs: Sequence[str]) -> None:
-    """What a classifier of texts has learned, and its answers."""
+    """What a text classifier has learned, and its predictions."""
     put("classes", model.classes_)
     put_matrix(put, "coef", model.learner_.coef_)
     put("intercept", model.learner_.intercept_)

@@ -510,7 +510,7 @@ def test_the_learner_can_be_certified_on_encoded_rows(frame, fitted, tmp_path):
     fitted.save(tmp_path / "m.wm")
     for clf in (fitted, wm.load(tmp_path / "m.wm")):
         with pytest.raises(
-            wm.DataError, match=r"ask certify\(model.learner_, model.encode\(X\), y\)"
+            wm.DataError, match=r"use certify\(model.learner_, model.encode\(X\), y\)"
         ):
             wm.certify(clf, frame, frame["pay"])
         X = clf.encode(frame)

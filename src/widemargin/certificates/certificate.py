@@ -1,4 +1,4 @@
-"""Certificates: whether examples are separable, with the proof; and what a training achieved."""
+"""Certificates: proofs that examples are or are not separable, and figures about a training run."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Bracket(NamedTuple):
 
 
 def mistake_bound(R: float, gamma: float) -> float:
-    """The largest number of mistakes of a perceptron, (R / gamma)^2; infinity if it overflows.
+    """The most mistakes a perceptron can make, (R / gamma)^2; infinity if it overflows.
 
     Examples
     --------
@@ -50,8 +50,9 @@ def mistake_bound(R: float, gamma: float) -> float:
 class Evidence(NamedTuple):
     """The evidence that a margin lies in its bracket.
 
-    The hyperplane w.x + b = 0 reaches the lower end. The convex combination of examples caps the
-    margin: no hyperplane is farther from all examples than from the points that they make up.
+    The hyperplane w.x + b = 0 attains the lower end. The convex combination of examples bounds the
+    margin from above: no hyperplane is farther from all examples than from a convex combination of
+    them.
     """
 
     w: np.ndarray
@@ -70,27 +71,27 @@ class Certificate(ShownAsLines):
     Attributes
     ----------
     verdict : {"separable", "not separable", "undecided"}
-        With `asked`, whether a hyperplane separates the classes with at least that margin.
+        With `asked`, whether some hyperplane separates the classes with at least that margin.
     classes : array
         The labels; the last is on the positive side of the hyperplane.
     w, b
         Separable: the hyperplane. With a Gram matrix, w holds the weights of the examples.
-        They are fractions (in an array of objects) if no floats separate.
+        They are fractions (in an array of objects) if no floats separate the classes.
     margin : Bracket or None
         A bracket around the largest distance that a hyperplane can keep from all examples (L19).
     extended : Bracket or None
         The same for the examples extended by the constant feature, whose weight counts as part
-        of w: the margin of the mistake bound (L20). Without a bias the two are the same.
+        of w: the margin that the mistake bound uses (L20). Without a bias the two are the same.
     R : float
         The length of the longest extended example.
     examples, shares
-        Not separable: examples of both classes, at most d + 2, and the convex weights, as exact
-        fractions, with which the hulls of the classes meet. (If a margin was asked for, the hulls
-        come closer than that.)
+        Not separable: at most d + 2 examples from both classes, and exact fractions as their convex
+        weights, which show that the hulls of the classes meet. (If a margin was requested, they
+        show that the hulls come closer than that.)
     support : array
         Separable: the examples that determine the margin, if it was measured.
     found_by, seconds
-        The step that decided, and the whole time.
+        The step that decided, and the total time.
     """
 
     verdict: str
@@ -115,24 +116,24 @@ class Certificate(ShownAsLines):
 
     @property
     def bound(self) -> float:
-        """Maximum number of mistakes of a perceptron, (R / gamma)^2; infinite if unknown."""
+        """The most mistakes a perceptron can make, (R / gamma)^2; infinite if unknown."""
         if self.extended is None or not self.extended.low > 0.0:
             return math.inf
         return mistake_bound(self.R, self.extended.low)
 
     def verify(self, X: Any, y: Any) -> bool:
-        """Recheck every claim about these examples, exactly.
+        """Recheck every claim about these examples in exact arithmetic.
 
         Parameters
         ----------
         X : array or scipy sparse matrix of shape (n, d), or the Gram matrix of shape (n, n)
-            The same numbers that the certificate is about.
+            The same numbers that were certified.
         y : array of n labels
 
         Returns
         -------
         bool
-            True. (An undecided certificate claims only its brackets.)
+            Always True; a failed check raises. (An undecided certificate claims only its brackets.)
 
         Raises
         ------
@@ -168,7 +169,8 @@ class CertificateTable(ShownAsLines):
     Attributes
     ----------
     verdict : str
-        "separable" if all parts are, "not separable" if one is proved not to be, else "undecided".
+        "separable" if all parts are, "not separable" if some part is proved not to be, else
+        "undecided".
     parts : dict
         Certificates by pair of labels, or by label.
     """
@@ -186,7 +188,7 @@ class CertificateTable(ShownAsLines):
         return iter(self.parts)
 
     def verify(self, X: Any, y: Any) -> bool:
-        """Recheck every certificate against the examples that it is about."""
+        """Recheck every certificate against its own examples."""
         X = X if hasattr(X, "tocsr") else np.asarray(X)
         y = np.asarray(y)
         for which, certificate in self.parts.items():
@@ -216,30 +218,30 @@ class RunCertificate:
     Attributes
     ----------
     mistakes, epochs : int
-        The number of mistakes made while learning, and of epochs.
+        The number of mistakes made during training, and the number of epochs.
     no_bound : str
         Why the theorem does not apply to this training; empty if it does.
     R : float or None
         The length of the longest example, extended by the constant feature.
     margin, extended_margin : float or None
-        The smallest signed distance of an example to the hyperplane that was learned, without and
-        with the constant feature: negative if some example is on the wrong side. (With several
-        classes: the smallest lead divided by the length of all weights together.)
+        The smallest signed distance from an example to the learned hyperplane, without and with
+        the constant feature: negative if some example is on the wrong side. (With several classes:
+        the smallest lead of the right class, divided by the length of all weights together.)
     gamma : Bracket or None
         A bracket around the largest extended margin of these examples, if they are separable.
     bound : float or None
-        The largest number of mistakes that the theorem allows (L20): (R / gamma)^2, and
-        2 (R / gamma)^2 for several classes learned together.
+        The most mistakes that the theorem allows (L20): (R / gamma)^2, or 2 (R / gamma)^2 for
+        several classes learned together.
     hinge_bound : float or None
-        The same from the total hinge loss (L25), for the weights that were learned and the margin
-        that suits them best; the examples need not be separable.
+        A bound from the total hinge loss (L25), for the learned weights and the margin that gives
+        the smallest bound; the examples need not be separable.
     progress : array of shape (mistakes, 4), or None
         After each mistake k: w_k . w*, k gamma, |w_k|^2 and k R^2. The proof's two inequalities
-        say that the first is not below the second, nor the third above the fourth. Needs the
+        say that the first is at least the second, and the third at most the fourth. Needs the
         mistake log (`keep="vote"`) and a known gamma.
     weighted_mistakes : float or None
-        If partitions learned at the same time and were mixed uniformly: the mistakes divided by
-        the number of partitions. The theorem bounds these (McDonald, Hall and Mann 2010).
+        If partitions were trained in parallel and mixed uniformly: the mistakes divided by the
+        number of partitions, which is what the theorem bounds (McDonald, Hall and Mann 2010).
     """
 
     mistakes: int
@@ -264,7 +266,7 @@ class RunCertificate:
 
     @property
     def inequalities_held(self) -> bool | None:
-        """Whether both inequalities of the proof held after every mistake; None if not known."""
+        """Whether both inequalities of the proof held after every mistake; None if unknown."""
         if self.progress is None:
             return None
         along, least, square, most = self.progress.T
@@ -272,17 +274,17 @@ class RunCertificate:
         return bool(np.all(along >= least * (1 - slack)) and np.all(square <= most * (1 + slack)))
 
     def risk(self, delta: float = 0.05) -> float | None:
-        """Bound the average error of the hypotheses, with probability 1 - delta (L25).
+        """Return a bound on the average error of the hypotheses (L25).
 
-        M / n + sqrt(2 ln(1 / delta) / n), for one pass over examples drawn independently from one
-        distribution; None after several passes.
+        It is M / n + sqrt(2 ln(1 / delta) / n) and holds with probability 1 - delta, after one
+        pass over examples drawn independently from one distribution; None after several passes.
         """
         if self.epochs != 1 or not self.n:
             return None
         return self.mistakes / self.n + math.sqrt(2.0 * math.log(1.0 / delta) / self.n)
 
     def chart(self) -> Markup:
-        """Draw both inequalities of the proof along the training, as HTML; needs `progress`."""
+        """Draw both inequalities of the proof during training, as HTML; needs `progress`."""
         assert self.progress is not None
         along, least, square, most = self.progress.T
         k = list(range(1, len(along) + 1))
@@ -303,7 +305,7 @@ class RunCertificate:
         counted = "mistakes"
         if self.weighted_mistakes is not None:
             counted = "mistakes weighted by the mixture"
-            lines.append(f"{self.weighted_mistakes:.6g} {counted}: (R / gamma)^2 at most")
+            lines.append(f"{self.weighted_mistakes:.6g} {counted}: at most (R / gamma)^2")
         if self.margin is not None:
             lines.append(f"margin on these examples {self.margin:.6g}, R {self.R:.6g}")
         if self.bound is not None and math.isfinite(self.bound):
@@ -319,7 +321,7 @@ class RunCertificate:
 
 
 def _some(items: Any, shares: Sequence[Fraction] = ()) -> str:
-    """Name the first few examples, with their weights."""
+    """List the first few examples, with their weights."""
     shown = [
         f"{item} ({float(shares[k]):.4g})" if len(shares) else f"{item}"
         for k, item in enumerate(items[:6])

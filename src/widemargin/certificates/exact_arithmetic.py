@@ -14,7 +14,7 @@ import numpy as np
 
 
 def to_integers(values: np.ndarray) -> tuple[np.ndarray, int]:
-    """Return floats as integers times one power of two, exactly."""
+    """Return floats as integers times a common power of two, exactly."""
     fraction, power = np.frexp(values)
     mantissa = (fraction * 2.0**53).astype(np.int64)
     used = mantissa != 0
@@ -36,7 +36,7 @@ def to_integers(values: np.ndarray) -> tuple[np.ndarray, int]:
 
 
 def exact_dot(u: np.ndarray, v: np.ndarray) -> Fraction:
-    """Return the product of two vectors of floats, or of fractions, exactly."""
+    """Return the dot product of two vectors of floats, or of fractions, exactly."""
     used = np.flatnonzero((u != 0.0) & (v != 0.0))
     if not len(used):
         return Fraction(0)
@@ -62,7 +62,7 @@ def exact_sum(weights: Sequence[int], rows: Any) -> tuple[list[int], int]:
 
 
 def root_above(square: Fraction) -> float:
-    """Return a float that is not below the square root."""
+    """Return a float that is at least the square root."""
     if square <= 0:
         return 0.0
     shift = 160 + 2 * max(0, (square.denominator.bit_length() - square.numerator.bit_length()) // 2)

@@ -15,7 +15,7 @@ from widemargin.markup.html import ShownAsLines
 #: A free bias needs sum y alpha = 0. Rounding may leave this fraction of sum alpha: some thousands
 #: of units in the last place, as there may be many terms.
 _ROUNDING = 1e-12
-#: Dense rows whose products are computed at once, in float64: 4096 rows of 784 values are 26 MB.
+#: Number of dense rows multiplied at once, in float64: 4096 rows of 784 values are 26 MB.
 _ROWS_AT_ONCE = 4096
 
 
@@ -24,7 +24,7 @@ class GapCertificate(ShownAsLines):
     """How far an SVM is from the optimum.
 
     The primal is the objective of the given weights. No weights have an objective below the dual,
-    so the optimum is at most `gap` (a fraction of the primal) below that of the given weights.
+    so the optimum is at most `gap` (a fraction of the primal) below the primal.
 
     Attributes
     ----------
@@ -35,15 +35,15 @@ class GapCertificate(ShownAsLines):
     support_vectors : int
         The number of examples whose dual value is not zero.
     violation : float
-        How far the worst example is from what is demanded of it at the optimum: the largest slope
-        along which the dual could still be increased, as the weights see it.
+        How far the worst example is from meeting the optimality conditions: the largest slope along
+        which the dual could still increase, computed from the weights.
     margin : (float, float) or None
-        With C = inf: the smallest distance of an example from the plane, and a bound that no
-        separator can exceed. The first is 0 if no separator was found.
+        With C = inf: the smallest distance of an example from the plane, and an upper bound on the
+        margin of any separator. The first is 0 if no separator was found.
     parts : tuple of GapCertificate
-        One per class, if every class is a problem of its own.
+        One per class, if every class is a separate problem.
     alpha : array or None
-        The dual values from which all figures were computed. Model files do not keep them.
+        The dual values from which all figures were computed. Model files do not store them.
     """
 
     primal: float
@@ -57,7 +57,7 @@ class GapCertificate(ShownAsLines):
 
     @property
     def support(self) -> np.ndarray:
-        """The rows of the support vectors."""
+        """The row numbers of the support vectors."""
         if self.alpha is None:
             raise AttributeError("the dual values are not kept in model files; fit again")
         used = self.alpha != 0.0
@@ -79,7 +79,7 @@ class GapCertificate(ShownAsLines):
                 f"separates with margin {low:.9g}; none has more than {high:.9g}"
                 if low > 0.0
                 else f"no separator with a margin above {high:.3g} exists;"
-                " widemargin.certify decides whether there is one below"
+                " widemargin.certify decides whether there is one with a smaller margin"
             )
         lines += [f"class {c}: {str(part).splitlines()[0]}" for c, part in enumerate(self.parts)]
         return "\n".join(lines)
@@ -130,7 +130,7 @@ def together(parts: list[GapCertificate]) -> GapCertificate:
 
 
 class BinaryObjective(NamedTuple):
-    """A two-class problem as a certificate needs it: y in {-1, +1}, the cost C_i of every row."""
+    """A two-class problem to certify: y in {-1, +1}, and the cost C_i of every row."""
 
     rows: Rows
     y: np.ndarray
@@ -147,7 +147,7 @@ def relative(primal: float, dual: float) -> float:
 
 
 def weights_of(rows: Rows, amounts: np.ndarray) -> np.ndarray:
-    """Return sum_i amounts_i x_i in float64, the weight of the constant feature last."""
+    """Return sum_i amounts_i x_i in float64, with the weight of the constant feature last."""
     w = np.empty(rows.width + 1)
     amounts = np.ascontiguousarray(amounts, np.float64)
     rebuild: Any = rebuild_sparse if rows.is_sparse else rebuild_dense
@@ -156,7 +156,7 @@ def weights_of(rows: Rows, amounts: np.ndarray) -> np.ndarray:
 
 
 def scores_of(rows: Rows, w: np.ndarray) -> np.ndarray:
-    """Return w.x of every row, in float64."""
+    """Return w.x for every row, in float64."""
     out = np.empty(rows.n)
     score: Any = scores_sparse if rows.is_sparse else scores_dense
     score(*rows.stored, w, out)
@@ -164,7 +164,7 @@ def scores_of(rows: Rows, w: np.ndarray) -> np.ndarray:
 
 
 def longest_row(rows: Rows) -> float:
-    """Return the length of the longest row, the constant feature included."""
+    """Return the length of the longest row, including the constant feature."""
     matrix = rows.to_matrix()
     squares = matrix.multiply(matrix) if rows.is_sparse else np.square(matrix, dtype=np.float64)
     lengths = np.asarray(squares.sum(axis=1, dtype=np.float64))
@@ -176,8 +176,8 @@ def measure_binary(
 ) -> tuple[np.ndarray, float, GapCertificate]:
     """Recompute the weights, the free bias (or 0) and the certificate from dual values.
 
-    With infinite costs (the hard margin) the weights are scaled so that the smallest margin is 1,
-    if they separate.
+    With infinite costs (the hard margin), weights that separate the classes are scaled so that the
+    smallest margin is 1.
 
     Parameters
     ----------
@@ -186,8 +186,8 @@ def measure_binary(
     alpha : array
         The dual values.
     weights : array, optional
-        The weights to certify, if they are others than those that the dual values make. The costs
-        must be finite.
+        The weights to certify; by default those given by the dual values. If weights are given, the
+        costs must be finite.
     """
     made = weights_of(problem.rows, alpha * problem.y)
     w = made if weights is None else weights
@@ -202,12 +202,12 @@ def measure_classes(
     Parameters
     ----------
     problems : list of BinaryObjective
-        The problems, none of them with a free bias.
+        The problems, none with a free bias.
     alphas : array (problems, rows)
         Their dual values.
     weights : array (problems, features + 1)
-        The weights to certify, that of the constant feature last; None: those that the dual values
-        make.
+        The weights to certify, with that of the constant feature last; None for those given by the
+        dual values.
     """
     rows = problems[0].rows
     V = _combinations(rows, alphas * np.stack([each.y for each in problems]))
@@ -221,7 +221,7 @@ def measure_classes(
 
 
 def _combinations(rows: Rows, amounts: np.ndarray) -> np.ndarray:
-    """Return W = amounts X, the weight of the constant feature last, in float64."""
+    """Return W = amounts X in float64, with the weight of the constant feature last."""
     if rows.is_sparse:
         return np.stack([weights_of(rows, each) for each in amounts])
     W = np.zeros((len(amounts), rows.width + 1))
@@ -256,9 +256,10 @@ def _measured(
     w: np.ndarray,
     scores: np.ndarray,
 ) -> tuple[np.ndarray, float, GapCertificate]:
-    """Work out the certificate of weights w with these scores.
+    """Compute the certificate of weights w with these scores.
 
-    The dual values and the weights that they make bound the objective from below; w may be those.
+    The dual values and the weights `made` from them bound the objective from below; w may be the
+    same as `made`.
     """
     rows, y, costs, squared, free_bias = problem
     b = best_bias(scores, y, costs, squared) if free_bias else 0.0
@@ -313,7 +314,7 @@ def _measured(
 def measure_joint(
     rows: Rows, y: np.ndarray, costs: np.ndarray, alpha: np.ndarray
 ) -> tuple[np.ndarray, GapCertificate]:
-    """Recompute weights and certificate of all classes learned together (Crammer and Singer).
+    """Recompute the weights and certificate of all classes learned together (Crammer and Singer).
 
     Parameters
     ----------
@@ -346,7 +347,7 @@ def measure_joint(
 def best_bias(scores: np.ndarray, y: np.ndarray, costs: np.ndarray, squared: bool) -> float:
     """Return the b that minimises sum_i C_i loss(1 - y_i (s_i + b)), by bisection of its slope.
 
-    With infinite costs this is the middle between the two classes.
+    With infinite costs this is the midpoint between the two classes.
     """
     counted = costs > 0.0
     scores, signs, costs = scores[counted], y[counted].astype(np.float64), costs[counted]

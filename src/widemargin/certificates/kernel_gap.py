@@ -18,10 +18,10 @@ class LowRank:
     Attributes
     ----------
     landmarks, rank : int
-        The examples whose kernels span the space that was used, and its dimension.
+        The number of examples that span the subspace that was used, and its dimension.
     mean, worst : float
-        The squared distance in feature space of an example from that space, as a fraction of its
-        own squared length: over all examples together, and for the worst example.
+        The squared distance in feature space of an example from that subspace, as a fraction of
+        its squared length: over all examples together, and for the worst example.
     """
 
     landmarks: int
@@ -39,29 +39,29 @@ class KernelCertificate:
     Attributes
     ----------
     primal, dual : float
-        Both objectives. The primal is that of the deployed model, bias included; no machine has
-        an objective below the dual. With several problems, their sums.
+        Both objectives. The primal is that of the deployed model, bias included; no model has an
+        objective below the dual. With several problems, the sums over them.
     gap : float
         (primal - dual) / primal.
     violation : float
         The largest violation of the optimality conditions, as LIBSVM measures it.
     support_vectors, bounded : int
-        The number of examples whose dual value is not zero, and is at its upper bound.
+        The number of examples whose dual value is not zero, and of those at their upper bound.
     margin : float
         The distance in feature space from the plane at which the score is 1 or -1: 1 / |w|. With
-        several problems, the smallest. With C = inf the distance of the nearest example; 0 if no
+        several problems, the smallest. With C = inf, the distance of the nearest example; 0 if no
         separator was found.
     bound : float or None
-        With C = inf: no plane has a larger margin.
+        With C = inf: no plane has a larger margin than this.
     labels : tuple
-        The two classes; the second is None if it is the rest.
+        The two classes; the second is None if it stands for all the others.
     parts : tuple of KernelCertificate
         One per problem, if there are several.
     proved : bool
-        With C = inf: whether a few of the examples prove, by the exact arithmetic of `certify` on
+        With C = inf: whether a few of the examples prove, in the exact arithmetic of `certify` on
         their kernel values, that nothing separates them.
     low_rank : LowRank or None
-        Set if the machine was trained on an approximation of the kernel; the objectives are then
+        Set if the model was trained on an approximation of the kernel; the objectives are then
         those of the approximation.
     """
 
@@ -96,11 +96,11 @@ class KernelCertificate:
                 f"separates with margin {self.margin:.9g}; none has more than {self.bound:.9g}"
             )
         elif self.proved:
-            lines.append("no separator exists in feature space: some of the examples prove it")
+            lines.append("no separator exists in feature space, as some of the examples prove")
         else:
             lines.append(
                 f"no separator with a margin above {self.bound:.3g} exists in feature space;"
-                " widemargin.certify(X, y, kernel=..., bias=True) looks for one below"
+                " widemargin.certify(X, y, kernel=..., bias=True) also looks for smaller margins"
             )
         if self.low_rank is not None:
             lines.append(
@@ -170,10 +170,10 @@ def certificate_of(
     violation: float,
     labels: tuple[Any, ...] = (),
 ) -> KernelCertificate:
-    """Return the certificate of a machine that may make errors.
+    """Return the certificate of a soft-margin machine.
 
-    `length` is w.w in feature space, `total` the sum of the dual values, `loss` that of the errors,
-    each times its cost.
+    `length` is w.w in feature space, `total` the sum of the dual values, and `loss` the sum of the
+    errors, each times its cost.
     """
     primal, dual = 0.5 * length + loss, total - 0.5 * length
     margin = 1.0 / math.sqrt(length) if length > 0.0 else math.inf
@@ -191,17 +191,17 @@ def measure_machine(
     violation: float,
     longest: float,
 ) -> tuple[float, float, KernelCertificate]:
-    """Compute the certificate of dual values whose scores sum_j beta_j K_ij are known.
+    """Compute the certificate of dual values, given their scores sum_j beta_j K_ij.
 
-    With infinite costs (the hard margin) the machine is scaled so that the smallest margin is 1, if
-    it separates.
+    With infinite costs (the hard margin), a machine that separates the classes is scaled so that
+    the smallest margin is 1.
 
     Parameters
     ----------
     y, cost, beta, scores : arrays
-        Signs, costs, signed dual values, scores without the bias.
+        Signs, costs, signed dual values, and scores without the bias.
     b, violation, longest : float
-        The bias, the largest violation, the length of the longest example in feature space.
+        The bias, the largest violation, and the length of the longest example in feature space.
 
     Returns
     -------

@@ -1,9 +1,9 @@
-"""The verifier: it rechecks every claim of a certificate.
+"""The verifier, which rechecks every claim of a certificate.
 
-It shares no code with the solvers, and trusts nothing but the numbers that it is given. Floats are
-fractions whose denominators are powers of two, and every claim is an inequality between such
-fractions. Most are decided in floating point with a bound on the error; what is too close for that
-is computed exactly, in integers.
+It shares no code with the solvers and trusts only the numbers it is given. Floats are fractions
+whose denominators are powers of two, and every claim is an inequality between such fractions. Most
+are decided in floating point with a bound on the error; those too close to call are computed
+exactly, in integers.
 """
 
 from __future__ import annotations
@@ -33,19 +33,19 @@ class CertificateError(ValueError):
 #: Twice the unit of rounding of float64, which leaves slack for the rounding of the bounds
 #: themselves; and twice the smallest float, the error of a product that underflows.
 _EPS, _TINY = 2.0**-52, 2.0**-1073
-#: Values that are converted to float64 at a time (8 MB), so that no large copy is made.
+#: Number of values converted to float64 at a time (8 MB), which avoids a large copy.
 _VALUES_AT_ONCE = 1 << 20
 
 
 def check_certificate(certificate: Any, X: Any, y: Any) -> bool:
-    """Check every claim of a certificate; returns True, or raises an error."""
+    """Check every claim of a certificate; return True or raise CertificateError."""
     examples = _Examples.of(certificate, X, y)
     if certificate.verdict == SEPARABLE:
         _check_separator(certificate, examples)
     elif certificate.verdict == NOT_SEPARABLE:
         _check_combination(certificate, examples)
     elif certificate.verdict != UNDECIDED:
-        raise CertificateError(f"the verdict {certificate.verdict!r} is unknown")
+        raise CertificateError(f"unknown verdict {certificate.verdict!r}")
     free = certificate.constant != 0.0
     for bracket, evidence, extended in (
         (certificate.margin, certificate.margin_evidence, not free),
@@ -67,7 +67,7 @@ class _Examples(NamedTuple):
 
     @classmethod
     def of(cls, certificate: Any, X: Any, y: Any) -> _Examples:
-        """Check that X and y are what the certificate is about."""
+        """Check that X and y fit the certificate."""
         if hasattr(X, "tocsr"):
             matrix = X.tocsr()
             if not matrix.has_canonical_format:
@@ -79,7 +79,7 @@ class _Examples(NamedTuple):
         if matrix.ndim != 2 or matrix.shape != (certificate.n, certificate.width):
             raise CertificateError(
                 f"the certificate is about {certificate.n} rows of {certificate.width} values,"
-                f" but X has the shape {matrix.shape}"
+                f" but X has shape {matrix.shape}"
             )
         require_exact(values)
         y = np.asarray(y)
@@ -87,13 +87,14 @@ class _Examples(NamedTuple):
         positive, negative = y == classes[-1], y == classes[0]
         if y.shape != (certificate.n,) or not np.all(positive | negative):
             raise CertificateError(
-                f"the certificate is only about the labels {classes.tolist()}; y has others"
+                f"y must hold {certificate.n} labels from {classes.tolist()}, which the certificate"
+                " is about"
             )
         return cls(matrix, np.where(positive, 1, -1), certificate.constant, certificate.gram)
 
     @property
     def longest(self) -> int:
-        """The largest number of values that a row stores."""
+        """The largest number of values stored in a row."""
         if hasattr(self.matrix, "indptr"):
             return int(np.max(np.diff(self.matrix.indptr), initial=0))
         return self.matrix.shape[1]
@@ -138,7 +139,7 @@ def require_exact(values: np.ndarray) -> None:
     if values.dtype.kind not in "fiub" or values.dtype.itemsize > 8:
         raise DataError(f"X must hold real numbers of at most 64 bits, found {values.dtype}")
     if values.dtype.kind == "f":
-        # A finite sum means that all are finite; otherwise look at each, as a sum may overflow.
+        # A finite sum means that all are finite; otherwise check each, as the sum may overflow.
         with np.errstate(over="ignore", invalid="ignore"):
             fine = np.isfinite(np.sum(values)) or np.all(np.isfinite(values))
         if not fine:
@@ -150,7 +151,7 @@ def require_exact(values: np.ndarray) -> None:
 
 
 def _check_separator(certificate: Any, examples: _Examples) -> None:
-    """Check that all examples are strictly on their sides, and as far away as was asked for."""
+    """Check that all examples are strictly on their side and at least the requested margin away."""
     w = certificate.w
     least = 0.0 if certificate.asked is None else certificate.asked
     if w is None or w.shape != (examples.matrix.shape[1],):
@@ -190,12 +191,13 @@ def _check_distances(
             held = least <= 0.0 or exact**2 >= Fraction(least) ** 2 * square
         if not held:
             raise CertificateError(
-                f"example {i} has the score {float(exact):.3g}: nearer than {least:.6g}"
+                f"example {i}, with score {float(exact):.3g}, is closer to the hyperplane than"
+                f" {least:.6g}"
             )
 
 
 def _check_combination(certificate: Any, examples: _Examples) -> None:
-    """Check convex weights with which the hulls meet, or come closer than was asked for."""
+    """Check convex weights that prove the hulls meet, or come closer than the requested margin."""
     which, shares = np.asarray(certificate.examples), certificate.shares
     _check_members(which, len(shares), examples)
     common = math.lcm(*(share.denominator for share in shares))
@@ -211,18 +213,18 @@ def _check_combination(certificate: Any, examples: _Examples) -> None:
         return
     if examples.constant and sum(signed):
         raise CertificateError("the two classes do not have the same weight")
-    # With a bias each class has weight 1/2: what is left is half the distance of the hulls.
+    # With a bias each class has weight 1/2, so the sum is half the distance between the hulls.
     if examples.gram:
         square = _quadratic(which, np.array(signed, object), examples) / Fraction(common) ** 2
     else:
         unit = Fraction(2) ** exponent / common
         square = Fraction(sum(value * value for value in total)) * unit**2
     if square >= Fraction(certificate.asked) ** 2:
-        raise CertificateError("the hulls are not closer than the margin asked for")
+        raise CertificateError("the hulls are not closer than the requested margin")
 
 
 def _check_members(which: np.ndarray, shares: int, examples: _Examples) -> None:
-    """Check that a combination names distinct examples, one weight for each."""
+    """Check that a combination names distinct examples and has one weight for each."""
     n = len(examples.signs)
     if not len(which) or len(which) != shares or len(set(which.tolist())) != len(which):
         raise CertificateError(
@@ -233,7 +235,7 @@ def _check_members(which: np.ndarray, shares: int, examples: _Examples) -> None:
 
 
 def _check_bracket(bracket: Any, evidence: Any, examples: _Examples, extended: bool) -> None:
-    """Check that the hyperplane reaches the lower end and the combination caps the upper end."""
+    """Check that the hyperplane attains the lower end and the combination proves the upper end."""
     one_class = len(set(examples.signs.tolist())) < 2
     if one_class and not extended:
         return  # the margin is unbounded
@@ -258,12 +260,12 @@ def _check_bracket(bracket: Any, evidence: Any, examples: _Examples, extended: b
         square = _square_of_combination(which, shares, examples, extended)
         if square > Fraction(bracket.high) ** 2:
             raise CertificateError(
-                f"the combination is {math.sqrt(square):.6g} long, not {bracket.high:.6g}"
+                f"the combination has length {math.sqrt(square):.6g}, more than {bracket.high:.6g}"
             )
 
 
 def _normalised(shares: np.ndarray, signs: np.ndarray, extended: bool) -> list[Fraction]:
-    """Return signed weights that add up to 1, or (free bias) to 1/2 in each class."""
+    """Return signed weights that add up to 1 or, with a free bias, to 1/2 in each class."""
     exact = [Fraction(share) for share in shares.tolist()]
     if extended:
         total = dict.fromkeys((1, -1), sum(exact, Fraction(0)))
@@ -280,7 +282,7 @@ def _normalised(shares: np.ndarray, signs: np.ndarray, extended: bool) -> list[F
 def _short_in_floats(
     which: np.ndarray, shares: np.ndarray, high: float, examples: _Examples, extended: bool
 ) -> bool:
-    """Whether floating point suffices to show that the combination is at most `high` long."""
+    """Whether floating point suffices to show that the combination's length is at most `high`."""
     if examples.gram:
         return False
     signs = examples.signs[which]

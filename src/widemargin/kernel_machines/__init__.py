@@ -1,1 +1,1 @@
-"""Learners that see examples through a kernel: perceptrons and SVMs."""
+"""Kernel perceptrons and kernel SVMs."""

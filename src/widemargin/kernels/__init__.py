@@ -5,7 +5,7 @@
     K = block(kernel, points, points.take(which))               K[i, j] = K(x_i, z_j)
     d = diagonal(kernel, points)                                d[i] = K(x_i, x_i)
 
-`kernel` defines a Kernel and makes one from the user's parameters; `points` holds examples in the
-form that kernels read; `blocks` computes values; `strings` is a kernel on strings; `check` tests
+`kernel` defines `Kernel` and makes one from the user's parameters; `points` holds examples in the
+form that kernels read; `blocks` computes values; `strings` has a kernel on strings; `check` tests
 whether a kernel is legal.
 """

@@ -23,7 +23,7 @@ from widemargin.threads import run_all, split
 
 #: Very sparse rows are multiplied with this many bytes of dense columns at a time.
 _PIECE_BYTES = 1 << 25
-#: A block is shared between threads if it has at least this many values.
+#: The work on a block is divided between threads if it has at least this many values.
 _SHARED = 1 << 18
 
 
@@ -38,12 +38,12 @@ def block(
         What to compute.
     A, B : Points
         The examples. For "precomputed" the values are read from A, in the columns B.index; if A
-        holds none (a support whose values were not kept), from B in the columns A.index.
+        holds none (a support whose values were not stored), from B in the columns A.index.
     out : array of shape (A.n, B.n), optional
-        Where to write. Reuse it, because fresh memory is slow, and make it contiguous: the front
-        of a flat array is faster than the corner of a matrix.
+        Where to write the values. Reuse it, because fresh memory is slow, and make it contiguous:
+        the front of a flat array is faster than the corner of a matrix.
     threads : int
-        Threads for the work after the products (BLAS has threads of its own).
+        Threads for the work after the products (BLAS uses its own threads).
 
     Returns
     -------
@@ -66,7 +66,7 @@ def block(
 
 
 def are_bits(A: Points, B: Points) -> bool:
-    """Whether all vectors have the same one value that is not zero."""
+    """Whether all nonzero values of all vectors are the same number."""
     return (
         A.bits is not None
         and B.bits is not None
@@ -88,10 +88,10 @@ def write_near(
     slots: np.ndarray,
     columns: slice = slice(None),
 ) -> None:
-    """Write out[slots[k], j] = K(a, b_j) for a = A[which[k]], on this thread alone.
+    """Write out[slots[k], j] = K(a, b_j) for a = A[which[k]], on this thread only.
 
-    Only the given columns are written, which must begin with a panel. The time per row is the same
-    for few rows as for many, whereas BLAS is fast only for many.
+    Only the given columns are written; they must start at a panel boundary. The time per row does
+    not depend on the number of rows, whereas BLAS is fast only for many.
     """
     first, last, _ = columns.indices(B.n)
     rows, to = which.astype(np.uint64), slots.astype(np.uint64)
@@ -108,7 +108,7 @@ def write_near(
 
 
 def add_near(kernel: Kernel, A: Points, B: Points, weights: np.ndarray, S: np.ndarray) -> None:
-    """Add the sums of weights[c, i] K(a_i, b_j) to S[c, j], on this thread alone."""
+    """Add the sums of weights[c, i] K(a_i, b_j) to S[c, j], on this thread only."""
     p, q, weights = frozen(A.squares), frozen(B.squares), frozen(weights)
     if are_bits(A, B):
         assert A.bits is not None
@@ -136,7 +136,7 @@ def products(A: Points, B: Points, out: np.ndarray) -> None:
     if a is not None and b is not None:
         np.matmul(a, b.T, out=out, casting="same_kind")
         return
-    if a is None and b is None and A.n < B.n:  # the shorter side is the one to unpack
+    if a is None and b is None and A.n < B.n:  # unpack the shorter side
         out.T[:] = _sparse_products(B, A)
     elif a is None:
         out[:] = _sparse_products(A, B)
@@ -162,7 +162,7 @@ def diagonal(kernel: Kernel, A: Points) -> np.ndarray:
 
 
 def check_values(K: np.ndarray, A: Points, B: Points) -> None:
-    """Raise an error that names the first pair of examples whose value is not finite."""
+    """Raise an error naming the first pair of examples whose kernel value is not finite."""
     bad = ~np.isfinite(K)
     if bad.any():
         i, j = divmod(int(np.argmax(bad)), K.shape[1])
@@ -173,7 +173,7 @@ def check_values(K: np.ndarray, A: Points, B: Points) -> None:
 
 
 def _spread(work: Any, n: int, K: np.ndarray, threads: int) -> None:
-    """Share the rows of a large block between threads."""
+    """Divide the rows of a large block between threads."""
     parts = split(n, threads, least=1) if K.size >= _SHARED else [slice(0, n)]
     run_all(work, parts, threads)
 
@@ -252,7 +252,7 @@ def _dense(rows: Any) -> np.ndarray:
 
 
 def _sparse_products(A: Points, B: Points) -> np.ndarray:
-    """Products of very sparse rows with any other rows, a few of the latter at a time."""
+    """Products of very sparse rows with any other rows, a few of the others at a time."""
     assert A.rows is not None
     assert B.rows is not None
     left = A.rows.to_matrix()

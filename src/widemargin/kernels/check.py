@@ -1,4 +1,4 @@
-"""Whether a kernel is legal: its Gram matrices are symmetric and positive semi-definite."""
+"""Test whether a kernel is legal: its Gram matrices are symmetric and positive semi-definite."""
 
 from __future__ import annotations
 
@@ -14,24 +14,25 @@ from widemargin.kernels.kernel import KERNEL_PARAMETERS, Kernel, make_kernel, us
 from widemargin.kernels.points import Points, len_of, points_of
 from widemargin.parameters import refuse_unknown, refuse_unused
 
-#: Relative size below which a number is taken for a rounding error, by type.
+#: Relative size below which a number is treated as a rounding error, by type.
 _ROUNDING = {np.dtype(np.float64): 1e-9, np.dtype(np.float32): 1e-4}
 
 
 @dataclass(frozen=True)
 class KernelCheck:
-    """What the Gram matrix of a sample says about a kernel.
+    """What the Gram matrix of a sample shows about a kernel.
 
     Attributes
     ----------
     n : int
-        Examples in the sample.
+        The number of examples in the sample.
     asymmetry : float
         The largest difference between K(x, z) and K(z, x).
     smallest, largest : float
-        Eigenvalues of the Gram matrix.
+        The extreme eigenvalues of the Gram matrix.
     legal : bool
-        Whether no violation was found. A sample can refute a kernel; it cannot prove one.
+        Whether no violation was found. A sample can show that a function is not a kernel, but not
+        that it is one.
     """
 
     n: int
@@ -55,16 +56,16 @@ def check_kernel(kernel: Any, X: Any, *, sample: int = 300, seed: int = 0, **par
     """Test whether a kernel is legal (L27), on a sample of examples.
 
     A kernel is legal if every Gram matrix K[i, j] = K(x_i, x_j) is symmetric and positive
-    semi-definite: then it is an inner product in some feature space.
+    semi-definite; it is then an inner product in some feature space.
 
     Parameters
     ----------
     kernel : str or callable
         See `make_kernel`, which also takes the other parameters.
     X : array, sparse matrix, or a list of objects for a function
-        The examples; the square Gram matrix for "precomputed".
+        The examples, or for "precomputed" the square Gram matrix.
     sample : int
-        Look at no more than this many examples, drawn at random.
+        Check at most this many examples, drawn at random.
 
     Returns
     -------
@@ -114,8 +115,8 @@ def check_gram(points: Points) -> None:
     said = _examine(found.toarray() if points.rows.is_sparse else found)
     if not said.legal:
         raise DataError(
-            "a precomputed matrix must be positive semi-definite, found the eigenvalue"
-            f" {said.smallest:.4g} beside {said.largest:.4g}: it is not the Gram matrix of a kernel"
+            f"a precomputed matrix must be positive semi-definite: its eigenvalues range from"
+            f" {said.smallest:.4g} to {said.largest:.4g}, so it is not the Gram matrix of a kernel"
         )
 
 

@@ -1,4 +1,4 @@
-"""The whole matrix of kernel values, for as many examples as fit in memory."""
+"""The full matrix of kernel values, for as many examples as fit in memory."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from widemargin.kernels.kernel import KERNEL_PARAMETERS, make_kernel, uses_of_ke
 from widemargin.kernels.points import points_of
 from widemargin.parameters import refuse_unknown, refuse_unused
 
-#: A larger matrix is refused.
+#: The largest matrix that is computed, in bytes.
 _MOST_BYTES = 1 << 31
 
 

@@ -22,9 +22,9 @@ from widemargin.parameters import (
     used_with,
 )
 
-#: The kernels that are known by name.
+#: The kernels with names.
 KERNELS = ("linear", "poly", "rbf", "laplace", "laplacian", "ngrams", "precomputed")
-#: Kernels of distances, which may be given sigma instead of gamma.
+#: Kernels of distances, which accept sigma instead of gamma.
 _DISTANCES = ("rbf", "laplace", "laplacian")
 
 
@@ -49,7 +49,7 @@ class Kernel:
     gamma, coef0 : float
         As in the formulas.
     function : callable or None
-        The user's function, or the kernel on strings. If it has a method `block(A, B)`, which
+        The user's function, or the kernel on strings. If it has a method `block(A, B)` that
         returns the matrix of values for two lists of objects, many values are computed at once.
     called : str
         The name of the function, which is all that a file stores of it.
@@ -78,7 +78,7 @@ class Kernel:
         return self.name == "precomputed"
 
     def to_dict(self) -> dict[str, Any]:
-        """The kernel for JSON. Only the name of a user's function is kept."""
+        """The kernel for JSON. Of a user's function, only the name is stored."""
         plain = {"name": self.name, "degree": self.degree}
         plain |= {"gamma": self.gamma, "coef0": self.coef0, "called": self.called}
         if isinstance(self.function, NGrams):
@@ -105,7 +105,7 @@ class Kernel:
         return "x.z" if self.name == "linear" else self.name
 
 
-#: The kernels with which these numbers have an effect.
+#: The kernels that use each parameter.
 _USED_BY = {
     "degree": ("poly",),
     "gamma": ("poly", *_DISTANCES),
@@ -115,7 +115,7 @@ _USED_BY = {
 
 
 def uses_of_kernel(kernel: str | Callable[[Any, Any], float] | Kernel) -> dict[str, Use]:
-    """Which numbers have an effect with a kernel; a function or a finished kernel takes none."""
+    """Which parameters a kernel uses; a function or a ready-made `Kernel` uses none."""
     uses = {name: used_with("kernel", kernel, *known) for name, known in _USED_BY.items()}
     if isinstance(kernel, str):
         return uses
@@ -123,7 +123,7 @@ def uses_of_kernel(kernel: str | Callable[[Any, Any], float] | Kernel) -> dict[s
     return {name: use._replace(now=now) for name, use in uses.items()}
 
 
-#: What `make_kernel` takes besides the kernel, from users.
+#: The parameters of `make_kernel` that users may set, besides the kernel.
 KERNEL_PARAMETERS = ("degree", "gamma", "coef0", "sigma")
 
 
@@ -142,24 +142,24 @@ def make_kernel(
     ----------
     kernel : str, callable or Kernel
         "linear", "poly", "rbf", "laplace" (Euclidean distance), "laplacian" (sum of absolute
-        differences, as scikit-learn has it), "ngrams" (on strings), "precomputed", or a function
-        of two examples: vectors, or any objects.
+        differences, as in scikit-learn), "ngrams" (on strings), "precomputed", or a function of
+        two examples, which may be vectors or any other objects.
     degree : int
         The power of "poly".
     gamma : float, "scale", "auto" or None
         The factor in the formulas of `Kernel`. "scale" is 1 / (features x variance of all values),
-        "auto" is 1 / features; both need `rows`. None is 1 for "poly" and "scale" for distances.
+        "auto" is 1 / features; both need `rows`. None means 1 for "poly" and "scale" for distances.
     coef0 : float
         The constant that "poly" adds before taking the power.
     sigma : float, optional
-        Instead of gamma, for the kernels of distances: gamma = 1 / (2 sigma^2).
+        Replaces gamma for the kernels of distances: gamma = 1 / (2 sigma^2).
     rows : Rows, optional
-        The examples that "scale" and "auto" look at.
+        The examples from which "scale" and "auto" are computed.
 
     Raises
     ------
     ValueError
-        If the kernel is unknown, or a parameter does not give a legal kernel.
+        If the kernel is unknown, or a parameter makes it illegal.
 
     Examples
     --------
@@ -188,12 +188,12 @@ def make_kernel(
     if kernel != "poly":
         return Kernel(kernel, gamma=factor)
     check_whole("degree", degree, least=1)
-    check_not_negative("coef0", coef0)  # with a negative one it is not a kernel
+    check_not_negative("coef0", coef0)  # if negative, the function is not a kernel
     return Kernel("poly", int(degree), factor, float(coef0))
 
 
 def _gamma_of_sigma(gamma: float | str | None, sigma: float) -> float:
-    """Turn sigma into gamma; an error if gamma was given too."""
+    """Turn sigma into gamma; raise an error if gamma was given too."""
     if gamma is not None:
         raise ValueError("give sigma or gamma, not both: gamma = 1 / (2 sigma^2)")
     check_positive("sigma", sigma)
@@ -210,7 +210,7 @@ def _number_of_gamma(gamma: float | str, rows: Rows | None) -> float:
         return float(gamma)
     check_choice("gamma", gamma, ("scale", "auto"), other="a positive number")
     if rows is None:
-        raise ValueError(f"gamma={gamma!r} needs vectors to look at; give a number")
+        raise ValueError(f"gamma={gamma!r} needs vectors to compute it from; give a number")
     if gamma == "auto":
         return 1.0 / max(1, rows.width)
     rows.check_finite()
@@ -218,8 +218,8 @@ def _number_of_gamma(gamma: float | str, rows: Rows | None) -> float:
     found = 1.0 / (rows.width * spread) if spread > 0.0 else 1.0
     if not 0.0 < found < math.inf:
         raise DataError(
-            f"gamma='scale' is 1 / (features x variance), and the variance {spread:.3g} leaves no"
-            " finite number; scale the features"
+            f"gamma='scale' is 1 / (features x variance), which is not finite for a variance of"
+            f" {spread:.3g}; scale the features"
         )
     return found
 

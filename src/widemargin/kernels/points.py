@@ -19,22 +19,22 @@ from widemargin.loops.lowlevel.panel_products import PANEL, suits_this_processor
 from widemargin.loops.storage import squared_norms
 from widemargin.markup.brief import brief_repr
 
-#: Sparse rows are multiplied as dense ones if at least one value in this many is not zero ...
+#: Sparse rows are multiplied as dense ones if at least one value in this many is nonzero ...
 _DENSE_ENOUGH = 32
-#: ... and the dense ones take no more bytes than this.
+#: ... and the dense copy takes no more bytes than this.
 _DENSE_BYTES = 1 << 29
 #: Use float64 if rounding would change the exponent by more than this.
 _ROUNDING = 1e-4
-#: Columns that are zero in all vectors are left out if they are at least one in this many ...
+#: Columns that are zero in all vectors are left out if they make up at least one in this many ...
 _IDLE = 32
-#: ... which copies this many rows at a time.
+#: ... and rows are then copied this many at a time.
 _PIECE = 256
-#: Other forms of the vectors, which are cached.
+#: Cached other forms of the vectors.
 _FORMS = ("dense", "narrow", "packed", "bits")
 
 
 class Bits(NamedTuple):
-    """Vectors whose values are 0 or the same number, as bits: by vector, and by word."""
+    """Vectors whose values are 0 or one common number, as bits: by vector, and by word."""
 
     rows: np.ndarray
     words: np.ndarray
@@ -48,13 +48,13 @@ class Points:
     Attributes
     ----------
     n : int
-        How many.
+        The number of examples.
     rows : Rows or None
         The vectors, without bias; or the rows of a precomputed matrix.
     objects : list or None
         Examples that are not vectors.
     index : array of int64
-        Their positions among the examples they were taken from: columns of a precomputed matrix.
+        Positions in the set from which these examples were taken: columns of a precomputed matrix.
     """
 
     n: int
@@ -70,9 +70,10 @@ class Points:
         return np.dtype(np.float64) if self.rows is None else self.rows.dtype
 
     def without_values(self) -> Points:
-        """The same rows of a precomputed matrix by their numbers alone.
+        """The same rows of a precomputed matrix, as row numbers only.
 
-        A model keeps no more of its support: `block` then reads the values of new examples.
+        A model stores no more than this of its support: `block` then reads the values of new
+        examples.
         """
         empty = Rows.of(np.empty((self.n, 0), self.dtype), bias=0.0)
         return Points(self.n, empty, None, self.index)
@@ -87,7 +88,7 @@ class Points:
 
     @property
     def is_dense(self) -> bool:
-        """Whether the vectors are multiplied as dense ones."""
+        """Whether products use a dense copy of the vectors."""
         if self.rows is None or not self.rows.is_sparse:
             return self.rows is not None
         cells = self.rows.n * self.rows.width
@@ -104,14 +105,14 @@ class Points:
 
     @cached_property
     def used(self) -> np.ndarray | None:
-        """The columns where some vector is not zero, if leaving out the others is worth it."""
+        """The columns where some vector is nonzero, if leaving out the others is worthwhile."""
         if self.rows is None or not self.is_dense:
             return None
         stored, width = self.rows.stored, self.rows.width
         if self.rows.is_sparse:
             some = np.zeros(width, np.bool_)
             some[stored.indices[: stored.starts[-1]]] = True
-        else:  # testing bits is faster than comparing numbers; -0.0 counts as not zero
+        else:  # testing bits is faster than comparing numbers; -0.0 counts as nonzero
             some = np.bitwise_or.reduce(stored.values.view(f"u{self.dtype.itemsize}"), axis=0) != 0
         found = np.flatnonzero(some)
         return frozen(found) if 0 < len(found) <= width - width / _IDLE else None
@@ -122,10 +123,10 @@ class Points:
         return self if self.used is None else self.keep(self.used, slice(None))
 
     def keep(self, columns: np.ndarray, which: np.ndarray | slice) -> Points:
-        """Some of the vectors with some of their columns, as dense ones.
+        """Some columns of some vectors, as dense vectors.
 
-        Their products with vectors that are zero in the other columns stay what they are, and so
-        do their squared lengths: those of all columns.
+        Products with vectors that are zero in the other columns do not change, and the squared
+        lengths remain those over all columns.
         """
         assert self.rows is not None
         matrix, index = self.rows.to_matrix(), self.index[which]
@@ -145,14 +146,14 @@ class Points:
 
     @property
     def packs(self) -> bool:
-        """Whether compiled products of these vectors are worth it; elsewhere BLAS does better."""
+        """Whether compiled products of these vectors are faster than BLAS."""
         if self.dtype != np.float32 or self.dense is None:
             return False
         return self.dense.shape[1] <= LONGEST and suits_this_processor()
 
     @cached_property
     def packed(self) -> np.ndarray:
-        """The vectors in panels, as the compiled products need them; laid out once."""
+        """The vectors in panels, as the compiled products need them; computed once."""
         assert self.dense is not None
         panels = np.empty((-(-self.n // PANEL), self.dense.shape[1], PANEL), np.float32)
         pack(self.dense, panels)
@@ -160,7 +161,7 @@ class Points:
 
     @cached_property
     def bits(self) -> Bits | None:
-        """The vectors as bits if they have but one value that is not zero; found out once."""
+        """The vectors as bits if all their nonzero values are the same; computed once."""
         if self.dense is None:
             return None
         rows = np.zeros((self.n, -(-self.dense.shape[1] // WORD)), np.uint32)
@@ -170,11 +171,11 @@ class Points:
         return Bits(frozen(rows), frozen(np.ascontiguousarray(rows.T)), value)
 
     def __getstate__(self) -> dict[str, Any]:
-        # Other forms of the same vectors are made again when needed.
+        # Other forms of the same vectors are recomputed when needed.
         return {name: x for name, x in vars(self).items() if name not in _FORMS}
 
     def prepare(self, kernel: Kernel) -> None:
-        """Compute what the kernel needs of every point; parts taken later share it."""
+        """Compute what the kernel needs from every point; subsets taken later share it."""
         if self.rows is not None and not kernel.is_precomputed:
             vars(self).update(dense=self.dense)
             if kernel.name in ("rbf", "laplace"):
@@ -191,7 +192,7 @@ class Points:
         elif self.rows is not None:
             rows = self.rows.take(places)
         taken = Points(len(places), rows, objects, self.index[places])
-        # Pass on what has been computed already.
+        # Pass on what has already been computed.
         for name in {"squares", "dense"} & vars(self).keys():
             known = vars(self)[name]
             if name == "squares" or (rows is not None and rows.is_sparse):
@@ -202,8 +203,8 @@ class Points:
 def points_of(kernel: Kernel, X: Any, index: np.ndarray | None = None) -> Points:
     """Examples in the form that the kernel reads.
 
-    Float32 stays float32 as long as it is accurate enough: Euclidean distances are computed from
-    products, and rows far from the origin lose the digits that their distances need.
+    Float32 values are kept where they are accurate enough. They are not where rows are far from the
+    origin: Euclidean distances are computed from products, which then lose too many digits.
 
     Parameters
     ----------
@@ -227,14 +228,14 @@ def points_of(kernel: Kernel, X: Any, index: np.ndarray | None = None) -> Points
 
 
 def len_of(X: Any) -> int:
-    """How many examples there are."""
+    """The number of examples."""
     if isinstance(X, Rows):
         return X.n
     return int(X.shape[0]) if hasattr(X, "shape") else len(X)
 
 
 def _needs_double(kernel: Kernel, points: Points) -> bool:
-    """Whether float32 would lose the distances."""
+    """Whether float32 is too imprecise for the distances."""
     if kernel.name == "laplace":  # the root of a small difference of large squares
         return True
     if kernel.name != "rbf":

@@ -1,4 +1,4 @@
-"""A kernel on strings: how many short pieces two of them share."""
+"""A kernel on strings, which counts the short substrings that two strings share."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from widemargin.errors import DataError
 
 @dataclass(frozen=True)
 class NGrams:
-    """The spectrum kernel: count the pieces of n characters that two strings share.
+    """The spectrum kernel, which counts the n-grams of characters that two strings share.
 
-        K(s, t) = sum over pieces p of  (times p is in s) (times p is in t)
+        K(s, t) = sum over n-grams p of  (times p is in s) (times p is in t)
 
     Parameters
     ----------
     n : int
-        How long the pieces are.
+        The number of characters in an n-gram.
     normalize : bool
-        Divide by the lengths in feature space, so that K(s, s) = 1 (0 for a string without pieces).
+        Divide by the lengths in feature space, so that K(s, s) = 1 (0 for strings without n-grams).
 
     Examples
     --------
@@ -51,7 +51,7 @@ class NGrams:
         return (first @ second.T).toarray()
 
     def _counts(self, strings: Sequence[str], columns: dict[str, int]) -> Any:
-        """A sparse matrix of counts; new pieces get new columns."""
+        """A sparse matrix of counts; new n-grams get new columns."""
         import scipy.sparse
 
         values, indices, ends = [], [], [0]

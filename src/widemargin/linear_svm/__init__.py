@@ -1,1 +1,1 @@
-"""Linear SVMs: dual coordinate descent, and what helps it where it creeps."""
+"""Linear SVMs: dual coordinate descent, and faster methods where it is slow."""

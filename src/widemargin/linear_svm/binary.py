@@ -1,4 +1,4 @@
-"""Solve one two-class SVM: steps of a dual ascent until the duality gap is small enough."""
+"""Solve one two-class SVM by dual ascent until the duality gap is small enough."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from widemargin.linear_svm.problem import BinarySVM, SolverReport, StopSignal
 
 @dataclass
 class Solution:
-    """The weights (that of the bias last), the dual values, and their certificate."""
+    """The weights (with the bias last), the dual values, and their certificate."""
 
     w: np.ndarray
     alpha: np.ndarray
@@ -25,8 +25,9 @@ class Solution:
     reached: bool
 
 
-#: With a hard margin the search ends when every separator has a margin below this fraction of the
-#: largest value. Chosen by hand, well above the rounding of float64: `certify` decides such cases.
+#: With a hard margin the search ends once any separator must have a margin below this fraction of
+#: the largest value. Chosen by hand, well above the rounding of float64; `certify` decides such
+#: cases.
 _SMALLEST_MARGIN = 1e-7
 
 Solver = Generator[SolverReport, None, Solution]
@@ -39,7 +40,7 @@ def solve(
     start: np.ndarray | None = None,
     own: np.ndarray | None = None,
 ) -> Solver:
-    """Solve a problem slice by slice; a deadline leaves what was found, with its true gap.
+    """Solve a problem slice by slice; at a deadline, return the best so far with its true gap.
 
         repeat:
             one pass of dual coordinate descent over the active examples
@@ -50,15 +51,15 @@ def solve(
     Parameters
     ----------
     problem : BinarySVM
-        What to solve.
+        The problem.
     rng : numpy Generator
-        The source of the random orders of the passes.
+        Draws the random orders of the passes.
     signal : StopSignal
-        Looked at after every slice.
+        Checked after every slice.
     start : array, optional
-        Dual values to begin with, within their bounds.
+        Dual values to start from, within their bounds.
     own : array, optional
-        Weights that may be better than those which the dual values make.
+        Weights that may be better than those computed from the dual values.
     """
     ascent, policy = DualAscent(problem, rng, start, own), StepPolicy(problem)
     seems_solved = False
@@ -68,7 +69,7 @@ def solve(
         last = signal.stop or ascent.stuck or ascent.epochs >= problem.epochs
         if last or seems_solved or ascent.should_measure():
             w, b, found = ascent.measure()
-            # With a hard margin the latest bound on it is the best, whatever the gap.
+            # With a hard margin the latest bound on the margin is the best, whatever the gap.
             if last and math.isfinite(problem.C) and ascent.best is not None:
                 w, b, found = ascent.best
             reached = found.gap <= problem.tol
@@ -83,7 +84,7 @@ def solve(
 
 
 def _is_hopeless(found: GapCertificate, rows: Rows) -> bool:
-    """Whether no separator can have a margin worth looking for."""
+    """Whether no separator can have a useful margin."""
     if found.margin is None or found.separates:
         return False
     values = rows.stored.values
@@ -92,10 +93,10 @@ def _is_hopeless(found: GapCertificate, rows: Rows) -> bool:
 
 
 def rescale_start(problem: BinarySVM, alpha: np.ndarray) -> np.ndarray:
-    """Make dual values of the same problem with another C a start for this one.
+    """Turn dual values of the same problem with another C into a start for this one.
 
-    They are multiplied by the factor that makes the dual largest, or by the largest one that keeps
-    them within their bounds.
+    They are multiplied by the factor that maximises the dual, or by the largest one that keeps them
+    within their bounds.
     """
     costs = problem.costs
     used = (alpha > 0.0) & (costs > 0.0)

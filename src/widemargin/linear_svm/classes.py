@@ -1,4 +1,4 @@
-"""Solve the SVMs of all classes against the rest: Newton steps together, then each to its end."""
+"""Solve the SVMs of all classes against the rest: shared Newton steps, then each class alone."""
 
 from __future__ import annotations
 
@@ -19,31 +19,31 @@ from widemargin.loops.storage import Sparse
 from widemargin.loops.svm.classes import count_values, gather_values
 from widemargin.threads import run_all
 
-#: Newton steps for all classes together are for at most this many features, for at least this many
-#: examples per feature, and while what is kept for all classes takes at most this many bytes.
-#: Chosen by hand; every fit ends with a measured gap, so only the time depends on them.
+#: Newton steps for all classes together are used with at most this many features, at least this
+#: many examples per feature, and at most this many bytes of stored data for all classes. Chosen by
+#: hand; every fit ends with a measured gap, so they affect only the time.
 _MOST_FEATURES, _ROWS_PER_FEATURE, _ROOM = 1500, 2, 1 << 30
 #: A single problem has nothing to share, but with at least this many features its matrices are
 #: better multiplied in one piece.
 _WIDE_FOR_ONE = 200
-#: About how many numbers of 8 bytes they keep for every example and class.
+#: About how many 8-byte numbers they store per example and class.
 _NUMBERS = 6
 #: Coordinate descent needs few passes where C times the mean squared length of a row is below
-#: this: every example changes little. (MNIST's images, with values up to 1, have a squared length
-#: of about 100.)
+#: this, because no example changes much. (MNIST's images, with values up to 1, have a squared
+#: length of about 100.)
 _EASY = 3.0
-#: Where C times the mean squared length is above this, the problem is first solved for a smaller C,
-#: roughly (to this relative gap), and then for one that is this many times larger, and so on.
+#: Where C times the mean squared length is above this, the problem is first solved roughly (to this
+#: relative gap) for a smaller C, then for one that is this many times larger, and so on.
 _HARD, _ROUGH, _STRIDE = 1e4, 0.1, 30.0
-#: There are at most this many such stages: features of a huge scale are not the fault of C. With
-#: this many rows per feature there are none: the weights are determined well enough from the start.
+#: There are at most this many such stages, because C is not to blame for features of a huge scale.
+#: With this many rows per feature there are none: the weights are well determined from the start.
 _MOST_STAGES, _DETERMINED = 6, 200
-#: Values whose squares are added up at once, in float64: 8 MB.
+#: Number of values whose squares are summed at once, in float64: 8 MB.
 _VALUES_AT_ONCE = 1 << 20
-#: Sparse rows are taken as a matrix if at least this fraction of it is not zero. Passes over a
-#: matrix with fewer values than that, and with at least so many features, read only those.
+#: Sparse rows are converted to a dense matrix if at least this fraction of it is nonzero. Passes
+#: over a matrix with fewer nonzero values, and at least this many features, read only those.
 _DENSE_FROM, _WIDE = 0.3, 64
-#: The passes of coordinate descent before the Newton steps: they show most of the examples that
+#: Passes of coordinate descent before the Newton steps: they identify most of the examples that
 #: will not be on a corner, and cost less than one Newton step.
 _PASSES = 2
 
@@ -57,9 +57,10 @@ class OneVsRest:
     Attributes
     ----------
     problems : tuple of BinarySVM
-        One for every class, alike but for the signs.
+        One for every class, identical except for the signs.
     codes : array of int64
-        The number of the problem in which an example is positive; a larger one if there is none.
+        The index of the problem in which an example is positive, or a larger number if there is
+        none.
     """
 
     problems: tuple[BinarySVM, ...]
@@ -67,7 +68,7 @@ class OneVsRest:
 
 
 def shareable(problem: BinarySVM, classes: int) -> bool:
-    """Whether Newton steps for all classes together are possible, and likely to pay."""
+    """Whether Newton steps for all classes together are possible and likely to pay off."""
     rows, width = problem.rows, problem.rows.width + 1
     if not np.isfinite(problem.C) or problem.free_bias or width > _MOST_FEATURES:
         return False
@@ -81,7 +82,7 @@ def shareable(problem: BinarySVM, classes: int) -> bool:
 
 
 def _path(problem: BinarySVM) -> list[float]:
-    """Return the parts of C to solve the problem for, one after another: the last is 1."""
+    """Return the fractions of C for which to solve the problem in turn; the last is 1."""
     rows, factors = problem.rows, [1.0]
     if rows.n > _DETERMINED * (rows.width + 1):
         return factors
@@ -97,7 +98,7 @@ def easy(problem: BinarySVM) -> bool:
 
 
 def _squared_length(rows: Rows) -> float:
-    """The mean squared length of a row, the constant feature included."""
+    """The mean squared length of a row, including the constant feature."""
     values, total = rows.stored.values.ravel(), 0.0
     for begin in range(0, len(values), _VALUES_AT_ONCE):
         some = values[begin : begin + _VALUES_AT_ONCE].astype(np.float64, copy=False)
@@ -106,7 +107,7 @@ def _squared_length(rows: Rows) -> float:
 
 
 def thinned(rows: Rows) -> Rows:
-    """Return a matrix that is mostly zeros as sparse rows; other rows as they are."""
+    """Return a matrix that is mostly zeros as sparse rows, and other rows unchanged."""
     if rows.is_sparse or rows.width < _WIDE:
         return rows
     matrix, starts = rows.stored.values, np.empty(rows.n + 1, np.uint64)
@@ -127,20 +128,20 @@ def solve_classes(
     start: list[np.ndarray] | None,
     threads: int,
 ) -> Solutions:
-    """Solve all problems slice by slice; a deadline leaves what was found, with its true gap.
+    """Solve all problems slice by slice; at a deadline, return the best so far with its true gap.
 
     Parameters
     ----------
     all_classes : OneVsRest
-        What to solve.
+        The problems.
     rng : numpy Generator
-        The source of all random choices, if coordinate descent has to go on.
+        The source of all random choices, if coordinate descent has to continue.
     signal : StopSignal
-        Looked at after every slice.
+        Checked after every slice.
     start : list of arrays, optional
-        Dual values of every class to begin with, within their bounds.
+        Dual values of every class to start from, within their bounds.
     threads : int
-        How many threads share the work. The result does not depend on it.
+        The number of threads. The result does not depend on it.
     """
     first, epochs = all_classes.problems[0], 0
     if start is None:
@@ -171,7 +172,7 @@ def solve_classes(
 
 
 def _shared(all_classes: OneVsRest) -> ClassesSVM:
-    """Return the problems as the Newton steps take them."""
+    """Return the problems in the form that the Newton steps use."""
     problem = all_classes.problems[0]
     rows, costs = problem.rows, frozen(problem.costs)
     if rows.is_sparse:
@@ -211,7 +212,7 @@ def _run_passes(
 
 
 def _quietly(steps: Iterator[bool]) -> Iterator[bool]:
-    """Take steps without warnings: a step that is not finite is the last of its class."""
+    """Take steps without warnings: a step that is not finite is the last for its class."""
     while True:
         with np.errstate(over="ignore", invalid="ignore"):
             whole = next(steps, None)
@@ -221,9 +222,9 @@ def _quietly(steps: Iterator[bool]) -> Iterator[bool]:
 
 
 def _report(point: ClassesIterate, epochs: int, whole: bool, factor: float) -> SolverReport:
-    """Tell how far the classes have come, all together, while the costs are a part of C.
+    """Report the progress of all classes together, while the costs are a fraction of C.
 
-    The dual values for a smaller C are within the bounds of the larger one, where their dual is no
+    The dual values for a smaller C are within the bounds for the larger one, where their dual is no
     smaller.
     """
     if not whole:
@@ -255,9 +256,9 @@ def finish_classes(
     signal: StopSignal,
     epochs: int,
 ) -> Iterator[SolverReport]:
-    """Let the two-class solver finish the classes that are not solved, epoch by epoch.
+    """Let the two-class solver finish the unsolved classes, epoch by epoch.
 
-    Changes `solutions`, which took `epochs` so far; a deadline leaves them as they are.
+    Changes `solutions`, which have taken `epochs` so far; at a deadline they are left as they are.
     """
     rest = [c for c, solution in enumerate(solutions) if not solution.reached]
     left = all_classes.problems[0].epochs - epochs

@@ -1,4 +1,4 @@
-"""The ascent in the dual of a two-class SVM: where it stands, and what its steps share."""
+"""The dual ascent of a two-class SVM: its state, and what its steps share."""
 
 from __future__ import annotations
 
@@ -18,31 +18,32 @@ from widemargin.online.passes import Pace, explain_bad_score
 
 
 class DualAscent:
-    """Where an ascent stands. The steps of `widemargin.linear_svm.steps` move it on.
+    """The state of an ascent, which the steps of `widemargin.linear_svm.steps` advance.
 
     Attributes
     ----------
     problem : BinarySVM
-        What is solved.
+        The problem.
     state : DualState
         The dual values and their weights.
     shrinking : Shrinking
-        The examples that passes look at.
+        The examples that passes visit.
     estimate : GapEstimate
-        The duality gap as far as it is known without measuring it.
+        An estimate of the duality gap that needs no measurement.
     rng : numpy Generator
         The source of all random choices.
     epochs : int
-        Passes so far.
+        The number of passes so far.
     gain : float
         How much the last pass added to the dual.
     idle : bool
         Whether the last pass changed nothing.
     best : weights, bias and certificate, or None
-        What was measured with the smallest gap so far. The dual never falls, but the gap may grow.
+        The measurement with the smallest gap so far. The dual never falls, but the gap may grow.
     own : weights or None
-        Weights that a step in the primal found. Where C is large, those that the dual values make
-        may be far worse, however good these are: a small difference costs C times as much.
+        Weights that a step in the primal found. If C is large, the weights computed from the dual
+        values may be far worse, however good the dual values are: a small difference costs C times
+        as much.
     """
 
     best: tuple[np.ndarray, float, GapCertificate] | None = None
@@ -62,11 +63,11 @@ class DualAscent:
 
     @property
     def stuck(self) -> bool:
-        """Whether no example can improve anything: the last pass saw all and changed none."""
+        """Whether no progress is possible: the last pass visited all examples and changed none."""
         return self.idle and self.shrinking.all_active
 
     def passes_ahead(self, patience: int) -> float:
-        """How many more passes seem to be needed; at most `patience` times those so far."""
+        """The estimated number of passes still needed, at most `patience` times those so far."""
         return self.estimate.passes_ahead(self.epochs, patience)
 
     def should_measure(self) -> bool:
@@ -74,7 +75,7 @@ class DualAscent:
         return self.idle or self.estimate.calls_for_measurement(self.epochs)
 
     def measure(self) -> tuple[np.ndarray, float, GapCertificate]:
-        """Return the weights and free bias to deploy, and their true gap; remember the best."""
+        """Return the weights and free bias to deploy, and their true gap; record the best."""
         measured = self.state.measure()
         if self.own is not None and measured[2].gap > self.problem.tol:
             other = self.state.measure(self.own)
@@ -84,7 +85,7 @@ class DualAscent:
         return measured
 
     def resume(self, measured: float) -> None:
-        """Go on after a measured gap that is too large: examples that were shrunk were missed."""
+        """Continue after a measured gap that is too large, because of examples shrunk too early."""
         self.state.rebuild()
         self.shrinking.restore(self.epochs)
         self.shrinking.be_more_careful()
@@ -100,7 +101,7 @@ def run_pass(
     epoch: int,
     signal: StopSignal,
 ) -> Generator[SolverReport, None, Sweep]:
-    """Run one pass slice by slice, with a report after each but the last; returns the totals.
+    """Run one pass slice by slice, with a report after each but the last; return the totals.
 
     Parameters
     ----------
@@ -115,7 +116,7 @@ def run_pass(
     epoch : int
         The number of this pass.
     signal : StopSignal
-        Looked at after every slice.
+        Checked after every slice.
     """
     done, total = 0, Sweep(0, 0, 0.0, 0.0, 0.0, 0.0, -1)
     for piece in slices.slices(order, rows, classes):
@@ -132,7 +133,7 @@ def run_pass(
 
 
 def _added(one: Sweep, two: Sweep) -> Sweep:
-    """Join the figures of two parts of a pass."""
+    """Combine the figures of two parts of a pass."""
     return Sweep(
         int(one.mistakes + two.mistakes),
         int(one.updates + two.updates),

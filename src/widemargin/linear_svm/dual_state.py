@@ -1,4 +1,4 @@
-"""The dual values of a two-class SVM and the weights that they make."""
+"""The dual values of a two-class SVM and the weights computed from them."""
 
 from __future__ import annotations
 
@@ -17,19 +17,20 @@ class DualState:
         D(alpha) = sum_i alpha_i (1 - y_i b) - 1/2 w.w - 1/2 sum_i soft_i alpha_i^2
         w = sum_i alpha_i y_i x_i,    0 <= alpha_i <= cap_i
 
-    A free bias is held at b while the dual values adapt to it. Meanwhile a constant feature pulls
-    sum y alpha towards 0, and its weight says where b should go (the method of multipliers).
+    A free bias is held fixed at b while the dual values adapt to it. Meanwhile a constant feature
+    pulls sum y alpha towards 0, and its weight shows where b should move (the method of
+    multipliers).
 
     Attributes
     ----------
     problem, rows, costs, caps, soft
-        What is solved; the rows with the constant feature that serves a free bias. Never changed.
+        The problem, and its rows with the constant feature used for a free bias. Never changed.
     counted : array of uint64
-        The examples whose weight is not 0. Never changed.
+        The examples with nonzero weight. Never changed.
     alpha, w, b, dual
-        The point, its weights (that of the constant feature last), the bias, the objective.
+        The point, its weights (with that of the constant feature last), the bias, the objective.
     squared_norms : array
-        x_i.x_i; -1 until a pass has computed it.
+        x_i.x_i, or -1 until a pass has computed it.
     """
 
     def __init__(self, problem: BinarySVM, start: np.ndarray | None) -> None:
@@ -58,7 +59,7 @@ class DualState:
         self.dual = self.objective(self.alpha, self.w)
 
     def objective(self, alpha: np.ndarray, w: np.ndarray) -> float:
-        """The dual objective of some dual values and the weights that they make."""
+        """The dual objective of some dual values and the weights computed from them."""
         return (
             float(alpha.sum())
             - self.b * float(alpha @ self.problem.y)
@@ -66,19 +67,19 @@ class DualState:
         )
 
     def become(self, alpha: np.ndarray, w: np.ndarray, b: float) -> None:
-        """Take over other dual values, the weights that they make, and a bias."""
+        """Replace the dual values, the weights computed from them, and the bias."""
         self.alpha[:], self.w[:], self.b = alpha, w, b
         self.dual = self.objective(self.alpha, self.w)
 
     def shift_bias(self) -> bool:
-        """Move the free bias to where the constant feature pulls it; returns whether it moved."""
+        """Move the free bias to where the constant feature pulls it; return whether it moved."""
         pull = float(self.w[-1])
         before, self.b = self.b, self.b + self.rows.bias * pull
         self.dual -= pull * pull
         return self.b != before
 
     def between_bounds(self, which: np.ndarray) -> np.ndarray:
-        """Those of some examples whose dual values are at neither bound."""
+        """The ones among some examples whose dual values are at neither bound."""
         which = which.astype(np.int64)
         alpha = self.alpha[which]
         return which[(alpha > 0.0) & (alpha < self.caps[which])]
@@ -88,8 +89,8 @@ class DualState:
     ) -> tuple[np.ndarray, float, GapCertificate]:
         """Return the weights and free bias to deploy, and their true gap, computed from scratch.
 
-        The weights are the given ones, or those that the dual values make. With a free bias this
-        balances the dual values first; call `rebuild` before going on from them.
+        The weights are the given ones, or those computed from the dual values. With a free bias
+        this balances the dual values first; call `rebuild` before continuing from them.
         """
         problem = self.problem
         if problem.free_bias:
@@ -106,7 +107,7 @@ def balanced(alpha: np.ndarray, y: np.ndarray, caps: np.ndarray) -> np.ndarray:
     The class with the larger sum is scaled down, values between bounds first.
     """
     alpha = alpha.copy()
-    for _ in range(3):  # once, and again for what rounding leaves
+    for _ in range(3):  # repeated to remove what rounding leaves
         excess = float(alpha @ y)
         if excess == 0.0:
             break

@@ -45,9 +45,9 @@ from widemargin.threads import one_blas_thread, run_all, thread_count
 from widemargin.training.history import Epoch, History
 from widemargin.training.run import Moment, Watch
 
-#: How many bytes the solvers may take that are at work at the same time.
+#: The number of bytes that solvers running at the same time may take.
 _ROOM = 1 << 30
-#: About how many numbers of 8 bytes a solver keeps for every example.
+#: About how many 8-byte numbers a solver stores per example.
 _NUMBERS = 8
 LOSSES = ("hinge", "squared_hinge")
 BIASES = ("regularised", "free")
@@ -71,7 +71,7 @@ class SVMSettings:
     n_jobs: int | None = None
 
     def check(self) -> None:
-        """Raise an error that names the first wrong setting."""
+        """Raise an error that names the first invalid setting."""
         check_choice("loss", self.loss, (None, *LOSSES))
         for name, choices in (("bias", BIASES), ("multiclass", MULTICLASS)):
             check_choice(name, getattr(self, name), choices)
@@ -96,7 +96,7 @@ class SVMSettings:
 
     @property
     def rule(self) -> str:
-        """The loss, chosen if none is given: only the hinge is for all classes together."""
+        """The loss; by default the hinge for all classes together, else the squared hinge."""
         return self.loss or ("hinge" if self.multiclass == "joint" else "squared_hinge")
 
     @property
@@ -111,7 +111,7 @@ class SVMSettings:
 
     @property
     def constant(self) -> float:
-        """The constant feature that the rows have while learning; its weight is the bias."""
+        """The constant feature of the rows during training; its weight is the bias."""
         return 0.0 if self.free else float(self.fit_intercept)
 
     @property
@@ -121,7 +121,7 @@ class SVMSettings:
 
 
 class DualStart(NamedTuple):
-    """The dual values of every problem, and the C they were found with: a start for another C."""
+    """The dual values of every problem and the C they were found with, to start another fit."""
 
     alphas: list[np.ndarray]
     C: float
@@ -131,7 +131,7 @@ class DualStart(NamedTuple):
 
 
 class TrainedSVM(NamedTuple):
-    """What a fit returns: the weights, the history, the certificate, a start for another C."""
+    """The result of a fit: weights, history, certificate, and a start for another C."""
 
     state: State
     history: History
@@ -162,14 +162,14 @@ def fit_svm(
     classes, codes : arrays
         The labels, and the index of each row's label among them.
     settings : SVMSettings
-        What to train.
+        The settings.
     rng : numpy Generator
         The source of all random choices.
     sample_weight : array, optional
-        The weight of each row's loss. With `settings.validation`, held-out rows have no part in
+        The weight of each row's loss. With `settings.validation`, held-out rows are not part of
         the problem; the accuracy on them is in the last row of the history.
     start : DualStart, optional
-        The dual values to begin with.
+        The dual values to start from.
     watch : callable, optional
         Called with the progress; training stops when it returns True.
     """
@@ -186,7 +186,7 @@ def fit_svm(
     price = prices(classes, codes, settings.class_weight, sample_weight)
     price = frozen(np.empty(0) if price is None else price)
     if len(price) and not np.any(price > 0.0):
-        raise DataError("every example has weight zero: give at least one a positive weight")
+        raise DataError("every example has weight zero; give at least one a positive weight")
     signal = StopSignal()
     problems = _problems(rows, given.width, len(classes), codes, price, settings)
     threads = thread_count(settings.n_jobs)
@@ -195,13 +195,13 @@ def fit_svm(
         math.inf if settings.max_seconds is None else settings.max_seconds
     )
     W = np.empty((1 if len(classes) == 2 else len(classes), rows.width + 1))
-    each = -(-len(W) // len(solvers))  # how many classes
+    each = -(-len(W) // len(solvers))  # classes per solver
     at_once = max(threads, _ROOM // (8 * each * (2 * rows.width + _NUMBERS * rows.n)))
     try:
         with one_blas_thread():  # the matrices are small: several threads would mostly wait
             solutions, history = _drive(solvers, W, signal, deadline, threads, at_once, watch)
     except DataError:
-        given.check_finite()  # the error shall name the column as the user numbers it
+        given.check_finite()  # so that the error uses the user's column numbers
         raise
     state = State.begin(W, "last", joint=True, columns=columns, own=True)
     if held_out is not None:
@@ -223,10 +223,10 @@ def fit_svm(
 
 
 def _columns_of(rows: Rows, classes: int) -> Columns | None:
-    """Number the columns that occur, if that pays.
+    """Number the columns that occur, if that is worthwhile.
 
-    Few columns stay as they are: Newton steps and the interior-point method may then take over, and
-    their rounding would be another one.
+    A small number of columns is left as it is: Newton steps and the interior-point method may then
+    be used, and renumbering would change their rounding.
     """
     return (
         None if affordable(rows, rows.width) else columns_for(rows, 1 if classes == 2 else classes)
@@ -283,7 +283,7 @@ def _solvers(
     if shareable(problems[0], len(problems)):
         if not easy(problems[0]):
             starts = start and [*map(rescale_start, problems, start.alphas)]
-            # Of two classes, the second is the one that is separated from the rest.
+            # With two classes, the second is the one that is separated from the rest.
             classes = codes if len(problems) > 1 else 1 - codes
             everything = OneVsRest(tuple(problems), frozen(classes.astype(np.int64)))
             threads = thread_count(settings.n_jobs)
@@ -311,9 +311,9 @@ def _drive(
     at_once: int,
     watch: Watch | None,
 ) -> tuple[list[Solution], History]:
-    """Run all solvers to their ends, some at a time; their weights go into W.
+    """Run all solvers to completion, a group at a time; their weights go into W.
 
-    Each group has its share of the time that is left.
+    Each group gets its share of the remaining time.
     """
     began, reports, stopped = time.monotonic(), [], ""
     solutions: list[Solution] = []
@@ -341,7 +341,7 @@ def _drive_group(
     threads: int,
     watch: Watch | None,
 ) -> tuple[list[Solution], list[list[tuple[SolverReport, float]]], str]:
-    """Run solvers to their ends, one slice of work each in turn; also tells why they stopped."""
+    """Run solvers to completion, one slice of work each in turn; also return why they stopped."""
     reports: list[list[tuple[SolverReport, float]]] = [[] for _ in solvers]
     solutions: dict[int, list[Solution]] = {}
     running = list(range(len(solvers)))
@@ -377,7 +377,7 @@ def _drive_group(
 
 
 def _history(reports: list[list[tuple[SolverReport, float]]], stopped: str) -> History:
-    """Make one table for all problems; a problem that is solved keeps its last figures."""
+    """Make one table for all problems; a solved problem keeps its last figures."""
     history, passed = History(stopped=stopped), 0.0
     for e in range(max(map(len, reports))):
         fresh = [told[e] for told in reports if e < len(told)]

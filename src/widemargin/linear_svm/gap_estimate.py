@@ -1,4 +1,4 @@
-"""Estimates of the duality gap, which cost nothing, between measurements, which cost a pass."""
+"""Estimate the duality gap at no cost, between measurements that cost a pass each."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ import numpy as np
 from widemargin.certificates.gap import relative
 
 #: The number of passes from which the speed of convergence is estimated. Chosen by hand: with
-#: fewer, one slow pass decides. Every fit ends with a measured gap, so only the time depends on it.
+#: fewer, one slow pass dominates. Every fit ends with a measured gap, so it affects only the time.
 LOOK_BACK = 5
 #: With a hard margin the primal is infinite until all examples are separated, so there is no
-#: estimate. The gap is then measured after this many passes, and from then on when the number of
-#: passes has grown by a third. Chosen by hand; only the time depends on it.
+#: estimate. The gap is then measured after this many passes, and again each time the number of
+#: passes has grown by a third. Chosen by hand; it affects only the time.
 _FIRST_MEASUREMENT = 5
-#: The largest factor by which estimates are distrusted after a measurement that was larger.
+#: The largest factor by which estimates are raised after a measurement that was larger.
 _MOST_DISTRUST = 10.0
 #: Keeps a ratio of gaps finite.
 _TINY = 1e-300
 
 
 class GapEstimate:
-    """The relative duality gap as the passes see it.
+    """The relative duality gap as estimated during passes.
 
-    A pass adds up every example's part of the gap before that example's step, so the gap at the
-    end of the pass is smaller: it is what the next pass will see, or less.
+    A pass adds up each example's part of the gap before that example's step, so the gap at the end
+    of the pass is smaller: at most what the next pass will report.
 
     Parameters
     ----------
@@ -42,20 +42,20 @@ class GapEstimate:
         self.next_measurement = _FIRST_MEASUREMENT
 
     def update(self, primal: float, dual: float) -> None:
-        """Take in the objectives that a pass saw."""
+        """Update the estimate with the objectives that a pass saw."""
         before = self.gap
         self.gap = relative(primal, dual)
-        # If the gap goes on shrinking at this rate, the next pass will see this one.
+        # If the gap continues to shrink at this rate, the next pass will see this value.
         self.likely = self.gap * min(1.0, self.gap / max(before, _TINY))
         self.history.append(self.gap)
 
     def replace(self, gap: float) -> None:
-        """Take in a gap that holds for the present dual values."""
+        """Replace the estimate with a gap known to hold for the current dual values."""
         self.gap = self.likely = gap
         self.history.append(gap)
 
     def correct(self, measured: float) -> None:
-        """Distrust later estimates as far as this measurement was larger than its estimate."""
+        """Raise later estimates by the factor by which this measurement exceeded its estimate."""
         ratio = measured / max(self.likely, _TINY)
         self.distrust = max(self.distrust, min(_MOST_DISTRUST, ratio))
 
@@ -74,7 +74,7 @@ class GapEstimate:
         return True
 
     def passes_ahead(self, epochs: int, patience: int) -> float:
-        """How many more passes are needed at the present rate; at most `patience` times `epochs`.
+        """The number of passes still needed at the current rate, at most `patience` times `epochs`.
 
         With the rate r = (gap / gap k passes ago)^(1/k) it takes log(tol / gap) / log(r) passes.
         """

@@ -1,12 +1,12 @@
-"""An interior-point method for SVMs with few features, whatever the scale of the features.
+"""An interior-point method for SVMs with few features, whatever their scale.
 
 With A the rows y_i x_i, D the identity (0 for a free bias) and costs c,
 
     min  1/2 w.D.w + c.xi   where   A w - 1 + xi = s,   xi >= 0,  s >= 0
 
-is solved by Newton steps towards a s = mu, (c - a) xi = mu, D w = A' a for ever smaller mu. For the
-squared hinge xi = soft a takes the place of the second. A step needs only a matrix of the size of
-the features, D + A' Theta A with Theta diagonal: see M. C. Ferris and T. S. Munson (2002),
+is solved by Newton steps towards a s = mu, (c - a) xi = mu, D w = A' a for decreasing mu. For the
+squared hinge, xi = soft a replaces the second equation. A step needs only a matrix with one row per
+feature, D + A' Theta A with Theta diagonal: see M. C. Ferris and T. S. Munson (2002),
 Interior-point methods for massive support vector machines, SIAM J. Optim. 13; the predictor and
 corrector are Mehrotra's.
 """
@@ -22,24 +22,24 @@ from scipy.linalg.lapack import dpotrf, dpotrs
 from widemargin.data.rows import Rows, frozen
 from widemargin.loops.svm.dual import weigh_outer_products
 
-# Chosen by hand. What the method finds is kept only if its measured gap is no larger, so the time
-# depends on these constants and the quality of the result does not.
+# Chosen by hand. The method's solution is kept only if its measured gap is no larger, so these
+# constants affect the time but not the quality of the result.
 
-#: The largest number of steps (25 are usual), and of steps in a row without a smaller gap.
+#: The largest number of steps (25 are usual), and of consecutive steps without a smaller gap.
 _STEPS, _STEPS_IN_VAIN = 100, 8
 #: The fraction of the way to the nearest bound that a step may go: the usual choice.
 _TO_BOUND = 0.995
-#: The method is for at most this many features, and this many multiplications per step (a tenth
-#: of it for sparse rows, which are multiplied without BLAS).
+#: The method is used with at most this many features, and this many multiplications per step (a
+#: tenth as many for sparse rows, which are multiplied without BLAS).
 _MOST_FEATURES, _MOST_WORK = 1500, 2e10
-#: Added to a matrix that cannot be factorised, per column; then ten thousand times as much.
+#: Added to a matrix that cannot be factorised, per column; then grown by this factor.
 _RIDGE, _RIDGE_GROWTH = 1e-14, 1e4
 #: The shortest step that is still worth taking.
 _SHORTEST_STEP = 1e-12
 
 
 class QuadraticProgram(NamedTuple):
-    """What to solve: the matrix A (without a free bias), the signs y, the costs, the softness."""
+    """The problem: the matrix A (without a free bias), the signs y, the costs, the softness."""
 
     A: Any
     y: np.ndarray
@@ -61,11 +61,11 @@ class _Point(NamedTuple):
     a: np.ndarray
     s: np.ndarray
     xi: np.ndarray
-    z: np.ndarray  # cost - a, kept on its own because a is not precise enough near its bound
+    z: np.ndarray  # cost - a, stored separately because a is not precise enough near its bound
 
 
 def affordable(rows: Rows, features: int) -> bool:
-    """Whether one step costs little enough."""
+    """Whether one step is cheap enough."""
     width = features + 1
     per_row = rows.stored_values / max(1, rows.n) + 1.0
     most = _MOST_WORK / 10 if rows.is_sparse else _MOST_WORK
@@ -73,7 +73,7 @@ def affordable(rows: Rows, features: int) -> bool:
 
 
 def matrix_of(rows: Rows, which: np.ndarray, signs: np.ndarray) -> Any:
-    """Return the rows y_i x_i, the constant feature last, in float64."""
+    """Return the rows y_i x_i in float64, with the constant feature last."""
     matrix = rows.take(which).to_matrix().astype(np.float64)
     if rows.is_sparse:
         import scipy.sparse
@@ -121,7 +121,7 @@ def _start(problem: QuadraticProgram) -> _Point:
 
 
 class _NewtonSystem:
-    """The linear system of one step: what is left of the equations, and its factorised matrix."""
+    """The linear system of one step: the residuals of the equations, and the factorised matrix."""
 
     def __init__(self, problem: QuadraticProgram, point: _Point) -> None:
         A, y, _, _, free_bias = problem
@@ -134,7 +134,7 @@ class _NewtonSystem:
         self.mu = (a @ s + (z @ xi if problem.hinge else 0.0)) / self.pairs
 
     def factorise(self) -> bool:
-        """Factorise the matrix; returns whether that was possible."""
+        """Factorise the matrix; return whether that was possible."""
         _, _, a, s, xi, z = self.point
         A, y, _, soft, free_bias = self.problem
         self.theta = 1.0 / (s / a + (xi / z if self.problem.hinge else soft))
@@ -194,7 +194,7 @@ class _NewtonSystem:
 
 
 class _Factor:
-    """The Cholesky factor of D + A' Theta A, with every column scaled to length one."""
+    """The Cholesky factor of D + A' Theta A, with every column scaled to unit length."""
 
     def __init__(self, A: Any, theta: np.ndarray, y: np.ndarray, free_bias: bool) -> None:
         if hasattr(A, "indptr"):
@@ -224,7 +224,7 @@ class _Factor:
         return self.scale * dpotrs(self.factor, self.scale * right, lower=1)[0]
 
     def solve(self, right: np.ndarray, below: float) -> tuple[np.ndarray, float]:
-        """Return the solution for w, and for b if there is a free one."""
+        """Return the solution for w, and for b if the bias is free."""
         dw = self._solve(right)
         if not self.free_bias:
             return dw, 0.0
@@ -236,15 +236,15 @@ class _Factor:
 def _relative_gap(problem: QuadraticProgram, point: _Point) -> float:
     """Return the relative gap between the dual and the primal.
 
-    The primal is that of the weights of the dual or, where a large cost makes it lower, that of the
-    weights of the point.
+    The primal is that of the weights computed from the dual values or, if a large cost makes it
+    lower, that of the weights of the point.
     """
     A, y, c, soft, free_bias = problem
     a = point.a
     v = A.T @ a
     margins = A @ v + y * point.b
     if not problem.hinge and np.all(soft == 0.0):
-        # A hard margin: compare the weights that are scaled to meet all margins.
+        # A hard margin: compare weights that are scaled so that all margins hold.
         worst = max(float(np.min(margins)), 1e-300)
         # Where the classes overlap v may be 0; its fourth power must not be.
         return 1.0 - float(a.sum()) ** 2 * worst**2 / max(float(v @ v), 1e-150) ** 2

@@ -14,19 +14,19 @@ from widemargin.linear_svm.newton_joint import JointIterate, SmoothedJoint, iter
 from widemargin.linear_svm.problem import JointSVM, SolverReport, StopSignal
 
 # Chosen by hand; benchmarks/joint_svm.py measures the times with them. Every fit ends with a
-# measured gap, so only the time depends on them.
+# measured gap, so they affect only the time.
 
-#: Newton steps are for at most this many weights (classes times features), and while what is kept
-#: takes at most this many bytes.
+#: Newton steps are used with at most this many weights (classes times features), and at most this
+#: many bytes of stored data.
 _MOST_WEIGHTS, _ROOM = 10_000, 1 << 30
-#: About how many numbers of 8 bytes they keep for every example and class.
+#: About how many 8-byte numbers they store per example and class.
 _NUMBERS = 6
-#: Sparse rows are taken as a matrix if at least this fraction of it is not zero.
+#: Sparse rows are converted to a dense matrix if at least this fraction of it is nonzero.
 _DENSE_FROM = 0.1
-#: Newton steps begin when the passes have cost this part of what the steps are likely to cost.
+#: Newton steps begin when the passes have cost this fraction of the steps' estimated cost.
 _SHARE = 0.2
-#: Only examples take part in them whose right class is not ahead of all others by this much, or
-#: whose dual values are not zero.
+#: Newton steps use only the examples whose right class does not lead all others by this much, or
+#: whose dual values are nonzero.
 _FAR = 1.25
 
 
@@ -41,7 +41,7 @@ def solve_joint(
     repeat:
         one pass of dual coordinate descent over the examples that are awake
         if the estimate of the gap is small enough: measure it, and stop if it is
-        when the passes have cost enough: Newton steps, if there are few features
+        when the passes have cost enough: take Newton steps, if there are few features
     """
     ascent = JointAscent(problem, rng, start)
     newton = newton_cost(problem.rows, problem.classes) if _dense(problem) else np.inf
@@ -63,7 +63,7 @@ def solve_joint(
 
 
 def _dense(problem: JointSVM) -> bool:
-    """Whether Newton steps are possible: few weights, and rows that may be a matrix."""
+    """Whether Newton steps are possible: few weights, and rows that can be a dense matrix."""
     rows, k = problem.rows, problem.classes
     if k * (rows.width + 1) > _MOST_WEIGHTS or 8 * _NUMBERS * k * rows.n > _ROOM:
         return False
@@ -71,14 +71,14 @@ def _dense(problem: JointSVM) -> bool:
 
 
 def _newton(ascent: JointAscent, signal: StopSignal) -> Generator[SolverReport, Any, bool]:
-    """Take Newton steps, each of which counts as an epoch; keep their dual values if better.
+    """Take Newton steps, each counted as an epoch; keep their dual values if they are better.
 
-    Only examples that are right by little, or not at all, take part. Returns whether the gap seems
-    to be reached.
+    Only examples that are wrong, or right by a small margin, take part. Returns whether the gap
+    seems to have been reached.
     """
     problem, gap = ascent.problem, np.inf
     part, which = _near(ascent)
-    with np.errstate(over="ignore", invalid="ignore"):  # what is not finite ends the steps
+    with np.errstate(over="ignore", invalid="ignore"):  # a value that is not finite ends the steps
         point = JointIterate(part, ascent.dual.alpha[which])
         steps = iterate(point, problem.tol)
     while True:
@@ -104,7 +104,7 @@ def _newton(ascent: JointAscent, signal: StopSignal) -> Generator[SolverReport, 
 
 
 def _near(ascent: JointAscent) -> tuple[SmoothedJoint, np.ndarray]:
-    """Return the problem of the examples whose dual values may change, and which they are."""
+    """Return the problem of those examples whose dual values may change, and their numbers."""
     problem, W = ascent.problem, ascent.dual.W
     rows = problem.rows
     X = rows.to_matrix()

@@ -1,4 +1,4 @@
-"""Passes of dual coordinate descent for all classes together, and what they leave out."""
+"""Passes of dual coordinate descent for all classes together, with shrinking."""
 
 from __future__ import annotations
 
@@ -13,36 +13,36 @@ from widemargin.linear_svm.problem import JointSVM, SolverReport, StopSignal
 from widemargin.loops.svm.joint_ascent import JointDual, JointExamples, Visits, visit_examples
 from widemargin.online.passes import explain_bad_score
 
-#: How many values times classes a loop reads at a time: about a tenth of a second at most.
+#: Number of values times classes that a loop reads at a time: about a tenth of a second at most.
 _SLICE = 3e7
-#: The least that a pass costs, in multiplications.
+#: The minimum cost of a pass, in multiplications.
 _LEAST_PASS = 5e4
-#: While the largest violation is above this, what sleeps stays asleep; then all wake up, and it is
-#: divided by the second. LIBLINEAR's choice.
+#: While the largest violation is above this limit, what is asleep (shrunk) stays asleep; then all
+#: wake up, and the limit is divided by the second number. LIBLINEAR's choice.
 _FIRST_LIMIT, _TIGHTER = 1.0, 2.0
-#: They wake up, too, when the gap of those awake is below this part of the gap of all.
+#: They also wake up when the gap of those awake is below this fraction of the gap of all.
 _ENOUGH = 0.2
-#: Passes are one epoch until they have multiplied this part of all examples by all classes.
+#: Passes count as one epoch until they have multiplied this fraction of all examples and classes.
 _EPOCH = 0.5
 
 
 class JointAscent:
-    """Dual values of every example and class, and the weights that they make.
+    """Dual values of every example and class, and the weights computed from them.
 
     Attributes
     ----------
     problem : JointSVM
-        What is solved.
+        The problem.
     dual : JointDual
-        The weights and dual values, and who is awake.
+        The weights and dual values, and what is awake.
     value : float
         The dual objective.
     estimate : GapEstimate
-        The duality gap as the passes see it.
+        The duality gap as estimated during passes.
     epochs : int
-        Passes so far.
+        The number of epochs so far.
     work : float
-        What they cost, in multiplications.
+        Their cost, in multiplications.
     all_awake, saw_all, idle : bool
         Whether the next pass begins with everything awake, whether the last one did, and whether it
         changed nothing.
@@ -80,18 +80,18 @@ class JointAscent:
         return self.idle and self.saw_all
 
     def wake_all(self) -> None:
-        """Let all examples and classes take part again."""
+        """Make all examples and classes take part again."""
         self.dual.awake[:] = self.problem.classes
         self.active, self.all_awake = len(self.dual.order), True
 
     def become(self, alpha: np.ndarray) -> None:
-        """Take over other dual values."""
+        """Replace the dual values."""
         self.dual.alpha[:] = alpha
         self.measure()
         self.wake_all()
 
     def run_epoch(self, signal: StopSignal) -> Iterator[SolverReport]:
-        """Run passes over what is awake until they have seen about half as much as all there is."""
+        """Run passes over what is awake until they add up to about half of everything."""
         self.epochs += 1
         mistakes, updates, products = 0, 0, 0
         everything = len(self.dual.order) * self.problem.classes
@@ -127,7 +127,7 @@ class JointAscent:
             yield SolverReport(self.epochs, done, int(total.mistakes), int(total.updates))
 
     def _wakes(self, seen: Visits) -> bool:
-        """Wake all, if it is time; returns whether an epoch ends here."""
+        """Wake everything if it is time; return whether an epoch ends here."""
         if self.saw_all:
             self.gap_of_all = seen.gap
             return seen.updates == 0
@@ -138,7 +138,7 @@ class JointAscent:
         return wakes
 
     def measure(self) -> tuple[np.ndarray, GapCertificate]:
-        """Return the weights and their true gap, computed from scratch, free of rounding errors."""
+        """Return the weights and their true gap, recomputed without accumulated rounding errors."""
         problem = self.problem
         W, found = measure_joint(problem.rows, problem.y, problem.costs, self.dual.alpha.copy())
         self.dual.W[:] = W
@@ -147,7 +147,7 @@ class JointAscent:
 
 
 def _added(one: Visits, two: Visits) -> Visits:
-    """Join the figures of two parts of a pass."""
+    """Combine the figures of two parts of a pass."""
     return Visits(
         two.place,
         two.active,

@@ -1,14 +1,14 @@
-"""Newton steps in the primal for all classes against the rest together.
+"""Newton steps in the primal for all one-against-rest problems together.
 
-Every class has a problem of its own, but all have the same examples:
+Every class is a separate problem, but all have the same examples:
 
     min over w_c of  1/2 w_c.w_c + sum_i C_i smoothed loss(1 - y_ic w_c.x_i),    y_ic = +1 or -1
 
-So the scores of a step are one matrix product for all classes, and so are the weights that the
-dual values make. Each class keeps the sum of x x' over its examples on the corner, and a step adds
-and takes away only the examples that came and went. While many more examples are
-on the corner than there are features, the sum is taken over every m-th of them. How the corner is
-smoothed and sharpened is described in `widemargin.linear_svm.newton_primal`.
+So the scores of a step are one matrix product for all classes, and so are the weights computed from
+the dual values. Each class stores the sum of x x' over its examples on the corner, and a step adds
+and subtracts only the examples that entered or left it. While many more examples are on the corner
+than there are features, the sum is taken over every m-th of them. How the corner is smoothed and
+sharpened is described in `widemargin.linear_svm.newton_primal`.
 """
 
 from __future__ import annotations
@@ -26,34 +26,34 @@ from widemargin.loops.svm.primal import Corner, Pull
 from widemargin.threads import run_all
 
 # The constants below were chosen by hand; benchmarks/dense_svm.py measures the times with them.
-# The gap at the end is measured, so the time depends on them and the quality of the result does
-# not. Those of the corner are much the same as for one class, see `newton_primal`.
+# The gap at the end is measured, so they affect the time but not the quality of the result. Those
+# of the corner are much the same as for one class: see `newton_primal`.
 
 #: The largest number of steps.
 _STEPS = 80
-#: The part of the allowed gap to stop at: the gap is measured again, with other rounding.
+#: The fraction of the allowed gap to stop at, as the gap is measured again with other rounding.
 _WITHIN = 0.999
-#: Half the width of the smoothed corner at first, in units of the margin.
+#: Half the initial width of the smoothed corner, in units of the margin.
 _FIRST_WIDTH = 1.0
 _SHARPEN, _SHARPEST, _SMOOTHING_SHARE, _DETERMINED, _NEARLY_OPTIMAL = 0.35, 0.01, 0.8, 5, 10.0
-#: Examples whose products with the weights are computed at once. It fixes the order of the sums,
-#: so that they do not depend on the number of threads; 4096 rows of 784 features are 26 MB.
+#: Number of examples multiplied with the weights at once. It fixes the order of the sums, so that
+#: they do not depend on the number of threads; 4096 rows of 784 features are 26 MB.
 _ROWS_AT_ONCE = 4096
-#: All examples on the corner are summed up if they are at most this many times the features, or
-#: if that takes at most this many multiplications (a few hundredths of a second); else a part of
-#: them that takes as much.
+#: All examples on the corner are summed if there are at most this many times as many as features,
+#: or if that takes at most this many multiplications (a few hundredths of a second); otherwise as
+#: many as that allows.
 _ENOUGH_ROWS, _CHEAP_SUM = 8, 5e8
-#: All are summed up, too, once no more than one in this many came or went: from then on a step adds
-#: and takes away few.
+#: All are also summed once at most one in this many entered or left: from then on a step adds and
+#: subtracts only a few.
 _SETTLED = 8
-#: With at least this many features the sums are made of float32 products, which take half the
-#: time: they only make the direction of a step. Not if the sum can be this many times the identity
-#: that is added to it: then the rounding of float32 would be larger than that.
+#: With at least this many features the sums use float32 products, which take half the time and
+#: affect only the direction of a step. This is not done if the sum can be this many times the
+#: identity that is added to it, as the rounding of float32 would then exceed the identity.
 _FLOAT32_FROM, _FLOAT32_UP_TO = 200, 4e6
 
 
 class ClassesSVM(NamedTuple):
-    """What to solve: the rows (dense), each row's class, the cost and the bound of its dual."""
+    """The problem: the rows (dense), each row's class, the cost and bound of its dual value."""
 
     rows: Rows
     codes: np.ndarray
@@ -64,24 +64,24 @@ class ClassesSVM(NamedTuple):
 
 
 class ClassesIterate:
-    """Weights of every class, the dual values that the slopes of the losses are, and their weights.
+    """Weights of every class, dual values (the slopes of the losses), and the weights from these.
 
     Attributes
     ----------
     problem : ClassesSVM
-        What is solved.
+        The problem.
     W, V : arrays (k, d + 1)
-        The weights, and those that the dual values make. At the optimum they are the same.
+        The weights, and those computed from the dual values. At the optimum they are the same.
     scores, pulls : arrays (k, n)
         The score of every example, and its dual value times its sign.
     pull : list of Pull
-        What the loop added up over the examples, for every class.
+        The sums that the loop computed over the examples, for every class.
     best, best_dual : arrays (k, n) and (k,)
         The pulls whose dual is the largest so far, and that dual.
     lowest, lowest_primal : arrays (k, d + 1) and (k,)
         The weights whose primal is the lowest so far, and that primal.
     half_width, sharpen_by : arrays (k,)
-        Half the width of each corner, and the fraction of it that its next bold step leaves.
+        Half the width of each corner, and the factor by which its next bold step shrinks it.
     """
 
     def __init__(self, problem: ClassesSVM, start: np.ndarray, threads: int) -> None:
@@ -105,7 +105,7 @@ class ClassesIterate:
         self.move([0.0] * k)
 
     def _dual_of_start(self, c: int) -> float:
-        """The dual of the values to begin with, and the weights that they make."""
+        """The dual of the initial values, and the weights computed from them."""
         costs, alpha = self.problem.costs, np.abs(self.pulls[c])
         soft = np.zeros(len(alpha))
         if self.problem.squared:
@@ -144,7 +144,7 @@ class ClassesIterate:
         ]
 
     def corner(self, c: int) -> Corner:
-        """The smoothed corner of a class as the loops take it."""
+        """The smoothed corner of a class, in the form that the loops use."""
         if self.problem.squared:
             return Corner(1.0, 2.0, True)
         half = float(self.half_width[c])
@@ -171,7 +171,7 @@ class ClassesIterate:
                 self.lowest[c], self.lowest_primal[c] = self.W[c], self.primal(c)
 
     def primal(self, c: int) -> float:
-        """The primal objective of a class, with the loss as it is, not smoothed."""
+        """The primal objective of a class, with the loss not smoothed."""
         return 0.5 * float(self.W[c] @ self.W[c]) + self.pull[c].loss
 
     def gap(self, c: int) -> float:
@@ -184,7 +184,7 @@ class ClassesIterate:
         return bool(self.lowest_primal[c] - self.best_dual[c] <= tol * self.lowest_primal[c])
 
     def hessian(self, c: int) -> np.ndarray:
-        """Return the second derivative of a class: the identity, plus theta x x' on the corner."""
+        """Return the Hessian of a class: the identity, plus theta x x' on the corner."""
         _, _, _, costs, _, _ = self.problem
         known = self.sums[c]
         if known is None:
@@ -198,9 +198,9 @@ class ClassesIterate:
         return H
 
     def direction(self, c: int, allowed: float) -> tuple[np.ndarray | None, float, bool]:
-        """Return where a class goes, what fraction of the corner's width is left, and how.
+        """Return a class's direction, the factor for the corner's width, and whether to be bold.
 
-        See `newton_primal.PrimalIterate.step`: a bold step (True) goes all the way.
+        See `newton_primal.PrimalIterate.step`: a bold step goes all the way.
         """
         g, H, pull = self.W[c] - self.V[c], self.hessian(c), self.pull[c]
         wanted = min(1.0, _SMOOTHING_SHARE * allowed / pull.excess) if pull.excess > 0.0 else 1.0
@@ -229,7 +229,7 @@ class ClassesIterate:
         return solve_scaled(H, right)
 
     def step(self, allowed: list[float]) -> Iterator[None]:
-        """Take one Newton step with every live class; those that cannot move are live no more.
+        """Take one Newton step with every live class; those that cannot move are no longer live.
 
         Yields while it works.
         """
@@ -262,7 +262,7 @@ class ClassesIterate:
         self.move(taus)
 
     def _length(self, place: int, d: np.ndarray, bold: bool) -> float:
-        """How far a class goes along d: 0 if the objective never falls."""
+        """How far a class moves along d: 0 if the objective never falls."""
         if bold:
             return 1.0
         c = self.live[place]
@@ -289,11 +289,11 @@ class _CornerSum:
         self.kind: type = np.float32 if width >= _FLOAT32_FROM else np.float64
 
     def be_precise(self) -> None:
-        """Compute in float64 from now on, anew."""
+        """Start again, computing in float64 from now on."""
         self.kind, self.exact = np.float64, False
 
     def update(self, inside: np.ndarray, flipped: np.ndarray) -> np.ndarray:
-        """Return the sum over the examples inside, of which these came or went."""
+        """Return the sum over the examples inside, given those that entered or left."""
         most = max(_ENOUGH_ROWS * len(self.G), int(_CHEAP_SUM / len(self.G) ** 2))
         count = int(np.count_nonzero(inside))
         if self.exact and len(flipped) <= min(count, most):
@@ -330,7 +330,7 @@ def iterate(point: ClassesIterate, tol: float) -> Iterator[bool]:
     Yields after every piece of work: True after a whole step.
     """
     for _ in range(_STEPS):
-        # If no dual value changes, only rounding is left.
+        # If no dual value changes, only rounding errors are left.
         point.live = [
             c
             for c in point.live

@@ -1,8 +1,8 @@
 """Projected Newton steps for a block of dual values, where coordinate descent is slow.
 
 Where many examples pull in nearly the same direction, changing one alpha at a time makes little
-progress. But it soon becomes clear which examples end at a bound, and for the others the dual is a
-plain quadratic:
+progress. But it soon becomes clear which examples will end at a bound, and for the others the dual
+is a plain quadratic:
 
     max over 0 <= a <= cap of  g.(a - a0) - 1/2 (a - a0).K.(a - a0),     K_ij = y_i y_j x_i.x_j
 
@@ -20,13 +20,13 @@ from scipy.linalg.lapack import dposv
 
 from widemargin.data.rows import Rows
 
-#: The largest number of Newton steps. Chosen by hand; about 20 are usual. The ascent goes on from
-#: wherever they end, so only the time depends on it.
+#: The largest number of Newton steps. Chosen by hand; about 20 are usual. The ascent continues from
+#: wherever they end, so it affects only the time.
 _STEPS = 40
-#: The steps end when the last one brought less than this fraction of the whole gain: then it is
-#: time to look at the other examples again. Chosen by hand; only the time depends on it.
+#: The steps end when the last one brought less than this fraction of the total gain: then it is
+#: time to return to the other examples. Chosen by hand; it affects only the time.
 _SMALL_GAIN = 1e-2
-#: Added to the scaled diagonal per row, so that rows which depend on each other can be factorised.
+#: Added to the scaled diagonal per row, so that linearly dependent rows can be factorised.
 #: A few hundred times the rounding of float64.
 _RIDGE = 1e-13
 
@@ -41,7 +41,7 @@ class DualBlock(NamedTuple):
 
 
 def gram(rows: Rows, which: np.ndarray, signs: np.ndarray) -> np.ndarray:
-    """Return y_i y_j x_i.x_j of some rows, the constant feature included, in float64."""
+    """Return y_i y_j x_i.x_j for some rows in float64, including the constant feature."""
     matrix = rows.take(which).to_matrix()
     K = matrix.astype(np.float64) @ matrix.T.astype(np.float64)
     K = K.toarray() if rows.is_sparse else K
@@ -77,7 +77,7 @@ def maximise_block(block: DualBlock) -> tuple[np.ndarray, float]:
 def _newton_direction(
     K: np.ndarray, g: np.ndarray, norms: np.ndarray, free: np.ndarray
 ) -> np.ndarray:
-    """Solve K p = g for the free values, each row and column scaled to length one."""
+    """Solve K p = g for the free values, with each row and column scaled to unit length."""
     p = np.zeros(len(g))
     which = np.flatnonzero(free)
     if not len(which):
@@ -96,9 +96,9 @@ def _newton_direction(
 def _search_along(
     K: np.ndarray, g: np.ndarray, a: np.ndarray, cap: np.ndarray, p: np.ndarray
 ) -> float:
-    """Follow clip(a + t p, 0, cap) as long as the dual grows; returns the gain, changes a and g.
+    """Follow clip(a + t p, 0, cap) while the dual grows; return the gain. Changes a and g.
 
-    A value that meets its bound stays there, and the others go on.
+    A value that reaches its bound stays there, and the others continue.
     """
     p = p.copy()
     with np.errstate(divide="ignore", invalid="ignore"):

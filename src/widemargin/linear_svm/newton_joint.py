@@ -1,7 +1,7 @@
 """Newton steps in the primal for the SVM of all classes together (Crammer and Singer).
 
-Coordinate descent is slow where examples compete. So the dual is made larger by proximal steps,
-from shares P (how the cost of each example is shared out among the classes) to those that maximise
+Coordinate descent is slow where examples compete. So the dual is increased by proximal steps, from
+shares P (how the cost of each example is divided among the classes) to those that maximise
 
     dual(Q) - h/2 sum_i C_i |q_i - p_i|^2,
 
@@ -37,29 +37,29 @@ from widemargin.loops.svm.joint import find_joint_step, list_ties, move_joint_sc
 from widemargin.loops.svm.primal import Pull
 
 # Chosen by hand; benchmarks/joint_svm.py measures the times with them. The gap at the end is
-# measured, so the time depends on them and the quality of the result does not.
+# measured, so they affect the time but not the quality of the result.
 
 #: The largest number of steps.
 _STEPS = 120
-#: h at first, and what is left of it after a proximal step. On digits, pendigits and usps, raw and
-#: scaled, C = 1 and 100, values of h between 1 and 10 and factors between 0.35 and 0.6 take about
-#: the same time.
+#: The initial h, and the factor by which it shrinks after a proximal step. On digits, pendigits and
+#: usps, raw and scaled, C = 1 and 100, values of h between 1 and 10 and factors between 0.35 and
+#: 0.6 take about the same time.
 _FIRST_WIDTH, _SHARPEN = 3.0, 0.5
-#: It does not fall below this: far smaller values would be lost in the rounding of scores.
+#: The smallest h: far smaller values would be lost in the rounding of scores.
 _SHARPEST = 1e-4
 #: A proximal step ends when the gradient's part of the gap is at most this many times the rest.
 _NEARLY_OPTIMAL = 1.0
-#: Rows whose products are computed at once.
+#: Number of rows whose products are computed at once.
 _ROWS_AT_ONCE = 4096
-#: For the estimate of the cost: the usual number of steps, and the least that one costs.
+#: For the cost estimate: the usual number of steps, and the minimum cost of a step.
 _USUAL_STEPS, _LEAST_STEP = 30, 2e5
-#: Added to the diagonal of I + A A', as a part of its mean and per row: some fifty times the
+#: Added to the diagonal of I + A A', as a fraction of its mean and per row: some fifty times the
 #: rounding of float64.
 _RIDGE = 1e-14
 
 
 class SmoothedJoint(NamedTuple):
-    """What to solve: the rows (dense), each row's class, the classes, the cost of an error."""
+    """The problem: the rows (dense), each row's class, the classes, the cost of an error."""
 
     rows: Rows
     codes: np.ndarray
@@ -68,26 +68,26 @@ class SmoothedJoint(NamedTuple):
 
 
 class JointIterate:
-    """Weights of all classes, the dual values that they ask for, and the weights these make.
+    """Weights of all classes, the matching dual values, and the weights computed from these.
 
-    The dual values of an example are its shares, see above; they add up to 1.
+    The dual values of an example are its shares (see above), which add up to 1.
 
     Attributes
     ----------
     problem : SmoothedJoint
-        What is solved.
+        The problem.
     W, V : arrays (k, d + 1)
-        The weights, and those that the dual values make, which meet at the optimum.
+        The weights, and those computed from the dual values; they are equal at the optimum.
     centre, shares : arrays (n, k)
-        The shares at which the last proximal step ended, and those of the present weights.
+        The shares at which the last proximal step ended, and those of the current weights.
     scores, shifts : arrays (n, k)
         The scores of every example, and those of the direction of the last step.
     tied : array
-        The number of classes between which every example is tied.
+        The number of classes between which each example is tied.
     width : float
         h, the width of the corners.
     pull : Pull
-        What the loop added up over all examples.
+        The sums that the loop computed over all examples.
     """
 
     def __init__(self, problem: SmoothedJoint, alpha: np.ndarray) -> None:
@@ -107,7 +107,7 @@ class JointIterate:
 
     @property
     def alpha(self) -> np.ndarray:
-        """The dual values of the present weights."""
+        """The dual values of the current weights."""
         alpha = -self.shares
         alpha[np.arange(len(alpha)), self.problem.codes] += 1.0
         alpha *= self.problem.costs[:, None]
@@ -160,7 +160,7 @@ class JointIterate:
         return self.pull.excess + self.residual
 
     def gap_of_dual(self) -> float:
-        """Return the duality gap between the dual values and the weights that they make."""
+        """Return the duality gap between the dual values and the weights computed from them."""
         _, codes, _, costs = self.problem
         slopes = self.score(self.V) + 1.0
         each = np.arange(len(slopes))
@@ -170,7 +170,7 @@ class JointIterate:
         return self.gap + primal - self.primal
 
     def recentre(self) -> None:
-        """Begin the next proximal step from the present shares, with sharper corners."""
+        """Begin the next proximal step from the current shares, with sharper corners."""
         self.centre[:] = self.shares
         self.width = max(_SHARPEST, self.width * _SHARPEN)
         self.move(0.0)
@@ -194,7 +194,7 @@ class JointIterate:
             if trouble or not np.all(np.isfinite(z)):
                 return None
             return U.T @ (X * z[:, None]) - g
-        if k == 2:  # the weights of one class are those of the other, with the other sign
+        if k == 2:  # the weights of one class are those of the other, negated
             H = X.T @ X
             H.flat[:: len(H) + 1] += 1.0
             d = solve_scaled(H, -g[0])
@@ -203,7 +203,7 @@ class JointIterate:
         return None if d is None else d.reshape(g.shape)
 
     def step(self) -> bool:
-        """Take one Newton step; returns False if there is none."""
+        """Take one Newton step; return False if there is none."""
         d = self.direction()
         if d is None:
             return False
@@ -239,8 +239,8 @@ def _hessian(X: np.ndarray, U: np.ndarray) -> np.ndarray:
 def iterate(point: JointIterate, tol: float) -> Iterator[float]:
     """Yield the relative gap after every step, until it is at most `tol` or no step helps.
 
-    This is the gap between the weights and the dual values; where it is small enough, the gap
-    between the dual values and the weights that they make. Changes `point`.
+    This is the gap between the weights and the dual values or, once that is small enough, the gap
+    between the dual values and the weights computed from them. Changes `point`.
     """
     for _ in range(_STEPS):
         gap, primal = point.gap, point.primal
@@ -259,7 +259,7 @@ def newton_cost(rows: Rows, classes: int) -> float:
     """Estimate the cost of all steps, in multiplications of coordinate descent.
 
     In the end about half as many differences are tied as there are weights: 270 for 650 on digits,
-    1,260 for 2,570 on usps. BLAS does ten products while a pass does one.
+    1,260 for 2,570 on usps. BLAS computes ten products in the time a pass takes for one.
     """
     n, weights = rows.n, classes * (rows.width + 1)
     tied = min(weights / 2.0, float(n))

@@ -1,15 +1,15 @@
-"""Newton steps in the primal: an SVM with many examples of few features in a few steps.
+"""Newton steps in the primal, which solve an SVM with many examples and few features quickly.
 
-Coordinate descent soon knows which examples will end at a bound, and is then slow because those in
-between compete. With few features their competition is a small matrix. So the corner of the hinge
-is smoothed (see `widemargin.loops.svm.primal`) by as much as the gap allows, and
+Coordinate descent soon finds out which examples will end at a bound, but is then slow because those
+in between compete. With few features, a small matrix describes their competition. So the corner of
+the hinge is smoothed (see `widemargin.loops.svm.primal`) by as much as the gap allows, and
 
     min over w of  1/2 w.w + sum_i c_i smoothed loss(1 - y_i w.x_i)
 
 is solved by Newton steps with a line search. Only examples on the smoothed corner add to the
-Hessian. The slopes of the losses are dual values with a gap, so the answer is of the same kind as
-that of coordinate descent, which can go on from there. See O. Chapelle (2007), Training a support
-vector machine in the primal, Neural Computation 19.
+Hessian. The slopes of the losses are dual values with a gap, so the result is of the same kind as
+that of coordinate descent, which can continue from there. See O. Chapelle (2007), Training a
+support vector machine in the primal, Neural Computation 19.
 """
 
 from __future__ import annotations
@@ -34,37 +34,37 @@ from widemargin.loops.svm.primal import (
 
 # The constants below were chosen by hand. docs/design.md gives times measured with them (18 data
 # sets, both losses, C from 0.01 to 100, gaps of 1e-3 and 1e-6). The gap at the end is measured, so
-# the time depends on them and the quality of the result does not.
+# they affect the time but not the quality of the result.
 
 #: The largest number of steps.
 _STEPS = 60
-#: For the estimate of the cost: the number of steps (10 are often enough, for example on a9a), and
-#: the least that one costs, in multiplications.
+#: For the cost estimate: the number of steps (10 are often enough, for example on a9a), and the
+#: minimum cost of a step, in multiplications.
 _USUAL_STEPS, _LEAST_STEP = 20, 2e5
-#: Half the width of the smoothed corner at first, in units of the margin.
+#: Half the initial width of the smoothed corner, in units of the margin.
 _FIRST_WIDTH = 1.0
-#: A step may leave this fraction of the corner's width; while w stays nearly optimal the fraction
-#: is squared from step to step, down to the second.
+#: A step may shrink the corner's width to the first fraction; while w stays nearly optimal the
+#: fraction is squared from step to step, down to the second.
 _SHARPEN, _SHARPEST = 0.35, 0.01
 #: The fraction of the allowed gap that smoothing may take up in the end.
 _SMOOTHING_SHARE = 0.8
-#: The weights are determined by the examples on the corner if these are more than this many times
+#: The examples on the corner determine the weights if there are more of them than this many times
 #: the features.
 _DETERMINED = 5
 #: Otherwise the corner becomes sharper when w is nearly optimal: when the squared gradient, in the
 #: norm of the Hessian, is below this many times the corner's share of the gap.
 _NEARLY_OPTIMAL = 1.0
-#: The most points looked at in a line search, and the fraction of the slope that may be left.
+#: The most points tried in a line search, and the fraction of the slope that may remain.
 _TRIALS, _FLAT = 40, 0.1
-#: Rows of a dense matrix that are copied at once: 2048 rows of 123 features are 2 MB.
+#: Number of rows of a dense matrix copied at once: 2048 rows of 123 features are 2 MB.
 _ROWS_AT_ONCE = 2048
-#: Added to the scaled diagonal per column, so that columns which depend on each other can be
-#: factorised. Some fifty times the rounding of float64.
+#: Added to the scaled diagonal per column, so that linearly dependent columns can be factorised.
+#: Some fifty times the rounding of float64.
 _RIDGE = 1e-14
 
 
 class SmoothedSVM(NamedTuple):
-    """What to solve: the examples, the cost of their errors, the bounds of their dual values."""
+    """The problem: the examples, the costs of their errors, the bounds of their dual values."""
 
     rows: Rows
     y: np.ndarray
@@ -75,7 +75,7 @@ class SmoothedSVM(NamedTuple):
 
 
 class PrimalIterate:
-    """Weights w, the dual values that the slopes of the losses are, and the weights v they make.
+    """Weights w, dual values (the slopes of the losses), and the weights v computed from these.
 
     At the optimum w = v. With a free bias the last weight is not regularised, and where w is
     optimal the last of v is 0.
@@ -83,19 +83,19 @@ class PrimalIterate:
     Attributes
     ----------
     problem : SmoothedSVM
-        What is solved.
+        The problem.
     w, alpha, v
-        The weights, the dual values, and the weights that these make.
+        The weights, the dual values, and the weights computed from these.
     penalty : array
         The coefficient of each squared weight: 1, or 0 for a free bias.
     margins, shifts : arrays
         y_i w.x_i, and y_i d.x_i for the direction of the last step.
     corner, half_width
-        The smoothed corner as the loops take it, and half its width.
+        The smoothed corner in the form that the loops use, and half its width.
     on_corner : array
-        The examples on the corner; the first `pull.inside` of them count.
+        The examples on the corner; only the first `pull.inside` entries are used.
     pull : Pull
-        What the loop added up over all examples.
+        The sums that the loop computed over all examples.
     sharpen_by : float
         The fraction of the corner's width that the next bold step leaves.
     """
@@ -128,7 +128,7 @@ class PrimalIterate:
 
     @property
     def primal(self) -> float:
-        """The primal objective, with the loss as it is, not smoothed."""
+        """The primal objective, with the loss not smoothed."""
         return 0.5 * float(self.penalty @ self.w**2) + self.pull.loss
 
     @property
@@ -144,7 +144,7 @@ class PrimalIterate:
         return self.pull.excess + 0.5 * float(self.penalty @ g**2) + lost
 
     def gap_of_dual(self) -> float:
-        """Return the duality gap between the weights v (a free bias is that of w) and the dual."""
+        """Return the duality gap between the weights v (with w's free bias) and the dual."""
         rows, y, costs, _, squared, _ = self.problem
         v = np.where(self.penalty > 0.0, self.v, self.w)
         signed_scores(rows.stored, y, frozen(v), self.shifts)
@@ -155,17 +155,17 @@ class PrimalIterate:
 
     @np.errstate(over="ignore", invalid="ignore")  # a step that is not finite ends the iteration
     def step(self, allowed: float) -> bool:
-        """Take one Newton step; returns False if there is none.
+        """Take one Newton step; return False if there is none.
 
-        The corner is wide at first and becomes sharper from step to step until its share of the
-        gap is below what is allowed: starting with a sharp one takes more steps. Where too few
+        The corner is wide at first, because starting with a sharp one takes more steps, and becomes
+        sharper from step to step until its share of the gap is below what is allowed. Where too few
         examples are on it to determine the weights, it becomes sharper only when w is nearly
-        optimal; the next steps are then bold as long as that stays so.
+        optimal; the following steps are then bold as long as w stays so.
         """
         g, H, excess = self.gradient, self.hessian(), self.pull.excess
         wanted = min(1.0, _SMOOTHING_SHARE * allowed / excess) if excess > 0.0 else 1.0
         if wanted < 1.0 and float(g @ (H @ g)) < _NEARLY_OPTIMAL * excess:
-            # Sharper than wanted costs nothing here.
+            # A sharper corner than necessary costs nothing here.
             part = max(self.sharpen_by, 0.1 * wanted)
             self.sharpen_by = max(_SHARPEST, self.sharpen_by**2)
             return self.sharpen(H, part)
@@ -181,7 +181,7 @@ class PrimalIterate:
 
         Their slopes stay the same if their margins move along with the corner. This is a Newton
         step for the new corner with the examples on the old one. Changes H, the Hessian of the
-        old one.
+        old corner.
         """
         rows, y, costs, *_ = self.problem
         which = frozen(self.on_corner[: self.pull.inside])
@@ -200,7 +200,7 @@ class PrimalIterate:
         return True
 
     def hessian(self) -> np.ndarray:
-        """Return the second derivative: the penalty, plus theta x x' of examples on the corner."""
+        """Return the Hessian: the penalty, plus theta x x' for the examples on the corner."""
         rows, which = self.problem.rows, self.on_corner[: self.pull.inside]
         theta = self.corner.rate * self.problem.costs[which]
         H = np.zeros((len(self.w), len(self.w)))
@@ -223,9 +223,9 @@ class PrimalIterate:
         return H
 
     def search_along(self, d: np.ndarray, narrower: float = 1.0) -> bool:
-        """Go along d to where the slope is nearly zero; returns False if it never falls.
+        """Move along d to where the slope is nearly zero; return False if it never falls.
 
-        There the corner becomes `narrower` times as wide.
+        There the corner's width is multiplied by `narrower`.
         """
         rows, y, costs, caps, *_ = self.problem
         signed_scores(rows.stored, y, frozen(d), self.shifts)
@@ -245,14 +245,14 @@ class PrimalIterate:
 
 
 def _find_root(look: Callable[[float], tuple[float, float]], flat: float) -> float:
-    """Find where a rising slope is nearly zero, by Newton's method kept within a bracket.
+    """Find where an increasing slope is nearly zero, by Newton's method within a bracket.
 
     Parameters
     ----------
     look : callable
-        Gives the slope and its derivative at a point; the slope at 0 is negative.
+        Returns the slope and its derivative at a point; the slope at 0 is negative.
     flat : float
-        The slope that is small enough.
+        The slope that counts as nearly zero.
     """
     tau, low, high = 1.0, 0.0, math.inf
     for _ in range(_TRIALS):
@@ -266,8 +266,8 @@ def _find_root(look: Callable[[float], tuple[float, float]], flat: float) -> flo
 def newton_cost(rows: Rows, squared: bool) -> float:
     """Estimate the cost of all steps, in multiplications of coordinate descent.
 
-    The factors were chosen by hand. They say how fast each part runs beside coordinate descent,
-    and how many examples are on the corner: for the squared hinge all that fall short.
+    The factors were chosen by hand. They express how fast each part runs relative to coordinate
+    descent, and how many examples are on the corner: for the squared hinge, all with a loss.
     """
     n, width, per_row = rows.n, rows.width + 1, rows.stored_values / rows.n + 1.0
     on_corner = n * (0.6 if squared else 0.1)
@@ -279,8 +279,8 @@ def newton_cost(rows: Rows, squared: bool) -> float:
 def iterate(point: PrimalIterate, tol: float) -> Iterator[float]:
     """Yield the relative gap after every step, until it is at most `tol` or no step helps.
 
-    This is the gap between w and the dual values; where it is small enough, the gap between the
-    dual values and the weights v that they make. Changes `point`.
+    This is the gap between w and the dual values or, once that is small enough, the gap between the
+    dual values and the weights v computed from them. Changes `point`.
     """
     steps, moved = 0, True
     while True:
@@ -290,12 +290,12 @@ def iterate(point: PrimalIterate, tol: float) -> Iterator[float]:
         yield gap / primal
         if gap <= tol * primal or steps == _STEPS or not moved:
             return
-        # If no dual value changes, only rounding is left.
+        # If no dual value changes, only rounding errors are left.
         steps, moved = steps + 1, point.step(tol * primal) and point.pull.updates > 0
 
 
 def solve_scaled(H: np.ndarray, right: np.ndarray) -> np.ndarray | None:
-    """Solve H d = right with every column scaled to length one; None if impossible. Changes H."""
+    """Solve H d = right with every column scaled to unit length; None if impossible. Changes H."""
     scale = 1.0 / np.sqrt(np.diag(H))
     H *= scale[:, None]
     H *= scale

@@ -1,4 +1,4 @@
-"""Which step a dual ascent takes next."""
+"""Choose the next step of a dual ascent."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from widemargin.linear_svm.steps import (
 )
 
 # Chosen by hand; docs/design.md gives times measured with these values (18 data sets, both losses,
-# C from 0.01 to 100). Every fit ends with a measured gap, so only the time depends on them.
+# C from 0.01 to 100). Every fit ends with a measured gap, so they affect only the time.
 
-#: The passes that lie ahead are believed to be at most this many times the passes so far; the
-#: larger number is for Newton steps in the primal, where little is lost if they fail.
+#: The estimated number of remaining passes is capped at this many times the passes so far; the
+#: larger cap is for Newton steps in the primal, where little is lost if they fail.
 _PATIENCE, _PRIMAL_PATIENCE = 3, 10
-#: The interior-point method is for more dual values between bounds than this many times the
-#: features (Newton steps in the dual then see a small part of them), or for this many attempts of
-#: Newton steps in the dual that did not end the fit.
+#: The interior-point method is used if more dual values than this many times the features are
+#: between bounds (Newton steps in the dual then cover only a small part of them), or after this
+#: many attempts of Newton steps in the dual that did not end the fit.
 _MANY_FREE, _MANY_ATTEMPTS = 3, 6
-#: It is also for fits that will not end: after this many passes, more seem to be needed than are
-#: allowed.
+#: It is also used for fits that would not end: after this many passes, more seem to be needed than
+#: are allowed.
 _LONG = 100
 
 
@@ -35,10 +35,10 @@ class StepPolicy:
             take Newton steps in the primal          if cheaper than the passes ahead
             now and then, of the others:
                 the interior-point method, once      if many dual values compete, and cheaper,
-                                                     or if the passes allowed will not do
+                                                     or if the passes allowed will not suffice
                 Newton steps in the dual             if cheaper
 
-    The passes ahead are estimated from how fast the gap shrank in the last few.
+    The number of passes ahead is estimated from how fast the gap shrank in the last few.
     """
 
     def __init__(self, problem: BinarySVM) -> None:

@@ -1,4 +1,4 @@
-"""The two-class SVM that the solvers are given, and how they report on their progress."""
+"""The SVM problems that the solvers are given, and the reports on their progress."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from widemargin.loops.steps import REACH, Rule
 
 @dataclass(frozen=True)
 class BinarySVM:
-    """A two-class SVM, and how exactly to solve it.
+    """A two-class SVM, and how precisely to solve it.
 
         min over w, b of  1/2 w.w + sum_i C price_i loss(1 - y_i (w.x_i + b))
 
@@ -40,8 +40,8 @@ class BinarySVM:
     epochs : int
         The largest number of passes; a Newton step in the primal counts as one.
     features : int
-        The number of columns that the rows had before those that never occur were left out; 0 if
-        none were. The choice of steps goes by it.
+        The number of columns before those that never occur were left out; 0 if none were. The
+        choice of steps depends on it.
     """
 
     rows: Rows
@@ -56,7 +56,7 @@ class BinarySVM:
 
     @property
     def width(self) -> int:
-        """The number of columns by which steps are chosen."""
+        """The number of columns on which the choice of steps depends."""
         return self.features or self.rows.width
 
     @property
@@ -81,7 +81,7 @@ class BinarySVM:
 
 @dataclass(frozen=True)
 class JointSVM:
-    """One SVM for several classes, and how exactly to solve it.
+    """One SVM for several classes, and how precisely to solve it.
 
         min over W of  1/2 sum_k w_k.w_k + sum_i C price_i max_k (1 - [k = y_i] + (w_k - w_y).x_i)
 
@@ -97,8 +97,8 @@ class JointSVM:
     classes : int
         The number of classes.
     C, tol, epochs
-        The cost of an error, the relative gap to reach, the largest number of epochs: passes that
-        add up to half of all examples and classes at least, or a Newton step.
+        The cost of an error, the relative gap to reach, and the largest number of epochs. An epoch
+        is either a Newton step or passes that add up to at least half of all examples and classes.
     """
 
     rows: Rows
@@ -121,22 +121,22 @@ class JointSVM:
 
 
 class SolverReport(NamedTuple):
-    """How far a solver has come; it reports after every slice of work."""
+    """A solver's progress, reported after every slice of work."""
 
     epoch: int
     done: float  # the fraction of this epoch that is done, 0 to 1
     mistakes: int
     updates: int
-    primal: float = 0.0  # estimated from what the pass saw; known once `done` is 1
+    primal: float = 0.0  # estimated during the pass; available once `done` is 1
     dual: float = 0.0
 
 
 @dataclass
 class StopSignal:
-    """Set by the driver to make solvers stop after their present slice of work."""
+    """Set by the driver to make solvers stop after their current slice of work."""
 
     stop: bool = False
 
 
-#: A generator of reports whose value says whether the gap seems to be reached.
+#: A generator of reports that returns whether the gap seems to have been reached.
 Attempt = Generator[SolverReport, None, bool]

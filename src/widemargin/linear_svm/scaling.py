@@ -1,7 +1,7 @@
-"""Learn from vectors whose columns are scaled, and answer about vectors as they are.
+"""Train on vectors with scaled columns, and predict on unscaled ones.
 
-With x' = x f, a factor for every column, the score w'.x' is that of the weights w = w' f. So
-nothing has to be scaled when a model answers.
+With x' = x f, where f holds a factor for every column, the score w'.x' is that of the weights
+w = w' f on x. So nothing has to be scaled when a model predicts.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from widemargin.online.state import State
 
 
 def scale_columns(rows: Rows) -> tuple[Rows, np.ndarray]:
-    """Return sparse rows whose columns are at most 1 in size, and the factor of every column."""
+    """Return sparse rows with columns scaled to absolute values of at most 1, and the factors."""
     assert isinstance(rows.stored, Sparse)
     values, indices = rows.stored.values, rows.stored.indices
     largest = np.zeros(rows.width)
@@ -26,7 +26,7 @@ def scale_columns(rows: Rows) -> tuple[Rows, np.ndarray]:
 
 
 def unscale_weights(state: State, factors: np.ndarray) -> None:
-    """Make weights for scaled columns weights for the columns as they are, in place."""
+    """Turn weights for scaled columns into weights for the unscaled ones, in place."""
     if state.columns is not None:  # the first stands for all columns that never occurred
         factors = np.append(1.0, factors[state.columns.ids.astype(np.int64)])
     state.W[:, :-1] *= factors

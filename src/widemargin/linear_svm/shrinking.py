@@ -1,4 +1,4 @@
-"""Shrinking: examples whose dual values stay at a bound are left out of the passes.
+"""Shrinking: leave examples whose dual values stay at a bound out of the passes.
 
 See T. Joachims (1999), Making large-scale SVM learning practical, and algorithm 3 of Hsieh, Chang,
 Lin, Keerthi and Sundararajan (2008), A dual coordinate descent method for large-scale linear SVM.
@@ -16,11 +16,11 @@ from widemargin.online.orders import awake_of, stirred
 
 #: An example is shrunk when the slope of the dual that holds it at its bound is larger than this
 #: fraction of the largest slope of the last pass. LIBLINEAR uses 1. Chosen by hand: shrinking too
-#: many is noticed when the gap is measured, and then the fraction doubles. Only the time depends
-#: on it.
+#: many is detected when the gap is measured, and then the fraction doubles. It affects only the
+#: time.
 _FIRST_FRACTION = 0.25
-#: Passes after which all examples become active again, so that one that was shrunk by mistake
-#: comes back. Chosen by hand; only the time depends on it.
+#: Passes after which all examples become active again, so that any shrunk by mistake come back.
+#: Chosen by hand; it affects only the time.
 _RESTORE_AFTER = 30
 
 
@@ -30,7 +30,7 @@ class Shrinking:
     Parameters
     ----------
     counted : array of uint64
-        All examples that take part at all.
+        The examples with nonzero weight.
     n : int
         The number of rows.
     """
@@ -52,7 +52,7 @@ class Shrinking:
         return frozen(stirred(self.active, rng)) if len(self.active) else self.active
 
     def set_limits(self, seen: Sweep) -> None:
-        """Set the limits of the next pass from the largest slopes that this one saw."""
+        """Set the limits for the next pass from the largest slopes in this one."""
         self.limits = (self.fraction * seen.up or math.inf, self.fraction * seen.down or math.inf)
 
     def drop_shrunk(self) -> None:
@@ -60,16 +60,16 @@ class Shrinking:
         self.active = awake_of(self.active, self.shrunk)
 
     def advance(self, epochs: int) -> None:
-        """Leave out what the last pass marked; after many passes make all active again."""
+        """Leave out the examples that the last pass marked; after many passes restore all."""
         if epochs - self.restored_at >= _RESTORE_AFTER:
-            limits = self.limits  # what is held as firmly as before may be shrunk at once
+            limits = self.limits  # examples still beyond these limits may be shrunk at once
             self.restore(epochs)
             self.limits = limits
         else:
             self.drop_shrunk()
 
     def be_more_careful(self) -> None:
-        """Shrink fewer examples from now on: some were shrunk too early."""
+        """Shrink fewer examples from now on, because some were shrunk too early."""
         self.fraction = min(1.0, 2.0 * self.fraction)
 
     @property

@@ -1,9 +1,9 @@
 """Solve the SVMs of many classes on sparse rows: passes for all of them side by side.
 
-Texts have many columns and, often, many classes. A pass of coordinate descent then mostly waits for
-the weights of its columns, for one class after the other. With the weights of all classes side by
-side (`loops.svm.lanes`), a column is looked up once for all. Rows of few columns are solved this
-way, too, where C is so small that passes alone will do.
+Texts have many columns and, often, many classes. A pass of coordinate descent then spends most of
+its time waiting for the weights of its columns, class by class. With the weights of all classes
+stored side by side (`loops.svm.lanes`), a column is looked up once for all of them. Rows with few
+columns are also solved this way where C is so small that passes alone suffice.
 """
 
 from __future__ import annotations
@@ -27,25 +27,25 @@ from widemargin.loops.svm.dual import Sweep
 from widemargin.loops.svm.lanes import LaneRows, LaneRule, Seen, lanes_pass
 from widemargin.online.passes import Pace
 
-#: Classes that are solved side by side at most: their weights for a column are two cache lines.
+#: The most classes solved side by side: their weights for a column are two cache lines.
 TOGETHER = 32
 #: With fewer classes than this there is little to share.
 _FEWEST = 3
-#: The smallest gap that passes in float32 are asked for. (They stall near 1e-6.)
+#: The smallest gap for which passes in float32 are used. (They stall near 1e-6.)
 _FINEST = 1e-4
-#: C times the squared length of the longest row is at most this, so that float32 is fine enough.
+#: C times the squared length of the longest row is at most this, so that float32 is precise enough.
 _HARDEST = 1e4
-#: Columns that only one row has are left out if they hold at least one in this many values: to
-#: leave them out takes as long as a pass over all values.
+#: Columns that only one row has are left out if they hold at least one in this many values, because
+#: leaving them out takes as long as a pass over all values.
 _MANY_LONE = 16
-#: Values that are looked at at once while the rows are prepared: 8 MB as float64.
+#: Number of values processed at once while the rows are prepared: 8 MB as float64.
 _VALUES_AT_ONCE = 1 << 20
-#: Passes after which each class goes on by itself.
+#: Passes after which each class continues by itself.
 _MOST_PASSES = 60
 
 
 class Shared(NamedTuple):
-    """Rows without columns that only one of them has; squared lengths with, and of, those."""
+    """Rows without the columns that only one row has; squared lengths with, and of, those."""
 
     rows: Rows
     q: np.ndarray
@@ -53,7 +53,7 @@ class Shared(NamedTuple):
 
 
 def shared_rows(problem: BinarySVM, classes: int) -> Shared | None:
-    """The rows of problems that are to be solved side by side; None if they are not."""
+    """The rows of problems to be solved side by side; None if they should not be."""
     rows = problem.rows
     if classes < _FEWEST or not rows.is_sparse or problem.free_bias:
         return None
@@ -61,11 +61,11 @@ def shared_rows(problem: BinarySVM, classes: int) -> Shared | None:
         return None
     shared = without_lone_columns(rows)
     largest = float(np.max(problem.costs, initial=0.0)) * float(np.max(shared.q, initial=0.0))
-    return shared if largest <= _HARDEST else None  # nor if it is not a number
+    return shared if largest <= _HARDEST else None  # None also if it is NaN
 
 
 def in_groups(all_classes: OneVsRest) -> list[OneVsRest]:
-    """Cut problems into groups of about the same size, none of more than `TOGETHER`."""
+    """Split problems into groups of about the same size, of at most `TOGETHER`."""
     problems, codes = all_classes.problems, all_classes.codes
     groups = -(-len(problems) // TOGETHER)
     edges = [len(problems) * g // groups for g in range(groups + 1)]
@@ -76,7 +76,7 @@ def in_groups(all_classes: OneVsRest) -> list[OneVsRest]:
 
 
 def without_lone_columns(rows: Rows) -> Shared:
-    """Leave out the columns that only one row has, if they are many, and number the others anew."""
+    """Leave out the columns that only one row has, if there are many, and renumber the others."""
     starts = rows.stored.starts.astype(np.int64)
     values = rows.stored.values[: starts[-1]]
     columns = rows.stored.indices[: starts[-1]]
@@ -85,7 +85,7 @@ def without_lone_columns(rows: Rows) -> Shared:
     few = _MANY_LONE * np.count_nonzero(counts == 1) < len(values)
     chosen = counts > (0 if few else 1)
     width = int(np.count_nonzero(chosen))
-    if few and 2 * width > rows.width:  # as many weights are worth no other numbers
+    if few and 2 * width > rows.width:  # too few columns are saved to renumber the rest
         stored = rows.stored._replace(values=frozen(values.astype(np.float32, copy=False)))
         whole = Rows(stored, rows.n, rows.width, rows.distinct)
         return Shared(whole, lengths, frozen(np.zeros(rows.n, np.float32)))
@@ -102,9 +102,9 @@ def without_lone_columns(rows: Rows) -> Shared:
 
 
 def _counts_and_lengths(rows: Rows, starts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """How many rows have each column, and the squared length of each row.
+    """The number of rows that have each column, and the squared length of each row.
 
-    Some rows at a time: copies of all values would take longer than what is done with them.
+    Works on some rows at a time, because copying all values would take longer than using them.
     """
     counts, squared = np.zeros(rows.width, np.int64), np.empty(rows.n)
     edges = np.searchsorted(starts, np.arange(_VALUES_AT_ONCE, starts[-1], _VALUES_AT_ONCE))
@@ -131,9 +131,9 @@ def _running(numbers: np.ndarray) -> np.ndarray:
 
 
 class SideBySide:
-    """Dual values and weights of some classes, and how far each has come.
+    """The dual values and weights of some classes, and the progress of each.
 
-    Classes that look solved leave, and the others move together when half as many lanes will do.
+    Classes that look solved leave, and the others move together once half as many lanes suffice.
 
     Attributes
     ----------
@@ -142,7 +142,7 @@ class SideBySide:
     alpha : array (classes, n) of float64
         The dual values of the classes that have left.
     primal, dual, likely : arrays
-        What the passes saw of each class, and the gap that it probably has now.
+        The objectives that the passes saw for each class, and its likely current gap.
     """
 
     def __init__(self, all_classes: OneVsRest, shared: Shared, rng: np.random.Generator) -> None:
@@ -162,7 +162,7 @@ class SideBySide:
         self._seat(np.arange(k))
 
     def _seat(self, left: np.ndarray) -> None:
-        """Give classes their lanes."""
+        """Assign lanes to classes."""
         self.left, width = left, self.V.shape[1]
         lane = np.full(len(self.alpha) + 1, TOGETHER)
         lane[left] = np.arange(len(left))
@@ -182,7 +182,7 @@ class SideBySide:
         self.limits = np.full((2, width), np.inf, np.float32)
 
     def run_pass(self, signal: StopSignal) -> Generator[SolverReport, None, None]:
-        """Run one pass for the classes that are left, and see how far they are."""
+        """Run one pass for the remaining classes, and record their progress."""
         width = self.V.shape[1]
         sums, slopes = np.zeros((2, width)), np.zeros((4, width), np.float32)
         seen = Seen(sums[0], sums[1], slopes[0], slopes[1], slopes[2:], self.on)
@@ -204,7 +204,7 @@ class SideBySide:
         self.dual[self.left] += seen.gain[mine]
         self.primal[self.left] = self.dual[self.left] + seen.gap[mine]
         self.gap[self.left] = now = seen.gap[mine] / np.maximum(self.primal[self.left], _TINY)
-        # As in `GapEstimate`: the next pass will see the gap shrink as this one did.
+        # As in `GapEstimate`, assume that the gap shrinks in the next pass as it did in this one.
         self.likely[self.left] = now * np.minimum(1.0, now / np.maximum(before, _TINY))
         fraction = np.float32(self.shrinking.fraction)
         for limits, slopes in zip(self.limits, (seen.up, seen.down), strict=True):
@@ -240,7 +240,7 @@ _TINY = 1e-300
 
 
 def _lanes(classes: int) -> int:
-    """Lanes for some classes."""
+    """The number of lanes for this many classes."""
     return max(1, -(-classes // LANES)) * LANES
 
 
@@ -254,22 +254,22 @@ def _narrowed(array: np.ndarray, which: np.ndarray) -> np.ndarray:
 def solve_beside(
     all_classes: OneVsRest, shared: Shared, rng: np.random.Generator, signal: StopSignal
 ) -> Solutions:
-    """Solve all problems slice by slice; a deadline leaves what was found, with its true gap.
+    """Solve all problems slice by slice; at a deadline, return the best so far with its true gap.
 
         repeat: one pass of dual coordinate descent for all classes
         until they look solved
-        measure the gap of each; the two-class solver goes on where it is too large
+        measure the gap of each; the two-class solver continues where it is too large
 
     Parameters
     ----------
     all_classes : OneVsRest
-        What to solve, at most `TOGETHER` problems.
+        The problems, at most `TOGETHER`.
     shared : Shared
         Their rows.
     rng : numpy Generator
-        The source of the random orders.
+        Draws the random orders of the passes.
     signal : StopSignal
-        Looked at after every slice.
+        Checked after every slice.
     """
     first = all_classes.problems[0]
     tol, beside = max(first.tol, _FINEST), SideBySide(all_classes, shared, rng)

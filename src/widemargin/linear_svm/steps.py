@@ -1,8 +1,8 @@
 """The steps of a dual ascent: what each does, what it costs, and how it is attempted.
 
-Costs are counted in multiplications of a pass of coordinate descent, roughly; they only serve to
-compare one step with another. An attempt yields reports while it works, and returns whether the
-gap seems to be reached.
+Costs are rough counts of multiplications, in units of those in a pass of coordinate descent; they
+serve only to compare one step with another. An attempt yields reports while it works, and returns
+whether the gap seems to have been reached.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ from widemargin.online.scores import scores
 
 # The constants below were chosen by hand; docs/design.md gives times measured with them (18 data
 # sets, both losses, C from 0.01 to 100). They decide which step is tried and when. Every fit ends
-# with a measured gap, so the time depends on them and the quality of the result does not.
+# with a measured gap, so they affect the time but not the quality of the result.
 
-#: The least that a pass costs, in multiplications: calling it, and shuffling the examples.
+#: The minimum cost of a pass, in multiplications: calling it, and shuffling the examples.
 _LEAST_PASS = 5e5
-#: The dual values that Newton steps in the dual change together, at most: a step costs their cube.
+#: The most dual values that Newton steps in the dual change together: a step costs their cube.
 _BLOCK = 600
-#: The Newton steps in the dual that an attempt usually takes.
+#: The usual number of Newton steps per attempt in the dual.
 _USUAL_NEWTON_STEPS = 20
 #: Passes between two attempts of Newton steps in the dual, at first; halved after a success and
 #: doubled after a failure.
@@ -47,20 +47,20 @@ _MOST_ATTEMPTS = 25
 #: Newton steps in the primal are considered after this many passes, and again when the number of
 #: passes has grown by this factor.
 _FIRST_PRIMAL, _PRIMAL_AGAIN = 2, 4
-#: The steps that an interior-point method usually takes.
+#: The usual number of steps of the interior-point method.
 _USUAL_INTERIOR_STEPS = 25
-#: Dual values that the interior-point method leaves this close to a bound are put onto it.
+#: Dual values that the interior-point method leaves this close to a bound are moved onto it.
 _SNAP = 1e-7
 
 
 class Step(Protocol):
-    """One way to make the dual larger."""
+    """One way to increase the dual."""
 
     def cost(self, ascent: DualAscent) -> float:
         """Estimate the multiplications that an attempt takes."""
 
     def attempt(self, ascent: DualAscent, signal: StopSignal) -> Attempt:
-        """Try the step; the ascent never gets worse."""
+        """Attempt the step, which never makes the ascent worse."""
 
 
 class CoordinatePass:
@@ -69,8 +69,8 @@ class CoordinatePass:
         alpha_i <- clip(alpha_i + (1 - y_i (w.x_i + b) - soft_i alpha_i) / (x_i.x_i + soft_i),
                         0, cap_i)
 
-    This is the passive-aggressive step with a memory of the example's dual value. See Hsieh et al.
-    (2008), algorithm 3.
+    This is the passive-aggressive step, except that it remembers the example's dual value. See
+    Hsieh et al. (2008), algorithm 3.
     """
 
     def __init__(self) -> None:
@@ -121,8 +121,8 @@ class NewtonPrimal:
 
         w <- w - tau H^-1 g,    H = I + sum over the examples on the corner of theta_i x_i x_i'
 
-    How the examples pull at w are dual values, so coordinate descent can go on from them. Pays
-    where features are few: H has their square.
+    The slopes of the losses are dual values, so coordinate descent can continue from them. Pays off
+    if there are few features, because the size of H is their square.
     """
 
     def __init__(self, problem: BinarySVM) -> None:
@@ -134,7 +134,7 @@ class NewtonPrimal:
         return newton_cost(ascent.problem.rows, ascent.problem.squared)
 
     def attempt(self, ascent: DualAscent, signal: StopSignal) -> Attempt:
-        """Take the steps, each of which counts as an epoch; keep their dual values if better."""
+        """Take the steps, each counted as an epoch; keep their dual values if they are better."""
         problem, state = ascent.problem, ascent.state
         free = problem.free_bias
         smoothed = SmoothedSVM(
@@ -153,7 +153,7 @@ class NewtonPrimal:
         self.next_epoch = _PRIMAL_AGAIN * ascent.epochs
         if not free:
             ascent.own = point.w
-        # With a free bias the duals belong to two biases and cannot be compared, but gaps can.
+        # With a free bias the duals belong to different biases, so compare the gaps instead.
         if free and not gap < ascent.estimate.gap:
             return False
         if not free and not state.objective(point.alpha, point.v) > state.dual:
@@ -169,7 +169,8 @@ class NewtonDual:
 
         alpha_B <- clip(alpha_B + t K_BB^-1 g_B, 0, cap_B),    K_ij = y_i y_j x_i.x_j
 
-    Pays where many examples compete, so that changing one dual value at a time takes many passes.
+    Pays off where many examples compete, so that changing one dual value at a time takes many
+    passes.
     """
 
     def __init__(self) -> None:
@@ -183,7 +184,7 @@ class NewtonDual:
         return _USUAL_NEWTON_STEPS * (_LEAST_PASS + block**3 / 3.0) + block**2 * per_row
 
     def attempt(self, ascent: DualAscent, signal: StopSignal) -> Attempt:
-        """Take the steps at once; the better they are than a pass, the sooner they are repeated."""
+        """Take all steps at once; the more they gain over a pass, the sooner the next attempt."""
         free = ascent.state.between_bounds(ascent.shrinking.active)
         if len(free) > _BLOCK:
             free = np.sort(ascent.rng.choice(free, _BLOCK, replace=False))
@@ -196,7 +197,7 @@ class NewtonDual:
 
     @staticmethod
     def _take(ascent: DualAscent, free: np.ndarray) -> float:
-        """Make the dual as large as these dual values can; returns by how much it grew."""
+        """Maximise the dual over these dual values; return by how much it grew."""
         state = ascent.state
         block = frozen(free.astype(np.uint64))
         signs = ascent.problem.y[block].astype(np.float64)
@@ -218,7 +219,8 @@ class InteriorPoint:
 
         alpha_i s_i = mu,  (C_i - alpha_i) xi_i = mu,  w = sum_i alpha_i y_i x_i,   mu -> 0
 
-    Pays where features are few but badly scaled: its number of steps hardly depends on the scale.
+    Pays off if there are few features but they are badly scaled: the number of steps hardly depends
+    on the scale.
     """
 
     def __init__(self, problem: BinarySVM) -> None:
@@ -233,7 +235,7 @@ class InteriorPoint:
 
     def attempt(self, ascent: DualAscent, signal: StopSignal) -> Attempt:
         """Run the method, and keep its dual values if their measured gap is no larger."""
-        self.possible = False  # it would find the same again
+        self.possible = False  # it would only find the same solution again
         problem, state = ascent.problem, ascent.state
         inside = Inside(state.alpha[state.counted], state.w)
         for found in _quietly(solve_qp(self._program(ascent), 0.1 * problem.tol)):
@@ -259,7 +261,7 @@ class InteriorPoint:
 
     @staticmethod
     def _program(ascent: DualAscent) -> QuadraticProgram:
-        """Return the problem as the method takes it."""
+        """Return the problem in the form that the method uses."""
         problem, state = ascent.problem, ascent.state
         which = state.counted
         signs = problem.y[which].astype(np.float64)
@@ -270,7 +272,7 @@ class InteriorPoint:
 
 
 def _quietly(steps: Iterator[Inside]) -> Iterator[Inside]:
-    """Run steps without warnings: in the last ones values may meet their bounds."""
+    """Run steps without warnings: in the last ones values may reach their bounds."""
     while True:
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             found = next(steps, None)
@@ -280,7 +282,7 @@ def _quietly(steps: Iterator[Inside]) -> Iterator[Inside]:
 
 
 def _snapped(alpha: np.ndarray, cap: np.ndarray, snap: float) -> np.ndarray:
-    """Put dual values that are nearly at a bound onto it."""
+    """Move dual values that are nearly at a bound onto it."""
     near = np.where(alpha < snap * np.minimum(cap, np.max(alpha)), 0.0, alpha)
     at_top = np.isfinite(cap) & (near > (1.0 - snap) * np.where(np.isfinite(cap), cap, 1.0))
     return np.where(at_top, cap, np.minimum(near, cap))

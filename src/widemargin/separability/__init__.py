@@ -1,1 +1,1 @@
-"""Whether a hyperplane separates two classes: the steps that decide it, and the proof."""
+"""Deciding whether a hyperplane separates two classes, and proving it."""

@@ -1,16 +1,16 @@
-"""Ascent in the dual of the hard-margin SVM: for margins held by thousands of sparse examples.
+"""Dual ascent for the hard-margin SVM, used where thousands of sparse examples hold the margin.
 
 With z = y (x, constant) the largest margin is 1 / |w| for
 
     max over a >= 0 of  sum_i a_i - 1/2 w.w,    w = sum_i a_i z_i
 
-and a, divided by its sum, are the weights of the point of the hull that is nearest to the origin.
-An active set (`nearest_point.py`) adds support vectors one at a time, which is exact, and slow if
-there are many. Here passes of coordinate ascent find all a that are zero at once, and conjugate
-gradients maximise the quadratic that is left. Only products with the examples are needed.
+and a, divided by its sum, gives the weights of the hull's point nearest to the origin. An active
+set (`nearest_point.py`) adds support vectors one at a time, which is exact but slow if there are
+many. Here passes of coordinate ascent find all the zeros of a at once, and conjugate gradients
+maximise the quadratic in the remaining values. Only products with the examples are needed.
 
-A free bias b is held while a adapts to it. Meanwhile a constant feature pulls sum y a towards 0,
-and its weight says where b should go (the method of multipliers).
+A free bias b is held fixed while a adapts to it. Meanwhile a constant feature pulls sum y a towards
+0, and its weight shows where b should move (the method of multipliers).
 """
 
 from __future__ import annotations
@@ -26,26 +26,26 @@ from widemargin.loops.separability.search import hard_margin_pass
 from widemargin.separability.nearest_point import HullPoints, HullStep
 
 # Chosen by hand; benchmarks/RESULTS.md (section "separability") gives times measured with them. The
-# active set goes on from where the ascent ends, and margins are proved, so only the time depends
-# on these constants.
+# active set continues from where the ascent ends, and margins are proved, so these constants affect
+# only the time.
 
 #: Passes of coordinate ascent per round.
 _PASSES = 10
-#: The largest number of rounds, and of rounds in a row that bring no progress.
+#: The largest number of rounds, and of consecutive rounds without progress.
 _ROUNDS, _ROUNDS_IN_VAIN = 200, 15
-#: A round is progress if it makes the violation smaller than this fraction of the smallest so far.
+#: A round makes progress if the violation falls below this fraction of the smallest so far.
 _PROGRESS = 0.9
 #: Conjugate gradients stop when the residual is this fraction of the first, or after this many
 #: iterations; fewer while some example violates optimality by more than `_FAR`.
 _RESIDUAL, _ITERATIONS, _FEW_ITERATIONS, _FAR = 1e-2, 200, 30, 0.1
-#: How often a step is halved before it is given up.
+#: How often a step is halved before it is abandoned.
 _HALVINGS = 12
-#: A curvature below this fraction of the diagonal's is rounding, and is taken for zero.
+#: A curvature below this fraction of the diagonal's is rounding error and treated as zero.
 _FLAT = 1e-13
 
 
 def ascend(points: HullPoints, free: bool, start: np.ndarray | None = None) -> Iterator[HullStep]:
-    """Approach the nearest point of the hull, or of the difference of two; yields every round.
+    """Approach the nearest point of the hull, or of the difference of two; yield after each round.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ def ascend(points: HullPoints, free: bool, start: np.ndarray | None = None) -> I
     free : bool
         Whether the bias is free: then the hulls are those of the two classes.
     start : array, optional
-        Weights to begin with, one for every example, none negative.
+        Initial weights, one for every example, none negative.
     """
     ascent = _HardMarginAscent.of(points, free, start)
     least, idle = math.inf, 0
@@ -73,7 +73,7 @@ def ascend(points: HullPoints, free: bool, start: np.ndarray | None = None) -> I
 
 
 class _FreeExamples(NamedTuple):
-    """The examples that are not held at weight zero."""
+    """The examples whose weights are not fixed at zero."""
 
     which: np.ndarray
     matrix: Any
@@ -82,7 +82,7 @@ class _FreeExamples(NamedTuple):
 
 
 class _HardMarginAscent:
-    """The dual values a and the weights w that they make."""
+    """The dual values a and the weights w computed from them."""
 
     def __init__(self, rows: Rows, signs: np.ndarray, free: bool) -> None:
         self.rows, self.matrix, self.constant = rows, rows.to_matrix(), rows.bias
@@ -93,7 +93,7 @@ class _HardMarginAscent:
 
     @classmethod
     def of(cls, points: HullPoints, free: bool, start: np.ndarray | None) -> _HardMarginAscent:
-        """Begin with given weights, or with zeros."""
+        """Start from the given weights, or from zeros."""
         factor = float(points.factors[0])
         rows = Rows.of(points.matrix * factor, bias=points.constant * factor)
         if free:  # a constant as long as a typical example, so that neither dominates
@@ -108,7 +108,7 @@ class _HardMarginAscent:
         return ascent
 
     def combine(self, a: np.ndarray) -> np.ndarray:
-        """Return the weights w that a makes."""
+        """Return the weights w for these dual values."""
         signed = a * self.signs
         return np.append(self.matrix.T @ signed, self.constant * float(np.sum(signed)))
 
@@ -118,16 +118,16 @@ class _HardMarginAscent:
         return 1.0 - self.signs * scores
 
     def objective(self, a: np.ndarray, w: np.ndarray) -> float:
-        """Return the dual objective for the present b."""
+        """Return the dual objective for the current b."""
         return float(np.sum(a)) - self.b * float(a @ self.signs) - 0.5 * float(w @ w)
 
     def violation(self) -> float:
-        """Return by how much the worst example violates the conditions of optimality."""
+        """Return the largest violation of the optimality conditions by any example."""
         slopes = self.slopes()
         return float(np.max(np.where(self.a > 0.0, np.abs(slopes), np.maximum(slopes, 0.0))))
 
     def become(self, a: np.ndarray) -> None:
-        """Take over other dual values."""
+        """Replace the dual values."""
         self.a, self.w = a, self.combine(a)
         self.shift_bias()
 
@@ -136,7 +136,7 @@ class _HardMarginAscent:
         if self.free:
             self.b += self.constant * float(self.w[-1])
 
-    @np.errstate(over="ignore", invalid="ignore")  # without a margin the weights grow without end
+    @np.errstate(over="ignore", invalid="ignore")  # without a margin the weights grow without bound
     def run_passes(self) -> None:
         """Run a few passes of coordinate ascent."""
         for _ in range(_PASSES):
@@ -161,7 +161,7 @@ class _HardMarginAscent:
 
     @np.errstate(over="ignore", invalid="ignore")
     def maximise_free(self, iterations: int) -> None:
-        """Step towards the maximum of the dual over the values that are not held at zero."""
+        """Step towards the maximum of the dual over the values that are not fixed at zero."""
         slopes = self.slopes()
         which = np.flatnonzero((self.a > 0.0) | (slopes > 0.0))
         free = _FreeExamples(which, self.matrix[which], self.signs[which], self.squares[which])
@@ -179,7 +179,7 @@ class _HardMarginAscent:
     def _conjugate_gradients(
         self, free: _FreeExamples, slopes: np.ndarray, iterations: int
     ) -> np.ndarray:
-        """Solve K p = slopes, K the products of the free examples, scaled by their squares."""
+        """Solve K p = slopes for the free examples' products K, preconditioned by its diagonal."""
         p, rest = np.zeros(len(slopes)), slopes.copy()
         along = scaled = rest / free.squares
         size = first = float(rest @ scaled)

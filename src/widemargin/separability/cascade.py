@@ -1,10 +1,10 @@
 """The steps that decide separability: cheap evidence first, and no verdict without a proof.
 
-In this order: two equal examples with different labels; features that decide examples on their
-own; for many examples of some hundred features, Newton steps of an SVM; a few epochs of the
-perceptron; the point of the hull nearest to the origin, found by an active set, in a stretched
-space where floats do not suffice; an exact simplex on a few examples; a linear program. Each step
-only suggests a verdict. It is given when the verifier has proved it.
+In this order: two equal examples with different labels; single features that decide examples; for
+many examples with some hundred features, Newton steps of an SVM; a few epochs of the perceptron;
+the hull's point nearest to the origin, found by an active set, in a stretched space where floats do
+not suffice; an exact simplex on a few examples; a linear program. Each step only suggests a
+verdict, which is returned once the verifier has proved it.
 """
 
 from __future__ import annotations
@@ -29,22 +29,21 @@ from widemargin.separability.problem import SeparationProblem
 
 # The constants below were chosen by hand; benchmarks/RESULTS.md (section "separability", 21 data
 # sets) gives times measured with them. A step that gives up leaves the verdict to the next one, so
-# only the time depends on them.
+# they affect only the time.
 
 #: The largest number of epochs of the perceptron.
 _PERCEPTRON_EPOCHS = 30
-#: If few mistakes are left, dual coordinate descent goes on until this many passes in a row bring
-#: no fewer.
+#: If few mistakes remain, dual coordinate descent runs until this many consecutive passes bring no
+#: improvement.
 _DESCENT_PATIENCE = 100
-#: The squared length below which a point of the hull is taken for zero, beside examples of about
-#: unit length. What it suggests is proved in fractions.
+#: The squared length below which a point of the hull is taken to be zero, for examples of about
+#: unit length. The verdict it suggests is then proved in fractions.
 _NEAR_ZERO = 1e-6
-#: How often space is stretched: every time adds about seven digits along one direction.
+#: How often space is stretched: each time adds about seven digits along one direction.
 _STRETCHES = 8
-#: The squared length that stands for one that underflows to zero.
+#: Replaces a squared length that underflows to zero.
 _TINY = 1e-300
-#: The exact simplex is for at most this many features and this many values, and may take this many
-#: seconds: its numbers grow with every pivot.
+#: Limits of the exact simplex: features, values, and seconds, as its numbers grow with every pivot.
 _SIMPLEX_FEATURES, _SIMPLEX_VALUES, _SIMPLEX_SECONDS = 40, 4000, 10.0
 #: Sparse examples of at most this many values (400 MB) are copied into a dense array.
 _DENSE_VALUES = 50_000_000
@@ -58,7 +57,7 @@ def decide(problem: SeparationProblem) -> Certificate:
 def try_steps(
     problem: SeparationProblem, *steps: Callable[[SeparationProblem], Certificate | None]
 ) -> Certificate:
-    """Return what the first successful step finds."""
+    """Return the certificate of the first step that succeeds."""
     for step in steps:
         found = step(problem)
         if found is not None:
@@ -69,7 +68,7 @@ def try_steps(
 
 
 def check_trivial_cases(problem: SeparationProblem) -> Certificate | None:
-    """Decide if there is only one class, or (without a bias) an example that is zero."""
+    """Decide the cases of a single class, or (without a bias) of an example that is zero."""
     signs, rows = problem.signs, problem.rows
     if rows.bias:
         if np.all(signs == signs[0]):
@@ -92,9 +91,9 @@ def find_duplicates(problem: SeparationProblem) -> Certificate | None:
     rng = np.random.default_rng(0)
     r = rng.integers(1, 2**64, rows.width, dtype=np.uint64) | np.uint64(1)
     marks = np.empty(rows.n, np.uint64)
-    # -0.0 equals 0.0, and must get the same bits.
+    # -0.0 equals 0.0 and must have the same bits.
     bits = (rows.stored.values + 0.0).view(np.uint64)
-    with np.errstate(over="ignore"):  # without compilation numpy would warn of wrap-around
+    with np.errstate(over="ignore"):  # uncompiled, numpy would warn of wrap-around
         fingerprint_rows(rows.stored, frozen(bits), r, marks)
     order = np.argsort(marks, kind="stable")
     marks, turned = marks[order], signs[order]
@@ -106,7 +105,7 @@ def find_duplicates(problem: SeparationProblem) -> Certificate | None:
 
 
 def peel_features(problem: SeparationProblem) -> Certificate | None:
-    """Remove the examples that single features decide, and search among those left."""
+    """Remove the examples that single features decide, and search among the rest."""
     rows = problem.scaled
     peeled = peel(rows, problem.signs) if rows.is_sparse else None
     if peeled is None:
@@ -131,7 +130,7 @@ def peel_features(problem: SeparationProblem) -> Certificate | None:
 
 
 def run_perceptron(problem: SeparationProblem) -> Certificate | None:
-    """Run a few epochs of the perceptron, and coordinate descent if few mistakes are left."""
+    """Run a few epochs of the perceptron, and coordinate descent if few mistakes remain."""
     rows, signs = problem.scaled, frozen(problem.signs)
     squares = np.maximum(HullPoints(rows, signs).squares(), _TINY)
     # Powers of two keep integers exact, so that a cycle of the weights can be recognised.
@@ -171,7 +170,7 @@ def run_perceptron(problem: SeparationProblem) -> Certificate | None:
 
 
 def _prove_from_cycle(problem: SeparationProblem, which: np.ndarray) -> Certificate | None:
-    """Use that the weights came back (L22): the corrections in between add up to zero."""
+    """Prove from repeated weights (L22): the corrections in between add up to zero."""
     part = HullPoints(problem.scaled.take(which.astype(np.uint64)), problem.signs[which])
     for step in approach(part, np.zeros(1, np.int64)):
         if step.optimal or step.point.square < _NEAR_ZERO:
@@ -194,7 +193,7 @@ def _prove_meeting(
 
 
 def find_nearest_point(problem: SeparationProblem) -> Certificate | None:
-    """Find the point of the hull nearest to the origin, stretching space where it is too near."""
+    """Find the hull's point nearest to the origin, stretching space where it is too close."""
     found = _find_nearest_standardised(problem)
     if found is not None or problem.out_of_time:
         return found
@@ -227,10 +226,10 @@ def find_nearest_point(problem: SeparationProblem) -> Certificate | None:
 
 
 def _find_nearest_standardised(problem: SeparationProblem) -> Certificate | None:
-    """Find the nearest point with every feature scaled to mean 0 and deviation 1, if that is cheap.
+    """Find the nearest point after scaling each feature to mean 0 and deviation 1, if cheap.
 
-    With a bias this is a change of coordinates, in which far fewer steps are needed. It rounds
-    the examples, but what it finds is proved for the original ones.
+    With a bias this is a change of coordinates that needs far fewer steps. It rounds the examples,
+    but the result is proved for the original ones.
     """
     rows = problem.scaled
     if not rows.bias or rows.n * rows.width > _DENSE_VALUES or rows.width > rows.n:
@@ -256,7 +255,7 @@ def _find_nearest_standardised(problem: SeparationProblem) -> Certificate | None
 
 
 def run_exact_simplex(problem: SeparationProblem) -> Certificate | None:
-    """Run an exact simplex on a few examples, and add those on the wrong side of its separator."""
+    """Run an exact simplex on a few examples, adding those on the wrong side of its separator."""
     rows, signs = problem.scaled, problem.signs
     if rows.width > _SIMPLEX_FEATURES:
         return None
@@ -294,7 +293,7 @@ def run_exact_simplex(problem: SeparationProblem) -> Certificate | None:
 
 
 def solve_linear_program(problem: SeparationProblem) -> Certificate | None:
-    """Solve a linear program, the last resort, and prove what its basis suggests."""
+    """Solve a linear program as a last resort, and prove what its basis suggests."""
     import scipy.optimize
     import scipy.sparse
 
@@ -325,7 +324,7 @@ def solve_linear_program(problem: SeparationProblem) -> Certificate | None:
     return found
 
 
-#: The steps that decide the examples that peeling leaves.
+#: The steps for the examples that remain after peeling.
 SEARCH = (
     run_newton,
     run_perceptron,

@@ -31,39 +31,40 @@ def certify(
         separable       w.z > 0 for all z = y (x, 1), for some w
         not separable   a convex combination of the z is zero (Gordan)
 
-    Exactly one of the two is true. The answer is "undecided" rather than wrong.
+    Exactly one of the two is true. If neither can be proved, the verdict is "undecided"; it is
+    never wrong.
 
-    `certify(model, X, y)` takes a trained perceptron, linear or kernel, and says what is known
+    `certify(model, X, y)` takes a trained perceptron, linear or kernel, and reports what is known
     about its training on these examples: see `RunCertificate`.
 
     Parameters
     ----------
     X : array or scipy sparse matrix of shape (n, d)
-        The examples; or with `gram=True` their Gram matrix, of shape (n, n).
+        The examples, or their Gram matrix of shape (n, n) with `gram=True`.
     y : array of n labels
-        Several classes are taken two at a time, or each against the rest.
+        More than two classes are split into two-class problems: see `multiclass`.
     bias : bool or float
-        Whether the hyperplane may miss the origin. A number is the constant feature of the
-        extended margin. By default it may, but not in the feature space of a kernel, where the
-        kernel perceptron has no bias either.
+        Whether the hyperplane may miss the origin. A number is the value of the constant feature
+        that the extended margin uses. The default is True, except with `kernel`, because the
+        kernel perceptron has no bias.
     tol : float or None
-        Measure the margin until its bracket is narrower than this fraction of the margin; with
+        Measure the margin until its bracket is narrower than this fraction of the margin. With
         None the margin is not measured.
     margin : float, optional
-        Ask for a hyperplane that keeps at least this distance from all examples.
+        Require a hyperplane that keeps at least this distance from all examples.
     multiclass : {"pairs", "rest"}
-        What to do with several classes.
+        With several classes, whether to take them two at a time or each against the rest.
     gram : bool
         Whether X is a Gram matrix K of a kernel. The proof is about the numbers in K, whose rows
         are then the features. Margins assume that K is positive semi-definite.
     kernel : str or callable, optional
-        Ask in the feature space of this kernel (L26): its Gram matrix is computed, as
-        `widemargin.gram_matrix` does, and all else is as with `gram=True`. The certificate is
-        verified with that matrix.
+        Decide in the feature space of this kernel (L26). Its Gram matrix is computed as by
+        `widemargin.gram_matrix` and used as with `gram=True`; verify the certificate with that
+        matrix.
     **params
         The kernel's parameters: degree, gamma, coef0, sigma.
     max_seconds : float, optional
-        Give up after about this time.
+        Give up after about this much time.
 
     Returns
     -------

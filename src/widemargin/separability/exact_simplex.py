@@ -1,4 +1,4 @@
-"""An exact simplex method in integers, for a few examples that floats cannot tell apart."""
+"""An exact simplex method in integers, for a few examples that need more than float precision."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 
 
 class ExactAnswer(NamedTuple):
-    """Either convex weights that make the points add up to zero, or w with w.z > 0 for all."""
+    """Either convex weights with which the points sum to zero, or w with w.z > 0 for all z."""
 
     weights: list[Fraction] | None
     w: list[Fraction] | None
@@ -22,16 +22,16 @@ def decide_exactly(points: np.ndarray, deadline: float = math.inf) -> ExactAnswe
 
         minimise the sum of s  so that  sum a_i z_i + s = 0,  sum a_i + s_0 = 1,  a, s >= 0
 
-    If the minimum is zero, a are the weights; otherwise its multipliers are a separator. Pivots
-    keep integers integers (Bareiss). The smallest index enters and leaves (Bland), so the method
-    ends.
+    If the minimum is zero, a holds the weights; otherwise the multipliers form a separator. Pivots
+    keep all numbers integral (Bareiss). The smallest index enters and leaves (Bland), so the method
+    terminates.
 
     Parameters
     ----------
     points : array (n, d) of floats
-        Taken as the exact fractions that they are.
+        Treated as exact fractions.
     deadline : float
-        When to give up, by the clock `time.monotonic`; then both answers are None.
+        The time of the clock `time.monotonic` at which to give up; then both answers are None.
 
     Examples
     --------
@@ -41,7 +41,7 @@ def decide_exactly(points: np.ndarray, deadline: float = math.inf) -> ExactAnswe
     [Fraction(1, 1)]
     """
     n, d = points.shape
-    # Points may be multiplied by positive numbers: each becomes an integer vector on its own.
+    # Points may be multiplied by positive numbers, so each is scaled to an integer vector.
     whole, factors = np.empty((n, d), object), []
     for i, point in enumerate(points):
         pairs = [float(value).as_integer_ratio() for value in point]

@@ -30,7 +30,7 @@ from widemargin.separability.problem import SeparationProblem
 
 #: Sparse examples are copied into a dense array if at least this fraction of their values is not
 #: zero and there are at most this many of them (80 MB). Chosen by hand: dense loops are faster per
-#: value, and only the time depends on it.
+#: value, and this affects only the time.
 _DENSE_FRACTION, _DENSE_VALUES = 0.3, 10_000_000
 
 
@@ -80,7 +80,7 @@ def certify_examples(
 def _check_parameters(
     bias: bool | float, tol: float | None, margin: float | None, multiclass: str
 ) -> None:
-    """Raise an error that names the first wrong parameter."""
+    """Raise an error that names the first invalid parameter."""
     if tol is not None:
         check_not_negative("tol", tol, infinite=True, other="None")
     if margin is not None:
@@ -90,7 +90,7 @@ def _check_parameters(
 
 
 class _Wanted(NamedTuple):
-    """What the user asked for."""
+    """What the user requested."""
 
     tol: float | None
     margin: float | None
@@ -99,7 +99,7 @@ class _Wanted(NamedTuple):
 
 
 def _rows(X: Any, bias: float, gram: bool) -> Rows:
-    """Return the examples in float64; an error if it cannot hold them exactly."""
+    """Return the examples in float64; raise an error if it cannot hold them exactly."""
     if not hasattr(X, "tocsr"):
         X = np.asarray(X)
     require_exact(X.data if hasattr(X, "tocsr") else X)
@@ -115,7 +115,7 @@ def _rows(X: Any, bias: float, gram: bool) -> Rows:
 
 
 def _take(rows: Rows, which: np.ndarray, gram: bool) -> Rows:
-    """Return some examples, of a Gram matrix with the columns that belong to them."""
+    """Return some examples; of a Gram matrix, only the columns that belong to them."""
     part = rows.to_matrix()[which]
     return Rows.of(part[:, which] if gram else part, bias=rows.bias)
 
@@ -123,7 +123,7 @@ def _take(rows: Rows, which: np.ndarray, gram: bool) -> Rows:
 def _parts(
     classes: np.ndarray, codes: np.ndarray, multiclass: str
 ) -> Iterator[tuple[Any, np.ndarray, np.ndarray]]:
-    """Yield the two-class problems: a name, the rows, and which of these are positive."""
+    """Yield the two-class problems: a name, the rows, and which of the rows are positive."""
     if multiclass == "rest":
         for code, label in enumerate(classes.tolist()):
             yield label, np.arange(len(codes)), codes == code
@@ -168,7 +168,7 @@ def _certify_two_classes(
 
 
 def _add_margins(problem: SeparationProblem, found: Certificate, tol: float) -> Certificate:
-    """Return the same verdict with both margins measured, as far as they can be proved."""
+    """Return the same verdict with both margins measured as far as they can be proved."""
 
     def enough(bracket: Bracket) -> bool:
         return bracket.gap <= tol or problem.out_of_time
@@ -195,7 +195,7 @@ def _measure(
     enough: Callable[[Bracket], bool],
     hint: Evidence | None = None,
 ) -> Measured:
-    """Measure a margin of the problem until it is known well enough."""
+    """Measure a margin of the problem until its bracket is narrow enough."""
     blank = problem.blank
     return measure(problem.rows, problem.signs, extended, blank.gram, blank.R, enough, hint)
 
@@ -208,7 +208,7 @@ def _prove_more(
 
 
 def _ask(problem: SeparationProblem, found: Certificate, least: float) -> Certificate:
-    """Decide whether some hyperplane keeps at least this distance; one that separates is known."""
+    """Decide whether some hyperplane keeps at least this distance, given one that separates."""
 
     def enough(bracket: Bracket) -> bool:
         return bracket.low >= least or bracket.high < least or problem.out_of_time
@@ -222,13 +222,13 @@ def _ask(problem: SeparationProblem, found: Certificate, least: float) -> Certif
         exact = _halves(shares, problem.signs[which], bool(problem.rows.bias))
         claims = {"verdict": NOT_SEPARABLE, "w": None, "b": 0.0, "examples": which, "shares": exact}
         answer = _prove_more(found, problem, known | claims)
-    else:  # the exact check decides if the margin is exactly as asked
+    else:  # the exact check decides if the margin is exactly the requested one
         answer = _prove_more(found, problem, known | {"w": w, "b": b, "support": wide.support})
     return answer or replace(found, verdict=UNDECIDED, w=None, b=0.0, asked=least)
 
 
 def _halves(shares: np.ndarray, signs: np.ndarray, free: bool) -> tuple[Fraction, ...]:
-    """Return exact weights that add up to 1, and with a free bias to 1/2 in each class."""
+    """Return exact weights that add up to 1 and, with a free bias, to 1/2 in each class."""
     exact = [Fraction(share) for share in shares.tolist()]
     sides = signs.tolist() if free else [1.0] * len(exact)
     total = {

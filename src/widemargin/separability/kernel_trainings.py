@@ -1,4 +1,4 @@
-"""What is known about the training of a kernel perceptron: mistakes and their bounds (L20, L25)."""
+"""Certificates for the training of a kernel perceptron: mistakes and their bounds (L20, L25)."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from widemargin.kernels.points import points_of
 from widemargin.models.kernel import KernelModel, combine
 from widemargin.separability.linear_trainings import hinge_bound
 
-#: Examples per block when |w| is added up: the block of kernel values stays small.
+#: Examples per block when |w| is computed, so that the block of kernel values stays small.
 _BLOCK = 512
 
 
 def begin_kernel_run(model: KernelModel) -> RunCertificate:
-    """Return what is known without looking at any example."""
+    """Return what is known without any examples."""
     history = model.history
     return RunCertificate(history.mistakes, len(history), no_bound=_why_no_bound(model), R=model.R)
 
@@ -34,7 +34,7 @@ def inspect_kernel_run(
     ----------
     model : KernelModel
     X, y, data
-        As for `inspect_run` of a linear model, but the certificate is that in feature space.
+        As for `inspect_run` of a linear model, but with a certificate in feature space.
     """
     known = begin_kernel_run(model)
     if len(model.classes) > 2:
@@ -42,8 +42,7 @@ def inspect_kernel_run(
     codes = codes_of(y, model.classes)
     if np.any(codes < 0):
         raise DataError(f"label {np.asarray(y)[np.argmin(codes)]!r} is unknown to the model")
-    # A vote has no single weight vector; the average stands in for it. What is learned has no
-    # threshold yet.
+    # A vote has no single weight vector, so use the average. Training uses no threshold.
     answering = replace(model.using("average") if model.keep == "vote" else model, threshold=0.0)
     scores = answering.decision_function(X)
     if len(scores) != len(codes):
@@ -77,7 +76,7 @@ def length_of(model: KernelModel, X: Any) -> float:
     average = model.keep == "average"
     coef = model.summed / model.count if average else model.coef
     support = model.support
-    if model.kernel.is_precomputed:  # the model keeps only the row numbers of its support
+    if model.kernel.is_precomputed:  # the model stores only the row numbers of its support
         support = points_of(model.kernel, X).take(support.index)
     total = 0.0
     for begin in range(0, support.n, _BLOCK):

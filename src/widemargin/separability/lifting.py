@@ -27,7 +27,7 @@ _PRIMES = {22: (4194301, 4194287, 4194277), 21: (2097143, 2097133), 20: (1048573
 
 
 def convex_dependency(vectors: np.ndarray) -> list[Fraction] | None:
-    """Return convex weights that make the rows add up to zero.
+    """Return convex weights with which the rows add up to zero.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ def convex_dependency(vectors: np.ndarray) -> list[Fraction] | None:
     -------
     list of Fraction or None
         None if there are none, or if the rows are not as described. The weights must solve d
-        equations, of which only k - 1 were used: a proof has to multiply out.
+        equations, of which only k - 1 were used, so a proof still has to check them all.
 
     Examples
     --------
@@ -100,17 +100,17 @@ def solve_exactly(A: np.ndarray, b: np.ndarray) -> tuple[list[int], int] | None:
         return None
     limbs, rest = _limbs(short, bits), _limbs(right, bits)
     steps = math.ceil((2.0 * _hadamard_bits(short, right) + 8) / math.log2(p)) + 1
-    # The rest never grows beyond this: b at first, then about k times the entries of A.
+    # The remainder never exceeds this: b at first, then about k times the entries of A.
     r = np.zeros((k, max(len(limbs), len(rest)) + 2), np.int64)
     r[:, : len(rest)] = rest.T
     digits = np.empty((0, k), np.int64)
     while len(digits) < steps:
-        # Only systems of small numbers have answers much shorter than the bound.
+        # Only systems of small numbers have solutions much shorter than the bound.
         many = max(8, steps // 8, len(digits)) if len(limbs) == 1 else steps
         more = np.empty((min(many, steps - len(digits)), k), np.int64)
         lift_pass(inverse, limbs, r, float(p), bits, more)
         digits = np.concatenate([digits, more])
-        # One number shows cheaply whether there are enough digits for all.
+        # Checking one number is a cheap test of whether there are enough digits for all.
         if len(digits) < steps and _read_off(digits[:, :1], p, slack=64) is not None:
             found = _read_off(digits, p, slack=64)
             if found is not None and _solves(A[:1], b[:1], *found):
@@ -124,13 +124,13 @@ def _solves(A: np.ndarray, b: np.ndarray, above: list[int], below: int) -> bool:
 
 
 def _read_off(digits: np.ndarray, p: int, slack: int) -> tuple[list[int], int] | None:
-    """Return the fractions with these digits over one denominator; None if they are too long.
+    """Return the fractions with these digits over a common denominator; None if they are too long.
 
     They must be `slack` bits shorter than the bound, which makes a wrong guess very unlikely.
     """
     modulus = p ** len(digits)
     limit = math.isqrt(modulus // 2) >> slack
-    # The denominator of a combination of them is nearly always that of all.
+    # The denominator of a combination of them is nearly always the common denominator.
     mixed = (digits @ np.arange(1, digits.shape[1] + 1)).astype(object)
     mixture = _horner(mixed[:, None], p)[0] % modulus
     below = _denominator(mixture, modulus, limit)
@@ -168,7 +168,7 @@ def _over_one(
 def _denominator(value: int, modulus: int, limit: int) -> int | None:
     """Return the smallest q > 0 with q value <= limit modulo the modulus, by Euclid's algorithm.
 
-    Many steps at once follow from the leading bits (Lehmer); those near the limit go one by one.
+    The leading bits determine many steps at once (Lehmer); steps near the limit are taken singly.
     """
     a, b, u, v = modulus, value, 0, 1
     while b > limit:
@@ -184,7 +184,7 @@ def _denominator(value: int, modulus: int, limit: int) -> int | None:
 
 
 def _horner(digits: np.ndarray, p: int) -> list[int]:
-    """Return the sum of digits[t] p^t, by halves, so that numbers grow late."""
+    """Return the sum of digits[t] p^t, halving recursively so that numbers stay short longer."""
     base = p
     while len(digits) > 1:
         if len(digits) % 2:
@@ -202,7 +202,7 @@ def _limbs(A: np.ndarray, bits: int) -> np.ndarray:
     mask = (1 << bits) - 1
     limbs: list[np.ndarray] = []
     while np.any(rest) or not limbs:
-        # Long numbers are slow: cut two limbs at a time off them.
+        # Long numbers are slow, so cut off two limbs at a time.
         long = rest.dtype == object
         low = (rest & (mask << bits | mask)).astype(np.int64) if long else rest
         limbs.append(signs * (low & mask))
@@ -218,7 +218,7 @@ def _short(A: np.ndarray) -> np.ndarray:
 
 
 def _hadamard_bits(A: np.ndarray, b: np.ndarray) -> float:
-    """Return more bits than a determinant of columns of A and b has (Hadamard's bound)."""
+    """Return an upper bound on the bits of a determinant of columns of A and b (Hadamard)."""
     if A.dtype != object and b.dtype != object:
         lengths = np.linalg.norm(np.column_stack([A, b]).astype(np.float64), axis=0)
         return float(np.sum(np.log2(np.maximum(lengths, 1.0)) + 1e-6)) + 2.0
@@ -228,7 +228,7 @@ def _hadamard_bits(A: np.ndarray, b: np.ndarray) -> float:
 
 
 def _whole_columns(values: np.ndarray) -> np.ndarray:
-    """Turn floats into integers, every column multiplied by a number of its own."""
+    """Turn floats into integers by multiplying each column by its own factor."""
     fraction, power = np.frexp(values)
     mantissa = (fraction * 2.0**53).astype(np.int64)
     zeros = np.maximum(np.frexp((mantissa & -mantissa).astype(np.float64))[1] - 1, 0)

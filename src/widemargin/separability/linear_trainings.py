@@ -1,4 +1,4 @@
-"""What is known about a linear training: mistakes, their bounds, and the proof's inequalities."""
+"""Certificates for linear training: mistakes, their bounds, and the proof's inequalities."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from widemargin.data.rows import Rows
 from widemargin.errors import DataError
 from widemargin.models.linear import LinearModel
 
-#: A training with more mistakes is not followed mistake by mistake: each takes some microseconds in
-#: Python. Chosen by hand.
+#: A training with more mistakes than this is not replayed, because each mistake takes some
+#: microseconds in Python. Chosen by hand.
 _MOST_FOLLOWED = 100_000
 #: The margins tried in the hinge-loss bound, as fractions of R: any margin gives a valid bound.
 _GAMMAS = (1e-4, 1.0, 200)
 
 
-#: Why the mistakes of partitions that were mixed by what they touched have no bound.
+#: Why mixing partitions by the features they changed gives no mistake bound.
 NO_THEOREM = (
-    "the weights of partitions were mixed by the features that each changed, which has no"
-    " theorem; mix='uniform' has one"
+    "the weights of partitions were mixed by the features that each changed, for which there is no"
+    " theorem; there is one for mix='uniform'"
 )
 
 
@@ -31,7 +31,7 @@ def why_no_bound(model: LinearModel) -> str:
     """Return why the mistake bound does not apply to this training; empty if it does."""
     params = model.params
     start = params.get("start", "zero")
-    # The conditions of the theorem (L20), and what to say if one does not hold.
+    # The conditions of the theorem (L20), each with the message for when it does not hold.
     conditions = (
         (model.rule == "perceptron", f"the rule is {model.rule!r}, not 'perceptron'"),
         (isinstance(start, str) and start == "zero", "the weights did not start at zero"),
@@ -41,7 +41,7 @@ def why_no_bound(model: LinearModel) -> str:
         (params.get("class_weight") is None, "the classes were weighted"),
         (
             len(model.classes) <= 2 or model.state.joint,
-            "each class was learned against the rest, in a run of its own",
+            "each class was learned against the rest, in a separate run",
         ),
         (
             model.mixture is None or model.mixture[0] == "uniform",
@@ -52,7 +52,7 @@ def why_no_bound(model: LinearModel) -> str:
 
 
 def begin_run(model: LinearModel) -> RunCertificate:
-    """Return what is known without looking at any example."""
+    """Return what is known without any examples."""
     history, why = model.history, why_no_bound(model)
     weighted = None
     if model.mixture is not None and not why:
@@ -77,7 +77,7 @@ def inspect_run(model: LinearModel, X: Any, y: Any, data: Certificate | None) ->
     if len(codes) != rows.n:
         raise DataError(f"there are {rows.n} rows but {len(codes)} labels")
     if rows.width != model.state.width:
-        raise DataError(f"X has {rows.width} features, the model {model.state.width}")
+        raise DataError(f"X has {rows.width} features, but the model has {model.state.width}")
     if np.any(codes < 0):
         raise DataError(f"label {np.asarray(y)[np.argmin(codes)]!r} is unknown to the model")
     matrix = rows.to_matrix()
@@ -117,7 +117,7 @@ def inspect_run(model: LinearModel, X: Any, y: Any, data: Certificate | None) ->
 
 
 def _leads(matrix: Any, constant: float, W: np.ndarray, codes: np.ndarray) -> np.ndarray:
-    """Return by how much the right class of every example outscores the best other one."""
+    """Return by how much every example's right class outscores the best wrong one."""
     scores = np.asarray(matrix @ W[:, :-1].T) + constant * W[:, -1]
     if len(W) == 1:
         return np.where(codes == 1, scores[:, 0], -scores[:, 0])
@@ -128,7 +128,7 @@ def _leads(matrix: Any, constant: float, W: np.ndarray, codes: np.ndarray) -> np
 
 
 def _margins(W: np.ndarray, leads: np.ndarray) -> tuple[float, float]:
-    """Return the smallest lead as a distance: by the features' weights, and by all weights."""
+    """Return the smallest lead as a distance, without and with the constant feature's weight."""
     least = float(np.min(leads))
     lengths = [math.sqrt(float(np.sum(part**2))) for part in (W[:, :-1], W)]
     return (
@@ -138,7 +138,7 @@ def _margins(W: np.ndarray, leads: np.ndarray) -> tuple[float, float]:
 
 
 def _trials(model: LinearModel, n: int, epochs: int) -> np.ndarray:
-    """Return how many mistakes each example caused; without a log, how many it can have."""
+    """Return how many mistakes each example caused or, without a log, can have caused."""
     if model.state.log is None:
         return np.full(n, float(epochs))
     rows = np.array([correction.row for correction in model.state.log], dtype=np.int64)
@@ -146,7 +146,7 @@ def _trials(model: LinearModel, n: int, epochs: int) -> np.ndarray:
 
 
 def hinge_bound(leads: np.ndarray, trials: np.ndarray, length: float, R: float) -> float | None:
-    """Return the smallest (R / gamma)^2 + 2 L / gamma over some gammas, L the hinge loss."""
+    """Return the smallest (R / gamma)^2 + 2 L / gamma over some gammas, with L the hinge loss."""
     if not length:
         return None
     distances = leads / length

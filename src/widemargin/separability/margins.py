@@ -1,4 +1,4 @@
-"""Measure the widest margin: a bracket that narrows, with evidence for both ends."""
+"""Measure the largest margin as a narrowing bracket, with evidence for both ends."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from widemargin.loops.separability.search import accurate_dots
 from widemargin.separability.ascent import ascend
 from widemargin.separability.nearest_point import HullPoints, HullStep, approach, two_groups
 
-#: A few units of rounding per operation: wider than the verifier's bounds, which it must meet.
+#: A few units of rounding per operation: more than the verifier allows for, so that it accepts.
 _SLACK = 4.0 * 2.0**-52
 # The other constants were chosen by hand; benchmarks/RESULTS.md (section "separability") gives
-# times measured with them. Every bracket is proved, so only the time and the digits depend on them.
+# times measured with them. Every bracket is proved, so they affect only the time and the digits.
 #: Combinations of at most this many values are added up in fractions.
 _FEW_VALUES = 50_000
-#: An active set is fast if it can have at most this much support; it may begin with at most the
-#: second, because it needs its square in memory (200 MB).
+#: An active set is fast with at most the first number of support vectors. It may start with at most
+#: the second, because it needs the square of that in memory (200 MB).
 _FEW_SUPPORT, _MUCH_SUPPORT = 300, 5000
 #: A dual ascent is fast if at most this fraction of the values is not zero.
 _SPARSE = 0.25
@@ -79,7 +79,7 @@ def measure(
     R : float
         A length that no example exceeds.
     enough : callable
-        Called with the bracket after every look at all examples; returns True to stop.
+        Called with the bracket each time all examples have been scored; returns True to stop.
     hint : Evidence, optional
         The evidence of a margin that should be nearly the same.
     """
@@ -90,7 +90,7 @@ def measure(
     largest = float(np.max(points.squares()))
     if not 1e-280 < largest < 1e280:
         return NOTHING  # squares of such lengths overflow or underflow
-    # A power of two makes lengths about 1, with which `approach` compares.
+    # Scale by a power of two to lengths of about 1, which the tolerances of `approach` assume.
     factor = math.ldexp(1.0, -math.frexp(math.sqrt(largest))[1])
     points.factors = np.full(rows.n, factor)
     low, high, best = -math.inf, math.inf, NOTHING
@@ -144,7 +144,7 @@ def _is_for_ascent(points: HullPoints) -> bool:
 def _reach(
     points: HullPoints, step: HullStep, length: float, factor: float, free: bool, R: float
 ) -> tuple[np.ndarray, float, float]:
-    """Return a hyperplane of unit normal, and a distance that it surely keeps from all examples."""
+    """Return a hyperplane with unit normal, and a lower bound on its distance to all examples."""
     w = step.point.vector / length
     scores = step.scores / (length * factor)
     if free:
@@ -159,7 +159,7 @@ def _reach(
 
 
 def _cap(points: HullPoints, step: HullStep, length: float, free: bool, R: float) -> float:
-    """Return a length that the combination of examples surely does not exceed."""
+    """Return an upper bound on the length of the combination of examples."""
     k = len(step.which) + 8
     if points.gram:
         cap = math.sqrt(length * length + _SLACK * k * 4.0 * R * R)
@@ -175,7 +175,7 @@ def sharpen(
     extended: bool,
     known: tuple[np.ndarray, float | Fraction],
 ) -> Measured:
-    """Narrow a bracket with more digits than a float has, given a hyperplane that separates."""
+    """Narrow a bracket beyond the precision of floats, given a hyperplane that separates."""
     low, high = measured.bracket
     evidence = measured.evidence
     if evidence is None:
@@ -206,8 +206,8 @@ def _level(
 ) -> tuple[np.ndarray, float]:
     """Return nearly the same hyperplane, equally far from all examples of the support.
 
-    A normal that is a combination of examples suffers from the rounding of the weights. Corrected
-    as a vector of its own it is accurate to the last digit.
+    A normal computed as a combination of examples suffers from the rounding of the weights.
+    Corrected as an independent vector, it is accurate to the last digit.
     """
     part = rows.take(support.astype(np.uint64))
     matrix = part.to_matrix().toarray() if rows.is_sparse else part.to_matrix()

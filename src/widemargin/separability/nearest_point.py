@@ -1,10 +1,10 @@
-"""The point of a convex hull that is nearest to the origin, by an active set.
+"""Find the point of a convex hull nearest to the origin, with an active set.
 
-An example times its sign is z = y x. If the point of the hull of the z that is nearest to the
-origin is not zero, it is the normal of a hyperplane that separates the classes; if it is zero, its
-weights show that no hyperplane does. Where it is too short for the digits of a float, space is
-stretched along it: z -> T z with an invertible T changes neither which weights add up to zero nor
-whether a hyperplane separates, but it changes how well a float can tell.
+An example times its sign is z = y x. If the point of the hull of the z nearest to the origin is not
+zero, it is the normal of a hyperplane that separates the classes; if it is zero, its weights prove
+that no hyperplane does. Where it is too short for float precision, space is stretched along it:
+z -> T z with an invertible T changes neither which weights give a zero sum nor whether a hyperplane
+separates, but it changes how precisely floats can tell.
 """
 
 from __future__ import annotations
@@ -21,28 +21,29 @@ from widemargin.loops.separability.nearest_point import UNFINISHED, nearest_pass
 from widemargin.loops.separability.search import accurate_dots
 from widemargin.loops.storage import squared_norms
 
-# Chosen by hand, except where rounding gives them. What the search finds is proved, and a search
-# that ends early is followed by another step, so only the time depends on these constants.
+# Chosen by hand, except where rounding determines them. What the search finds is proved, and a
+# search that ends early is followed by another step, so these constants affect only the time.
 
-#: The points that may join the working set after a look at all points.
+#: How many points may join the working set after all points have been scored.
 _BATCH = 64
-#: The largest number of exchanges in one working set before all points are looked at again.
+#: The largest number of exchanges in one working set before all points are scored again.
 _EXCHANGES = 2000
 #: The relative rounding error of a product: a few units in the last place of a float64.
 _EPS = 1e-15
-#: A point joins only if it scores less by more than this fraction of the square: less is rounding.
+#: A point joins only if its score is lower by more than this fraction of the square; smaller
+#: differences are rounding errors.
 _RELATIVE_PRICE = 1e-13
-#: The search has stalled when a look at all points brings less than this fraction of the square.
+#: The search has stalled when a round gains less than this fraction of the square.
 _STALLED = 1e-9
-#: With more features than this only the products of points are used, not their coordinates.
+#: With more features than this, only the products of points are used, not their coordinates.
 _MOST_COORDINATES = 2000
-#: Space is made this many times as long, squared, along a direction: ten million times, about half
-#: the digits of a float; where it is long already, this many times as long as it is.
+#: The square of the factor by which space is stretched along a direction: ten million, about half
+#: the digits of a float. Where space is already long, the second multiplies its squared length.
 _STRETCH, _STRETCH_MORE = 1e14, 1e3
 
 
 class Stretch(NamedTuple):
-    """Space is stretched along `direction`, on which the examples lie at `places`."""
+    """A stretched direction, and the places of the examples along it."""
 
     by: float
     direction: np.ndarray
@@ -50,7 +51,7 @@ class Stretch(NamedTuple):
 
 
 class HullPoint(NamedTuple):
-    """A combination of examples: its coordinates, that of the constant feature last."""
+    """A combination of examples: its coordinates, with the constant feature last."""
 
     vector: np.ndarray
     along: np.ndarray  # its place on every stretched direction
@@ -58,7 +59,7 @@ class HullPoint(NamedTuple):
 
 
 class HullPoints:
-    """Examples as points z = y x, each times a factor, in a space that may be stretched.
+    """Examples as points z = y x, each multiplied by a factor, in a possibly stretched space.
 
     Parameters
     ----------
@@ -105,7 +106,7 @@ class HullPoints:
         return HullPoint(np.append(vector, last), along, max(0.0, square + last * last))
 
     def scores(self, point: HullPoint) -> np.ndarray:
-        """Return the product of every point with this one."""
+        """Return the dot product of every point with this one."""
         found = self.matrix @ point.vector[:-1] + self.constant * point.vector[-1]
         found *= self.signs
         for stretch, place in zip(self.stretches, point.along, strict=True):
@@ -133,7 +134,7 @@ class HullPoints:
         return found * np.outer(self.factors[left], self.factors[right])
 
     def coordinates(self, which: np.ndarray) -> np.ndarray:
-        """Return some points as rows of an array, without columns if there would be too many."""
+        """Return some points as rows of an array, with no columns if there would be too many."""
         if self.gram or self.rows.width > _MOST_COORDINATES:
             return np.empty((len(which), 0))
         weights = self.signs[which] * self.factors[which]
@@ -159,7 +160,7 @@ class HullPoints:
     def stretch(self, direction: np.ndarray) -> None:
         """Stretch space along a direction, and rescale the points to about unit length.
 
-        Without rescaling, points far out would hide the others.
+        Without rescaling, distant points would swamp the others.
         """
         direction = direction / np.max(np.abs(direction))
         direction = direction / np.sqrt(direction @ direction)
@@ -197,13 +198,13 @@ def _two_products(a: float, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 class HullStep(NamedTuple):
-    """Where the search stands after a look at all points."""
+    """The state of the search after all points have been scored."""
 
     which: np.ndarray  # the points that make up the combination
     weights: np.ndarray  # and their weights, which add up to 1 (in each group)
     point: HullPoint
     scores: np.ndarray  # of all points
-    optimal: bool  # no point scores less than these, up to rounding
+    optimal: bool  # whether no point scores less than these, up to rounding
 
 
 def approach(
@@ -214,7 +215,7 @@ def approach(
     groups: np.ndarray | None = None,
     zero: float = 1e-26,
 ) -> Iterator[HullStep]:
-    """Approach the nearest point of the hull; yields after every look at all points.
+    """Approach the nearest point of the hull; yield each time all points have been scored.
 
         repeat:
             solve the working set: the support, and the points found last (`nearest_pass`)
@@ -230,7 +231,7 @@ def approach(
     groups : array of 0 and 1, optional
         Approach the nearest point of the difference of two hulls instead of one hull.
     zero : float
-        Stop when the square is smaller than this fraction of the points' own.
+        Stop when the square is smaller than this fraction of the squares of the points.
     """
     count = 1 if groups is None else 2
     group = np.zeros(points.rows.n, np.int64) if groups is None else groups
@@ -262,7 +263,7 @@ def approach(
 
 
 class _Support(NamedTuple):
-    """The points with weights, their products, and the triangular factor of these."""
+    """The points with weights, their products, and the triangular factor of the products."""
 
     which: np.ndarray
     weights: np.ndarray
@@ -280,7 +281,7 @@ def _solve_working_set(
     scale: float,
     zero: float,
 ) -> tuple[_Support, float, int, bool] | None:
-    """Find the nearest point of the hull of the support and of fresh points.
+    """Find the nearest point of the hull of the support and the new points.
 
     Returns the new support, the largest square seen, how the pass ended, and whether it had
     coordinates; None if floats cannot tell the points apart.
@@ -307,7 +308,7 @@ def _solve_working_set(
     if k == 0:
         return None
     which = working[S[:k]]
-    weights = np.maximum(a[:k], 0.0)  # rounding may leave some just below
+    weights = np.maximum(a[:k], 0.0)  # rounding may leave some just below zero
     totals = np.bincount(group[which], weights, minlength=count)
     if not np.all((totals > 0.0) & (totals < np.inf)):
         return None
@@ -319,7 +320,7 @@ def _solve_working_set(
 def _price(
     support: _Support, scores: np.ndarray, group: np.ndarray, count: int, least: float
 ) -> np.ndarray:
-    """Return the points that score less than the support does, by more than `least`."""
+    """Return the points whose scores are below the support's by more than `least`."""
     which = support.which
     means = np.bincount(group[which], support.weights * scores[which], minlength=count)
     reduced = scores - means[group]
@@ -331,7 +332,7 @@ def _price(
 
 
 def _factor(inner: np.ndarray, group: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the triangular factor of the products, and what `nearest_pass` keeps beside it."""
+    """Return the triangular factor of the products, and what `nearest_pass` stores beside it."""
     try:
         R = np.linalg.cholesky(inner + (group[:, None] == group)).T
     except np.linalg.LinAlgError:
@@ -341,5 +342,5 @@ def _factor(inner: np.ndarray, group: np.ndarray, count: int) -> tuple[np.ndarra
 
 
 def two_groups(signs: Any) -> np.ndarray:
-    """Return 0 for the positive class and 1 for the other."""
+    """Return 0 for examples of the positive class and 1 for the others."""
     return np.where(np.asarray(signs) > 0, 0, 1)

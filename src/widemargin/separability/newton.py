@@ -1,8 +1,8 @@
-"""Look for a separator by Newton steps: for many examples of some hundred features.
+"""Search for a separator by Newton steps, for many examples with some hundred features.
 
-An SVM with the squared hinge has a separator for its solution if there is one and C is large. Its
+If a separator exists and C is large, the solution of an SVM with the squared hinge is one. Its
 Newton steps (`widemargin.linear_svm.newton_classes`) take tenths of a second where an active set
-adds one example of the support after the other.
+adds support vectors one by one.
 """
 
 from __future__ import annotations
@@ -16,26 +16,26 @@ from widemargin.separability.nearest_point import HullPoints
 from widemargin.separability.problem import SeparationProblem
 from widemargin.threads import one_blas_thread
 
-# Chosen by hand; benchmarks/mnist_pairs.py measures the times. A verdict is proved, and if there is
-# none the next step looks for one, so only the time depends on these constants.
+# Chosen by hand; benchmarks/mnist_pairs.py measures the times. A verdict is proved, and without one
+# the next step takes over, so these constants affect only the time.
 
-#: For matrices of at least this many values, with this many examples per feature, and with at most
-#: this many features.
+#: Used for matrices with at least this many values, at least this many examples per feature, and
+#: at most this many features.
 _VALUES, _ROWS_PER_FEATURE, _FEATURES = 1_000_000, 2, 1500
-#: C times the mean squared length of an example at first, by how much it grows, and how often. With
-#: the first, pixels between 0 and 1 have about C = 1.
+#: The initial C times the mean squared length of an example, the factor by which it grows, and how
+#: often it grows. Initially, pixels between 0 and 1 have about C = 1.
 _FIRST, _GROWTH, _STAGES = 100.0, 30.0, 6
 #: The relative gap at which C grows.
 _ROUGH = 0.1
-#: There is no use in a larger C if more than this part of the examples is on the wrong side (of all
+#: A larger C is useless if more than this fraction of the examples is on the wrong side (among the
 #: pairs of MNIST's classes, those that overlap have 1 % or more, the others less than 0.5 %), ...
 _OVERLAP = 0.005
-#: ... or if more than this part of the mistakes before are left.
+#: ... or if more than this fraction of the previous mistakes remain.
 _LEFT = 0.8
 
 
 def run_newton(problem: SeparationProblem) -> Certificate | None:
-    """Solve SVMs with larger and larger C until one separates, or none is likely to."""
+    """Solve SVMs with increasing C until one separates or none is likely to."""
     rows = problem.scaled
     if rows.is_sparse or rows.n * rows.width < _VALUES or rows.width > _FEATURES:
         return None
@@ -49,7 +49,7 @@ def run_newton(problem: SeparationProblem) -> Certificate | None:
 
 
 def _raise_cost(problem: SeparationProblem, rows: Rows, cost: float) -> Certificate | None:
-    """Do so from a first C on."""
+    """Solve SVMs with increasing C, starting from the given cost."""
     codes = frozen((problem.signs < 0.0).astype(np.int64))
     pulls, before = np.zeros((1, rows.n)), 1.0 + _OVERLAP * rows.n
     for _ in range(_STAGES):

@@ -1,8 +1,8 @@
 """Peeling: remove the examples that single features decide, and put them back afterwards.
 
-In bags of words most examples have a word that only one class uses. A weight that is large enough
-puts them on the right side, whatever the other weights are. Without these examples more words are
-used by one class only. What is left in the end, often nothing, is separable if and only if the
+In bags of words most examples have a word that only one class uses. A large enough weight puts them
+on the right side, whatever the other weights are. Once these examples are removed, more words are
+used by only one class. What remains in the end, often nothing, is separable if and only if the
 whole is.
 """
 
@@ -23,7 +23,7 @@ class Peeled(NamedTuple):
     signs: np.ndarray
     tops: np.ndarray  # column j has values in the examples members[tops[j]:tops[j + 1]]
     members: np.ndarray
-    by: np.ndarray  # the column that decided each example; larger than the width for those left
+    by: np.ndarray  # the column that decided each example; larger than the width for the rest
     columns: np.ndarray  # in the order in which they decided examples
 
     @property
@@ -32,7 +32,7 @@ class Peeled(NamedTuple):
         return np.flatnonzero(self.by > self.rows.width)
 
     def core(self) -> tuple[Rows, np.ndarray]:
-        """Return the examples left, in the columns that they use, and these columns."""
+        """Return the remaining examples, in the columns that they use, and these columns."""
         part = self.rows.to_matrix()[self.left]
         used = np.unique(part.indices[part.data != 0.0])
         return Rows.of(part[:, used], bias=self.rows.bias), used
@@ -43,11 +43,12 @@ class Peeled(NamedTuple):
         Parameters
         ----------
         w : array
-            The weights of all columns, that of the constant one last: weights that separate what
-            is left, and zeros elsewhere. The result is not finite if weights grow too large.
+            The weights of all columns, with that of the constant one last: weights that separate
+            the remaining examples, and zeros elsewhere. The result is not finite if weights grow
+            too large.
         """
         w = w.copy()
-        with np.errstate(over="ignore", invalid="ignore"):  # without compilation numpy would warn
+        with np.errstate(over="ignore", invalid="ignore"):  # uncompiled, numpy would warn
             extend_pass(
                 self.rows.stored, self.signs, self.tops, self.members, self.by, self.columns, w
             )

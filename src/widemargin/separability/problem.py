@@ -1,4 +1,4 @@
-"""Examples of two classes as the search for a separator sees them, and how it proves a verdict."""
+"""The two-class problem that the search for a separator works on, and proofs of its verdicts."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from widemargin.certificates.verifier import NOT_SEPARABLE, SEPARABLE, Certifica
 from widemargin.data.rows import Rows
 
 #: Columns whose largest values are within a factor of 2^3 of 1 are left as they are. Chosen by
-#: hand: scaling copies all values, and so small a factor costs the solvers few digits.
+#: hand: scaling copies all values, and a factor that small costs the solvers few digits.
 _CLOSE_POWER = 3
 #: Scales stay between 2^-1000 and 2^1000, so that they are floats.
 _LARGEST_POWER = 1000
@@ -24,7 +24,7 @@ _LARGEST_POWER = 1000
 
 @dataclass(frozen=True)
 class SeparationProblem:
-    """Examples of two classes, and the verifier through which every claim about them must go."""
+    """Examples of two classes, and the verifier that must accept every claim about them."""
 
     rows: Rows  # float64, with the constant feature as bias
     signs: np.ndarray  # float64
@@ -39,7 +39,7 @@ class SeparationProblem:
 
     @property
     def scaled(self) -> Rows:
-        """The same rows, every column multiplied by a power of two."""
+        """The same rows, with every column multiplied by a power of two."""
         return self._scaling[0]
 
     def prove(self, **claims: Any) -> Certificate | None:
@@ -52,7 +52,7 @@ class SeparationProblem:
         return certificate
 
     def prove_separable(self, w: np.ndarray, found_by: str) -> Certificate | None:
-        """Prove that w separates: weights of the scaled features, that of the constant one last."""
+        """Prove that w separates; w weighs the scaled features, with the constant one last."""
         with np.errstate(over="ignore"):
             w = w * self._scaling[1]
         size = np.max(np.abs(w))
@@ -64,7 +64,7 @@ class SeparationProblem:
         )
 
     def prove_separable_exactly(self, w: list[Fraction], found_by: str) -> Certificate | None:
-        """Prove the same for weights that no float holds; the bias itself last, if there is one."""
+        """Prove the same for exact weights, with the bias itself last if there is one."""
         exact = np.empty(self.rows.width, object)
         exact[:] = [
             value * Fraction(scale) for value, scale in zip(w, self._scaling[1][:-1], strict=False)
@@ -75,7 +75,7 @@ class SeparationProblem:
     def prove_hulls_meet(
         self, which: np.ndarray, shares: list[Fraction], found_by: str
     ) -> Certificate | None:
-        """Prove that the hulls of the classes meet in the point with these weights."""
+        """Prove that the hulls of the classes meet at the point with these weights."""
         used = [k for k, share in enumerate(shares) if share]
         return self.prove(
             verdict=NOT_SEPARABLE,
@@ -91,7 +91,7 @@ class SeparationProblem:
 
 
 def _scale_columns(rows: Rows) -> tuple[Rows, np.ndarray]:
-    """Multiply every column by a power of two, to values of about 1; returns the powers too."""
+    """Multiply every column by a power of two, to values of about 1; also return the powers."""
     matrix = rows.to_matrix()
     largest = abs(matrix).max(axis=0)
     largest = np.asarray(largest.todense() if rows.is_sparse else largest).ravel()

@@ -1,4 +1,4 @@
-"""Whether hyperplanes can separate some points however they are labelled."""
+"""Test whether hyperplanes can separate some points however they are labelled."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _MOST_POINTS = 20
 
 
 def shattered(points: Any, margin: float = 0.0, bias: bool = True) -> bool:
-    """Return whether hyperplanes separate every labelling of some points (L24), by trying all.
+    """Return whether hyperplanes can separate every labelling of some points (L24), trying all.
 
     Parameters
     ----------
@@ -49,8 +49,8 @@ def shattered(points: Any, margin: float = 0.0, bias: bool = True) -> bool:
         found = certify_examples(points, labels, bias=bias, margin=margin, tol=None)
         if not isinstance(found, Certificate) or found.verdict == UNDECIDED:
             raise DataError(
-                f"the labelling {labels.tolist()} is too close to the margin to decide; ask for"
-                " another margin"
+                f"the labelling {labels.tolist()} is too close to the margin to decide; use another"
+                " margin"
             )
         if found.verdict == NOT_SEPARABLE:
             return False

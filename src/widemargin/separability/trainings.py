@@ -1,4 +1,4 @@
-"""What is known about the training of a model on given examples."""
+"""Certify the training of a model on given examples."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ def certify_training(model: Any, X: Any, y: Any, max_seconds: float | None) -> R
     model : LinearModel, KernelModel, or an estimator that holds one
         A trained perceptron.
     X, y
-        The examples that it was trained on, in the order in which they were given.
+        The examples that it was trained on, in the same order.
     max_seconds : float or None
-        The time for deciding whether two classes are separable.
+        The time limit for deciding whether two classes are separable.
     """
     model = getattr(model, "model_", model)
     if getattr(getattr(model, "encoder", None), "kind", "") == "table":
         raise DataError(
-            "certify(model, X, y) takes a model of numbers; of a TableClassifier, ask"
+            "certify(model, X, y) takes a model of numbers; for a TableClassifier, use"
             " certify(model.learner_, model.encode(X), y)"
         )
     if isinstance(model, KernelModel):

@@ -1,18 +1,19 @@
 """A kernel perceptron that may store at most B examples.
 
-Each way to forget has a guarantee. Norms are in units of R, the norm of the longest example in
+Each way of forgetting has a guarantee. Norms are in units of R, the norm of the longest example in
 feature space; u is any competitor, L its total hinge loss at margin 1, M the number of mistakes.
 
 "random"      (Cavallanti, Cesa-Bianchi, Gentile 2007) On average over the draws it competes
               with |u| up to a constant times sqrt(B): the mistakes are at most a constant times
-              L plus a term that B and |u| determine.
+              L plus a term that depends on B and |u|.
 "forgetron"   (Dekel, Shalev-Shwartz, Singer 2008) For |u| <= sqrt((B + 1) / ln(B + 1)) / 4,
               M <= 2 |u|^2 + 4 L. (The self-tuned Forgetron, for two classes.)
 "projectron"  (Orabona, Keshet, Caputo 2009) With delta_t the distance of example t to the span of
               the stored ones, every correction tau_t brings w closer to u by at least
               tau_t (2 (l_t - l_t(u) - |u| delta_t) - tau_t |P x_t|^2), so that their sum is at most
-              |u|^2. Inside the margin it only steps if that is positive for l_t(u) = 0 and
-              |u| <= 1/eta. While there is room delta_t is 0 and it is a perceptron with a margin.
+              |u|^2. Inside the margin it steps only if that is positive for l_t(u) = 0 and
+              |u| <= 1/eta. Until the budget is used up, delta_t is 0 and it is a perceptron with
+              a margin.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ class Budget:
     settings : KernelSettings
         Only `budget` and `forget` are used.
     rng : numpy Generator
-        Random generator that draws the examples to forget.
+        Draws the examples to forget.
     """
 
     def __init__(
@@ -89,11 +90,11 @@ class Budget:
 
     @property
     def stored(self) -> int:
-        """How many examples are stored."""
+        """The number of stored examples."""
         return int(self.slots.facts[TAKEN])
 
     def run(self, order: np.ndarray, done: int = 0) -> Iterator[tuple[int, Tally]]:
-        """Learn from examples in order; yields how many were seen, and a tally of what happened.
+        """Learn from examples in order; yield how many were seen, and a tally of what happened.
 
         The first `done` of them are skipped when learning resumes from a checkpoint.
         """

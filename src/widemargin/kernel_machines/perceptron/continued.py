@@ -1,4 +1,4 @@
-"""Kernel perceptrons that continue learning: joining an earlier model with a later one."""
+"""Continue training a kernel perceptron by joining an earlier model with a later one."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from widemargin.models.kernel import KernelModel, combine
 from widemargin.models.threshold import kept_threshold
 from widemargin.training.history import History
 
-#: Examples that are scored together.
+#: Number of examples scored together.
 _TOGETHER = 512
 
 
 def check_going_on(model: KernelModel | None, settings: KernelSettings) -> None:
     """Raise an error if learning cannot continue with these settings, from this model if any."""
     if isinstance(settings.kernel, str) and settings.kernel == "precomputed":
-        raise DataError("a precomputed matrix covers all examples at once: use fit")
+        raise DataError("a precomputed matrix covers all examples at once; use fit")
     if model is None:
         return
     if settings.keep == "vote" and model.log is None:
@@ -103,7 +103,7 @@ def joined(before: KernelModel, after: KernelModel) -> KernelModel:
 
 
 def _one_below_the_other(first: Points, second: Points, seen: int) -> Points:
-    """The points of both; the indices of the second start at `seen`."""
+    """Both sets of points, with the indices of the second starting at `seen`."""
     index = np.concatenate([first.index, second.index + seen])
     if first.rows is None or second.rows is None:
         assert first.objects is not None

@@ -1,4 +1,4 @@
-"""The kernel perceptron: from the user's settings to a model."""
+"""Fit a kernel perceptron: from the user's settings to a model."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def fit_kernel_perceptron(
     held_out : HeldOutPoints, optional
         Examples to score after each epoch; the best hypothesis is kept instead of the last.
     before : KernelModel, optional
-        A model of earlier examples to continue from, with its kernel, clock and scores.
+        A model trained on earlier examples to continue from, with its kernel, clock and scores.
     watch, checkpoints
         See `widemargin.training.run.Run`.
     """

@@ -1,17 +1,17 @@
 """Online learning in feature space at the speed of matrix products.
 
-A perceptron looks at one example at a time, but scores can be computed ahead, in blocks. A block
+A perceptron learns from one example at a time, but scores can be computed ahead, in blocks. A block
 needs
 
-    one product with the examples that corrected w since its scores were last known,
+    one product with the examples that corrected w since its scores were last updated,
     one product of the block with itself,
 
-and then the compiled loop goes through the examples of the block, exactly in order. The scores of
+and then the compiled loop processes the examples of the block one by one, in order. The scores of
 all examples are kept from epoch to epoch, so that only the latest corrections must be added: the
 cost of an epoch is (examples) x (examples corrected in it), not (examples) x (all support).
 
-If the whole matrix of kernel values fits into the memory limit, and there are enough epochs for it
-to be worthwhile, it is computed once instead.
+If the whole matrix of kernel values fits within the memory limit, and there are enough epochs for
+it to be worthwhile, it is computed once instead.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ from widemargin.modelfile import check_places, check_shape
 from widemargin.models.kernel import BLOCK_BYTES, combine
 from widemargin.online.mistake_log import NO_LOG, log_buffer, read_log
 
-#: Examples per block; few if every kernel value is a call of a user's function.
+#: Examples per block; the second is for kernels whose every value is a call of a user's function.
 _BLOCK, _ASKED = 512, 16
 #: With at least this many epochs, and enough memory, the whole matrix is computed once.
 _MANY = 3
-#: With the whole matrix, this many examples are processed between two chances to stop.
+#: With the whole matrix, this many examples are processed between checks for a reason to stop.
 _PIECE = 4096
 
 
@@ -56,7 +56,7 @@ class KernelTask(NamedTuple):
 
 
 class Online:
-    """Scores of all examples, kept up to date as far as they are needed.
+    """Learns in blocks, and keeps the scores of all examples as up to date as needed.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ class Online:
         return float(self.clock[COUNT])
 
     def run(self, order: np.ndarray, done: int = 0) -> Iterator[tuple[int, Tally]]:
-        """Learn from examples in order; yields how many were seen, and a tally of what happened.
+        """Learn from examples in order; yield how many were seen, and a tally of what happened.
 
         The first `done` of them are skipped when learning resumes from a checkpoint.
         """
@@ -114,8 +114,8 @@ class Online:
                 recent.add(log)
         else:
             self._settle()
-        # A correction must not be added twice to the score of an example that occurs repeatedly:
-        # in that case scores are only updated at the end of the epoch.
+        # A correction must not be added twice to the score of an example that occurs repeatedly;
+        # in that case scores are updated only at the end of the epoch.
         again = len(np.unique(order)) < len(order)
         for begin in range(done, len(order), self.size):
             which = order[begin : begin + self.size].astype(np.int64)
@@ -166,7 +166,7 @@ class Online:
         self.logs = [Log(*(column[a:b] for column in whole)) for a, b in pairwise(edges)]
         edges = np.cumsum([0, *about["owed"]]).tolist()
         blocks = [arrays["owed"][a:b] for a, b in pairwise(edges)]
-        # Every block has one log, and the logs of this epoch are the last.
+        # Every block has one log, and the logs of this epoch come last.
         self._owed = list(zip(blocks, self.logs[len(self.logs) - len(blocks) :], strict=True))
 
     def pack_snapshot(self, snapshot: tuple[int, float]) -> dict[str, np.ndarray]:
@@ -206,10 +206,10 @@ class Online:
         return tally
 
     def _settle(self) -> None:
-        """Bring all scores up to the end of the last epoch.
+        """Bring all scores up to date with the end of the last epoch.
 
-        The score of an example that was last seen in block b lacks the corrections of later
-        blocks. They are accumulated from the last block backwards.
+        The score of an example last seen in block b lacks the corrections of later blocks. They
+        are accumulated from the last block backwards.
         """
         if not self._owed:
             return
@@ -240,7 +240,7 @@ class Online:
 
 
 class _Changed:
-    """The examples that corrected w lately, and by how much; this list only grows."""
+    """The examples that recently corrected w, and by how much; this list only grows."""
 
     def __init__(self, task: KernelTask) -> None:
         self.task = task
@@ -267,7 +267,7 @@ class _Changed:
         np.add.at(self._coef, (self._place[example], log.label), log.amount)
 
     def _append(self, new: np.ndarray, total: int) -> None:
-        """Copy dense rows into one contiguous matrix, as products need it."""
+        """Copy dense rows into one contiguous matrix, which products need."""
         points, dense = self.task.points, self.task.points.dense
         sparse = points.rows is not None and points.rows.is_sparse
         if dense is None or (sparse and self.task.kernel.name == "laplacian"):

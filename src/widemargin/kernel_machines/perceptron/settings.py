@@ -25,7 +25,7 @@ from widemargin.parameters import (
 )
 from widemargin.training.run import Stops
 
-#: The step rules that correct only some examples, which keeps the support small.
+#: The step rules; each corrects only some examples, which keeps the support small.
 RULES = ("perceptron", "margin", "pa", "pa1", "pa2")
 #: What to do when the budget is used up.
 FORGETS = ("random", "forgetron", "projectron")
@@ -59,7 +59,7 @@ class KernelSettings:
     n_jobs: int | None = None
 
     def check(self) -> None:
-        """Raise an error that names the wrong setting, if there is one."""
+        """Raise an error that names the first invalid setting, if there is one."""
         check_choice("rule", self.rule, RULES)
         check_choice("keep", self.keep, KEEPS)
         check_choice("multiclass", self.multiclass, ("joint", "ovr"))
@@ -78,17 +78,17 @@ class KernelSettings:
         check_whole("budget", self.budget, least=1, other="None")
         if self.keep == "vote":
             raise ValueError(
-                "keep='vote' needs every example that was learned from, which a budget forgets;"
+                "keep='vote' needs every example that was learned from, but a budget forgets some;"
                 " keep 'last'" + (" or 'average'" if self.forget == "projectron" else "")
             )
         if self.keep == "average" and self.forget != "projectron":
             raise ValueError(
-                f"keep='average' needs examples that forget={self.forget!r} forgets: keep 'last',"
-                " or forget by 'projectron'"
+                f"keep='average' needs examples that forget={self.forget!r} forgets; keep 'last'"
+                " or use forget='projectron'"
             )
         if self.rule != "perceptron":
             raise ValueError(
-                f"budgets are for rule='perceptron', found {self.rule!r}"
+                f"a budget needs rule='perceptron', found {self.rule!r}"
                 " ('projectron' also steps inside the margin)"
             )
 
@@ -113,7 +113,7 @@ class KernelSettings:
 
     @property
     def memory(self) -> int:
-        """Bytes that kernel values may take."""
+        """The number of bytes that kernel values may take."""
         return parse_bytes("max_memory", self.max_memory)
 
     @property

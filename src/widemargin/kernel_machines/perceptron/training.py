@@ -1,4 +1,4 @@
-"""Training of a kernel perceptron, run by the common epoch driver."""
+"""Training of a kernel perceptron, run by the shared epoch driver."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class KernelTraining(Training):
     # An epoch
 
     def begin_epoch(self, epoch: int, resumed: bool) -> None:
-        """Put the examples in order; a fraction of an epoch looks at the first of them."""
+        """Put the examples in order; a fraction of an epoch visits only the first of them."""
         order = self._orders.begin(resumed)
         if not resumed:
             self._done = 0
@@ -78,7 +78,7 @@ class KernelTraining(Training):
         self._order, self._complete = frozen(order[:examples]), examples == len(order)
 
     def learn(self, counts: Counts) -> Generator[float, None, None]:
-        """Learn from one block after another."""
+        """Learn block by block."""
         for examples, tally in self.learner.run(self._order, self._done):
             counts.add(examples, int(tally.mistakes), int(tally.updates), float(tally.loss))
             self._done += examples
@@ -91,7 +91,7 @@ class KernelTraining(Training):
     # Held-out examples
 
     def score(self) -> float:
-        """The accuracy on the held-out examples of the model that would be deployed now."""
+        """The held-out accuracy of the model that would be deployed now."""
         assert self.held_out is not None
         points, y = self.held_out
         learner, keep = self.learner, self.settings.keep

@@ -35,7 +35,7 @@ from widemargin.threads import one_blas_thread, thread_count
 from widemargin.training.history import Epoch, History
 from widemargin.training.run import Watch
 
-#: A user's function is checked on this many examples: 1,830 calls. Chosen by hand.
+#: A user's function is checked on this many examples, with 1,830 calls. Chosen by hand.
 _CHECKED_EXAMPLES = 60
 
 
@@ -60,7 +60,7 @@ class KernelSVMSettings:
     n_jobs: int | None = None
 
     def check(self) -> None:
-        """Raise an error that names the first wrong setting."""
+        """Raise an error that names the first invalid setting."""
         for name in ("multiclass", "decision_function_shape"):
             check_choice(name, getattr(self, name), ("ovo", "ovr"))
         if self.decision_function_shape == "ovo" and self.multiclass == "ovr":
@@ -80,7 +80,7 @@ class KernelSVMSettings:
 
     def make_kernel(self, X: Any) -> Kernel:
         """Return the kernel for these examples."""
-        # With sigma given, the default gamma (a word) does not count as given too.
+        # If sigma is given, the default gamma (a string) does not conflict with it.
         said = None if self.sigma is not None and isinstance(self.gamma, str) else self.gamma
         rows = X if isinstance(X, Rows) else None
         return make_kernel(
@@ -94,7 +94,7 @@ class KernelSVMSettings:
 
 
 class TrainedKernelSVM(NamedTuple):
-    """A model, a start for another fit (None after landmarks), the SMO steps of each machine."""
+    """A model, a start for another fit (None after landmarks), and the SMO steps per machine."""
 
     model: KernelSVMModel
     start: KernelDualStart | None
@@ -124,14 +124,14 @@ def fit_kernel_svm(
     classes, codes : arrays
         The labels, and the index of each example's label among them.
     settings : KernelSVMSettings
-        What to train.
+        The settings.
     rng : numpy Generator, optional
         Chooses the examples that `settings.validation` holds out; nothing else is random.
     sample_weight : array, optional
         The weight of each example's loss. Held-out examples have weight 0; the accuracy on them is
         in the history.
     start : KernelDualStart, optional
-        Dual values to start from, of the same examples and machines.
+        Dual values to start from, for the same examples and machines.
     watch : callable, optional
         Called with the progress; training stops when it returns True.
     """
@@ -190,7 +190,7 @@ def _solve(
     start: KernelDualStart | None,
     watch: Watch | None,
 ) -> tuple[Solved, str]:
-    """Solve all machines in the memory that there is; returns also why it stopped."""
+    """Solve all machines within the memory limit; also return why the solver stopped."""
     plan = plan_memory(problem, settings.max_memory, settings.low_rank)
     with one_blas_thread():
         if plan.landmarks:
@@ -209,16 +209,16 @@ def _hold_out(codes: np.ndarray, part: float, rng: np.random.Generator | None) -
 
 
 def _accuracy(model: KernelSVMModel, asked: Points, labels: np.ndarray) -> float:
-    """Return the part of examples that a model gets right."""
+    """Return the fraction of examples that a model gets right."""
     found = model.predict(asked.rows if asked.objects is None else asked.objects)
     return float(np.mean(found == labels))
 
 
 def _order_by_class(codes: np.ndarray, price: np.ndarray) -> np.ndarray:
-    """Return the examples whose weight is not zero, in the order of their classes."""
+    """Return the examples with nonzero weight, ordered by class."""
     counted = np.flatnonzero(price > 0.0)
     if np.count_nonzero(np.bincount(codes[counted], minlength=1)) < 2:
-        raise DataError("at least two classes need examples whose weight is not zero")
+        raise DataError("at least two classes need examples with nonzero weight")
     return counted[np.argsort(codes[counted], kind="stable")]
 
 
@@ -251,7 +251,7 @@ def _make_problem(
 
 
 def _next_start(solved: Solved, order: np.ndarray, n: int, C: float) -> KernelDualStart | None:
-    """Return the dual values in the order in which the examples were given, if they are known."""
+    """Return the dual values in the original order of the examples, if they are known."""
     if solved.beta is None:
         return None
     beta = np.zeros((n, solved.beta.shape[1]))

@@ -1,4 +1,4 @@
-"""How the memory for kernel values is used: all of them, a cache of rows, or landmarks only."""
+"""Decide how to use the memory for kernel values: store all, cache some rows, or use landmarks."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ from widemargin.kernels.blocks import block
 from widemargin.parameters import parse_bytes
 
 # Chosen by hand; benchmarks/RESULTS.md (section "kernel_svm") gives times measured with these
-# values. Only the time depends on them, except that `_FEWEST_ROWS` decides between an exact
-# solution and landmarks.
+# values. They affect only the time, except that `_FEWEST_ROWS` decides between an exact solution
+# and landmarks.
 
 #: The largest working set: the time of a round grows with the square of its members.
 _LARGEST_WORKING_SET = 4096
-#: With memory for fewer kernel rows than this a working set cannot grow as it must.
+#: With memory for fewer kernel rows than this, a working set cannot grow enough.
 _FEWEST_ROWS = 256
-#: A problem that shares its rows with no other rarely needs one again: it keeps this many before it
-#: replaces old ones, because fresh memory costs more than computing those few again.
+#: A problem that shares its rows with no other rarely needs a row again. It caches this many before
+#: replacing old ones, because fresh memory costs more than recomputing those few.
 _KEPT_ROWS = 512
-#: Pairs of no more examples in all classes take their kernel values from one matrix of all, up to
-#: 32 MB in float64: many small products take longer.
+#: With at most this many examples in all classes, pairs take their kernel values from one full
+#: matrix, up to 32 MB in float64, because many small products take longer.
 _AT_ONCE = 2048
 #: The smallest number of landmarks.
 _FEWEST_LANDMARKS = 16
@@ -47,11 +47,11 @@ class MemoryPlan(NamedTuple):
     kind : {"full", "cache", "low rank"}
         Whether all kernel values fit, or some rows of them, or too few.
     rows : int
-        The rows that every cache may hold.
+        The number of rows that each cache may hold.
     most : int
-        The largest number of members of a working set.
+        The largest size of a working set.
     workers : int
-        The number of machines that are trained side by side.
+        The number of machines that are trained in parallel.
     landmarks : int
         The number of landmarks if too few rows fit; else 0.
     """
@@ -70,13 +70,14 @@ def plan_memory(
     size, n = problem.points.dtype.itemsize, problem.points.n
     values = parse_bytes("max_memory", max_memory) // size
     pairs = len(problem.sizes) == 2 or problem.pairs
-    # Pairs that share no class can be trained side by side.
+    # Pairs that share no class can be trained in parallel.
     side_by_side = problem.pairs and len(problem.sizes) // 2 >= problem.threads
     workers = problem.threads if side_by_side else 1
     largest = int(np.sum(np.sort(problem.sizes)[-2:])) if pairs else n
     most = min(_LARGEST_WORKING_SET, largest, max(2, math.isqrt(values // (4 * workers))))
     left = values - workers * most * most
-    # A row takes its own class, kept for all pairs, and the other class of each pair at work.
+    # A row holds values for its own class, shared by all pairs, and for the other class of each
+    # pair being trained.
     rows = max(0, left) // (n + workers * largest if pairs else n)
     longest = int(np.max(problem.sizes)) if pairs else n
     if low_rank is None and rows >= min(_FEWEST_ROWS, longest):
@@ -91,9 +92,9 @@ def plan_memory(
 
 
 class RowCaches:
-    """The caches of kernel rows of all machines, and the buffers of every worker.
+    """The kernel row caches of all machines, and the buffers of every worker.
 
-    Without `matrix`, no kernel values are computed before a machine asks for them.
+    Without `matrix`, no kernel values are computed before a machine requests them.
     """
 
     def __init__(self, problem: KernelSVMProblem, plan: MemoryPlan, matrix: bool = True) -> None:
@@ -108,7 +109,7 @@ class RowCaches:
             refuse_not_finite(problem.kernel, self._gram, points, points)
 
     def sources(self, machine: TwoClassMachine, worker: int) -> list[RowSource]:
-        """Return where the kernel rows of a machine come from."""
+        """Return the sources of a machine's kernel rows."""
         if machine.second is None:
             cache = self._within(None, slice(0, self.problem.points.n))
             return [RowSource(0, cache.A.n, [(cache, 0, cache.A.n)])]
@@ -144,11 +145,11 @@ class RowCaches:
         return self._shared[c]
 
     def _between(self, one: RowCache, other: RowCache, worker: int, name: int) -> RowCache:
-        """Return values between two classes, needed in one pair only."""
+        """Return values between two classes, needed by one pair only."""
         rows = min(self.plan.rows, one.A.n)
         store = self.buffers[worker].get(name, rows, other.A.n)
         return RowCache(self.problem.kernel, one.A, other.A, store, self._kept(rows), self.threads)
 
     def _kept(self, rows: int) -> int:
-        """Return how many rows a cache keeps before it replaces old ones."""
+        """Return how many rows a cache fills before it replaces old ones."""
         return rows if len(self.problem.sizes) > 2 else _KEPT_ROWS

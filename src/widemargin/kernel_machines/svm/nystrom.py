@@ -1,4 +1,4 @@
-"""A kernel SVM on Nystrom features, where kernel values do not fit into memory."""
+"""A kernel SVM on Nystrom features, for when kernel values do not fit in memory."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ from widemargin.kernels.blocks import block, check_values
 from widemargin.linear_svm.fit import SVMSettings, TrainedSVM, fit_svm
 from widemargin.training.run import Watch
 
-#: Eigenvalues of the landmarks' kernel matrix below this fraction of the largest are rounding: some
-#: ten units in the last place of a float32, some thousands in that of a float64. Chosen by hand.
+#: Eigenvalues of the landmarks' kernel matrix below this fraction of the largest are rounding
+#: errors: some ten units in the last place of a float32, some thousands for a float64. Chosen by
+#: hand.
 _ROUNDING = {np.dtype(np.float32): 1e-6, np.dtype(np.float64): 1e-12}
-#: Examples whose features are computed at a time: 16 MB of float32 for 1000 landmarks.
+#: Number of examples whose features are computed at a time: 16 MB of float32 for 1000 landmarks.
 _BLOCK = 4096
 
 
@@ -31,9 +32,9 @@ def fit_landmarks(
 ) -> Solved:
     """Train linear machines on features whose products approximate the kernel.
 
-    With K_LL = V D V' of the landmarks L, phi(x) = D^-1/2 V' K(L, x) has phi(x).phi(z) = K(x, z)
+    With K_LL = V D V' for the landmarks L, phi(x) = D^-1/2 V' K(L, x) has phi(x).phi(z) = K(x, z)
     for landmarks, and approximately for other examples. A linear machine w on phi is again a sum
-    of kernels, with the coefficients V D^-1/2 w of the landmarks.
+    of kernels, with coefficients V D^-1/2 w for the landmarks.
 
     References
     ----------
@@ -68,7 +69,7 @@ def fit_landmarks(
 def _features(
     problem: KernelSVMProblem, chosen: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, LowRank]:
-    """Return the features of all examples, the matrix that maps kernels to them, their quality."""
+    """Return all examples' features, the matrix that maps kernels to them, and their quality."""
     kernel, points = problem.kernel, problem.points
     landmarks = points.take(chosen)
     K = block(kernel, landmarks, landmarks).astype(np.float64)

@@ -1,4 +1,4 @@
-"""One two-class problem of a kernel SVM, and where its solution stands."""
+"""One two-class problem of a kernel SVM, and the state of its solution."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from widemargin.kernel_machines.svm.row_cache import GivenRows, RowCache
 from widemargin.loops.svm.smo import error_extremes, update_errors
 from widemargin.threads import run_all
 
-#: Threads share the update of all errors in pieces of this many: 64 kB, which fits a cache. Chosen
-#: by hand; every error is added up in the same order, so only the time depends on it.
+#: Threads update errors in pieces of this many: 64 kB, which fits a cache. Chosen by hand; every
+#: error is summed in the same order, so this affects only the time.
 _PIECE = 8192
 
 
 class RowSource(NamedTuple):
     """The examples from `start` to `end`, and the caches that hold parts of their kernel rows.
 
-    Each cache comes with the first and last column that it holds.
+    Each cache is given with the first and last column that it holds.
     """
 
     start: int
@@ -40,15 +40,15 @@ class PairProblem:
     Attributes
     ----------
     y, cost, diagonal : arrays
-        The signs +1 and -1, the cost of an error on each example, K(x_i, x_i).
+        The signs +1 and -1, the cost of an error on each example, and K(x_i, x_i).
     sources : sequence of RowSource
-        Where kernel rows come from.
+        The sources of the kernel rows.
     tol : float
-        The largest violation of the optimality conditions that may be left.
+        The largest violation of the optimality conditions that may remain.
     threads : int
         The number of threads for long sums.
     prove : callable, optional
-        For a hard margin: takes some examples and returns whether it is proved that nothing
+        For a hard margin: takes some examples and returns whether it can prove that nothing
         separates them.
     """
 
@@ -77,11 +77,11 @@ class PairProblem:
 
 
 class KernelUpdate(NamedTuple):
-    """Changes of dual values, and the kernel rows through which they change errors."""
+    """Changes to dual values, and the kernel rows needed to update the errors."""
 
     rows: np.ndarray  # the rows of a cache
-    slots: np.ndarray  # those that count
-    delta: np.ndarray  # the change that belongs to each
+    slots: np.ndarray  # the rows in use
+    delta: np.ndarray  # the change for each of them
     start: int  # the first column that the rows hold
     end: int
 
@@ -110,7 +110,7 @@ class PairState:
         return (self.beta > self.problem.low) & (self.beta < self.problem.high)
 
     def bias(self) -> float:
-        """Return the bias: the mean error of examples between bounds, else the middle."""
+        """Return the bias: the mean error of examples between bounds, or else the midpoint."""
         free = self.between_bounds()
         if np.any(free):
             return float(np.mean(self.errors[free]))
@@ -120,7 +120,7 @@ class PairState:
         return largest if math.isfinite(largest) else smallest if math.isfinite(smallest) else 0.0
 
     def start_from(self, beta: np.ndarray, at_once: int) -> None:
-        """Take over dual values within their bounds and of sum zero, some rows at a time."""
+        """Start from dual values within their bounds and with sum zero, a few rows at a time."""
         used = np.flatnonzero(beta)
         for first in range(0, len(used), at_once):
             some = used[first : first + at_once]

@@ -1,4 +1,4 @@
-"""Solve one two-class problem of a kernel SVM by rounds of SMO on a working set that grows."""
+"""Solve one two-class problem of a kernel SVM by rounds of SMO on a growing working set."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from widemargin.kernel_machines.svm.row_cache import Buffers
 from widemargin.kernel_machines.svm.working_set import WorkingSet
 
 #: A solver gives up after this many steps, or this many per example if that is more: kernel values
-#: are then so large that rounding decides. Chosen by hand, far above what converging fits need.
+#: are then so large that rounding dominates. Chosen by hand, far above what converging fits need.
 _MOST_STEPS, _STEPS_PER_EXAMPLE = 1_000_000, 1000
 #: It also gives up after this many rounds in which the dual grew by less than this fraction: such a
-#: gain is rounding (some 500 units in the last place).
+#: gain is rounding error (some 500 units in the last place).
 _IDLE_ROUNDS, _ROUNDING = 5, 1e-13
-#: With a hard margin, no margin below this fraction of the longest example is looked for. Chosen by
-#: hand, well above the rounding of float32 kernel values.
+#: With a hard margin, the search stops at margins below this fraction of the longest example.
+#: Chosen by hand, well above the rounding of float32 kernel values.
 _SMALLEST_MARGIN = 1e-6
-#: Below this fraction, and at every tenth of it, a proof is looked for that nothing separates.
-#: Chosen by hand; only the time depends on it.
+#: Below this fraction, and each time the margin falls to a tenth, try to prove that nothing
+#: separates. Chosen by hand; it affects only the time.
 _DOUBTFUL_MARGIN = 1e-2
 
 
 class HardMarginCheck:
-    """Notices that no separator has a margin worth looking for, and looks for a proof of it.
+    """Detects that no separator can have a useful margin, and tries to prove that there is none.
 
     Any unit separator u has gamma sum alpha <= u.w <= |w|, which bounds the margin gamma.
     """
@@ -57,9 +57,9 @@ class PairSolver:
     problem : PairProblem
         What to solve.
     joining : int
-        The violators of each sign that join the working set in a round.
+        The number of violators of each sign that join the working set in a round.
     most : int
-        The largest number of members of the working set.
+        The largest size of the working set.
     buffers : Buffers
         Memory for the working set.
 
@@ -68,9 +68,9 @@ class PairSolver:
     state : PairState
         The dual values and errors.
     violation : float
-        The violation of the optimality conditions at the last look.
+        The violation of the optimality conditions when last computed.
     steps : int
-        Steps of SMO so far.
+        The number of SMO steps so far.
     stopped : str
         Why the solver stopped.
     """
@@ -83,15 +83,15 @@ class PairSolver:
         self.violation, self.steps, self.stopped = math.inf, 0, ""
 
     def start_from(self, beta: np.ndarray) -> None:
-        """Start from given dual values, within their bounds and of sum zero."""
+        """Start from given dual values, within their bounds and with sum zero."""
         self.state.start_from(beta, at_once=self.working_set.most)
 
     def solve(self, stop: Callable[[PairSolver], bool]) -> None:
-        """Go on until no violation is larger than the tolerance, or `stop` returns True.
+        """Iterate until no violation exceeds the tolerance, or `stop` returns True.
 
         repeat:
             add the worst violators to the working set
-            run SMO on it, ten times as exactly as the whole is solved so far
+            run SMO on it until its violation is a tenth of that of all examples
             update the errors of all examples
         """
         best, idle = -math.inf, 0

@@ -1,4 +1,4 @@
-"""Train pairs of classes side by side, so that no class is in two pairs at a time."""
+"""Train pairs of classes in parallel, with no class in two pairs at a time."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ def run_pairs(
 ) -> None:
     """Call work(a, b, worker) for every pair, on several threads.
 
-    The pairs of a class run in the given order, one after the other, however many threads there
-    are. What pairs share by class is then always in the same state.
+    The pairs of a class run one after the other, in the given order, however many threads there
+    are. The data that pairs share per class then always goes through the same states.
     """
     turn: dict[int, int] = {}
-    turns = []  # for every pair: which turn it is of each of its classes
+    turns = []  # for every pair: its position among the pairs of each of its classes
     for pair in order:
         turns.append([(c, turn.get(c, 0)) for c in pair])
         for c in pair:

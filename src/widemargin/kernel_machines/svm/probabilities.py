@@ -1,8 +1,8 @@
-"""Probabilities of several classes from the scores of machines that separate pairs of them.
+"""Class probabilities from the scores of machines that separate pairs of classes.
 
 A sigmoid turns the score of each machine into the probability of one class given that it is one of
-the two (Platt 1999). The probabilities of all classes are those that agree best with the pairs':
-the second method of Wu, Lin and Weng (2004), as in LIBSVM.
+the two (Platt 1999). The class probabilities are those that agree best with the pairwise ones: the
+second method of Wu, Lin and Weng (2004), as in LIBSVM.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-#: When Newton's method stops, as in Lin, Lin and Weng (2007): the largest derivative, the most
-#: steps, the shortest step, and what is added to the second derivatives.
+#: Constants of Newton's method, as in Lin, Lin and Weng (2007): the largest derivative, number of
+#: steps, and shortest step at which it stops, and what is added to the second derivatives.
 _SMALLEST_SLOPE, _MOST_STEPS, _SHORTEST_STEP, _RIDGE = 1e-5, 100, 1e-10, 1e-12
 #: A pair is never more certain than this: LIBSVM's value.
 _CERTAIN = 1e-7
-#: Numbers of the linear systems that are solved together: 32 MB.
+#: Size of the linear systems that are solved together, in numbers: 32 MB.
 _TOGETHER = 1 << 22
 
 
@@ -48,7 +48,7 @@ def fit_pair_sigmoids(
     codes : array of int
         The class of every row.
     weights : array
-        How much every row counts.
+        The weight of every row.
     classes : int
         The number of classes.
     """
@@ -61,9 +61,9 @@ def fit_pair_sigmoids(
 
 
 def _fit_sigmoid(s: np.ndarray, first: np.ndarray, weights: np.ndarray) -> tuple[float, float]:
-    """Fit the slope and offset of one sigmoid by Newton's method with shorter and shorter steps.
+    """Fit the slope and offset of one sigmoid by Newton's method with backtracking.
 
-    The targets are not quite 0 and 1: one more example of each class is imagined (Platt 1999).
+    The targets are not quite 0 and 1, as if there were one more example of each class (Platt 1999).
     """
     many, few = float(weights[first].sum()), float(weights[~first].sum())
     target = np.where(first, (many + 1.0) / (many + 2.0), 1.0 / (few + 2.0))
@@ -92,7 +92,7 @@ def _fit_sigmoid(s: np.ndarray, first: np.ndarray, weights: np.ndarray) -> tuple
 
 
 def _couple(wins: np.ndarray, classes: int) -> np.ndarray:
-    """Find p of sum 1 with the least sum over pairs of (r_ba p_a - r_ab p_b)^2, for every row.
+    """For every row, find the p with sum 1 that minimises (r_ba p_a - r_ab p_b)^2 over all pairs.
 
     r_ab is the probability of a given that it is a or b. With Q_aa = sum_b r_ba^2 and
     Q_ab = -r_ba r_ab, p solves Q p = t and sum p = 1.

@@ -1,4 +1,4 @@
-"""What a kernel SVM has to solve: examples by class, and the machines that separate them."""
+"""The problem that a kernel SVM solves: examples by class, and the machines that separate them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from widemargin.kernels.points import Points
 
 
 class TwoClassMachine(NamedTuple):
-    """Separates the class `first` from `second`, or from all others if that is None."""
+    """A machine that separates class `first` from `second`, or from all others if that is None."""
 
     first: int
     second: int | None
@@ -31,13 +31,13 @@ class KernelSVMProblem:
     kernel, points
         The kernel, and the examples.
     sizes : array
-        The number of examples of every class; classes follow each other in `points`.
+        The number of examples of every class; `points` holds one class after another.
     costs : array
         C times the weight of every example.
     C, tol : float
-        The cost of an error; the largest violation that may be left.
+        The cost of an error, and the largest violation that may remain.
     pairs : bool
-        With more than two classes: one machine for every two, rather than one per class.
+        With more than two classes: one machine per pair of classes, rather than one per class.
     threads : int
         The number of threads.
     """
@@ -94,7 +94,7 @@ class KernelSVMProblem:
 
 
 class Solved(NamedTuple):
-    """What was found: the support vectors, their coefficients in every machine, the certificate."""
+    """The solution: support vectors, their coefficients in every machine, and the certificate."""
 
     support: np.ndarray
     coef: np.ndarray

@@ -1,4 +1,4 @@
-"""A cache of kernel rows in memory of a fixed size, and memory that is used again and again."""
+"""A cache of kernel rows of fixed size, and reusable buffers."""
 
 from __future__ import annotations
 
@@ -19,31 +19,31 @@ from widemargin.threads import run_all
 #: Values are computed in tiles of this many rows and columns, 512 kB in float32. The tiles must not
 #: depend on the number of threads, because products of another shape may be rounded differently.
 _ROWS, _COLUMNS = 256, 512
-#: The tiles that a thread takes at a time; only the time depends on it.
+#: Number of tiles that a thread takes at a time; it affects only the time.
 _TILES_PER_TASK = 8
-#: The same for points whose values do not depend on the shape, in columns: whole panels of them.
+#: The same in columns, as whole panels, for points whose values do not depend on the shape.
 _COLUMNS_PER_TASK = 64 * PANEL
 
 
 def refuse_not_finite(kernel: Kernel, K: np.ndarray, A: Points, B: Points) -> None:
-    """Raise an error that names the first pair of examples whose value is not finite."""
+    """Raise an error naming the first pair of examples whose kernel value is not finite."""
     if kernel.name not in ("linear", "poly", "precomputed"):
         return  # kernels of distances are always finite
     with np.errstate(over="ignore", invalid="ignore"):
-        suspect = not np.isfinite(K.sum())  # it is not finite if any value is not
+        suspect = not np.isfinite(K.sum())  # the sum is not finite if any value is not
     if suspect:
         check_values(K, A, B)
 
 
 class RowCache:
-    """Kernel values between some examples and others: the rows that were needed last.
+    """A cache of kernel rows: values between some examples and others, most recently used.
 
     Parameters
     ----------
     kernel : Kernel
         The kernel.
     A, B : Points
-        The examples that may have a row, and those that are the columns.
+        The examples that may have rows, and those of the columns.
     store : array (capacity, B.n)
         The memory for the rows.
     enough : int
@@ -81,9 +81,9 @@ class RowCache:
         self._tasks = [tiles[k : k + step] for k in range(0, len(tiles), step)]
 
     def fetch(self, which: np.ndarray) -> np.ndarray:
-        """Compute the rows of these examples unless they are cached; returns their slots.
+        """Compute the rows of these examples unless they are cached; return their slots.
 
-        Rows of other examples may be replaced. These stay until the next call.
+        Rows of other examples may be replaced. These rows stay until the next call.
         """
         self._clock += 1
         slots = self._slot[which]
@@ -105,14 +105,14 @@ class RowCache:
         old = old[np.argsort(self._used[old], kind="stable")][: count - fresh]
         fresh = count - len(old)
         if self._filled + fresh > self.capacity:
-            raise MemoryError("more kernel rows are needed at once than fit; raise max_memory")
+            raise MemoryError("max_memory is too small to hold all kernel rows needed; raise it")
         self._slot[self._owner[old]] = -1
         new = np.arange(self._filled, self._filled + fresh)
         self._filled += fresh
         return np.concatenate([np.sort(old), new])
 
     def _compute(self, which: np.ndarray, slots: np.ndarray) -> None:
-        """Write kernel values into slots, tile by tile: a tile stays in the processor's cache."""
+        """Write kernel values into slots by tiles, each of which stays in the processor's cache."""
         self.computed += len(which)
         if self._near:
             write = partial(write_near, self.kernel, self.A, which, self.B, self.store, slots)
@@ -134,7 +134,7 @@ class RowCache:
 
 
 class GivenRows:
-    """Kernel rows that are all at hand: what a `RowCache` offers to those who read rows."""
+    """Kernel rows that are all in memory, with the interface of a `RowCache` for readers."""
 
     def __init__(self, store: np.ndarray) -> None:
         self.store = store
@@ -145,14 +145,14 @@ class GivenRows:
 
 
 class Buffers:
-    """Arrays that are used again and again: fresh memory costs more than writing into it."""
+    """Reusable arrays: allocating fresh memory costs more than writing into it."""
 
     def __init__(self, dtype: np.dtype) -> None:
         self._dtype = dtype
         self._memory: dict[Any, np.ndarray] = {}
 
     def get(self, name: Any, rows: int, columns: int) -> np.ndarray:
-        """Return an array of this shape; its content is lost at the next call with this name."""
+        """Return an array of this shape, to be overwritten after the next call with this name."""
         memory = self._memory.get(name)
         if memory is None or memory.size < rows * columns:
             memory = self._memory[name] = np.empty(rows * columns, self._dtype)

@@ -1,7 +1,7 @@
 """Solve pairs of small classes one by one, each in one compiled call.
 
-Where a pair has few examples, what surrounds the steps of SMO (rounds, caches, certificates) takes
-longer than the steps, if it is done in Python.
+If a pair has few examples, the work around the SMO steps (rounds, caches, certificates) would take
+longer than the steps if it were done in Python.
 """
 
 from __future__ import annotations
@@ -31,20 +31,20 @@ from widemargin.loops.svm.pairs import (
 from widemargin.loops.svm.smo import LANES
 
 #: Pairs of at most this many examples are solved this way. Chosen by hand;
-#: benchmarks/kernel_small.py measures the times, and only these depend on it.
+#: benchmarks/kernel_small.py measures the times, which are all that it affects.
 _MOST_EXAMPLES = 2560
-#: The steps of one compiled call: about a tenth of a second, so that deadlines are kept.
+#: The steps of one compiled call: about a tenth of a second, so that deadlines are met.
 _STEPS = 20_000
-#: A solver gives up after this many steps: kernel values are then so large that rounding decides.
+#: A solver gives up after this many steps: kernel values are then so large that rounding dominates.
 #: As in `pair_solver`, far above what converging fits need.
 _MOST_STEPS = 1_000_000
-#: The longest step of two dual values, times the largest diagonal: beyond it rounding decides.
+#: The longest step of two dual values, times the largest diagonal: beyond it rounding dominates.
 _LONGEST_STEP = 1e14
 _KINDS = {"linear": LINEAR, "poly": POWERS, "rbf": DISTANCES}
 
 
 class _Room(NamedTuple):
-    """Memory that one worker uses for pair after pair."""
+    """Memory that one worker reuses for every pair."""
 
     numbers: np.ndarray  # (5, most examples)
     held: np.ndarray
@@ -56,7 +56,7 @@ class _Room(NamedTuple):
 
 
 class SmallPairs:
-    """The examples of all classes as the compiled loop reads them, and memory for every worker."""
+    """The examples of all classes in the compiled loop's form, and memory for every worker."""
 
     def __init__(self, problem: KernelSVMProblem, workers: int) -> None:
         points, kernel = problem.points, problem.kernel
@@ -75,7 +75,7 @@ class SmallPairs:
 
     def _room(self) -> _Room:
         most = int(np.sum(np.sort(self.problem.sizes)[-2:]))
-        # Never a power of two: rows at such distances compete for few lines of the cache.
+        # Never a power of two: such strides make rows compete for a few cache lines.
         width = -(-most // LANES) * LANES
         return _Room(
             np.empty((5, most)),
@@ -105,9 +105,9 @@ class SmallPairs:
 
 
 def small_pairs(problem: KernelSVMProblem, plan: MemoryPlan) -> SmallPairs | None:
-    """Return the examples for this way of solving, or None if it does not suit them."""
+    """Return the examples for this method, or None if it does not suit them."""
     points, sizes = problem.points, np.sort(problem.sizes)
-    if not problem.pairs:  # a single machine has nothing around its steps that would count
+    if not problem.pairs:  # with a single machine the work around the steps is negligible
         return None
     if problem.kernel.name not in _KINDS or not math.isfinite(problem.C) or plan.kind != "full":
         return None
@@ -122,9 +122,9 @@ class SmallPairSolver:
     Attributes
     ----------
     violation, steps, stopped
-        As of `pair_solver.PairSolver`.
+        As in `pair_solver.PairSolver`.
     beta : array
-        The signed dual values, until the worker solves the next pair.
+        The signed dual values; overwritten when the worker solves its next pair.
     """
 
     def __init__(self, examples: SmallPairs, machine: TwoClassMachine, worker: int) -> None:
@@ -146,12 +146,12 @@ class SmallPairSolver:
             room.block,
         )
         self.beta = self.state.beta
-        # At first every example is as far off as it can be: by 1, with the sign of its class.
+        # At first every example has the largest possible error: 1, with the sign of its class.
         self.violation, self.steps, self.stopped = 2.0, 0, ""
         self.figures: PairFigures | None = None
 
     def solve(self, stop: Callable[[Any], bool]) -> None:
-        """Go on until no violation is larger than the tolerance, or `stop` returns True."""
+        """Iterate until no violation exceeds the tolerance, or `stop` returns True."""
         examples, room, tol = self.examples, self.room, self.examples.problem.tol
         go_on: Any = solve_pair
         most = 0 if stop(self) else _STEPS
@@ -182,7 +182,7 @@ class SmallPairSolver:
         return bias, found
 
     def _refuse(self) -> None:
-        """Raise an error that names the examples whose kernel value is too large, if any is."""
+        """Raise an error naming the examples whose kernel value is too large, if any is."""
         problem = self.examples.problem
         points = problem.points.take(problem.examples(self.machine))
         refuse_not_finite(problem.kernel, block(problem.kernel, points, points), points, points)

@@ -23,13 +23,13 @@ from widemargin.separability.examples import certify_examples
 from widemargin.training.history import History
 from widemargin.training.run import Moment, Watch
 
-#: The violators of each sign that join a working set in a round: this part of the examples, but
-#: within these bounds. Chosen by hand; benchmarks/RESULTS.md (section "kernel_svm") gives times
-#: measured with these values, and only the time depends on them.
+#: The number of violators of each sign that join a working set in a round: one in this many
+#: examples, but within these bounds. Chosen by hand; benchmarks/RESULTS.md (section "kernel_svm")
+#: gives times measured with these values, which affect only the time.
 _JOINING_PART, _FEWEST_JOIN, _MOST_JOIN = 64, 64, 256
-#: A proof that nothing separates is looked for among this many examples, for this many seconds.
-#: Chosen by hand: exact arithmetic on more takes longer than it helps. Without a proof the fit
-#: still ends, and says only that the margin is small.
+#: A proof that nothing separates is sought among this many examples, for this many seconds. Chosen
+#: by hand: exact arithmetic on more takes too long to be worthwhile. Without a proof the fit still
+#: ends, and reports only that the margin is small.
 _PROOF_EXAMPLES, _PROOF_SECONDS = 60, 1.0
 
 
@@ -72,7 +72,7 @@ class Clock:
 
 
 class _MachineTraining:
-    """The machines of a problem while they are trained, and what was found for each."""
+    """The machines of a problem while they are trained, and the results for each."""
 
     def __init__(
         self,
@@ -86,7 +86,7 @@ class _MachineTraining:
         self.clock, self.start = clock, start
         self.machines = problem.machines
         count = len(self.machines)
-        # A start that is given needs the rows of all its support vectors at once.
+        # A warm start needs the rows of all its support vectors at once.
         self.small = small_pairs(problem, plan) if start is None else None
         self.caches = RowCaches(problem, plan, matrix=self.small is None)
         self.beta = np.zeros((problem.points.n, count))
@@ -143,7 +143,7 @@ class _MachineTraining:
     def _note(
         self, number: int, solver: PairSolver | SmallPairSolver, b: float, found: KernelCertificate
     ) -> None:
-        """Keep what was found for a machine besides its dual values."""
+        """Record the results for a machine other than its dual values."""
         self.intercept[number] = b
         self.steps[number], self.reasons[number] = solver.steps, solver.stopped
         self.certificates[number] = found
@@ -157,7 +157,7 @@ def solve_all(
     clock: Clock,
     start: KernelDualStart | None,
 ) -> Solved:
-    """Train every machine, pairs that share no class side by side."""
+    """Train every machine; pairs that share no class are trained in parallel."""
     training = _MachineTraining(problem, plan, classes, clock, start)
     machines = training.machines
     if problem.pairs and len(problem.sizes) > 2:
@@ -185,7 +185,7 @@ def _none_separates(problem: KernelSVMProblem, which: np.ndarray, y: np.ndarray)
     """Whether the first few of these examples prove that nothing separates all of them.
 
     If a few examples cannot be separated, neither can all. (All kernel values together could not
-    prove it: of more examples than features they are rounded, and rounded values may separate.)
+    prove it: with more examples than features, the rounded values may be separable.)
     """
     which, y = which[:_PROOF_EXAMPLES], y[:_PROOF_EXAMPLES]
     if len(np.unique(y)) < 2:
@@ -202,7 +202,7 @@ def _none_separates(problem: KernelSVMProblem, which: np.ndarray, y: np.ndarray)
 
 
 def _rescale_start(beta: np.ndarray, y: np.ndarray, cost: np.ndarray, ratio: float) -> np.ndarray:
-    """Make dual values of the same examples with another C a start for these costs.
+    """Turn dual values found with another C into a start for these costs.
 
     With a smaller C all of them shrink by the same factor, so that their sum stays zero.
     """

@@ -19,23 +19,23 @@ from widemargin.loops.svm.smo import (
 from widemargin.threads import run_all, split
 
 # Chosen by hand; benchmarks/RESULTS.md (section "kernel_svm": MNIST, a9a, w8a, ijcnn1) gives times
-# measured with these values. The solver stops at the violation that was asked for, so only the time
-# depends on them.
+# measured with these values. The solver stops at the requested violation, so they affect only the
+# time.
 
-#: A round optimises the working set until its violation is this fraction of that of all examples,
-#: but not below the second, a fraction of the tolerance.
+#: A round optimises the working set until its violation is the first fraction of that of all
+#: examples, but not below the second fraction of the tolerance.
 _INNER_TOL, _FINEST_TOL = 0.1, 0.5
-#: If all kernel values are at hand, no more examples than these are members from the first round,
-#: and optimised as exactly as wanted at once: rounds would only take time.
+#: If all kernel values are in memory, up to this many examples are all members from the first round
+#: and are optimised to the final tolerance at once: rounds would only take time.
 _SMALL = 512
-#: The largest number of SMO steps per round: about a tenth of a second, so that deadlines are kept.
+#: The largest number of SMO steps per round: about a tenth of a second, so that deadlines are met.
 _STEPS = 50_000
 #: A working set of more members than this drops those that are not expected to change again. Its
 #: kernel values are 4 MB in float32.
 _ENOUGH = 1024
-#: Threads share copies of no fewer rows than these; only the time depends on it.
+#: Threads share the copying of at least this many rows; this affects only the time.
 _SHARED = 64
-#: The longest step of two dual values, times the largest diagonal: beyond it rounding decides.
+#: The longest step of two dual values, times the largest diagonal: beyond it rounding dominates.
 _LONGEST_STEP = 1e14
 
 
@@ -57,7 +57,7 @@ class WorkingSet:
     state : PairState
         The problem, its dual values and errors.
     joining : int
-        The violators of each sign that join in a round.
+        The number of violators of each sign that join in a round.
     most : int
         The largest number of members.
     buffers : Buffers
@@ -74,7 +74,7 @@ class WorkingSet:
         self._at_once = given and n <= min(_SMALL, self.most)
         self._rows: list[_MemberRows] = []
         self._up, self._down = np.empty(n, np.uint64), np.empty(n, np.uint64)
-        # Never a power of two: rows at such distances compete for few lines of the cache.
+        # Never a power of two: such strides make rows compete for a few cache lines.
         width = -(-self.most // LANES) * LANES + LANES
         self._K = buffers.get("block", self.most, width)
         self._work, self._known = np.empty(6 * width, np.float32), np.ones(width, np.uint8)
@@ -109,7 +109,7 @@ class WorkingSet:
         )
 
     def _first(self) -> np.ndarray:
-        """Return the first members: all if they are few, else some of both signs, evenly spread."""
+        """Return the first members: all if few, else some of both signs, evenly spread."""
         problem = self.state.problem
         if self._at_once:
             return np.flatnonzero(problem.cost > 0.0)
@@ -122,11 +122,11 @@ class WorkingSet:
         return np.unique(np.concatenate([*chosen, used]))
 
     def _drop(self, coming: int, largest: float, smallest: float) -> np.ndarray:
-        """Make room: of the members at a bound, those farthest from leaving it go.
+        """Make room by dropping members at a bound, those least likely to leave it first.
 
-        The others stay, even if there are more than enough, as long as they fit. Returns the places
-        that are free for those who come: the others keep theirs, except for the last ones, which
-        move if fewer come than go.
+        The others stay as long as they fit, even if there are more than `_ENOUGH`. Returns the
+        places that are free for new members. Members that stay keep their places, except that the
+        last ones move if fewer members join than leave.
         """
         state, problem, who = self.state, self.state.problem, self.members
         errors, beta = state.errors[who], state.beta[who]
@@ -188,7 +188,7 @@ class WorkingSet:
         run_all(lambda part: work(one[part], other[part]), parts, threads)
 
     def optimise(self, violation: float) -> int:
-        """Run SMO on the block, and update the errors of all examples; returns the steps."""
+        """Run SMO on the block and update the errors of all examples; return the steps."""
         state, problem, who = self.state, self.state.problem, self.members
         count = len(who)
         width = -(-count // LANES) * LANES
@@ -201,7 +201,7 @@ class WorkingSet:
         rough = 0.0 if self._at_once else _INNER_TOL * violation
         tol = max(rough, _FINEST_TOL * problem.tol)
         longest = _LONGEST_STEP / max(float(np.max(problem.diagonal[who])), 1e-300)
-        # Contiguous arrays: compiled loops are slow on others.
+        # Contiguous arrays, because compiled loops are slow on others.
         work = self._work[: 6 * width].reshape(6, width)
         solve: Any = smo_steps
         steps, *_ = solve(self._K, self._known, *parts, tol, _STEPS, longest, work)
