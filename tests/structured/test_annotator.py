@@ -223,9 +223,9 @@ def test_same_seed_same_model_and_files_keep_it(model: AnnotatorModel, tmp_path)
 
 
 def test_a_time_limit_leaves_a_whole_model() -> None:
-    annotator = Annotator(jackknife=2, max_seconds=1e-6, random_state=0, tagger=TAGGER).fit(
-        treebank()
-    )
+    # A few sentences are learned without a mistake before anybody looks at the clock.
+    long = treebank(times=200)
+    annotator = Annotator(jackknife=2, max_seconds=1e-6, random_state=0, tagger=TAGGER).fit(long)
     assert annotator.history_.stopped == "deadline"
     check_conllu(annotator(TEXT).conllu(), TEXT)
 
