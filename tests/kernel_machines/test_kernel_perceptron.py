@@ -517,6 +517,8 @@ def test_kernels_that_are_no_numbers_are_named():
         KernelPerceptron(kernel=lambda x, z: math.nan).fit(X, y)
     with pytest.raises(DataError, match="must be a number"):
         KernelPerceptron(kernel=lambda x, z: None).fit(X, y)
+    with pytest.raises(DataError, match="rows 5 and "):
+        KernelPerceptron(kernel=lambda x, z: 1.0 if x[0] < 5.0 else "?").fit(X, y)
     with pytest.raises(DataError, match=r"too large|finite"):
         KernelPerceptron(kernel="poly", degree=300, gamma=1e9).fit(X + 1.0, y)
     with pytest.raises(DataError, match="finite"):

@@ -204,8 +204,8 @@ def _ask(kernel: Kernel, A: Points, B: Points) -> np.ndarray:
     else:
         found = np.array(
             [
-                [_value(kernel, x, z, i, j) for j, z in enumerate(B.objects)]
-                for i, x in enumerate(A.objects)
+                [_value(kernel, x, z, i, j) for j, z in zip(B.index, B.objects, strict=True)]
+                for i, x in zip(A.index, A.objects, strict=True)
             ]
         )
     check_values(found, A, B)
@@ -213,7 +213,7 @@ def _ask(kernel: Kernel, A: Points, B: Points) -> np.ndarray:
 
 
 def _value(kernel: Kernel, x: Any, z: Any, i: int, j: int) -> float:
-    """One value of a user's function."""
+    """One value of a user's function, for rows i and j of what it was given."""
     if kernel.function is None:
         raise DataError(
             f"the kernel is the function {kernel.called!r}, which a file cannot hold;"

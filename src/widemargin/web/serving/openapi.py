@@ -59,9 +59,10 @@ def describe_api(models: list[dict[str, Any]], limits: Limits) -> dict[str, Any]
     for model in models:
         name = model["name"]
         predicts = f"Predict with {name}. {ask}"
-        explains = f"What decided the prediction of {name} for one example. {ask}"
         paths[f"/predict/{name}"] = _post(model, predicts, _BESIDE, "Prediction")
-        paths[f"/explain/{name}"] = _post(model, explains, _EXPLAINED, "Explanation")
+        if model["explains"]:
+            explains = f"What decided the prediction of {name} for one example. {ask}"
+            paths[f"/explain/{name}"] = _post(model, explains, _EXPLAINED, "Explanation")
     return {
         "openapi": "3.1.0",
         "info": {"title": "widemargin", "version": __version__},
