@@ -84,7 +84,7 @@ def test_one_driver_runs_all_epochs():
 
 
 def test_no_test_module_imports_another():
-    """What they share is in modules of its own. (Programs that they start may import themselves.)"""
+    """They share modules of their own. (Programs that they start may import themselves.)"""
     importing = re.compile(r"^(?:from|import) (tests\b|test_\w+)", re.MULTILINE)
     for path in pathlib.Path(__file__).parent.rglob("test_*.py"):
         found = set(importing.findall(path.read_text(encoding="utf-8")))

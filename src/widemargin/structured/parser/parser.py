@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from widemargin.certificates.certificate import RunCertificate
+from widemargin.data.encode.templates import WORDS
 from widemargin.data.readers.corpus import Corpus
 from widemargin.errors import DataError
 from widemargin.loops.ahead import compile_ahead
@@ -64,6 +65,7 @@ from widemargin.structured.parser.treebank import (
 )
 from widemargin.structured.parser.trees import Attachment
 from widemargin.structured.sentences import corpus_of, split_sentences
+from widemargin.structured.table_size import bits_for
 from widemargin.structured.tagger.model import TaggerModel
 from widemargin.structured.tagger.tagger import Tagger
 from widemargin.training.checkpoints import Checkpoints, digest_of, open_checkpoints
@@ -74,7 +76,10 @@ _EPOCHS = {"greedy": 10, "beam": 10, "arcs": 10}
 #: Beam training starts from the weights of a greedy parser trained for this many epochs.
 _GREEDY_START = 5
 #: Default parameters of the parser's own taggers.
-_TAGGER: dict[str, Any] = {"C": 0.02, "epochs": 10, "bits": 19}
+_TAGGER: dict[str, Any] = {"C": 0.02, "epochs": 10}
+#: Features of a parser and of its taggers are hashed into 2^bits rows, or fewer if the treebank is
+#: small.
+_BITS, _TAGGER_BITS = 20, 19
 #: Labels need a smaller table because they have fewer features.
 _LABEL_BITS, _LABEL_EPOCHS, _LABEL_MARGIN = 18, 8, 30.0
 
@@ -106,8 +111,9 @@ class Parser(CertifiedEstimator[ParserModel]):
     actions : int
         The number of distinct transitions. Rarer labels share a transition, and are chosen once
         the tree is known.
-    bits : int
-        Features are hashed into 2^bits rows of weights.
+    bits : int or None
+        Features are hashed into 2^bits rows of weights. None: 20 bits, or fewer if the treebank is
+        so small that all its features fit into fewer rows.
     tags : "own", "gold", or a sequence of up to three columns that may begin with one of the two
         "own": the parser trains the taggers it needs, so that it can parse plain words. Which
         columns they learn depends on the corpus, unless they are listed, as in ("own", "upos",
@@ -169,7 +175,7 @@ class Parser(CertifiedEstimator[ParserModel]):
     C: float = 0.01
     explore: float = 0.9
     actions: int = 16
-    bits: int = 20
+    bits: int | None = None
     tags: str | Sequence[str] = "own"
     tagger: Tagger | None = None
     jackknife: int = 5
@@ -227,8 +233,10 @@ class Parser(CertifiedEstimator[ParserModel]):
 
     def _check_parameters(self) -> None:
         check_choice("system", self.system, SYSTEMS)
-        for name, least, most in (("beam", 1, 1024), ("actions", 3, 4096), ("bits", 8, 28)):
+        for name, least, most in (("beam", 1, 1024), ("actions", 3, 4096)):
             check_whole(name, getattr(self, name), least, most)
+        if self.bits is not None:
+            check_whole("bits", self.bits, least=8, most=28, other="None")
         if self.epochs is not None:
             check_whole("epochs", self.epochs, least=1, other="None")
         check_not_negative("margin", self.margin, infinite=True)
@@ -245,7 +253,8 @@ class Parser(CertifiedEstimator[ParserModel]):
         """The parser's own taggers, and the tags of the training sentences."""
         if not asked_tags(self.tags).own:
             return (), [corpus.column(name) for name in columns]
-        usual = (self.tagger or Tagger(**_TAGGER)).get_params()
+        bits = bits_for(corpus.tokens, len(WORDS), _TAGGER_BITS)
+        usual = (self.tagger or Tagger(**_TAGGER, bits=bits)).get_params()
         if usual["random_state"] is None:
             usual["random_state"] = int(rng.integers(1 << 31))
         own = OwnTaggers(usual, self.jackknife, stages)
@@ -274,14 +283,17 @@ class Parser(CertifiedEstimator[ParserModel]):
         lists = [features, LABEL_TEMPLATES]
         if len(columns) > 2:
             lists = [with_third_tag(one) for one in lists]
+        bits = self.bits
+        if bits is None:  # a transition parser is in two states per word
+            bits = bits_for(2 * corpus.tokens, len(lists[0].splitlines()), _BITS)
         return ParserModel(
             system=self.system,
             labels=labels,
             actions=plan_actions(
                 heads.tolist(), number.tolist(), codes.tolist(), len(labels), self.actions
             ),
-            W=np.zeros((1 << self.bits, 1), np.float32),
-            V=np.zeros((1 << min(_LABEL_BITS, self.bits), padded(len(labels))), np.float32),
+            W=np.zeros((1 << bits, 1), np.float32),
+            V=np.zeros((1 << min(_LABEL_BITS, bits), padded(len(labels))), np.float32),
             allowed=allowed,
             features=lists[0],
             label_features=lists[1],
@@ -349,17 +361,16 @@ class Parser(CertifiedEstimator[ParserModel]):
         stages: Stages,
     ) -> tuple[ParserTraining, int, str]:
         """The training of the arcs, its epochs, and why no mistake bound applies."""
+        bits = len(model.W).bit_length() - 1
         if self.system not in TRANSITIONS:
-            arc_templates = compile_templates(
-                model.features, COLUMNS, self.bits, ARC_NODES, ARC_COUNTS
-            )
+            arc_templates = compile_templates(model.features, COLUMNS, bits, ARC_NODES, ARC_COUNTS)
             crossing = self.system == "cle"
             arcs = ArcTraining(given, arc_templates, crossing, float(self.C), rng, score)
             why = (
                 "steps have different sizes" if math.inf > self.C else "trees may not be separable"
             )
             return arcs, self.epochs or _EPOCHS["arcs"], why
-        templates: Templates = compile_templates(model.features, COLUMNS, self.bits)
+        templates: Templates = compile_templates(model.features, COLUMNS, bits)
         margin = float(self.margin)
         first = score if self.beam == 1 else None
         greedy = GreedyTraining(

@@ -202,8 +202,8 @@ class Tagger(CertifiedEstimator[TaggerModel]):
             Sentences are lists of words; of tuples of a word and its other columns (pos, chunk); or
             of dicts of features, as in CRFsuite ({"lower": "the", "size": 3.0}), which replace the
             templates (numeric features can also be combined with explicit templates); see
-            `docs/guide/sentences.md`. A dict holds columns by name, the words first; a path is a file
-            that `read_conll` can read.
+            `docs/guide/sentences.md`. A dict holds columns by name, the words first; a path is a
+            file that `read_conll` can read.
         tags : list of lists of str
             A tag for each word; not needed if a column of the corpus holds the tags.
         column : str or int

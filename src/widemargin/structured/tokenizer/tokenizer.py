@@ -12,6 +12,7 @@ from widemargin.data.readers.corpus import Corpus
 from widemargin.errors import DataError
 from widemargin.parameters import check_whole
 from widemargin.structured.estimator import CertifiedEstimator
+from widemargin.structured.table_size import bits_for
 from widemargin.structured.tagger.tagger import Tagger
 from widemargin.structured.tokenizer.cuts import training_corpus
 from widemargin.structured.tokenizer.measures import TextMeasures
@@ -22,7 +23,7 @@ from widemargin.training.run import Watch
 
 #: Characters per training piece: a few sentences.
 _PIECE = 300
-#: Features are hashed into 2^20 rows.
+#: Features are hashed into 2^20 rows, or fewer if the treebank is small.
 _BITS = 20
 
 
@@ -142,7 +143,7 @@ class Tokenizer(CertifiedEstimator[TokenizerModel]):
         cutter = Tagger(
             templates=CHARACTERS,
             epochs=self.epochs,
-            bits=_BITS,
+            bits=bits_for(learned.tokens, len(CHARACTERS), _BITS),
             scheme=None,
             constraints="seen",
             committee=self.committee,
