@@ -890,7 +890,7 @@ def test_identifiers_are_refused():
         encoder.observe(column(501, 400))
     assert str(caught.value) == (
         "column 'who' has 501 different values in 1000 examples: it looks like an identifier or"
-        " free text; drop it, or name it as a text"
+        " free text; drop it, or declare it as text"
     )
 
 
@@ -916,7 +916,7 @@ def test_columns_may_come_in_any_order_but_must_be_there():
     assert encoder.unseen == 1
     for table, words in [
         (pa.table({"c": [1]}), "no column 'a', 'b', which the model needs"),
-        (pa.table({"a": ["1"], "b": ["x"]}), "column 'a' is of kind category, and was of kind num"),
+        (pa.table({"a": ["1"], "b": ["x"]}), "column 'a' is of kind category, but was of kind num"),
         (pa.table({"a": pa.array([1], pa.date32()), "b": ["x"]}), "column 'a' holds dates"),
     ]:
         with pytest.raises(DataError, match=words):
