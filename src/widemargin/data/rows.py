@@ -141,8 +141,9 @@ class Rows:
         return replace(self, stored=self.stored._replace(bias=float(bias)))
 
     def typical_value(self) -> float:
-        """The power of two nearest to the median size of the nonzero values. It is estimated from a
-        few hundred evenly spaced rows; 1 if they are all zero.
+        """The power of two nearest to the median size of the nonzero values.
+
+        It is estimated from a few hundred evenly spaced rows; 1 if they are all zero.
         """
         which = np.linspace(0, self.n - 1, min(self.n, _SAMPLED)).astype(np.uint64)
         values = self.take(which).without_duplicates().stored.values

@@ -110,8 +110,9 @@ class LearnedColumn:
     values: dict[str, int] = field(default_factory=dict)
 
     def absorb(self, other: LearnedColumn) -> np.ndarray:
-        """Merge what was learned elsewhere; returns the code here for each code there. A code is 0
-        for a missing cell, 1 for a number, and counts categories from 1.
+        """Merge what was learned elsewhere; returns the code here for each code there.
+
+        A code is 0 for a missing cell, 1 for a number, and counts categories from 1.
         """
         self.missing += other.missing
         if self.kind != "category":

@@ -66,6 +66,7 @@ class NamedFeatures:
 
     def layout_of(self, x: Mapping[str, Any], names: tuple[str, ...]) -> tuple[bytes, Layout]:
         """The values of an example as bytes, and the layout of its names; new names are added.
+
         Nothing is added if a value is not a finite number, which raises an error; see `UNUSUAL`.
         """
         pack_columns, pack_values = _packers(len(names))

@@ -50,8 +50,9 @@ class NumbersEncoder:
         self.width = max(self.width, end - self.first)
 
     def encode(self, raw: Vectors, bias: float, threads: int = 1, *, note: bool = False) -> Rows:
-        """Vectors as rows; with `note`, wider vectors widen the encoder. Otherwise, features beyond
-        the width, which did not occur in training, are left out.
+        """Vectors as rows; with `note`, wider vectors widen the encoder.
+
+        Otherwise, features beyond the width, which did not occur in training, are left out.
         """
         if raw.least < self.first and raw.rows.stored_values:
             raise DataError(

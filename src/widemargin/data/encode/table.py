@@ -261,8 +261,10 @@ class TableEncoder:
         self.text.finish(rows, threads)
 
     def _sparse(self, table: Any) -> tuple[np.ndarray, np.ndarray]:
-        """The nonzero feature of each row and column, and its value. A number, a category and the
-        marker of a missing value exclude each other, so one slot per column is enough.
+        """The nonzero feature of each row and column, and its value.
+
+        A number, a category and the marker of a missing value exclude each other, so one slot per
+        column is enough.
         """
         shape = (len(self.columns), table.num_rows)
         features, values = np.zeros(shape, np.uint32), np.ones(shape)

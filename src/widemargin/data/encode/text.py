@@ -181,8 +181,9 @@ class TextEncoder:
     def encode_first(
         self, raw: Texts, stack: Stack, threads: int = 1, *, note: bool = False
     ) -> None:
-        """Do `observe` and `encode` in one pass, and append the rows to a stack in memory. With
-        idf, values are final only after `finish`, which is called after the last documents.
+        """Do `observe` and `encode` in one pass, and append the rows to a stack in memory.
+
+        With idf, values are final only after `finish`, which is called after the last documents.
         """
         idf, names = self.options["idf"], self.names if note else None
         how = self.how._replace(l2=False) if idf else self.how
@@ -199,6 +200,7 @@ class TextEncoder:
 
     def count(self, rows: Rows) -> None:
         """Count documents with each column as `encode_first` does, from the rows that it made.
+
         After `finish`, these rows are those of an encoder that has seen no other documents.
         """
         if not self.options["idf"]:
