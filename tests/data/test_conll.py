@@ -440,7 +440,7 @@ def test_words_in_another_column(tmp_path):
         out = io.StringIO()
         write_conll(corpus, out, {corpus.names[1]: ["A", "B", "C"]})
         assert out.getvalue() == "A\tdogs\nB\tbark\n\nC\tcats\n"
-    with pytest.raises(DataError, match="no column 3 of words"):
+    with pytest.raises(DataError, match="no column 3 for the words"):
         read_conll(path, words=3)
     with pytest.raises(ValueError, match="words has no effect with columns"):
         read_conll(path, columns=["pos", "word"], words=2)

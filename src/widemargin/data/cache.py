@@ -115,7 +115,7 @@ def read_cache(
         return _restored(_mapped(path, header, begins), about)
     except MISFITS as error:
         told = "".join(letter if letter.isprintable() else " " for letter in str(error)[:200])
-        raise DataError(f"{path}: the cache is damaged ({told}); delete it") from None
+        raise DataError(f"{path}: is a damaged cache ({told}); delete it") from None
 
 
 def _mapped(path: str, header: dict[str, Any], begins: int) -> dict[str, np.ndarray]:

@@ -62,7 +62,7 @@ class Pool:
         if learns and must_observe(self.encoder) and self.data.kept is None:
             raise DataError(
                 "the examples in a cache were encoded together, but each fold must be encoded"
-                " separately: pass the original files"
+                " separately: give the original files"
             )
 
     @property
